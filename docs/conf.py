@@ -1,4 +1,4 @@
-"""How the site is built: `make docs`. CONTRIBUTING says why it is Sphinx."""
+"""Settings of Sphinx for the site of `make docs`; CONTRIBUTING says why it is Sphinx."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ sphinx_gallery_conf = {
 
 
 def _of_the_site(app: Any, name: str, source: list[str]) -> None:
-    """Pages that live beside docs/ are pages of the site as well."""
+    """Make pages that live beside docs/ pages of the site as well."""
     for page in ("CONTRIBUTING", "SECURITY", "CHANGELOG"):
         above = _up(name) + "../"
         source[0] = source[0].replace(f"]({above}{page}.md", f"]({_up(name)}{page.lower()}.md")
@@ -99,7 +99,7 @@ def _up(name: str) -> str:
 
 
 def _links(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """`Instance` is a link wherever it is written, and |x| a number and no substitution."""
+    """Make a link of `Instance` wherever it is written, and keep |x| a number."""
     for k, line in enumerate(lines):
         if not line.lstrip().startswith((">>>", "...")):
             plain = re.sub(r"(?<!\\)\|", r"\\|", line)
@@ -107,7 +107,7 @@ def _links(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[s
 
 
 def _cited(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Titles under References are followed by where they are; docs/references.md knows it."""
+    """Add to titles under References where they are, which docs/references.md knows."""
     if "References" not in lines:
         return
     start = lines.index("References") + 2
@@ -128,7 +128,7 @@ def _linked(found: re.Match[str]) -> str:
 
 
 def setup(app: Any) -> None:
-    """Connect them."""
+    """Connect the functions above to Sphinx."""
     app.connect("source-read", _of_the_site)
     app.connect("autodoc-process-docstring", _cited, priority=100)
     app.connect("autodoc-process-docstring", _links, priority=900)

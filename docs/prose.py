@@ -14,10 +14,8 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
-
-from public_names import MODULES, listed
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -33,13 +31,21 @@ PATTERNS = {
 """Patterns of prose, whatever their case, and what to write in their place."""
 
 BEGINNINGS = r"^(?:What|Whether|How|Which|Who|Whose|Where|When|Of|Whoever)\b"
-"""No docstring begins so: a function's begins with a verb, a class's or module's with a noun."""
+"""No docstring begins so: a function's begins with a verb, any other one with a noun."""
 
-NOUNS = (
-    r"^(?:The|A|An|All|One|Two|Every|Each|No|Its|True|False|By|R|"
-    r"(?:Log|Probability|Mean)(?= of| that))\b"
-)
-"""No docstring of a public function or method begins so."""
+INVERSION = re.compile(r"(?:[.:;!?]\s+|\n\s*\n|^\w[^.\n]* : [^\n]*\n\s+)(Of)\b", re.MULTILINE)
+"""A sentence, or an entry of a parameter, that begins with "Of": it should begin with its noun."""
+
+VERBS = frozenset((DOCS / "docstring-verbs.txt").read_text(encoding="utf-8").split())
+"""Imperatives that begin the docstring of a function; a new one is added to the file on purpose."""
+
+VERB_AS_NOUN = r"^\w+ (?:of|on)\b"
+"""No docstring of a function begins so: "Count of rows", "Bound on R"."""
+
+PROPERTIES = {"property", "cached_property"}
+
+MADE = {"_build", "gallery"}
+"""Folders of pages that are made and not written."""
 
 
 @dataclass(frozen=True)
@@ -129,43 +135,69 @@ def syllables_of(word: str) -> int:
 
 def findings() -> list[Finding]:
     """Return what is wrong on pages and in docstrings."""
-    docstrings = (*findings_in_docstrings(), *findings_in_public_functions())
-    return [*findings_in_pages(), *docstrings]
+    return [*findings_in_pages(), *findings_in_docstrings()]
 
 
 def findings_in_pages() -> Iterator[Finding]:
     """Yield what is wrong on the pages of the manual."""
     for path in (*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md"))):
-        if "_build" not in path.parts and "gallery" not in path.parts:
+        if MADE.isdisjoint(path.parts):
             yield from _matches(path, path.read_text(encoding="utf-8"), 1)
 
 
 def findings_in_docstrings() -> Iterator[Finding]:
-    """Yield what is wrong in the docstrings of the packages."""
-    for package in ("mipselect", "papers", "solvers"):
-        for path in sorted((ROOT / package).rglob("*.py")):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            for node in ast.walk(tree):
-                if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-                    continue
-                text = ast.get_docstring(node, clean=True) or ""
-                line = getattr(node, "lineno", 1)
-                yield from _matches(path, text, line)
-                if found := re.match(BEGINNINGS, text):
-                    yield Finding(path, line, found[0], "a verb, or a noun for a class or module")
+    """Yield what is wrong in the docstrings of the packages and of the scripts of the manual."""
+    for path in modules():
+        yield from findings_in_module(path, path.read_text(encoding="utf-8"))
 
 
-def findings_in_public_functions() -> Iterator[Finding]:
-    """Yield public functions and methods whose docstring begins with a noun; properties may."""
-    for module in MODULES:
-        for name in listed(module):
-            found = getattr(import_module(module), name)
-            members = vars(found).values() if inspect.isclass(found) else [found]
-            for member in filter(inspect.isfunction, map(inspect.unwrap, members)):
-                public = not member.__name__.startswith("_")
-                if public and (noun := re.match(NOUNS, inspect.getdoc(member) or "")):
-                    path, line = Path(inspect.getfile(member)), member.__code__.co_firstlineno
-                    yield Finding(path, line, noun[0], "a verb")
+def modules() -> list[Path]:
+    """Return the modules whose docstrings are looked at."""
+    folders = ("mipselect", "papers", "solvers", "docs")
+    found = [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+    return [path for path in found if MADE.isdisjoint(path.parts)]
+
+
+def findings_in_module(path: Path, source: str) -> Iterator[Finding]:
+    """Yield what is wrong in the docstrings of one module."""
+    for node, line, text in docstrings(ast.parse(source)):
+        yield from _matches(path, text, line)
+        for found in INVERSION.finditer(text):
+            yield Finding(path, line, found[1], "the noun first, or another preposition")
+        if begun := re.match(BEGINNINGS, text):
+            yield Finding(path, line, begun[0], "a verb for a function, a noun for anything else")
+        elif needs_a_verb(node) and (words := beginning_without_verb(text)):
+            yield Finding(path, line, words, "an imperative of docs/docstring-verbs.txt")
+
+
+def docstrings(tree: ast.Module) -> Iterator[tuple[ast.AST, int, str]]:
+    """Yield each node that may have a docstring, also a constant, with its line and its text."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node, getattr(node, "lineno", 1), ast.get_docstring(node) or ""
+            for one, following in pairwise(node.body):
+                match one, following:
+                    case (
+                        ast.Assign() | ast.AnnAssign(),
+                        ast.Expr(value=ast.Constant(value=str(text))),
+                    ):
+                        yield one, following.lineno, inspect.cleandoc(text)
+
+
+def needs_a_verb(node: ast.AST) -> bool:
+    """Tell whether a node is a function or method, and no property."""
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    decorators = (ast.unparse(each).rpartition(".")[2] for each in node.decorator_list)
+    return PROPERTIES.isdisjoint(decorators)
+
+
+def beginning_without_verb(text: str) -> str | None:
+    """Return how a docstring begins, or None if it has no text or begins with an imperative."""
+    if noun := re.match(VERB_AS_NOUN, text):
+        return noun[0]
+    first = re.match(r"\S+", text)
+    return None if first is None or first[0].rstrip(".,:;") in VERBS else first[0]
 
 
 def faults_of(path: Path) -> list[str]:

@@ -25,11 +25,11 @@ MODULES = (
     "mipselect.privacy.audit",
     "mipselect.errors",
 )
-"""In the order of the reference; a name that several list belongs to the first."""
+"""Modules in the order of the reference; a name that several list belongs to the first."""
 
 
 def listed(module: str) -> list[str]:
-    """The classes and functions that a module lists, and no earlier one does."""
+    """Return the classes and functions that a module lists, and no earlier one does."""
     before: set[int] = set()
     for name in MODULES:
         found = import_module(name)
@@ -41,7 +41,7 @@ def listed(module: str) -> list[str]:
 
 
 def page(module: str) -> str:
-    """The page of a module in reStructuredText."""
+    """Write the page of a module in reStructuredText."""
     first = (import_module(module).__doc__ or "").strip()
     rows = "\n".join(f"   {name}" for name in listed(module))
     return (
@@ -51,7 +51,7 @@ def page(module: str) -> str:
 
 
 def places() -> dict[str, str]:
-    """The full name of every public class and function, by its own."""
+    """Return the full name of every public class and function, by its own."""
     found: dict[str, str] = {}
     for module in MODULES:
         for name in listed(module):
@@ -60,14 +60,14 @@ def places() -> dict[str, str]:
 
 
 def sources() -> dict[str, tuple[str, str]]:
-    """The identifier and the address of every title in docs/references.md."""
+    """Read the identifier and the address of every title in docs/references.md."""
     text = (Path(__file__).parent / "references.md").read_text()
     found = re.findall(r'"([^"]+)", \d{4}, \[([^\]]+)\]\((https://\S+)\)$', text, re.MULTILINE)
     return {title: (name, address) for title, name, address in found}
 
 
 def source_of(title: str) -> tuple[str, str] | None:
-    """The same by a title, or by how it begins."""
+    """Return identifier and address by a title, or by how it begins."""
     words = " ".join(title.split()).lower()
     known = sources()
     return next((known[each] for each in known if each.lower().startswith(words)), None)
@@ -82,6 +82,6 @@ def write_pages(folder: Path) -> None:
 
 
 def _documented(module: ModuleType, name: str) -> bool:
-    """Whether a name is a class or a function of this package, and no constant or alias."""
+    """Tell whether a name is a class or a function of this package, no constant or alias."""
     found = getattr(module, name)
     return callable(found) and str(getattr(found, "__module__", "")).startswith("mipselect")

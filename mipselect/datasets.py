@@ -149,7 +149,7 @@ class BundledData:
     n : int
         Number of rows, known without loading it.
     names : tuple of str
-        Of its features.
+        Names of its features.
     load : callable
         Returns X and y.
     """

@@ -38,7 +38,7 @@ def regular_file(path: Path) -> Path:
 
 
 def small_text(path: Path, most: int) -> str:
-    """The content of a text file in UTF-8, with or without a byte order mark.
+    """Return the content of a text file in UTF-8, with or without a byte order mark.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def write_whole(path: Path, content: bytes, *, sensitive: bool = False) -> None:
 
 
 def save(path: Path, content: bytes, *, sensitive: bool = False) -> None:
-    """Do the same; raise `MipselectError`, naming the file, if it cannot be written."""
+    """Write a file whole; raise `MipselectError`, naming the file, if it cannot be written."""
     try:
         write_whole(path, content, sensitive=sensitive)
     except OSError as error:
@@ -81,7 +81,7 @@ def save(path: Path, content: bytes, *, sensitive: bool = False) -> None:
 
 @contextmanager
 def whole_file(path: Path, *, sensitive: bool = False) -> Iterator[BinaryIO]:
-    """A file to write to, which is there once the block has ended, and not if it fails.
+    """Open a file to write to, which is there once the block has ended, and not if it fails.
 
     A file that is replaced hands its mode on; a sensitive one is for its owner only.
 
@@ -105,7 +105,7 @@ def whole_file(path: Path, *, sensitive: bool = False) -> Iterator[BinaryIO]:
 
 
 def _mode(path: Path) -> int:
-    """The mode of a file, or what a new one would get."""
+    """Return the mode of a file, or the mode that a new one would get."""
     try:
         return stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:

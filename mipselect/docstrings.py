@@ -34,7 +34,7 @@ def listed(entries: Iterable[str]) -> str:
 
 
 def sections_of(source: object) -> dict[str, str]:
-    """The sections of a docstring by heading; what is before them under ""."""
+    """Divide a docstring into its sections by heading; what stands before them is under ""."""
     head, *rest = HEADING.split(inspect.cleandoc(source.__doc__ or ""))
     named = zip(rest[::2], rest[1::2], strict=True)
     return {"": head.rstrip(), **{name: text.rstrip() for name, text in named}}

@@ -34,7 +34,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     Attributes
     ----------
     guarantee_ : Guarantee
-        Of the draw.
+        Guarantee of the draw.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if X had names.
@@ -105,11 +105,11 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return table, target
 
     def _labelled(self, y: ArrayLike) -> ArrayLike:
-        """The target before it is checked; of public classes as -1 and +1, 0 for no class."""
+        """Encode the target before it is checked: public classes as -1 and +1, no class as 0."""
         return y
 
     def _names(self) -> tuple[str, ...]:
-        """The p names: those of X, or x0, x1, ..."""
+        """Return the names of the p columns: those of X, or x0, x1, ..."""
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             return tuple(f"x{j}" for j in range(self.n_features_in_))

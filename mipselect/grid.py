@@ -24,7 +24,7 @@ MOST_ROWS = 2**31 - 1
 
 
 def on_grid(values: FloatArray, bound: float | FloatArray) -> FloatArray:
-    """values/bound, clipped to [-1, 1] and cut towards zero to multiples of `GRID`.
+    """Divide by `bound`, clip to [-1, 1] and cut towards zero to multiples of `GRID`.
 
     A row within `bound` stays within 1, exactly: its squared length is a multiple of GRID², and
     no multiple lies between 1 and what rounding can make of it. What is no number becomes 0.
@@ -38,7 +38,7 @@ def on_grid(values: FloatArray, bound: float | FloatArray) -> FloatArray:
 def exact_sums(
     left: FloatArray, right: FloatArray, unit: float = GRID, *, rows_at_once: int = EXACT_ROWS
 ) -> NDArray[np.int64]:
-    """leftᵀ right in units of unit², exactly, in any order of the rows.
+    """Compute leftᵀ right in units of unit², exactly, in any order of the rows.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def exact_sums(
 
 
 def exact_products(left: FloatArray, right: FloatArray) -> FloatArray:
-    """leftᵀ right for entries on the grid in [-1, 1], in any order of the rows.
+    """Compute leftᵀ right for entries on the grid in [-1, 1], in any order of the rows.
 
     Exact up to 2^21 rows; beyond, an exact sum is rounded once to a double.
 

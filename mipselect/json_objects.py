@@ -15,7 +15,7 @@ from mipselect.validation import shown
 
 
 def read_json(path: Path, most: int) -> Any:
-    """The content of a JSON file of at most so many bytes.
+    """Read the content of a JSON file of at most so many bytes.
 
     Raises
     ------
@@ -27,7 +27,7 @@ def read_json(path: Path, most: int) -> Any:
 
 
 def parsed(text: str, what: str) -> Any:
-    """The content of a JSON text; raises as `read_json` does, with `what` for the file."""
+    """Parse a JSON text; raise as `read_json` does, with `what` for the file."""
     try:
         return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_without_repetition)
     except RecursionError:

@@ -36,7 +36,7 @@ class Parameter:
     flag : str or None
         Option of the command line.
     check : callable or None
-        Of a value. None is right where it is the default.
+        Check of a value. None is right where it is the default.
     assumption : str or None
         Words for it in the message that it is missing: of a public assumption without a default.
     last : bool
@@ -75,7 +75,7 @@ def parameter(
 
 
 def parameters_of(estimator: object) -> Mapping[str, Parameter]:
-    """The parameters of an estimator or its class by name, in the order of its signature.
+    """Return the parameters of an estimator or its class by name, in the order of its signature.
 
     Positional ones come first, then those of bases before those of subclasses.
     """
@@ -122,7 +122,7 @@ def entry(name: str, about: Parameter) -> str:
 
 
 def attributes_of(cls: type) -> dict[str, str]:
-    """The attributes in the docstrings of a class and its bases, each with its lines."""
+    """Collect the attributes in the docstrings of a class and its bases, each with its lines."""
     found: dict[str, str] = {}
     for base in filter(is_dataclass, cls.__mro__):
         for name, lines in entries_of(base).items():

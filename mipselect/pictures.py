@@ -1,4 +1,4 @@
-"""Drawing panels of lines with error bars, the same bytes every time. Needs matplotlib."""
+"""Pictures: panels of lines with error bars, the same bytes every time. They need matplotlib."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COLOURS = (
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<")
 STYLES = ("-", "-.", ":")
-"""Of the first lines, and of those whose colours come again."""
+"""Styles of the first lines, and of those whose colours come again."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Picture:
-    """Everything that is in a figure.
+    """Content of a figure.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Picture:
         Labels with their units.
     panels : tuple of Panel
     names : tuple of str
-        Of all lines that there could be, in order; it fixes their colours.
+        Names of all lines that there could be, in order; it fixes their colours.
     yardstick : str
         The name that is drawn grey and dashed.
     fraction : bool
@@ -175,7 +175,7 @@ def _draw(axes: Any, panel: Panel, picture: Picture) -> None:
 
 
 def _legend(figure: Any, grid: Any, names: Sequence[str]) -> None:
-    """One legend for all panels, in the order of `names`."""
+    """Draw one legend for all panels, in the order of `names`."""
     handles: dict[str, Any] = {}
     for axes in grid:
         for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):

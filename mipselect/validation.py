@@ -53,7 +53,7 @@ def set_fields(instance: Any, **values: Any) -> None:
 
 
 def shown(value: object) -> str:
-    """`value` for a message: one short line without control characters."""
+    """Write `value` for a message: one short line without control characters."""
     if isinstance(value, np.generic):
         value = value.item()
     try:
@@ -65,18 +65,18 @@ def shown(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    """`text` with all that a terminal might obey written as escapes."""
+    """Write all that a terminal might obey in `text` as escapes."""
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def listed(names: Sequence[str]) -> str:
-    """Some names for a message: the first twenty, and how many more there are."""
+    """List some names for a message: the first twenty, and how many more there are."""
     first = ", ".join(printable(name[:LONGEST_SHOWN]) or "''" for name in names[:20])
     return first if len(names) <= 20 else f"{first} and {len(names) - 20} more"
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """A hint for the end of a message: the known name that is near to a wrong one, or ""."""
+    """Write a hint for the end of a message: the known name nearest to a wrong one, or ""."""
     close = difflib.get_close_matches(str(name), list(known), n=1)
     return f"; did you mean {shown(close[0])}?" if close else ""
 
@@ -339,7 +339,7 @@ def checked_sensitivity_of_draws(sensitivities: ArrayLike, draws: int) -> tuple[
 
 
 def _finite_numbers(values: ArrayLike, what: str) -> ScoreArray:
-    """A new array of shape (d,), d ≥ 1: doubles, or Python numbers where doubles would round."""
+    """Make an array of shape (d,), d ≥ 1: doubles, or Python numbers where doubles would round."""
     wanted = f"{what} must be a list of integers and doubles"
     if isinstance(values, np.ma.MaskedArray):
         raise InvalidInput(f"{wanted}, got a masked array; fill it first")

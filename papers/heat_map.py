@@ -1,4 +1,4 @@
-"""Drawing differences of fractions as colours, the same bytes every time. Needs matplotlib."""
+"""Differences of fractions as colours, the same bytes every time. They need matplotlib."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class HeatMap:
-    """Everything that is in a figure.
+    """Content of a figure.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from mipselect.backends import MASTER_GAP, MasterSolution, MipStatus, SolverStat
 from .executables import MODEL, SOLUTION, ExecutableMaster, executable_status
 
 TOLERANCE = 1e-7
-"""On rows and on integrality; with less CBC sometimes loses solutions."""
+"""Tolerance on rows and on integrality; with less CBC sometimes loses solutions."""
 
 NODES = re.compile(r"^Enumerated nodes:\s+(\d+)$", re.MULTILINE)
 
@@ -38,12 +38,12 @@ class CbcMaster(ExecutableMaster):
         } | ({} if threads is None else {"threads": threads})
 
     def command(self) -> list[str]:
-        """CBC works through its arguments in order."""
+        """Write the command; CBC works through its arguments in order."""
         options = [word for name, value in self._options.items() for word in (f"-{name}", value)]
         return ["cbc", MODEL, *map(str, options), "-solve", "-solution", SOLUTION]
 
     def answer(self, solution: str, log: str) -> MasterSolution:
-        """The first line is the ending; the others are the columns that are not zero."""
+        """Read the answer: the ending in the first line, then the columns that are not zero."""
         ending, *columns = solution.splitlines()
         found = NODES.search(log)
         nodes = int(found[1]) if found else 0
@@ -73,5 +73,5 @@ class CbcSolver:
         return executable_status("cbc", "cbc", "coinor-cbc")
 
     def master(self, columns: int, cardinality: int) -> CbcMaster:
-        """A new master without cuts."""
+        """Make a new master without cuts."""
         return CbcMaster(columns, cardinality, self.threads, self.seed)

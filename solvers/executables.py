@@ -31,7 +31,7 @@ MODEL, SOLUTION = "model.lp", "solution.txt"
 
 
 def executable_status(name: str, executable: str, package: str) -> SolverStatus:
-    """State of the executable: whether it is on the path; no version, for that would run it."""
+    """Return the state of the executable: on the path or not; its version is not asked for."""
     missing = shutil.which(executable) is None
     return SolverStatus(
         name,
@@ -53,7 +53,7 @@ class ExecutableMaster(Master):
     ----------
     columns, cardinality : int
     tolerance : float
-        By how much the solver may leave a row or an integral variable off.
+        How far the solver may leave a row or an integral variable off.
     """
 
     def __init__(self, columns: int, cardinality: int, tolerance: float) -> None:
@@ -64,11 +64,11 @@ class ExecutableMaster(Master):
 
     @abstractmethod
     def command(self) -> list[str]:
-        """The command that solves `MODEL` and writes `SOLUTION`, both in the working folder."""
+        """Write the command that solves `MODEL` and writes `SOLUTION`, in the working folder."""
 
     @abstractmethod
     def answer(self, solution: str, log: str) -> MasterSolution:
-        """The answer that these two texts hold; it may raise ValueError or IndexError."""
+        """Read the answer in these two texts; it may raise ValueError or IndexError."""
 
     def add_row(self, coefficients: FloatArray, least: float, most: float) -> None:
         """Write the row with all digits of its numbers, as two rows if it has two sides."""
@@ -98,7 +98,7 @@ class ExecutableMaster(Master):
                 return _without_answer(MipStatus.FAILED, f"its solution cannot be read: {last}")
 
     def _model(self, cutoff: float) -> Iterator[str]:
-        """The model in CPLEX LP format; η is the first column, the rest are in order."""
+        """Write the model in CPLEX LP format; η is the first column, the rest are in order."""
         yield "Minimize\nobjective: eta\nSubject To"
         for k, row in enumerate(self._rows):
             yield f"row{k}:\n{row}"
@@ -113,7 +113,10 @@ def _without_answer(status: MipStatus, detail: str) -> MasterSolution:
 
 
 def _run(command: list[str], folder: Path, time_limit: float) -> tuple[int, str]:
-    """The exit code of a command and what it printed; `TimeoutExpired` if it had to be ended."""
+    """Run a command, and return its exit code and what it printed.
+
+    Raises `TimeoutExpired` if it had to be ended.
+    """
     process = subprocess.Popen(
         command,
         cwd=folder,

@@ -32,11 +32,11 @@ class GlpkMaster(ExecutableMaster):
         self._seed = seed
 
     def command(self) -> list[str]:
-        """No relative gap, which is glpsol's default."""
+        """Write the command; without a relative gap, as is glpsol's default."""
         return ["glpsol", "--lp", MODEL, "--seed", str(self._seed), "--write", SOLUTION]
 
     def answer(self, solution: str, log: str) -> MasterSolution:
-        """Lines "s mip rows columns ending objective" and "j number value" for each column."""
+        """Read lines "s mip rows columns ending objective" and "j number value" for each column."""
         lines = [line.split() for line in solution.splitlines()]
         (ending,) = (words for words in lines if words[:2] == ["s", "mip"])
         visited = NODES.findall(log)
@@ -63,5 +63,5 @@ class GlpkSolver:
         return executable_status("glpk", "glpsol", "glpk-utils")
 
     def master(self, columns: int, cardinality: int) -> GlpkMaster:
-        """A new master without cuts."""
+        """Make a new master without cuts."""
         return GlpkMaster(columns, cardinality, self.seed)

@@ -168,7 +168,7 @@ class GurobiSolver:
         return _status()
 
     def master(self, columns: int, cardinality: int) -> GurobiMaster:
-        """A new master without cuts."""
+        """Make a new master without cuts."""
         parameters = {"Seed": self.seed, "Threads": self.threads or 0}
         return GurobiMaster(columns, cardinality, _environment(), self.status, parameters)
 
@@ -221,7 +221,7 @@ def _status() -> SolverStatus:
 
 
 def _starting_log() -> str:
-    """Message of Gurobi about its licence when it starts; it says so nowhere else."""
+    """Return the message of Gurobi about its licence when it starts; it says so nowhere else."""
     import gurobipy
 
     with tempfile.TemporaryDirectory() as folder:
@@ -236,7 +236,7 @@ def _starting_log() -> str:
 
 @cache
 def _environment() -> Any:
-    """One environment for all masters of the process: a licence is taken out once."""
+    """Make one environment for all masters of the process: a licence is taken out once."""
     import gurobipy
 
     environment = gurobipy.Env(empty=True)

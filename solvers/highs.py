@@ -108,5 +108,5 @@ class HighsSolver:
         )
 
     def master(self, columns: int, cardinality: int) -> HighsMaster:
-        """A new master without cuts."""
+        """Make a new master without cuts."""
         return HighsMaster(columns, cardinality, self.threads, self.seed)

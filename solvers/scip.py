@@ -118,7 +118,7 @@ class ScipSolver:
         return _status()
 
     def master(self, columns: int, cardinality: int) -> ScipMaster:
-        """A new master without cuts."""
+        """Make a new master without cuts."""
         return ScipMaster(columns, cardinality, self.seed)
 
     def solve(self, model: Any, *, time_limit: float, gap: float) -> WholeSolution:

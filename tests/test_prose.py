@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -81,10 +82,89 @@ def test_findings_name_their_place() -> None:
     assert sorted(str(each)[:9] for each in found) == ["page.md:2", "page.md:2"]
 
 
-def test_a_noun_before_a_public_function_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mipselect import load_instance
+MODULE = '''"""Sums of rows."""
 
-    assert list(prose.findings_in_public_functions()) == []
-    monkeypatch.setattr(load_instance, "__doc__", "The stored instance.")
-    (found,) = prose.findings_in_public_functions()
-    assert found.words == "The"
+from functools import cache, cached_property
+
+
+class Table:
+    """Rows and their sums."""
+
+    width: int
+    """{attribute}"""
+
+    @property
+    def rows(self):
+        """The number of rows."""
+
+    @cached_property
+    def sums(self):
+        """Sums of the columns."""
+
+    @cache
+    def means(self):
+        """{docstring}"""
+
+    def silent(self):
+        pass
+'''
+
+
+def beginnings(docstring: str, attribute: str = "Number of the columns.") -> list[str]:
+    """Return how wrong docstrings begin where a method and a field have these."""
+    source = MODULE.replace("{docstring}", docstring).replace("{attribute}", attribute)
+    return [each.words for each in prose.findings_in_module(prose.ROOT / "page.py", source)]
+
+
+@pytest.mark.parametrize(
+    ("docstring", "beginning"),
+    [
+        ("The means.", "The"),
+        ("Means, one a column.", "Means,"),
+        ("XᵀX in double precision.", "XᵀX"),
+        ("Returns the means.", "Returns"),
+        ("Count of the rows.", "Count of"),
+        ("Bound on the means.", "Bound on"),
+        ("How the means are found.", "How"),
+    ],
+)
+def test_a_noun_before_a_function_is_found(docstring: str, beginning: str) -> None:
+    assert beginnings(docstring) == [beginning]
+
+
+@pytest.mark.parametrize("docstring", ["Return the means.", "Round, and add up.", "Divide."])
+def test_a_verb_before_a_function_and_a_noun_before_a_property_are_right(docstring: str) -> None:
+    assert beginnings(docstring) == []
+
+
+@pytest.mark.parametrize("attribute", ["Of the columns.", "What is counted.", "Whether so."])
+def test_a_field_begins_with_its_noun(attribute: str) -> None:
+    assert beginnings("Return the means.", attribute) == [attribute.split()[0]]
+
+
+ENTRY = """Return the means.
+
+    Parameters
+    ----------
+    names : sequence of str
+        {entry}
+    """
+
+
+@pytest.mark.parametrize(
+    ("entry", "wrong"),
+    [
+        ("Of the columns.", ["Of"]),
+        ("Their names. Of these one counts.", ["Of"]),
+        ("Names of the columns. One Of them counts.", []),
+        ("Names, one a column.", []),
+    ],
+)
+def test_no_sentence_and_no_entry_begins_with_of(entry: str, wrong: list[str]) -> None:
+    assert beginnings(ENTRY.replace("{entry}", entry)) == wrong
+
+
+def test_every_verb_of_the_list_is_used() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in prose.modules()]
+    used = set(re.findall(r'"""(\w+)', "\n".join(texts)))
+    assert used >= prose.VERBS

@@ -17,7 +17,7 @@ from style import BLUE, GREY, RED, plt, save
 from mipselect import Instance
 
 SIZE, SCALE = 3, 60.0
-"""Of the supports; and of the weights exp(-R / SCALE)."""
+"""Size of the supports, and scale of the weights exp(-R / SCALE)."""
 
 Cell = tuple[tuple[int, ...], tuple[int, ...]]
 """Features that are in, and features that are free."""

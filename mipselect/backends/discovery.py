@@ -68,7 +68,7 @@ def solver_by_name(name: str, *, threads: int | None = None, seed: int = 0) -> S
     threads : int, optional
         Default: what the solver chooses.
     seed : int
-        Of the solver's own choices; the results differ in ties and in time only.
+        Seed of the solver's own choices; the results differ in ties and in time only.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def _entry_points() -> dict[str, EntryPoint]:
 
 
 def _made(name: str, threads: int | None, seed: int) -> Solver:
-    """The back end called `name`, or a `BrokenSolver` if it cannot be made or has no status."""
+    """Load the back end `name`; return a `BrokenSolver` if it cannot be made or has no status."""
     point = _entry_points()[name]
     try:
         solver: Solver = point.load()(threads=threads, seed=seed)

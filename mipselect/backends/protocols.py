@@ -170,7 +170,7 @@ class Master(ABC):
     columns, cardinality : int
         L, the length of z, and m.
     tolerance : float
-        By how much the solver may leave a row or an integral variable off.
+        How far the solver may leave a row or an integral variable off.
 
     Examples
     --------

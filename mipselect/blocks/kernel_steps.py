@@ -38,7 +38,7 @@ class Products:
 
     @classmethod
     def of_columns(cls, columns: FloatArray, penalty: float) -> Products:
-        """Products for the empty support, of centred columns with the target as the last.
+        """Add up products for the empty support, of centred columns with the target as the last.
 
         Parameters
         ----------
@@ -52,12 +52,12 @@ class Products:
         return cls(gram, gram, np.full(blocks, b - 1.0), penalty)
 
     def without(self, count: int) -> Products:
-        """The same without the first columns; nothing is copied."""
+        """Leave the first columns out; nothing is copied."""
         left = slice(count, None)
         return Products(self.once[left, left], self.twice[left, left], self.trace, self.penalty)
 
     def alone(self, first: int, count: int) -> Products:
-        """The same for a few columns in a row, and the target."""
+        """Keep a few adjacent columns, and the target."""
         kept = [*range(first, first + count), len(self.once) - 1]
         both = np.ix_(kept, kept)
         return Products(self.once[both], self.twice[both], self.trace, self.penalty)
@@ -75,7 +75,7 @@ class Products:
         return Products(once, twice, self.trace - norm * weight, self.penalty)
 
     def diagonal(self) -> Single:
-        """Everything that a last step with a single column needs."""
+        """Take from the products what a last step with a single column needs."""
         c = len(self.once) - 1
         places = np.arange(c)
         return Single(
@@ -89,7 +89,7 @@ class Products:
         )
 
     def diagonal_with_first(self) -> Single:
-        """`with_first().diagonal()`, without the products of two columns."""
+        """Compute `with_first().diagonal()` without the products of two columns."""
         c = len(self.once) - 1
         places = np.arange(1, c)
         row, row_twice = self.once[0, 1:], self.twice[0, 1:]
@@ -134,7 +134,7 @@ class Single:
     penalty: float
 
     def cross_validated(self, rows: int) -> FloatArray:
-        """The cross-validated R² with each of the columns, shape (c, B); b = `rows`."""
+        """Compute the cross-validated R² with each of the columns, shape (c, B); b = `rows`."""
         weight = 1.0 / (self.penalty + self.once)
         share = self.once_target * weight
         residual = self.target - share * (2.0 * self.twice_target - share * self.twice)
@@ -142,7 +142,7 @@ class Single:
 
 
 def cross_validated_r_squared(residual: FloatArray, trace: FloatArray, rows: int) -> FloatArray:
-    """g = 1 - (b - 1)² ‖ℓK⁻¹y‖² / (ℓ tr K⁻¹)² for targets of length 1.
+    """Compute g = 1 - (b - 1)² ‖ℓK⁻¹y‖² / (ℓ tr K⁻¹)² for targets of length 1.
 
     That is generalised cross-validation, beside that of the mean.
 

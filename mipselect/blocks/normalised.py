@@ -49,6 +49,11 @@ class ColumnsOfFeatures:
         """The parts of more than one column."""
         return [part for part in self.parts if len(part) > 1]
 
+    @property
+    def widest(self) -> int:
+        """Columns of the widest part."""
+        return max(map(len, self.parts))
+
 
 def normalised(
     rows: FloatArray,
@@ -164,7 +169,7 @@ def _of_length_one(members: FloatArray) -> FloatArray:
 
 
 def _on_unit_range(members: FloatArray, missing: NDArray[np.bool_]) -> FloatArray:
-    """(x - min)/(max - min) over the first axis; 0 where that is constant or x is missing.
+    """Compute (x - min)/(max - min) over the first axis; 0 where that is constant or x is missing.
 
     Nothing changes where numbers are shifted or scaled, as far as that is exact.
     """
@@ -198,7 +203,7 @@ def _centred(members: FloatArray, missing: NDArray[np.bool_]) -> FloatArray:
 
 
 def _within_norm_one(part: FloatArray) -> FloatArray:
-    """Blocks of several columns, shape (b, m, K), divided by a bound of their spectral norm.
+    """Divide blocks of several columns, shape (b, m, K), by a bound of their spectral norm.
 
     Less what cutting to the grid can add to the norm, √(bK) times the grid.
     """
@@ -210,7 +215,7 @@ def _within_norm_one(part: FloatArray) -> FloatArray:
 
 
 def _largest_eigenvalue(part: FloatArray) -> FloatArray:
-    """An upper bound of the largest eigenvalue of ZᵀZ for each of m blocks Z; shape (m,).
+    """Bound the largest eigenvalue of ZᵀZ from above for each of m blocks Z; shape (m,).
 
     λ ≤ tr M; and λ(M)² = λ(M²), so that λ ≤ t₀ √(t₁ √(t₂ ...)) with the traces of the powers.
 
@@ -234,7 +239,7 @@ def _largest_eigenvalue(part: FloatArray) -> FloatArray:
 
 
 def _trace(matrices: FloatArray) -> FloatArray:
-    """Traces of m matrices, shape (d, d, m)."""
+    """Compute the traces of m matrices, shape (d, d, m)."""
     trace = np.zeros(matrices.shape[2])
     for j in range(len(matrices)):
         trace += matrices[j, j]
@@ -242,7 +247,7 @@ def _trace(matrices: FloatArray) -> FloatArray:
 
 
 def _squared(matrices: FloatArray) -> FloatArray:
-    """Squares of m symmetric matrices, shape (d, d, m)."""
+    """Square m symmetric matrices, shape (d, d, m)."""
     square = np.zeros_like(matrices)
     for row in matrices:
         square += row[:, None] * row
@@ -250,7 +255,7 @@ def _squared(matrices: FloatArray) -> FloatArray:
 
 
 def _on_grid(rows: FloatArray) -> FloatArray:
-    """Cut towards zero to integers in units of `GRID`.
+    """Round towards zero to integers in units of `GRID`.
 
     Squares of a row or a column of length 1 add up to 1 at most, for no multiple of GRID² lies
     between 1 and what rounding can make of it.

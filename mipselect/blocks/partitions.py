@@ -79,15 +79,15 @@ class Blocks:
         return WINDOW - WINDOW % self.rows
 
     def count(self, n: int) -> int:
-        """⌊n/b⌋: the blocks of every partition of n rows."""
+        """Return ⌊n/b⌋, the number of blocks of every partition of n rows."""
         return n // self.rows
 
     def terms(self, n: Any) -> Any:
-        """⌊n/b⌋ T, the blocks of all partitions; n may be an array."""
+        """Return ⌊n/b⌋ T, the number of blocks of all partitions; n may be an array."""
         return n // self.rows * self.partitions
 
     def of_window(self, number: int, size: int) -> Iterator[IntArray]:
-        """The blocks of one window of `size` rows, one partition after another.
+        """Yield the blocks of one window of `size` rows, one partition after another.
 
         Parameters
         ----------
@@ -110,5 +110,5 @@ class Blocks:
         return np.random.SeedSequence([self.seed, number, partition])
 
     def public(self) -> dict[str, Any]:
-        """Entries about them for reports, cards and ledgers."""
+        """Return what reports, cards and ledgers say about the blocks."""
         return {"block_rows": self.rows, "partitions": self.partitions}

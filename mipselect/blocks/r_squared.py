@@ -30,7 +30,7 @@ UNITS = 1 << 20
 """u is rounded to multiples of 1/`UNITS`, so that sums are exact."""
 
 LEAST_BEST = 0.25
-"""Where the best support of a block explains less than this, g is divided by it."""
+"""Least divisor of g: the best support of a block may explain less."""
 
 CACHED_ENTRIES = 1 << 18
 """Products of a batch of blocks have about so many entries, which stay in a cache."""
@@ -108,7 +108,7 @@ class ListedFeatures:
         return sorted(range(self.count), key=lambda j: -self.width(j))
 
     def width(self, part: int) -> int:
-        """Columns of a part in a block: a category has no more values there than rows."""
+        """Count the columns of a part in a block: a category has no more values there than rows."""
         inside = self.columns.parts[part]
         if self.columns.indicators[list(inside)].all():
             return min(len(inside), self.block_rows)
@@ -125,12 +125,12 @@ class ListedFeatures:
         return tuple(self.width(j) for j in self.order)
 
     def supports(self) -> Iterator[tuple[int, ...]]:
-        """All supports in the order of their scores, each sorted."""
+        """Yield all supports in the order of their scores, each sorted."""
         for chosen in combinations(self.order, self.support_size):
             yield tuple(sorted(chosen))
 
     def lexicographic(self) -> IntArray:
-        """Places in `supports` of the supports in lexicographic order, shape (N,)."""
+        """Return the places in `supports` of the supports in lexicographic order, shape (N,)."""
         total = math.comb(self.count, self.support_size)
         listed = np.fromiter(
             (j for support in self.supports() for j in support),
@@ -207,7 +207,7 @@ def _awaited(future: Future[IntArray], tick: Callable[[], None]) -> IntArray:
 
 
 def _batches(n: int, features: ListedFeatures, blocks: Blocks) -> Iterator[IntArray]:
-    """Row numbers of some blocks at a time, of all partitions together, shape (B, b)."""
+    """Yield the row numbers of some blocks at a time, of all partitions together, shape (B, b)."""
     if n < blocks.rows:
         raise InvalidInput(f"{n} rows are no block of {blocks.rows}")
     size = batch_size(sum(features.widths))
@@ -223,7 +223,7 @@ def _batches(n: int, features: ListedFeatures, blocks: Blocks) -> Iterator[IntAr
 
 
 def batch_size(columns: int) -> int:
-    """Blocks of a batch, from the columns of all features."""
+    """Choose how many blocks a batch has, from the number of columns of all features."""
     low, high = BATCH
     return min(max(CACHED_ENTRIES // (columns + 1) ** 2, low), high)
 
@@ -231,9 +231,9 @@ def batch_size(columns: int) -> int:
 def _counts_of_batch(
     rows: FloatArray, features: ListedFeatures, settings: BlockR2, stop: Event
 ) -> IntArray:
-    """The sums over some blocks; rows have shape (B, b, C), supports the order of `features`.
+    """Add up counts over some blocks; rows have shape (B, b, C), supports the order of `features`.
 
-    Of no use to anyone once `stop` is set; then it ends.
+    The counts are incomplete once `stop` is set, which ends the work.
     """
     products, there = _products(rows, features, settings.penalty)
     widths, s, b = features.widths, features.support_size, rows.shape[1]
@@ -254,19 +254,19 @@ def _until(stop: Event, found: Iterator[FloatArray]) -> Iterator[FloatArray]:
 
 
 def rounded_share(g: FloatArray, best: FloatArray, depth: float) -> FloatArray:
-    """2²⁰ u = 2²⁰ (clip(g/max(¼, max_S g), -c, 1) + c)/(1 + c), an integer, shape (..., B)."""
+    """Compute 2²⁰ u = 2²⁰ (clip(g/max(¼, max_S g), -c, 1) + c)/(1 + c), whole, shape (..., B)."""
     return np.rint((np.clip(g / best, -depth, 1.0) + depth) * (UNITS / (1.0 + depth)))
 
 
 def cross_validated_of_supports(
     products: Products, widths: Sequence[int], left: int, rows: int
 ) -> Iterator[FloatArray]:
-    """Cross-validated R² of all supports with `left` more features, some supports at a time.
+    """Yield the cross-validated R² of all supports with `left` more features, some at a time.
 
     Parameters
     ----------
     products : Products
-        Of the columns of the features that may still come.
+        Products of the columns of the features that may still come.
     widths : sequence of int
         Columns of each of these, falling.
     left : int
@@ -295,7 +295,7 @@ def cross_validated_of_supports(
 def _cross_validated_of_last(
     products: Products, widths: Sequence[int], rows: int
 ) -> Iterator[FloatArray]:
-    """The same with one more feature: of several columns each, of one all at once."""
+    """Yield the cross-validated R² with one more feature; those of one column come at once."""
     place = 0
     for width in widths:
         if width == 1:
@@ -312,7 +312,7 @@ def _cross_validated_of_last(
 def _products(
     rows: FloatArray, features: ListedFeatures, penalty: float
 ) -> tuple[Products, FloatArray]:
-    """Products before the first choice, and 1 for every block whose target is not constant."""
+    """Compute products before the first choice, and 1 for blocks whose target is not constant."""
     parts = features.columns.parts
     kernels = [_factor(rows, features, part) for part in (*features.always, *features.order)]
     target = _centred_part(rows, features.columns, len(parts) - 1)
@@ -324,7 +324,7 @@ def _products(
 
 
 def _factor(rows: FloatArray, features: ListedFeatures, part: int) -> FloatArray:
-    """Z with b ZZᵀ/tr ZZᵀ = Σ zzᵀ over its columns, shape (width, b, B)."""
+    """Find Z with b ZZᵀ/tr ZZᵀ = Σ zzᵀ over the columns of a part, shape (width, b, B)."""
     columns = _centred_part(rows, features.columns, part)
     if (width := features.width(part)) < len(columns):
         seen = (columns != 0.0).any(axis=1)
@@ -340,7 +340,7 @@ def _factor(rows: FloatArray, features: ListedFeatures, part: int) -> FloatArray
 
 
 def _centred_part(rows: FloatArray, columns: ColumnsOfFeatures, part: int) -> FloatArray:
-    """The centred columns of one part, shape (K, b, B)."""
+    """Centre the columns of one part, shape (K, b, B)."""
     return np.array(
         [centred(rows[:, :, j], indicator=bool(columns.indicators[j])) for j in columns.parts[part]]
     )

@@ -103,7 +103,8 @@ class BlockR2Choice:
         """
         self.require_listed(count, support_size)
         b = self.block_rows
-        b = default_block_rows(n, self.epsilon, support_size) if b is None else b
+        if b is None:
+            b = default_block_rows(n, self.epsilon, support_size, columns.widest)
         one = Blocks.of(b, 1, self.partition_seed)
         BlockR2(one).require_rows(support_size)
         if n < one.rows:

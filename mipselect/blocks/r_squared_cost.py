@@ -7,7 +7,7 @@ import math
 from mipselect.blocks.r_squared import ListedFeatures, batch_size
 
 SECONDS_PER_PRODUCT = 2e-8
-"""Of one product of two columns in one block, changed by a step, in both passes; a slow core."""
+"""Time of one product of two columns in one block, changed by a step, in both passes; slow core."""
 
 SECONDS_PER_STEP = 8e-5
 """More of every step of a batch of blocks, however few they are."""
@@ -16,7 +16,7 @@ SECONDS_PER_STEP = 8e-5
 def r_squared_seconds(n: int, partitions: int, features: ListedFeatures) -> float:
     """Estimate the seconds of `r_squared_counts` on one core; no row is looked at.
 
-    A support of s features is a step from one of s - 1. Of the supports with d features
+    A support of s features is a step from one of s - 1. Among the supports with d features
     C(k, d-1) have the k-th, from 0, as their last.
 
     Parameters

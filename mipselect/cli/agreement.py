@@ -9,7 +9,7 @@ from itertools import permutations
 from mipselect.search import MistakeLevels
 
 RELATIVE = 1e-9
-"""What rounding may be worth, relative to a value."""
+"""Largest effect of rounding, relative to a value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +46,7 @@ class FoundBySolver:
 
 
 def contradictions(answers: Sequence[FoundBySolver]) -> list[str]:
-    """A sentence for every bound that is above the value of a support that another one has.
+    """Write a sentence for every bound above the value of a support that another answer has.
 
     Every support that one answer names lies in some level of the other, whose bound must not be
     above its value. As the bounds of a certified answer are within its tolerance of its values,

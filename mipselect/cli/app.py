@@ -23,7 +23,7 @@ UsageError: Any = typer.BadParameter.__mro__[1]
 Error = TypeVar("Error", BaseException, None)
 
 KNOWN = (MipselectError, UsageError, typer.Abort, KeyboardInterrupt, OSError, MemoryError)
-"""What ends with one line. Anything else is a mistake in the program and shows where."""
+"""Errors that end with one line. Anything else is a mistake in the program and shows where."""
 
 OF_PYDANTIC = "Value error, "
 """Stands in typer's messages before what was wrong."""

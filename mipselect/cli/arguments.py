@@ -1,4 +1,4 @@
-"""From the options of the command line to a method: which it knows, as its parameters say."""
+"""Methods from the options of the command line: which a method knows, as its parameters say."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def method_asked_for(name: MethodKind, epsilon: float, options: MethodOptions) -
 
 
 def flags_of(kind: type[PrivateSelector]) -> dict[str, str]:
-    """The parameters of a method that are options of the command line, by the option."""
+    """Return the names of those parameters of a method that are options, by their option."""
     known = parameters_of(kind).items()
     return {about.flag: name for name, about in known if about.flag is not None}
 
@@ -74,7 +74,7 @@ def _require_sense(name: MethodKind, chosen: Mapping[str, Any]) -> None:
 
 
 def option_named(field: str) -> str:
-    """--coef-bound for coef_bound."""
+    """Write the name of a field as an option: --coef-bound for coef_bound."""
     return "--" + field.replace("_", "-")
 
 
@@ -143,7 +143,7 @@ def of_blocks(
         require_together(LOSS, chosen, named=option_named)
         return None
     if options.loss is not None:
-        raise InvalidInput("--loss goes with --score loss: of blocks it is least squares")
+        raise InvalidInput("--loss goes with --score loss; blocks have least squares or R²")
     return blocks_of_draws(options, method, **scales)
 
 

@@ -33,7 +33,7 @@ MECHANISMS = {
 
 
 def card_of(read: ReleaseFile) -> Card:
-    """The card of a release."""
+    """Make the card of a release."""
     return Card(
         f"Privacy card: {read.name}",
         (_facts(read), _loss(read), _model(), _accounting(read), _implementation(read)),
@@ -58,7 +58,7 @@ def _facts(read: ReleaseFile) -> CardPart:
 
 
 def _products(read: ReleaseFile, about: str) -> list[Entry]:
-    """Names of columns."""
+    """Describe the released names of columns."""
     drawn = [(release.support, release.feature_names) for release in read.releases]
     return [
         Entry("Data product", f"Names of columns{about}; no coefficients, no values."),

@@ -26,7 +26,7 @@ REGRESSIONS = {
 
 
 def of_a_model(model: ModelRelease, about: str) -> list[Entry]:
-    """The released model; `about` says what it explains."""
+    """Describe the released model; `about` says what it explains."""
     features = Entry("Features", ", ".join(chosen(model.support, model.feature_names)))
     if not model.has_model:
         product = f"Names of fields{about}; no coefficients, for the private test failed."
@@ -48,7 +48,7 @@ def of_a_model(model: ModelRelease, about: str) -> list[Entry]:
 
 
 def _private_ranges(model: ModelRelease) -> list[Entry]:
-    """Ranges that nobody stated and that were drawn from the rows."""
+    """Describe ranges that nobody stated and that were drawn from the rows."""
     drawn = [
         f"{each['field']}: {each['minimum']:g} to {each['maximum']:g}, ε = {each['epsilon']:.6g}"
         for each in model.drawn_ranges
@@ -61,7 +61,7 @@ def _heading(term: Term) -> str:
 
 
 def _described(cells: Sequence[str]) -> str:
-    """A coefficient with its interval and its odds where there are any, and what it is per."""
+    """Write a coefficient, its interval and odds where there are any, and what it is per."""
     *numbers, meaning = (cell for cell in cells if cell)
     return f"{' '.join(numbers)}: {meaning}"
 
@@ -75,7 +75,7 @@ def of_a_quality(quality: Quality) -> list[Entry]:
 
 
 def chosen(support: Sequence[int], names: Sequence[str]) -> list[str]:
-    """Features by their names and numbers."""
+    """Write features by their names and numbers."""
     if not names:
         return [str(j) for j in support]
     return [f"{name} ({j})" for j, name in zip(support, names, strict=True)]

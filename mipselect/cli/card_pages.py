@@ -8,7 +8,7 @@ from html import escape
 from mipselect.cli.card_parts import Card, Entry
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>|~&!$])")
-"""What Markdown may take for more than a letter."""
+"""Letters that Markdown may take for more."""
 
 STYLE = """
 body { font-family: sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem;
@@ -23,7 +23,7 @@ th { width: 32%; font-weight: 600; background: #f4f4f4 }
 
 
 def markdown_page(card: Card) -> str:
-    """The card as Markdown: a heading and a table for each part."""
+    """Write the card as Markdown: a heading and a table for each part."""
     lines = [f"# {_plain(card.title)}", ""]
     for part in card.parts:
         lines += [f"## {part.title}", "", "| | |", "| --- | --- |"]
@@ -33,7 +33,7 @@ def markdown_page(card: Card) -> str:
 
 
 def html_page(card: Card) -> str:
-    """The card as one HTML file, without scripts and without anything from elsewhere."""
+    """Write the card as one HTML file, without scripts and without anything from elsewhere."""
     title = escape(card.title)
     lines = [
         "<!doctype html>",

@@ -34,7 +34,7 @@ h1, li { overflow-wrap: anywhere; margin-bottom: .3rem }
 
 
 def check_page(check: TableCheck, title: str) -> str:
-    """The curator's page, marked as sensitive at its top and in its title."""
+    """Write the curator's page, marked as sensitive at its top and in its title."""
     rows = [
         [field.name, *(cell_of(field.kinds[kind], field.rows) for kind in KINDS)]
         for field in check.fields
@@ -52,7 +52,7 @@ def check_page(check: TableCheck, title: str) -> str:
 
 
 def shares_page(shares: TableShares, title: str) -> str:
-    """The page of a private release."""
+    """Write the page of a private release."""
     private = shares.guarantee.private
     rows = [
         [

@@ -31,20 +31,20 @@ FROM_WHERE = (
 
 
 def cell_of(count: int, rows: int) -> str:
-    """A number of values and their share of the rows, or nothing."""
+    """Write a number of values and their share of the rows, or nothing for none."""
     if not count:
         return ""
     return f"{count:,} ({_percent(count / rows)} %)"
 
 
 def share_in_words(share: Measure) -> str:
-    """A private share with its interval, in percent."""
+    """Write a private share with its interval, in percent."""
     value = "?" if share.value is None else f"{100.0 * share.value:.1f}"
     return f"{value} in [{100.0 * share.low:.1f}, {100.0 * share.high:.1f}]"
 
 
 def notes_of(check: TableCheck) -> tuple[str, ...]:
-    """Sentences about a table that are no findings."""
+    """Write sentences about a table that are no findings."""
     lines = [f"{check.rows:,} rows"]
     if check.people is not None:
         lines.append(check.people.summary)
@@ -120,7 +120,7 @@ def _print_findings(console: Console, findings: Iterable[Finding]) -> None:
 
 
 def _percent(share: float) -> str:
-    """A share in percent with one digit; little is not 0, and what lacks a little not 100."""
+    """Write a share in percent with one digit; only none is 0, and only all is 100."""
     if 0.0 < share < 0.001:
         return "< 0.1"
     return f"{100.0 if share == 1.0 else min(100.0 * share, 99.9):.1f}"

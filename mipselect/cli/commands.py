@@ -101,7 +101,7 @@ module that imports nothing."""
 
 @cache
 def known_commands() -> Mapping[str, tuple[str, str]]:
-    """Every command: those of this package first, then those of installed packages by name.
+    """Return every command: first those of this package, then those of installed packages by name.
 
     A package that cannot be loaded is named on standard error, and its commands are missing.
     """

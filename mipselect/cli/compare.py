@@ -123,7 +123,7 @@ def compare(arguments: CompareArguments) -> None:
 
 
 def _tasks(solvers: str, formulation: Formulations) -> tuple[list[tuple[str, str]], list[str]]:
-    """Pairs of a solver and a formulation, and reasons for those that are skipped."""
+    """Return pairs of a solver and a formulation, and reasons for those that are skipped."""
     tasks, skipped = [], []
     named = None if solvers == ALL else list(dict.fromkeys(solvers.split(",")))
     statuses = known_solvers()

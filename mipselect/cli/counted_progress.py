@@ -17,7 +17,7 @@ from rich.table import Column
 from mipselect.cli.progress import Ticker
 
 SHORT_BAR = 10
-"""In columns of the terminal."""
+"""Length of a short bar, in columns of the terminal."""
 
 
 class CountedProgress(Ticker):

@@ -91,7 +91,7 @@ class _Group:
     show_default: Mapping[str, str]
 
     def options(self) -> Iterator[DeclaredOption]:
-        """Its options, in the words of the command."""
+        """Yield the options of the group, in the words of the command."""
         for option in _options(self.kind):
             if option.name in self.without:
                 continue
@@ -178,7 +178,7 @@ def options(kind: type[Group]) -> type[Group]:
 
 
 def command(run: Callable[[Arguments], None]) -> Callable[..., None]:
-    """Make of a function of one dataclass the function of all of its options that typer reads."""
+    """Turn a function of one dataclass into one of all of its options, which typer reads."""
     kind = next(iter(get_type_hints(run).values()))
     # Of several that are missing typer names the first: arguments, then options.
     declared = sorted(_options(kind), key=lambda each: (each.default is not MISSING, each.by_name))
@@ -201,7 +201,7 @@ def declared_of(run: Callable[..., None]) -> tuple[DeclaredOption, ...]:
 
 
 def given(chosen: Any) -> dict[str, Any]:
-    """Options of a group that were given, by their names: those that are not at their defaults."""
+    """Return the options of a group that are not at their defaults, by their names."""
     found: dict[str, Any] = {}
     for each, declared in _declared(type(chosen)):
         value = getattr(chosen, each.name)
@@ -213,7 +213,7 @@ def given(chosen: Any) -> dict[str, Any]:
 
 
 def names_of(kind: type) -> tuple[str, ...]:
-    """Names of all options of a group."""
+    """Return the names of all options of a group."""
     return tuple(option.name for option in _options(kind))
 
 
@@ -229,7 +229,7 @@ def _declared(kind: Any) -> Iterator[tuple[DataclassField[Any], DeclaredOption |
 
 
 def _options(kind: type) -> Iterator[DeclaredOption]:
-    """All options of a dataclass and of its groups, in the order of the fields."""
+    """Yield all options of a dataclass and of its groups, in the order of the fields."""
     types, panel = get_type_hints(kind), getattr(kind, "PANEL", None)
     for each, declared in _declared(kind):
         if isinstance(declared, _Group):
@@ -255,5 +255,5 @@ def _built(kind: type[Arguments], values: Mapping[str, Any]) -> Arguments:
 
 
 def _identifier(name: str) -> str:
-    """--top-k as a name in Python: top_k."""
+    """Turn the name of an option into one of Python: top_k for --top-k."""
     return re.sub(r"\W", "_", name.removeprefix("--")).lower()

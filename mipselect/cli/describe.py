@@ -185,7 +185,7 @@ def _begun(arguments: DescribeArguments, source: TableFile) -> Described:
 
 
 def _table(schema: TableSchema) -> Table:
-    """The fields, with what is lacking."""
+    """List the fields, with what is lacking."""
     content = schema.content
     titled = [*content["fields"], *content.get(FEATURES, ())]
     labels = [printable(str(entry.get("title", ""))) for entry in titled]
@@ -209,7 +209,7 @@ def _special(schema: TableSchema, field: Field) -> str:
 
 
 def _becomes(field: Field) -> str:
-    """In words, what a field is for the selection."""
+    """Say in words what a field is for the selection."""
     if field.gap:
         return ""
     if field.role is not None:

@@ -10,7 +10,7 @@ from mipselect.errors import InvalidInput
 from mipselect.tables.table_file import TableFile
 
 TAB = ("tab", "\\t")
-"""How a tab is given."""
+"""Ways to give a tab."""
 
 
 @options

@@ -82,10 +82,10 @@ class EvaluateArguments:
 def evaluate(arguments: EvaluateArguments) -> None:
     """Say how good a model is on the rows of DATA, with differential privacy.
 
-    Of a number: R² beside predicting the mean, from squares that are clipped. Of
-    two classes: AUC, accuracy at one half, the share that is predicted and the
-    true one, and calibration. Each has a 90 % interval with the error of the
-    sample and the noise in it.
+    A number gets R² beside predicting the mean, from squares that are clipped.
+    Two classes get AUC, accuracy at one half, the predicted share and the true
+    one, and calibration. Each has a 90 % interval with the error of the sample
+    and the noise in it.
 
     The ledger is charged before a row is read. DATA should be rows that the model
     was not fitted to: on its own rows it looks better than it is. 'mipselect fit

@@ -1,4 +1,4 @@
-"""Comparing what a search found with the [expected] section of an instance."""
+"""Comparison of what a search found with the [expected] section of an instance."""
 
 from __future__ import annotations
 

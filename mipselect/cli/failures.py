@@ -56,7 +56,7 @@ def without_numbers(method: PrivateSelector, spent: str) -> Iterator[None]:
 
 
 def amount(guarantee: Guarantee) -> str:
-    """(ε, δ) in short, or ε alone."""
+    """Write (ε, δ) in short, or ε alone."""
     if guarantee.delta == 0.0:
         return f"ε = {guarantee.epsilon:.15g}"
     return f"(ε, δ) = ({guarantee.epsilon:.15g}, {guarantee.delta:.15g})"

@@ -15,7 +15,7 @@ TITLES = ("title", "unit")
 
 
 def titles_of(path: Path | None) -> dict[str, Any]:
-    """Part of the JSON object of a release: titles and units by field; empty without any."""
+    """Return titles and units by field for the JSON object of a release; empty without any."""
     if path is None:
         return {}
     found = {}
@@ -27,7 +27,7 @@ def titles_of(path: Path | None) -> dict[str, Any]:
 
 
 def titles_in_words(report: Mapping[str, Any]) -> dict[str, str]:
-    """Titles and units by field, from a JSON object of `titles_of`.
+    """Read titles and units by field from a JSON object of `titles_of`.
 
     Raises
     ------

@@ -27,14 +27,11 @@ from mipselect.cli.table_options import (
     ScoreOptions,
     TableOptions,
     note_of_the_target,
-    numbers_only,
-    of_two_classes,
 )
 from mipselect.cli.task import deliver_task
 from mipselect.errors import InvalidInput
 from mipselect.problem.scores import LOSS
 from mipselect.regression.private_ranges import ADVICE, PRIVATE, WAYS
-from mipselect.regression.shares import fields_from_blocks
 from mipselect.selectors import BY_NAME
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.schema import TableSchema
@@ -158,8 +155,7 @@ class FitArguments:
         },
         show_default={
             "--score": "block-r2 where supports can be listed, else blocks; loss with "
-            "--coef-bound, --ridge, --loss, under add-remove, and for two classes unless all "
-            "fields are numbers"
+            "--coef-bound, --ridge, --loss, or under add-remove"
         },
     )
     drawing: DrawOptions = group(
@@ -214,14 +210,8 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
     method = drawing.method or default_method(ledger)
     relation = relation_of(ledger, budget.relation)
     scales = stated(**asdict(arguments.regularisation))
-    target, never = arguments.table.target, arguments.question.keywords.get("never", ())
     private = _ranges_are_private(arguments)
-    in_general = fields_from_blocks(
-        relation=relation,
-        classes=schema is not None and of_two_classes(schema, target),
-        numbers_only=schema is None or numbers_only(schema, {target, *never}),
-    )
-    of_rows = not private and (bool(scales) or not in_general)
+    of_rows = not private and (bool(scales) or relation != "replace-one")
     in_blocks = _in_blocks(arguments.scores, method, of_rows=of_rows)
     if private and not in_blocks:
         raise InvalidInput(

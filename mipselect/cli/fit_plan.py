@@ -47,9 +47,9 @@ class FitOptions:
         Without δ and relation, which the pair divides and shares.
     model : ModelOptions
     epsilon : float
-        Of both together.
+        ε of both together.
     delta : float or None
-        Of both together.
+        δ of both together.
     selection_share : float or None
         None for that of a public rule.
     range_share : float or None
@@ -237,7 +237,7 @@ class FitPlan:
     options : FitOptions
     drawn : TablePlan
     promise : Guarantee
-        Of both together.
+        Guarantee of both together.
     """
 
     options: FitOptions
@@ -307,7 +307,7 @@ class FitPlan:
 
     @property
     def asked(self) -> Mapping[str, Any]:
-        """The same and the bounds of the model, as part of a report."""
+        """The question and the bounds of the model, as part of a report."""
         largest = self.drawn.model_on(self.drawn.widest)
         params = largest.get_params(deep=False)
         loss = params.get("loss")

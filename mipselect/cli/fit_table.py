@@ -55,7 +55,7 @@ class FitTable:
     def of_schema(
         cls, table: TableOptions, schema: TableSchema, question: Mapping[str, Any]
     ) -> FitTable:
-        """A table with a schema; nothing is read."""
+        """Take a table with a schema; nothing is read."""
         assert table.schema is not None
         head, asked = {"command": "fit", **table.head}, {**question, "target": table.target}
         return cls(table.data, table.source, schema, asked, head, (table.schema,))
@@ -72,7 +72,7 @@ class FitTable:
         read: bool,
         private: bool = False,
     ) -> FitTable:
-        """A table of numbers, read whole unless only its header is wanted.
+        """Take a table of numbers, which is read whole unless only its header is wanted.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class FitTable:
         return rule
 
     def of_rows(self, rows: ChosenRows) -> FitTable:
-        """The same of some of its rows."""
+        """Replace the table by some of its rows."""
         return replace(self, source=rows)
 
     @property

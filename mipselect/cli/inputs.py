@@ -210,7 +210,7 @@ class SchemaTable(Input):
 
 
 def asked_of(source: SourceOptions, sizes: str | None, draw: BlockOptions = ANY_DRAW) -> Input:
-    """Moments where the instance ends in .npz, else an instance, whose file has its question.
+    """Choose moments where the instance ends in .npz, else an instance, which has its own question.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ mipselect ledger show study.ledger
 """
 
 USUAL_DELTA = 1e-6
-"""At which a guarantee is stated where the ledger has no δ of its own."""
+"""The δ of a stated guarantee where the ledger has none of its own."""
 
 KEEP = (
     "Keep this with the data: whether a draw failed, and when a draw was charged, may depend on "

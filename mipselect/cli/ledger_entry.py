@@ -44,7 +44,7 @@ class InterruptedDraw(InterruptedDelivery):
 
 
 def given_key(option: Path | None) -> Path | None:
-    """The file of the key: what an option names, or else the environment; None for neither."""
+    """Return the file of the key: from the option, else from the environment; None for neither."""
     if option is not None:
         return option
     named = os.environ.get(KEY_VARIABLE)
@@ -52,12 +52,12 @@ def given_key(option: Path | None) -> Path | None:
 
 
 def relation_of(ledger: Ledger | None, given: str | None) -> str:
-    """The relation that was given, or else that of the ledger; replace-one without both."""
+    """Return the relation that was given, or else that of the ledger; replace-one without both."""
     return given or ("replace-one" if ledger is None else ledger.relation)
 
 
 def ledger_files(file: Path | None, key_file: Path | None) -> list[Path]:
-    """The files of the ledger and of its key, which no output may replace."""
+    """Return the files of the ledger and of its key, which no output may replace."""
     return [path for path in (file, given_key(key_file)) if path is not None]
 
 
@@ -164,7 +164,7 @@ def noted(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def told_of_the_ledger(ledger: Ledger | None) -> Iterator[None]:
-    """Say of an interrupt that the ledger may have been charged."""
+    """Say after an interrupt that the ledger may have been charged."""
     try:
         yield
     except KeyboardInterrupt:
@@ -172,5 +172,5 @@ def told_of_the_ledger(ledger: Ledger | None) -> Iterator[None]:
             raise
         raise InterruptedDraw(
             "interrupted: nothing was released, and what was charged to the ledger stays charged; "
-            f"'mipselect ledger show {ledger.path}' tells"
+            f"'mipselect ledger show {ledger.path}' shows it"
         ) from None

@@ -50,7 +50,7 @@ def ledger_figure(ledger: Ledger, entries: Sequence[LedgerEntry], suffix: str) -
 
 
 def _course(ledger: Ledger, entries: Sequence[LedgerEntry]) -> tuple[list[datetime], list[float]]:
-    """The times of the entries, never falling, and what was spent up to each."""
+    """Return the times of the entries, never falling, and what was spent up to each."""
     account = Account(ledger.terms)
     times, spent = [datetime.fromisoformat(ledger.rows()[0].time)], [0.0]
     for entry in entries:

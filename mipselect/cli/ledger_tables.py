@@ -39,7 +39,7 @@ def left_in_words(ledger: Ledger, remaining: Guarantee) -> str:
 
 
 def entry_report(entry: LedgerEntry) -> Mapping[str, Any]:
-    """An entry as part of a JSON object."""
+    """Describe an entry as a part of a JSON object."""
     return {
         "time": entry.time,
         "what": entry.what,

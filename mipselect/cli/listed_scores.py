@@ -27,7 +27,7 @@ class ListedScores:
     Attributes
     ----------
     name : str
-        Of the instance.
+        Name of the instance.
     scores : BlockScores
     supports : list of tuple of int
         The best first; ties in lexicographic order.
@@ -66,7 +66,7 @@ class ListedScores:
         return shares
 
     def names(self, support: tuple[int, ...]) -> list[str]:
-        """Names of features."""
+        """Return the names of features."""
         return [self.scores.feature_names[j] for j in support]
 
     def report(self) -> Mapping[str, Any]:

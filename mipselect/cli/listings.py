@@ -87,7 +87,7 @@ def solvers(arguments: ListingArguments) -> None:
 
 
 def _limit(solver: SolverStatus) -> str:
-    """The largest model that the licence allows, if there is one."""
+    """Describe the largest model that the licence allows, if there is a limit."""
     if solver.limit is None:
         return ""
     return (

@@ -52,7 +52,7 @@ mipselect moments visits/*.parquet --schema visits.schema.json --target cost \\
 
 ENDING = ".npz"
 PARTIAL = ".partial"
-"""What has been counted of M.npz stands in M.npz.partial until all of it has."""
+"""Ending of the notes of a pass: M.npz.partial stands beside M.npz until all is counted."""
 
 
 @options
@@ -221,11 +221,11 @@ def _blocks(arguments: MomentsArguments) -> Blocks | None:
 
 
 def _notes(output: Path, data: list[str], resume: bool) -> Path | None:
-    """The file that remembers an interrupted pass; None where the data are not files here."""
+    """Return the file for notes of an interrupted pass; None where the data are not files here."""
     notes = output.with_name(output.name + PARTIAL)
     if any("://" in source for source in data):
         if resume:
-            raise InvalidInput("--resume is for files here; of a URL all is read again")
+            raise InvalidInput("--resume is for files on this machine; a URL is read anew")
         return None
     if notes.exists() and not resume:
         raise InvalidInput(

@@ -1,4 +1,4 @@
-"""Delivering a report: one JSON object or readable text on standard output, a file written whole.
+"""Delivery of a report: one JSON object or readable text on standard output, a file written whole.
 
 Whatever is delivered from left of a mechanism carries the mark `SENSITIVE`.
 """
@@ -126,7 +126,7 @@ def deliver(
     Raises
     ------
     MipselectError
-        If the file cannot be written; then nothing was printed. Or if standard output cannot.
+        If standard output cannot be written, or the file: then nothing was printed.
     InterruptedDelivery
     """
     text = json.dumps(report, allow_nan=False) + "\n"
@@ -142,7 +142,7 @@ def deliver(
 
 @contextmanager
 def delivering() -> Iterator[None]:
-    """Say of what goes wrong inside that the answer may have been seen.
+    """Say after a failure inside the block that the answer may have been seen.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def delivering() -> Iterator[None]:
 
 
 def text_console() -> Console:
-    """A console on standard output; without a terminal nothing is cut or broken."""
+    """Open a console on standard output; without a terminal nothing is cut or broken."""
     width = None if sys.stdout.isatty() else ENDLESS
     return Console(file=sys.stdout, width=width, highlight=False, soft_wrap=False)
 

@@ -55,10 +55,10 @@ mipselect plan --schema patients.schema.json --target los_days --rows 5000 \\
 """
 
 SHARE_OF_MODELS = 0.5
-"""Of the time; the selection has what is left,"""
+"""Share of the time for models; the selection has what is left."""
 
 LEAST_OF_SELECTION = 0.25
-"""but so much at least."""
+"""Least share of the time for the selection."""
 
 
 @command

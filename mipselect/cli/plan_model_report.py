@@ -12,7 +12,7 @@ from mipselect.planning.simulated_fits import FRESH_ROWS
 
 
 def model_table(plan: ModelPlan) -> Table:
-    """A line for every number of rows, a column for every ε, and one without privacy."""
+    """Make a table: a line for every number of rows, a column for every ε and one without noise."""
     table = Table()
     table.add_column(plan.measure)
     for epsilon in plan.epsilons:
@@ -69,7 +69,7 @@ def _above_a_coin(plan: ModelPlan) -> str:
 
 
 def model_report(plan: ModelPlan) -> dict[str, Any]:
-    """The JSON object."""
+    """Return the JSON object of the plan of models."""
     places = range(len(plan.epsilons))
     done = bool(plan.of_fit.tables)
     return {

@@ -33,7 +33,7 @@ SIMULATED = "Simulated tables; no row of yours was read. A plan guarantees nothi
 
 
 def plan_table(plan: SelectionPlan) -> Table:
-    """A line for every setting, a column for every ε."""
+    """Make a table with a row for every setting and a column for every ε."""
     table = Table()
     table.add_column("")
     for epsilon in plan.epsilons:
@@ -101,7 +101,7 @@ def _scores(plan: SelectionPlan) -> str:
 def plan_report(
     plan: SelectionPlan, schema: Path, target: str, tables: int, plot: Path | None
 ) -> dict[str, Any]:
-    """The JSON object."""
+    """Return the JSON object of the plan."""
     places = range(len(plan.epsilons))
     return {
         "command": "plan",
@@ -150,7 +150,7 @@ def _cells(line: Line, places: range) -> list[dict[str, float | None]] | None:
 
 
 def picture(plan: SelectionPlan, target: str) -> Picture:
-    """A panel for each question, ε across."""
+    """Draw a panel for each question, ε across."""
     start = {ROWS: plan.of_select, COEF_BOUND: plan.of_loss, RIDGE: plan.of_loss}
     titles = {
         METHOD: "method",

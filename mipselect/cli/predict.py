@@ -59,7 +59,7 @@ class AnswerColumns:
     Attributes
     ----------
     model : ModelRelease
-        Of a table.
+        A model of a table.
     threshold : float
     probability : bool
         Whether the probability of the second class is given too.
@@ -84,19 +84,19 @@ class AnswerColumns:
         return {"threshold": self.threshold, "class": classes[1]}
 
     def values(self, decisions: FloatArray) -> list[Any]:
-        """Predictions."""
+        """Predict by the model."""
         found: list[Any] = self.model.predictions_of(decisions, threshold=self.threshold).tolist()
         return found
 
     def chances(self, decisions: FloatArray) -> list[float]:
-        """Probabilities of the second class; none if these are not asked for."""
+        """Compute the probabilities of the second class; none if these are not asked for."""
         if not self.probability:
             return []
         found: list[float] = self.model.probabilities_of(decisions)[:, 1].tolist()
         return found
 
     def lines(self, decisions: FloatArray) -> Iterator[list[str]]:
-        """Rows of a CSV file: classes as their field has them."""
+        """Yield the rows of a CSV file: classes as their field has them."""
         values, classes = self.values(decisions), self.model.classes
         assert self.model.table is not None
         if classes is None:
@@ -147,7 +147,7 @@ def predict(arguments: PredictArguments) -> None:
     Rows are mapped as they were for the model: values are clipped to its ranges,
     missing ones count as its schema says, and no row is refused. The answer has
     one line per row, under the name of the target: a number in its units, or a
-    class. Of two classes --probability adds how likely the second is, which
+    class. With two classes --probability adds how likely the second is, which
     --threshold decides by.
 
     Predictions cost no budget, for the model is released. They are not private
@@ -232,12 +232,12 @@ def _checked_model(arguments: PredictArguments) -> ModelRelease:
 
 
 def _spool() -> tempfile.SpooledTemporaryFile[str]:
-    """A text that waits until it is whole, in memory or in a file without a name."""
+    """Open a text that waits until it is whole, in memory or in a file without a name."""
     return tempfile.SpooledTemporaryFile(IN_MEMORY, "w+", encoding="utf-8", newline="")
 
 
 def _pieces(spool: tempfile.SpooledTemporaryFile[str]) -> Iterator[str]:
-    """The text from its beginning, some of it at a time."""
+    """Yield the text from its beginning, some of it at a time."""
     spool.seek(0)
     return iter(lambda: spool.read(PIECE), "")
 
@@ -249,7 +249,7 @@ def _csv(rows: Iterable[list[str]]) -> str:
 
 
 def _items(values: list[Any], before: int) -> str:
-    """Values of a JSON list, behind so many others."""
+    """Write values of a JSON list that follow so many others."""
     return "".join(f"{', ' if before + k else ''}{json.dumps(v)}" for k, v in enumerate(values))
 
 

@@ -23,7 +23,7 @@ from mipselect.validation import did_you_mean, printable, shown
 
 NAME = "mipselect.toml"
 ROOT = ".git"
-"""In the folder of a repository, above which nothing is looked for."""
+"""Folder that marks a repository; nothing is looked for above it."""
 
 LARGEST = 100_000
 """Bytes of such a file."""
@@ -114,7 +114,7 @@ def project_entries(file: Path, command: str, commands: Commands) -> list[Projec
 
 
 def _sections(file: Path, commands: Commands) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Sections of a file, with their keys as they stand there."""
+    """Yield the sections of a file, with their keys as they stand there."""
     text = small_text(file, LARGEST)
     try:
         content = tomllib.loads(text)
@@ -136,7 +136,7 @@ def _sections(file: Path, commands: Commands) -> Iterator[tuple[str, dict[str, A
 
 
 def _keys(file: Path, section: str, keys: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Keys of a section with dashes, each there once."""
+    """Yield the keys of a section with dashes; raise `InvalidInput` for a key that comes twice."""
     seen = set()
     for given, value in keys.items():
         key = given.replace("_", "-")

@@ -30,7 +30,7 @@ PLACES = ("DATA", "INSTANCE")
 INSTANCE_ENDINGS = (".toml", ".npz")
 
 LARGEST_INTEGER = 2**63 - 1
-"""Of TOML; Python reads larger ones, and cannot write them all out."""
+"""Largest integer of TOML; Python reads larger ones, and cannot write them all out."""
 
 SEVERAL = ",..."
 """End of the metavar of options that take several between commas."""
@@ -43,7 +43,7 @@ WORDS: Mapping[type, tuple[type | tuple[type, ...], str]] = {
     Path: (str, "a path in quotes"),
     list: (list, "a list of texts"),
 }
-"""What an option of a type is in TOML."""
+"""Types and words in TOML for each type of an option."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class CommandSetting:
         return value if isinstance(value, bool | list | str) else repr(value)
 
     def _place(self, text: str, folder: Path) -> str:
-        """A path from where the command runs; URLs and names of stored instances as they are."""
+        """Find a path from where the command runs; URLs and stored instances keep their names."""
         stored = self.name == "INSTANCE" and not text.endswith(INSTANCE_ENDINGS)
         return text if stored or "://" in text else str(folder / text)
 
@@ -191,7 +191,7 @@ def _choice(kind: type[Enum], value: object) -> str:
 
 
 def _between_commas(value: object) -> str:
-    """One of several, in quotes if it has a comma, a quote or outer blanks."""
+    """Write one of several values, in quotes if it has a comma, a quote or outer blanks."""
     if isinstance(value, float):
         return repr(value)
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST_INTEGER:

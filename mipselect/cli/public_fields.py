@@ -73,6 +73,6 @@ PUBLIC_FIELDS: Mapping[str, PublicField] = {
 
 
 def public_under(relation: str) -> tuple[str, ...]:
-    """The fields that are public under a neighbouring relation."""
+    """Return the fields that are public under a neighbouring relation."""
     hidden = relation != "replace-one"
     return tuple(name for name, it in PUBLIC_FIELDS.items() if not (hidden and it.of_the_rows))

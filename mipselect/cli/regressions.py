@@ -23,11 +23,11 @@ MODEL_PANEL = "Of the model"
 
 LOSS_OF_NUMBERS = "huber(0.25)"
 LOSS_OF_CLASSES = "logistic"
-"""What `--model-loss` is without it; by experiment, see docs/regression.md."""
+"""Default of `--model-loss` for classes; by experiment, see docs/regression.md."""
 
 RESIDUAL_BOUND = 0.25
 ROUNDS = 8
-"""Of boosted AdaSSP, for a target in [-1, 1]; by experiment too."""
+"""Rounds of boosted AdaSSP, for a target in [-1, 1]; by experiment too."""
 
 
 class Regression(StrEnum):
@@ -93,7 +93,7 @@ class ModelOptions:
     def model(
         self, *, of_classes: bool, epsilon: float, delta: float | None, **shared: Any
     ) -> PrivateLinearModel:
-        """The estimator, not fitted.
+        """Make the estimator, not fitted.
 
         Parameters
         ----------

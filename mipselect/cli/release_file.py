@@ -1,4 +1,4 @@
-"""Reading what `release`, `select` and `fit` wrote, strictly: a card repeats what was checked."""
+"""Strict reader of what `release`, `select` and `fit` wrote: a card repeats what was checked."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class ReleaseFile:
     Attributes
     ----------
     name : str
-        Of the instance or the table, without its folder.
+        Name of the instance or the table, without its folder.
     target : str or None
     method : str
     releases : tuple of Release
     one, total : Guarantee
-        Of one draw and of all.
+        Guarantees of one draw and of all.
     settings : mapping
         By the names of `PUBLIC_FIELDS`, as far as they were given.
     sizes : tuple of int or None
@@ -51,7 +51,7 @@ class ReleaseFile:
     solver : str or None
     ledger : LedgerNote or None
     version : str
-        Of mipselect.
+        Version of mipselect.
     model : ModelRelease or None
         What `fit` drew; it is the one of `releases` then.
     regression : str or None

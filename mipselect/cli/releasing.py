@@ -43,7 +43,7 @@ class Plan:
     Attributes
     ----------
     name : str
-        Of the method, on the command line.
+        Name of the method on the command line.
     method : PrivateSelector
     draws : int
     seed : int or None
@@ -75,7 +75,7 @@ class Plan:
         return f"{self.draws} draws at {each} each: {total} in total"
 
     def report(self) -> dict[str, Any]:
-        """The planned draws and their guarantee, as part of a JSON object."""
+        """Describe the planned draws and their guarantee, as part of a JSON object."""
         return {
             "private": self.seed is None,
             "method": self.name,
@@ -119,7 +119,7 @@ def plan_draws(drawing: SupportDrawOptions) -> Plan:
 
 
 def default_method(ledger: Ledger | None) -> MethodKind:
-    """Permute-and-flip, but where ρ is counted, of which it costs four times as much."""
+    """Choose permute-and-flip, or the exponential mechanism where ρ is counted: it costs less ρ."""
     if ledger is not None and ledger.currency == "rho":
         return MethodKind.EXPONENTIAL
     return MethodKind.PERMUTE_AND_FLIP
@@ -133,7 +133,7 @@ def _stated(method: PrivateSelector, ledger: Ledger | None) -> Guarantee:
 
 
 def ledger_of(budget: Guarantee) -> Ledger:
-    """A ledger that can spend this much, under the relation of what is drawn."""
+    """Make a ledger that can spend this much, under the relation of what is drawn."""
     return Ledger(budget.epsilon, budget.delta, budget.relation)
 
 

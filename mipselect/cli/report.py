@@ -28,14 +28,14 @@ class Solved:
     Attributes
     ----------
     name : str
-        Of the instance.
+        Name of the instance.
     instance : Instance
     found : SupportPool or MistakeLevels
     clipping : Clipping or None
     comparison : Comparison or None
         With what the file of the instance expects.
     outside : Outside or None
-        Of a certified pool.
+        Supports outside of a certified pool.
     profile : bool
         Report what each strategy of the search did.
     """
@@ -66,12 +66,12 @@ class Solved:
         return self.instance.units is not None and self.instance.problem.blocks is None
 
     def names(self, support: list[int]) -> list[str]:
-        """Names of features."""
+        """Return the names of features."""
         return [self.instance.feature_names[j] for j in support]
 
 
 def solved_report(solved: Solved) -> Mapping[str, Any]:
-    """The JSON object of a pool or of mistake levels; what is infinite is null."""
+    """Return the JSON object of a pool or of mistake levels; what is infinite is null."""
     found = solved.found
     own = _of_pool(solved, found) if isinstance(found, SupportPool) else _of_levels(found)
     profile = [asdict(own) for own in found.effort.strategies] if solved.profile else None
@@ -176,7 +176,7 @@ def _of_both(solved: Solved) -> dict[str, Any]:
 
 
 def _in_units(instance: Instance, support: list[int]) -> dict[str, Any]:
-    """Part of the JSON object for a table with a schema."""
+    """Describe the coefficients in units of the table, as part of the JSON object."""
     rule = instance.fit_in_units(support)
     return {"in_units": {"intercept": rule.intercept, "by_column": dict(rule.by_column)}}
 

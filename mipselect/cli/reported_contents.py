@@ -61,7 +61,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
 
 
 def _is_number(text: str) -> bool:
-    """True of a number, an estimate with its interval, and of what is not there."""
+    """Return True for a number, an estimate with its interval, and an empty or unknown value."""
     return text in ("", UNKNOWN) or text.lstrip("-")[:1].isdigit()
 
 
@@ -73,7 +73,7 @@ def _cells(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _flat(value: Any, name: str) -> dict[str, str]:
-    """A value under its name; what has parts with names of their own, under these."""
+    """Put a value under its name; parts with names of their own are put under these."""
     if isinstance(value, dict) and not set(value) >= INTERVAL:
         return _joined(_flat(part, f"{name}: {_words(key)}") for key, part in value.items())
     if _is_table(value) and all(isinstance(each.get("name"), str) for each in value):

@@ -108,7 +108,7 @@ def _require_release(report: Mapping[str, Any]) -> None:
 def _of_checked(
     report: Mapping[str, Any], kind: str, released: Mapping[str, Any]
 ) -> ReportedRelease:
-    """A selection or a model of the command line, with its card; `released` is what was drawn."""
+    """Describe a selection or a model of the command line, with its card and what was drawn."""
     read = checked_release(report)
     public = public_under(read.total.relation)
     return ReportedRelease(
@@ -134,13 +134,13 @@ def _of_checked(
 
 
 def _of_stored_model(report: Mapping[str, Any]) -> ReportedRelease:
-    """A model that `ModelRelease.save` wrote: it knows neither its table's name nor a ledger."""
+    """Describe a model that `ModelRelease.save` wrote; its table and ledger are not known."""
     model = ModelRelease.from_dict(report)
     return replace(of_object(model, "model"), twin=_twin(report))
 
 
 def _of_another(report: Mapping[str, Any]) -> ReportedRelease:
-    """An evaluation, or a private release that has no words of its own here."""
+    """Describe an evaluation, or a private release that has no words of its own here."""
     command, quality, about = checked_name(report["command"], "command"), None, None
     if command == "evaluate":
         for fault in faults({"quality": report["quality"]}, "mipselect.regression", SHAPE):
@@ -174,7 +174,7 @@ def _of_another(report: Mapping[str, Any]) -> ReportedRelease:
 
 
 def _file_name(report: Mapping[str, Any], key: str) -> str | None:
-    """The name of a file without its folder; None where the key is missing."""
+    """Return the name of a file without its folder; None where the key is missing."""
     if report.get(key) is None:
         return None
     return checked_name(Path(checked_line(report[key], key, LONGEST_PATH)).name, key)
@@ -188,7 +188,7 @@ def _agreeing(guarantee: Guarantee, report: Mapping[str, Any]) -> Guarantee:
 
 
 def _twin(released: Mapping[str, Any]) -> str:
-    """Content that two files of the same release share, however they are written."""
+    """Compute a hash that two files of the same release share, however they are written."""
     return sha256(json.dumps(released, sort_keys=True).encode()).hexdigest()
 
 

@@ -70,7 +70,7 @@ def confirm(arguments: ConfirmArguments) -> None:
 
 
 def _ask(proposed: list[Field]) -> None:
-    """Go on after a yes; raise `InvalidInput` for any other answer, or where nobody can answer."""
+    """Ask for a yes; raise `InvalidInput` for any other answer, or where nobody can answer."""
     if not sys.stdin.isatty():
         raise InvalidInput(
             "only a person can say that types are public: answer on a terminal, or give --yes"

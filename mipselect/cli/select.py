@@ -25,12 +25,9 @@ from mipselect.cli.table_options import (
     ScoreOptions,
     TableOptions,
     note_of_the_target,
-    numbers_only,
-    of_two_classes,
 )
 from mipselect.cli.task import deliver_task
 from mipselect.errors import InvalidInput
-from mipselect.regression.shares import fields_from_blocks
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector
 from mipselect.selectors.problem import ProblemSelector
@@ -150,13 +147,9 @@ def _of_schema(arguments: SelectArguments, plan: Plan, size: int) -> Input:
     question = {**arguments.question.keywords, "target": table.target}
     refuse_bounds(bounds, plan.method, plan.name)
     schema = TableSchema.read(table.schema)
-    in_general = fields_from_blocks(
-        relation=plan.one.relation,
-        classes=of_two_classes(schema, table.target),
-        numbers_only=numbers_only(schema, {table.target, *question.get("never", ())}),
-    )
     of_rows = bool(bounds) or not {"ranges", "intercept"}.isdisjoint(question)
-    blocks = _of_blocks(arguments, plan, stated=of_rows or not in_general)
+    under_add_remove = plan.one.relation != "replace-one"
+    blocks = _of_blocks(arguments, plan, stated=of_rows or under_add_remove)
     note_of_the_target(schema, table.target)
     if blocks is not None:
         from mipselect.cli.block_inputs import SchemaTableInBlocks
@@ -182,7 +175,7 @@ def _of_blocks(arguments: SelectArguments, plan: Plan, *, stated: bool) -> Block
 
 
 def _asks_for_add_remove(plan: Plan) -> bool:
-    """True if the ledger is kept under it, for which blocks have no guarantee."""
+    """Return True if the ledger is kept under add-remove, for which blocks have no guarantee."""
     return plan.one.relation == "add-remove"
 
 

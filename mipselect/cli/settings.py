@@ -30,13 +30,13 @@ from mipselect.validation import listed
 
 
 def tolerance_of(method: PrivateSelector) -> float:
-    """τ of its search in units of the sensitivity; zero for exact draws, which have none."""
+    """Return τ of the search in units of the sensitivity; exact draws have none, and it is 0."""
     search = _search(method)
     return 0.0 if search is None else search.proven_tolerance
 
 
 def settings_report(problem: Problem, method: PrivateSelector, n: int | None) -> dict[str, Any]:
-    """Part of the JSON object of a release, all of it public; null is what does not apply.
+    """Describe the public settings of a release for its JSON object; null is what does not apply.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def settings_report(problem: Problem, method: PrivateSelector, n: int | None) ->
 
 
 def unit_of(settings: Mapping[str, Any]) -> str:
-    """Unit that a guarantee is about: "row", or the field of the privacy unit of a table."""
+    """Return the unit that a guarantee is about: "row", or the field of the privacy unit."""
     unit: str = settings.get("protected_unit", ROW)
     return unit
 
@@ -126,7 +126,7 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
 
 
 SCORES_OF_BLOCKS = {
-    BLOCKS: ("least squares on blocks", "for any number of supports, sizes and wide features"),
+    BLOCKS: ("least squares on blocks", "for any number of supports and several sizes"),
     R2: ("R² within blocks", "for supports that can all be listed"),
 }
 """Scores in words, and what each is for."""
@@ -161,7 +161,7 @@ def _search(method: PrivateSelector) -> SearchSettings | None:
 
 
 def _complexity(method: PrivateSelector) -> float | None:
-    """a of the prior over sizes, where there is a choice between sizes."""
+    """Return a of the prior over sizes, where there is a choice between sizes."""
     if not isinstance(method, ExactDrawSelector) or method.sizes is None:
         return None
     return method.complexity if len(method.sizes) > 1 else None

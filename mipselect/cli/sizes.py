@@ -15,7 +15,7 @@ PART = re.compile(r"\s*([0-9]{1,7})\s*(?:-\s*([0-9]{1,7})\s*)?")
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
-    """The sizes in `text`, rising, each once; `InvalidInput` if it has anything else."""
+    """Parse sizes, each once and rising; raise `InvalidInput` if the text has anything else."""
     sizes: set[int] = set()
     for part in text.split(","):
         found = PART.fullmatch(part)
@@ -38,12 +38,12 @@ def check_sizes(method: PrivateSelector, p: int, title: str) -> None:
 
 
 def dimension(p: int, n_features: int) -> str:
-    """p in words: the number of columns, and that of features where it is another."""
+    """Write p in words: the number of columns, and that of features where it is another."""
     return f"p = {p:,}" if n_features == p else f"p = {p:,} columns, {n_features:,} features"
 
 
 def sizes_in_words(sizes: Sequence[int]) -> str:
-    """Rising sizes as `parse_sizes` takes them: 1-8, or 1-3,5."""
+    """Write rising sizes as `parse_sizes` takes them: 1-8, or 1-3,5."""
     parts: list[str] = []
     first = previous = sizes[0]
     for size in [*sizes[1:], None]:

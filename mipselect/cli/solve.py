@@ -194,7 +194,7 @@ def _search(
 
 
 def _check_whole(options: SearchSettings) -> None:
-    """A whole model finds one support, by a solver that takes quadratic terms."""
+    """Refuse a whole model of several supports, or without a solver that takes quadratic terms."""
     if options.solver in (AUTO, NATIVE):
         known = known_solvers().values()
         able = [status.name for status in known if Capability.MISOCP in status.capabilities]

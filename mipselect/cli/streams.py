@@ -32,7 +32,7 @@ def prepare() -> bool:
 
 
 def say(message: str) -> None:
-    """One line on standard error, or silence where that cannot be written."""
+    """Print one line on standard error, or nothing where that cannot be written."""
     try:
         print(f"mipselect: {one_line(message)}", file=sys.stderr, flush=True)
     except OSError:
@@ -40,7 +40,7 @@ def say(message: str) -> None:
 
 
 def one_line(message: str) -> str:
-    """The message without line breaks and control characters, which may come from names."""
+    """Write the message without line breaks and control characters, which may come from names."""
     words = " ".join(message.split())
     line = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in words)
     return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]} ..."

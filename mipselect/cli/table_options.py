@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -105,7 +104,7 @@ class ScoreOptions:
         "Neither uses a range. loss: of rows that are clipped to public ranges.",
         metavar="block-r2|blocks|loss",
         show_default="block-r2 where supports can be listed, else blocks; loss with a bound, "
-        "--range, --loss, under add-remove, and for two classes unless all fields are numbers",
+        "--range, --loss, or under add-remove",
     )
     block_rows: int | None = option(
         "--block-rows",
@@ -241,18 +240,8 @@ def of_two_classes(schema: TableSchema, target: str) -> bool:
     return len(schema.field(target, "target").category_names) == 2
 
 
-def numbers_only(schema: TableSchema, left_out: Collection[str]) -> bool:
-    """Return whether all fields but some are numbers by their schema; one names the person."""
-    known = {*left_out, schema.privacy_unit, *schema.only_read}
-    return all(
-        field.is_number and field.categories is None
-        for field in schema.features
-        if field.name not in known
-    )
-
-
 def note_of_the_target(schema: TableSchema, target: str) -> None:
-    """Say of ordered categories that they are taken as a number."""
+    """Say that ordered categories of the target are taken as a number."""
     field = schema.field(target, "target")
     names = field.category_words
     if field.ordered and len(names) > 2:
@@ -265,7 +254,7 @@ def note_of_the_target(schema: TableSchema, target: str) -> None:
 
 
 def split_names(option: str, text: str) -> list[str]:
-    """Names between commas; one in double quotes may have commas and outer blanks."""
+    """Split names at commas; a name in double quotes may have commas and outer blanks."""
     names, at = [], 0
     while at <= len(text):
         part = NAME.match(text, at)
@@ -281,7 +270,7 @@ def split_names(option: str, text: str) -> list[str]:
 
 
 def _range(text: str) -> tuple[str, tuple[float, float]]:
-    """A name, which may hold "=", and two numbers."""
+    """Parse a name, which may have "=" in it, and two numbers."""
     name, _, ends = text.rpartition("=")
     low, _, high = ends.partition(":")
     try:

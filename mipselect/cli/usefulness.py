@@ -55,7 +55,7 @@ class ChanceLevel:
 
 
 def largest_range(problem: Problem, n: int) -> float:
-    """The most that R can differ between two supports on any n rows; public.
+    """Bound the difference of R between two supports on any n rows; public.
 
     No support is worse than β = 0. As a loss is convex, ℓ(y, 0) - ℓ(y, u) is at most half of
     ℓ(y, -u) - ℓ(y, u), and so no support is better than that by more than half of what a loss
@@ -71,9 +71,9 @@ def largest_range(problem: Problem, n: int) -> float:
 
 
 def surprises(problem: Problem, method: ProblemSelector) -> dict[int, float]:
-    """-log μ(S), adding up to 1, of a support by its size; public.
+    """Return -log μ(S) of a support by its size, where all μ(S) add up to 1; public.
 
-    It is the probability of an exponential mechanism without data.
+    An exponential mechanism without data has the law μ.
     """
     p = problem.n_features
     if not isinstance(method, ExactDrawSelector) or method.sizes is None:

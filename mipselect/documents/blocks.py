@@ -128,7 +128,7 @@ class IntervalPlot:
         return low - margin, high + margin
 
     def place(self, number: float) -> float:
-        """Position on the axis, between 0 and 1; an infinite number lies at an end."""
+        """Return the position on the axis, between 0 and 1; an infinite number lies at an end."""
         low, high = self.span
         if math.isinf(number):
             return 0.0 if number < 0.0 else 1.0

@@ -23,14 +23,14 @@ from mipselect.documents.style import STYLE
 from mipselect.validation import printable
 
 LONG = re.compile(r"(\S{24})(?=\S)")
-"""So many letters of a word that has more."""
+"""The first 24 letters of a longer word."""
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """Forbids a browser to load or run anything, whatever stands in the page."""
 
 
 def html_page(document: Document) -> str:
-    """A document as one HTML file, without scripts and without anything from elsewhere."""
+    """Write a document as one HTML file, without scripts and without anything from elsewhere."""
     title = _text(document.title)
     return "\n".join(
         [
@@ -50,7 +50,7 @@ def html_page(document: Document) -> str:
 
 
 def html_part(blocks: Iterable[Block]) -> str:
-    """Blocks for a notebook, whose page has its own style: escaped, without scripts."""
+    """Write blocks for a notebook, whose page has its own style: escaped, without scripts."""
     return "".join(map(_block, blocks))
 
 
@@ -98,7 +98,7 @@ def _item(item: str | Cited) -> str:
 
 
 def _title(text: str) -> str:
-    """A title of a column, whose words are whole but for very long ones."""
+    """Write the title of a column; only very long words may be broken."""
     return "<wbr>".join(map(_text, LONG.sub("\\1\0", printable(text)).split("\0")))
 
 

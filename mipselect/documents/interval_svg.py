@@ -18,7 +18,7 @@ HEIGHT, MIDDLE, RADIUS = 26, 13, 4.5
 
 
 def plot_html(plot: IntervalPlot) -> str:
-    """The plot as one figure; it loads nothing."""
+    """Write the plot as one figure; it loads nothing."""
     rows = "".join(_row(row.label, "".join(_strip(plot, row)), row.note) for row in plot.rows)
     axis = _row("", "".join(_axis(plot)), "", kind="row axis")
     caption = escape(printable(plot.axis))

@@ -21,17 +21,17 @@ from mipselect.documents.blocks import (
 from mipselect.validation import printable
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>|~&!$@]|:(?=//)|(?<=www)\.)")
-"""What may be more than a letter, or makes a link of an address."""
+"""Letters that may be more, or that make a link of an address."""
 
 FIRST = re.compile(r"^(\d*)([#+=.)-])")
-"""What begins a heading, a list or a line, where a block begins with it."""
+"""Letters that begin a heading, a list or a line at the beginning of a block."""
 
 WIDTH = 41
 """Characters of a row of a plot."""
 
 
 def markdown_page(document: Document) -> str:
-    """A document as Markdown."""
+    """Write a document as Markdown."""
     parts = [f"# {_text(document.title)}", *map(_block, document.blocks)]
     return "\n\n".join(parts) + "\n"
 
@@ -71,7 +71,7 @@ def _plot(plot: IntervalPlot) -> Iterator[str]:
 
 
 def _strip(plot: IntervalPlot, row: PlotRow) -> str:
-    """A row in characters: an interval of lines, its point, and a bar at 0."""
+    """Draw a row in characters: an interval of lines, its point, and a bar at 0."""
     cells = ["·"] * WIDTH
     if row.value is not None and row.low is not None and row.high is not None:
         for k in range(_cell(plot, row.low), _cell(plot, row.high) + 1):
@@ -97,10 +97,10 @@ def _item(item: str | Cited) -> str:
 
 
 def _text(text: str) -> str:
-    """The letters of a text; a backslash stands before what Markdown would read as more."""
+    """Put a backslash before every letter of a text that Markdown would read as more."""
     return SPECIAL.sub(r"\\\1", printable(text))
 
 
 def _first(text: str) -> str:
-    """The same where a block begins."""
+    """Write a text as `_text` does, for the place where a block begins."""
     return FIRST.sub(r"\1\\\2", _text(text.lstrip()))

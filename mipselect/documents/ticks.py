@@ -20,7 +20,7 @@ def linear_ticks(low: float, high: float) -> list[tuple[float, str]]:
 
 
 def ratio_ticks(low: float, high: float) -> list[tuple[float, str]]:
-    """Logarithms of round ratios from `low` to `high`, with the ratios as texts."""
+    """Return logarithms of round ratios from `low` to `high`, with the ratios as texts."""
     found = {0.0: "×1"} if low <= 0.0 <= high else {}
     for ratio in RATIOS[1:]:
         for sign, text in ((1.0, f"×{ratio:g}"), (-1.0, f"÷{ratio:g}")):

@@ -12,7 +12,7 @@ OPTIMAL = ("1", "101", "102")
 """Status values: optimal; integer optimal; integer optimal within its tolerance."""
 
 DEEPEST = 3
-"""How deep elements are nested."""
+"""Depth to which elements are nested."""
 
 WITHOUT_SOLUTION = ("3", "103", "108", "114", "118", "119")
 """Infeasible, unbounded, or ended without an integer solution."""

@@ -103,7 +103,7 @@ def export_model(
     Raises
     ------
     NotCertified
-        Of "cuts": the search, or its cuts, prove nothing within the time limit.
+        With "cuts": the search, or its cuts, prove nothing within the time limit.
     InvalidInput
     OSError
         If the file cannot be written; then nothing was.

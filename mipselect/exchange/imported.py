@@ -25,7 +25,7 @@ CHOICE = re.compile(r"z(0|[1-9]\d{0,8})", re.ASCII)
 """Column of a feature."""
 
 INTEGRALITY = 1e-4
-"""By how much a 0/1 variable may be off: ten times what solvers allow unless told otherwise."""
+"""Error that a 0/1 variable may have: ten times what solvers allow unless told otherwise."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ WHOLE_GAP = TUNING.whole_models.share_of_tau * CLAIM_ERROR * UNITS
 """Absolute gap of a model with quadratic terms: a tenth of what its claim is lowered by."""
 
 FEASIBILITY = 1e-9
-"""On rows, on integrality and on reduced costs: the least that most solvers take."""
+"""Tolerance on rows, on integrality and on reduced costs: the least that most solvers take."""
 
 LEAST_FEASIBILITY = {"scip": 1e-8, "cbc": 1e-7}
 """Solvers that lose solutions, or end late, with less."""
@@ -33,7 +33,7 @@ class SolverSettings:
     absolute_gap : float
         Between value and bound, in units of the model's objective. The relative gap is 0.
     feasibility, integrality : float
-        By how much a row may be broken, and a 0/1 variable be off.
+        How far a row may be broken, and a 0/1 variable be off.
 
     Examples
     --------
@@ -56,7 +56,7 @@ class SolverSettings:
 
     @property
     def of_solvers(self) -> Mapping[str, Mapping[str, float]]:
-        """The same by the names of the options of each solver that takes the model."""
+        """The settings by the names of the options of each solver that takes the model."""
         takes_linear = {"highs", "cbc"}
         return {
             solver: {option: self._value(solver, meaning) for option, meaning in options.items()}

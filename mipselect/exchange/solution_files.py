@@ -93,7 +93,7 @@ def _words(lines: Iterable[tuple[int, str]], *counts: int) -> Iterable[tuple[int
 
 
 def _highs_raw(lines: list[str]) -> Solution:
-    """Model status, values: as many columns as "# Columns N" says; -N of those not zero.
+    """Read the status and the columns: as many as "# Columns N" says, or for -N those not zero.
 
     From version 1.16 on a bound and a gap stand between the objective and the columns.
     """
@@ -129,7 +129,7 @@ def _highs_raw(lines: list[str]) -> Solution:
 
 
 def _highs_pretty(lines: list[str]) -> Solution:
-    """A table: index, perhaps a status, lower, upper, primal, perhaps dual, type, name."""
+    """Read a table: index, perhaps a status, lower, upper, primal, perhaps dual, type, name."""
     numbered = list(enumerate(lines, start=1))
     ends = [k for k, line in numbered if line.strip() == "Rows"]
     told = {
@@ -155,7 +155,7 @@ def _highs_pretty(lines: list[str]) -> Solution:
 
 
 def _gurobi(lines: list[str]) -> Solution:
-    """Comments, of which one may have the objective; then every column with its value."""
+    """Read comments, of which one may have the objective, then every column with its value."""
     objective, columns = None, _Columns()
     for k, line in enumerate(lines, start=1):
         if line.startswith("#"):
@@ -168,7 +168,7 @@ def _gurobi(lines: list[str]) -> Solution:
 
 
 def _scip(lines: list[str]) -> Solution:
-    """Status, objective, then columns that are not zero: name, value, (obj:coefficient)."""
+    """Read status and objective, then columns that are not zero: name, value, (obj:coefficient)."""
     status, objective, columns = "", None, _Columns()
     for k, line in enumerate(lines, start=1):
         if found := re.fullmatch(r"(solution status|objective value):\s*(.*?)\s*", line):
@@ -190,7 +190,7 @@ def _scip(lines: list[str]) -> Solution:
 
 
 def _cbc(lines: list[str]) -> Solution:
-    """Ending with the objective; then columns that are not zero: index, name, value, cost."""
+    """Read how the solver ended, then columns that are not zero: index, name, value, cost."""
     found = CBC_ENDING.fullmatch(lines[0].strip())
     if found is None:
         raise Unreadable(NO_SOLUTION, 1)
@@ -225,4 +225,4 @@ READERS: tuple[tuple[Callable[[str], bool], Callable[[list[str]], Solution]], ..
     (lambda first: re.match(r"Optimal\b|Stopped on|Infeasible\b|Unbounded\b|Integer infeas", first)
      is not None, _cbc),
 )  # fmt: skip
-"""How each format begins, and who reads it."""
+"""Tests of how each format begins, and its reader."""

@@ -31,7 +31,7 @@ class Solution:
     complete : bool
         True if a column that is missing is an error; else it is zero.
     objective_error : float
-        By how much the objective is off because it was written with few digits.
+        How far the objective is off because it was written with few digits.
     """
 
     solver: str

@@ -32,7 +32,7 @@ class Loss(Protocol):
 
     @abstractmethod
     def spread(self, y_bound: float, u_bound: float) -> float:
-        """ℓ_max - ℓ_min over |y| ≤ y_bound, |u| ≤ u_bound: n times the sensitivity of R."""
+        """Return ℓ_max - ℓ_min over |y| ≤ y_bound, |u| ≤ u_bound: n times the sensitivity of R."""
 
     def oscillation(self, y_bound: float, u_bound: float) -> float:
         """Return the most by which ℓ(y, ·) varies over |u| ≤ u_bound for one |y| ≤ y_bound.

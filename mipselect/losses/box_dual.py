@@ -43,7 +43,7 @@ class BoxDualLoss(Loss):
 
     @abstractmethod
     def box(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """lo(y) < hi(y), shape (n,) each."""
+        """Return lo(y) < hi(y), shape (n,) each."""
 
     def largest(self, y_bound: float, u_bound: float) -> float:
         """Return the largest ℓ there; `spread` where the smallest is zero, else to be stated."""

@@ -78,7 +78,7 @@ def _same(first: Class, second: Class) -> bool:
 
 
 def _labels(y: ArrayLike) -> NDArray[Any]:
-    """The labels as an array: numbers, or each of them as it is; None for one that is masked."""
+    """Put the labels into an array, numbers or as they are; a masked label becomes None."""
     if isinstance(y, np.ma.MaskedArray):
         labels: NDArray[Any] = np.ma.getdata(y).astype(object)
         labels[np.ma.getmaskarray(y)] = None
@@ -106,7 +106,7 @@ def _checked_class(value: Any, what: str) -> Class:
 
 
 def _number(label: Any) -> float | None:
-    """The number that a label is, or reads as; None if it is none."""
+    """Read the number that a label is or stands for; None if it is none."""
     if isinstance(label, str):
         text = label.strip().lower()
         label = TRUTHS.get(text, text)
@@ -119,7 +119,7 @@ def _number(label: Any) -> float | None:
 
 
 def _text(label: Any) -> str | None:
-    """The text that a label is, or is written as; None if it is neither text nor number."""
+    """Return the text that a label is or is written as; None if it is neither text nor number."""
     if isinstance(label, str):
         return label
     if isinstance(label, bool | np.bool_ | Integral):

@@ -58,7 +58,7 @@ class ExpressionLoss:
     highest: float
 
     def spread(self, y_bound: float, u_bound: float) -> float:
-        """highest - lowest.
+        """Return highest - lowest.
 
         Raises
         ------
@@ -81,11 +81,11 @@ class ExpressionLoss:
         return self.highest - self.lowest
 
     def value_error(self, n: int, y_bound: float, u_bound: float) -> float:
-        """The duality gap that is accepted, `SHARE_OF_SENSITIVITY` Δ; public."""
+        """Return the duality gap that is accepted, `SHARE_OF_SENSITIVITY` Δ; public."""
         return SHARE_OF_SENSITIVITY * (self.highest - self.lowest) / n
 
     def encode(self, y: ArrayLike) -> tuple[ArrayLike, tuple[str, str] | None]:
-        """The responses as they are: real numbers, no classes."""
+        """Return the responses as they are: real numbers, no classes."""
         return y, None
 
     def prepare(
@@ -108,7 +108,7 @@ class _RowLosses:
             )
 
     def at(self, prediction: FloatArray) -> FloatArray:
-        """ℓ(y_i, u_i), shape (n,)."""
+        """Compute ℓ(y_i, u_i), shape (n,)."""
         self._prediction.value = prediction
         return np.asarray(self._expression.value, dtype=np.float64)
 
@@ -136,11 +136,11 @@ class PreparedExpression:
         return RestrictedFit(value / self.n, coef, max(0.0, length / self.radius - self.ridge))
 
     def values(self, supports: IntArray, near: FloatArray | None = None) -> FloatArray:
-        """R of every row of `supports`, shape (m, s), solved without a start; returns (m,)."""
+        """Compute R of every row of `supports`, shape (m, s), without a start; returns (m,)."""
         return np.asarray([self._solution(np.sort(row))[0] / self.n for row in supports])
 
     def bounds(self, supports: IntArray, near: FloatArray | None = None) -> FenchelBounds:
-        """Nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
+        """Find nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
         duals = np.array([self._solution(np.sort(row))[2] for row in supports])
         constants = np.array([self.conjugate(dual) for dual in duals])
         weights = (duals @ self._X) ** 2
@@ -148,7 +148,7 @@ class PreparedExpression:
         return FenchelBounds(constants, weights, self.n, self.ridge, self.radius, always)
 
     def conjugate(self, dual: FloatArray) -> float:
-        """A lower bound on Σ_i min over |u| ≤ r‖x_i‖ of ℓ(y_i, u) + α_i u, for any α.
+        """Bound Σ_i min over |u| ≤ r‖x_i‖ of ℓ(y_i, u) + α_i u from below, for any α.
 
         Golden sections shrink a bracket [a, b] of every row's minimum; the secants through its
         best point and its ends, continued, stay below the loss and bound what is left of it.
@@ -179,7 +179,7 @@ class PreparedExpression:
         return float(np.sum(best - fall - 16.0 * EPS * size))
 
     def _solution(self, support: IntArray) -> tuple[float, FloatArray, FloatArray]:
-        """n times the value, the coefficients and the dual point at a sorted support."""
+        """Find n times the value, the coefficients and the dual point at a sorted support."""
         if len(support) == 0:
             return self._proven(support, *self._without_features())
         try:
@@ -192,7 +192,7 @@ class PreparedExpression:
     def _proven(
         self, support: IntArray, coef: FloatArray, dual: FloatArray
     ) -> tuple[float, FloatArray, FloatArray]:
-        """The same with n times the value, or `SolverFailure` where the gap is too wide."""
+        """Return them with n times the value; raise `SolverFailure` where the gap is too wide."""
         value = float(self._rows.at(self._X[:, support] @ coef).sum())
         value += 0.5 * self.ridge * float(coef @ coef)
         w = self._X[:, support].T @ dual
@@ -207,7 +207,7 @@ class PreparedExpression:
     def _solve(
         self, support: IntArray, length: float, unit: float
     ) -> tuple[FloatArray, FloatArray]:
-        """Coefficients and dual point by Clarabel, whose tolerances are absolute in part.
+        """Find coefficients and dual point by Clarabel, whose tolerances are absolute in part.
 
         It sees β in units of r, predictions in units of `length` and losses in units of `unit`.
         """
@@ -226,7 +226,7 @@ class PreparedExpression:
         return self.radius * inside, np.asarray(link.dual_value) * (unit / length)
 
     def _without_features(self) -> tuple[FloatArray, FloatArray]:
-        """No coefficients, and minus the slope of every row's loss at zero."""
+        """Return no coefficients, and minus the slope of every row's loss at zero."""
         step = 1e-6 * self._reach
         slopes = (self._rows.at(step) - self._rows.at(-step)) / (2.0 * step)
         return np.empty(0), -slopes

@@ -45,16 +45,16 @@ class HingeLoss(BoxDualLoss):
         return "hinge"
 
     def box(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """[0, 1] for the class +1 and [-1, 0] for -1."""
+        """Return [0, 1] for the class +1 and [-1, 0] for -1."""
         return np.minimum(y, 0.0), np.maximum(y, 0.0)
 
     def spread(self, y_bound: float, u_bound: float) -> float:
-        """1 + U - max(0, 1 - U); the labels are ±1 whatever `y_bound` is."""
+        """Compute 1 + U - max(0, 1 - U); the labels are ±1 whatever `y_bound` is."""
         # Written so that nothing cancels for small U.
         return min(2.0 * u_bound, 1.0 + u_bound)
 
     def largest(self, y_bound: float, u_bound: float) -> float:
-        """1 + U."""
+        """Return 1 + U."""
         return 1.0 + u_bound
 
     def encode(self, y: ArrayLike) -> tuple[ArrayLike, tuple[str, str] | None]:

@@ -44,17 +44,17 @@ class HuberLoss(BoxDualLoss):
         return 1.0
 
     def box(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """[-κ, κ]."""
+        """Return [-κ, κ]."""
         return np.full(len(y), -self.threshold), np.full(len(y), self.threshold)
 
     def spread(self, y_bound: float, u_bound: float) -> float:
-        """ℓ_κ(b_y + U)."""
+        """Compute ℓ_κ(b_y + U)."""
         largest = y_bound + u_bound
         a = min(largest, self.threshold)
         return a * largest - 0.5 * a**2
 
     def oscillation(self, y_bound: float, u_bound: float) -> float:
-        """ℓ_κ(b_y + U) - ℓ_κ(b_y - U) where U ≤ b_y, else ℓ_κ(b_y + U)."""
+        """Compute ℓ_κ(b_y + U) - ℓ_κ(b_y - U) where U ≤ b_y, else ℓ_κ(b_y + U)."""
         if u_bound > y_bound:
             return self.spread(y_bound, u_bound)
         kappa = self.threshold
@@ -65,5 +65,5 @@ class HuberLoss(BoxDualLoss):
         return 2.0 * u_bound * kappa - 0.5 * inside**2
 
     def flat_beyond(self, u_bound: float) -> float:
-        """U + κ: beyond, the loss is linear at every prediction."""
+        """Return U + κ: beyond, the loss is linear at every prediction."""
         return u_bound + self.threshold

@@ -46,17 +46,17 @@ class QuantileLoss(BoxDualLoss):
         return f"quantile({self.level!r})"
 
     def box(self, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """[q - 1, q]."""
+        """Return [q - 1, q]."""
         return np.full(len(y), self.level - 1.0), np.full(len(y), self.level)
 
     def spread(self, y_bound: float, u_bound: float) -> float:
-        """max(q, 1 - q)(b_y + U)."""
+        """Compute max(q, 1 - q)(b_y + U)."""
         return max(self.level, 1.0 - self.level) * (y_bound + u_bound)
 
     def oscillation(self, y_bound: float, u_bound: float) -> float:
-        """max(q, 1 - q)(min(b_y, U) + U)."""
+        """Compute max(q, 1 - q)(min(b_y, U) + U)."""
         return self.spread(min(y_bound, u_bound), u_bound)
 
     def flat_beyond(self, u_bound: float) -> float:
-        """U: beyond, every prediction is on the same side."""
+        """Return U: beyond, every prediction is on the same side."""
         return u_bound

@@ -22,17 +22,17 @@ class SquaredLoss(Loss):
     degree = 2
 
     def spread(self, y_bound: float, u_bound: float) -> float:
-        """½(b_y + U)²: the loss lies between 0 and this on the box."""
+        """Compute ½(b_y + U)²: the loss lies between 0 and this on the box."""
         return 0.5 * (y_bound + u_bound) ** 2
 
     def oscillation(self, y_bound: float, u_bound: float) -> float:
-        """2 U b_y where U ≤ b_y, else ½(b_y + U)²: the largest is at |y| = b_y."""
+        """Compute 2 U b_y where U ≤ b_y, else ½(b_y + U)²: the largest is at |y| = b_y."""
         if u_bound <= y_bound:
             return 2.0 * u_bound * y_bound
         return self.spread(y_bound, u_bound)
 
     def value_error(self, n: int, y_bound: float, u_bound: float) -> float:
-        """Rounding of d - 2b·β + βᵀGβ, a sum of terms of at most n(b_y + U)² in all.
+        """Bound the rounding of d - 2b·β + βᵀGβ, a sum of terms of at most n(b_y + U)² in all.
 
         Sums over rows lose `roundings_of_sum` of their largest possible size, sums over the support
         a few more; how far β is from the optimum enters squared and is less than that.

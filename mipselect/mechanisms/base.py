@@ -171,7 +171,7 @@ class SupportMechanism(Distribution[Support], Mechanism[Support]):
 
 
 def score_log_weights(values: FloatArray, epsilon: float, sensitivity: float) -> FloatArray:
-    """-ε (R - R[0]) / 2Δ of every value: log weights of the exponential mechanism.
+    """Compute -ε (R - R[0]) / 2Δ of every value: log weights of the exponential mechanism.
 
     They are relative to the first value, for R itself may be large against Δ.
     """

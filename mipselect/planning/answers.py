@@ -18,10 +18,10 @@ from mipselect.planning.lines import (
 BOUNDS = "Another coef_bound, or ridge, for the loss?"
 
 CLEAR = 2.0
-"""A difference counts from so many of its standard errors on,"""
+"""A difference must be so many of its standard errors to count."""
 
 WORTH = 0.02
-"""and from so much more of the right columns."""
+"""A difference must also be so much more of the right columns."""
 
 CLOSE = 0.05
 """Share of the right columns that a smaller bound may lose to the best and still be preferred,
@@ -29,7 +29,7 @@ where fields repeat each other, for it costs less elsewhere."""
 
 
 def answers(plan: SelectionPlan) -> tuple[tuple[str, str], ...]:
-    """Pairs of a question and its answer, in the order of a plan.
+    """Return pairs of a question and its answer, in the order of a plan.
 
     Which method and which bounds is answered at the middle ε; bounds only if lines
     are about the loss.
@@ -55,7 +55,7 @@ def answers(plan: SelectionPlan) -> tuple[tuple[str, str], ...]:
 
 
 def middle(plan: SelectionPlan) -> int:
-    """The place of the middle ε."""
+    """Return the place of the middle ε."""
     return sorted(range(len(plan.epsilons)), key=plan.epsilons.__getitem__)[
         (len(plan.epsilons) - 1) // 2
     ]
@@ -141,13 +141,13 @@ def _where_fields_repeat(plan: SelectionPlan, elsewhere: Line, k: int) -> list[s
 
 
 def _by_coef_bound(lines: Iterable[Line]) -> dict[float, Line]:
-    """The last line of each bound."""
+    """Return the last line of each bound."""
     bounds = ((line.setting.coef_bound, line) for line in lines)
     return {bound: line for bound, line in bounds if bound is not None}
 
 
 def _best(start: Line, others: Iterable[Line], k: int) -> Line:
-    """The first of those that are not clearly worse than another."""
+    """Choose the first line that no other is clearly better than."""
     best = start
     for line in others:
         if line.tables and _clearly_better(line, best, k):

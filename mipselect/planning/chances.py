@@ -44,10 +44,10 @@ MOST_WORK = 1 << 27
 """Supports times the cubes of their columns between two looks at the clock."""
 
 DRAWS = 50
-"""From each distribution whose probabilities are not listed,"""
+"""Draws from each distribution whose probabilities are not listed."""
 
 LEAST_DRAWS = 10
-"""and so many at least where time is short."""
+"""Least number of draws where time is short."""
 
 
 @dataclass(frozen=True)
@@ -154,13 +154,13 @@ class Case:
         return self.clock.remaining
 
     def lists(self, scored: Scored) -> bool:
-        """True if probabilities are exact: supports are few, or draws need all values anyway."""
+        """Return True if probabilities are exact: supports are few, or draws need all values."""
         source = scored.source
         few = source.number_of_supports <= self.most_listed
         return few or isinstance(source, BlockScores) or source.ridge == 0.0
 
     def of_draws(self, draw: Callable[[], Support], share: float = 1.0) -> Chance:
-        """Relative frequencies of as many draws as a share of the time that is left allows.
+        """Count frequencies over as many draws as a share of the time that is left allows.
 
         Raises
         ------
@@ -189,7 +189,7 @@ def require_time(clock: Deadline) -> None:
 
 
 def by_exact_draws(law: type[ExactDraws], case: Case) -> Chances:
-    """A law over all supports: exact where they are listed, else by exact draws."""
+    """Compute chances of a law over all supports, exact where they are listed, else by draws."""
     found = []
     for k, (epsilon, scored) in enumerate(zip(case.epsilons, case.scored, strict=True)):
         source = scored.source
@@ -210,13 +210,13 @@ def by_exact_draws(law: type[ExactDraws], case: Case) -> Chances:
 
 
 def proportional(logs: FloatArray) -> FloatArray:
-    """P(S) ∝ w_S of listed supports with these ln w_S ≤ 0, shape (N,)."""
+    """Compute P(S) ∝ w_S of listed supports with these ln w_S ≤ 0, shape (N,)."""
     weights: FloatArray = np.exp(logs)
     return np.asarray(weights / weights.sum())
 
 
 def permuted_and_flipped(logs: FloatArray) -> FloatArray:
-    """P(S) = ∫ w_S Π_{S'≠S} (1 - w_S' t) dt from 0 to 1, the largest w being 1; see `proportional`.
+    """Compute P(S) = ∫ w_S Π_{S'≠S} (1 - w_S' t) dt from 0 to 1, the largest w being 1.
 
     References
     ----------
@@ -232,7 +232,7 @@ PROBABILITIES: Mapping[type[ExactDraws], Callable[[FloatArray], FloatArray]] = {
 
 
 def without_privacy(case: Case) -> Chances:
-    """The best support itself: what stays unknown with this many rows and no ε at all."""
+    """Find how good the best support itself is: what these rows leave unknown without any noise."""
     found = []
     for scored in case.scored:
         source = scored.source
@@ -247,7 +247,7 @@ def without_privacy(case: Case) -> Chances:
 
 
 def by_draws(method: Callable[..., PrivateSelector], case: Case, **options: Any) -> Chances:
-    """Any other method, by draws: mistakes and the chain are private on a condition only."""
+    """Estimate any other method by draws; mistakes and the chain are private conditionally."""
 
     def chance(method: PrivateSelector) -> Chance:
         mechanism = method.on(case.instance, case.source)
@@ -257,7 +257,7 @@ def by_draws(method: Callable[..., PrivateSelector], case: Case, **options: Any)
 
 
 def by_search(method: Callable[..., PrivateSelector], case: Case) -> Chances:
-    """A method that draws from what a search finds in time, by draws."""
+    """Estimate by draws a method that draws from what a search finds in time."""
     return by_draws(method, case, time_limit=case.seconds)
 
 
@@ -291,12 +291,12 @@ def _time_is_up(clock: Deadline) -> NotCertified:
 
 
 def blind(features: int, support_size: int) -> float:
-    """The expected share of a support that is drawn without looking: s/p."""
+    """Compute s/p, the expected share of a support that is drawn without looking."""
     return support_size / features
 
 
 def mean_of(chances: Sequence[Chance]) -> Chance:
-    """Over tables."""
+    """Average chances over tables."""
     return Chance(
         float(np.mean([chance.found for chance in chances])),
         float(np.mean([chance.all_found for chance in chances])),

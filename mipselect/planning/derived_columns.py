@@ -90,7 +90,7 @@ def point_of(field: DerivedField, numbers: FloatArray) -> FloatArray:
 
 
 def _day(made: PartOfTime, number: float) -> int:
-    """The day, from 1970, of a number of days, a year or a day of the month."""
+    """Return the day, from 1970, of a number of days, a year or a day of the month."""
     if made.part == "days":
         return min(max(made.since + int(number), FIRST_DAY), LAST_DAY)
     if made.part == "day":
@@ -100,7 +100,7 @@ def _day(made: PartOfTime, number: float) -> int:
 
 
 def stored_points(points: FloatArray, absent: NDArray[np.bool_]) -> pa.Array:
-    """The column of a date or a time as a file would hold it."""
+    """Make the column of a date or a time as a file would have it."""
     return pa.array(points.astype(np.int64), mask=absent).cast(pa.timestamp("s"))
 
 
@@ -124,7 +124,7 @@ def contribution(
 
 
 def stored_target(encoder: Encoder, numbers: FloatArray) -> dict[str, pa.Array]:
-    """The column of a target, or the one that it is made of."""
+    """Make the column of a target, or the one that the target is made of."""
     field, there = encoder.field, np.zeros(len(numbers), dtype=bool)
     if not isinstance(field, DerivedField):
         return {field.name: stored(encoder, numbers, there)}

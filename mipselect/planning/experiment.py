@@ -38,10 +38,10 @@ MOST_TABLES = 10_000
 
 SHARE_OF_THE_FIRST = 0.6
 SHARE_OF_A_CASE = 0.25
-"""Of the time that is left, for the first setting and any other on their first table."""
+"""Share of the time that is left, for the first setting and any other on their first table."""
 
 SHARE_OF_ROWS = 0.4
-"""Of all time, for more rows than the table has."""
+"""Share of all time, for more rows than the table has."""
 
 
 class Experiment:
@@ -77,7 +77,7 @@ class Experiment:
         return self.simulations[True].repeated
 
     def lines_at_hand(self, settings: Sequence[Setting], progress: CaseCounter) -> list[Line]:
-        """The same as `lines`, within the part of the time that is not for more rows."""
+        """Try settings as `lines` does, within the part of the time that is not for more rows."""
         return self._lines(settings, progress, SHARE_OF_ROWS * self.clock.limit)
 
     def line(self, setting: Setting, progress: CaseCounter) -> Line:

@@ -29,16 +29,16 @@ from mipselect.validation import (
 )
 
 FURTHER_DOUBLINGS = 5
-"""Of the largest ε, where it does not reach the goal."""
+"""Doublings of the largest ε where it does not reach the goal."""
 
 MOST_LINES = 2 + FURTHER_DOUBLINGS + DOUBLINGS
-"""Those of n rows, of larger ε, of half as many rows and of more."""
+"""Lines of n rows, of larger ε, of half as many rows and of more."""
 
 SHARE_OF_FIT = 0.5
-"""Of the time, for n rows at the ε that were asked for;"""
+"""Share of the time, for n rows at the ε that were asked for."""
 
 SHARE_OF_OTHERS = 0.25
-"""of what is left, for each later line."""
+"""Share of what is left, for each later line."""
 
 
 def plan_fit(
@@ -73,7 +73,7 @@ def plan_fit(
     rows : int
         n of the table that is to be opened.
     epsilons : sequence of float
-        Of features and coefficients together.
+        ε of features and coefficients together.
     guesses : Guesses, optional
     goal : float
         Part of the score without privacy that `rows_needed` and `epsilon_needed` are for.
@@ -165,7 +165,7 @@ def plan_fit(
 
 
 def all_done(lines: Sequence[ModelLine]) -> bool:
-    """True if there was time for each line."""
+    """Return True if there was time for each line."""
     return all(line.tables for line in lines)
 
 
@@ -219,7 +219,7 @@ class ModelTrials:
         return ModelLine(rows, epsilons, tuple(done))
 
     def _expected(self, rows: int) -> float:
-        """Seconds of a table at one ε, at most: no more a row than with fewer rows; 0 at first."""
+        """Bound the seconds of a table at one ε: no more a row than with fewer rows; 0 at first."""
         times = (seconds * max(1.0, rows / done) for done, seconds in self._taken.items())
         return min(times, default=0.0)
 

@@ -28,9 +28,9 @@ class TableScores:
     Attributes
     ----------
     without_privacy : float
-        Of least squares on the right fields.
+        Score of least squares on the right fields.
     models : tuple of tuple of float
-        Of private models, by ε.
+        Scores of private models, by ε.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class ModelLine:
     ----------
     rows : int
     epsilons : tuple of float
-        Of features and coefficients together.
+        ε of features and coefficients together.
     tables : tuple of TableScores
         Fewer where time was short; none where no time was left.
 
@@ -83,13 +83,13 @@ class ModelLine:
         return float(np.std(means, ddof=1)) / math.sqrt(len(means))
 
     def range(self, k: int) -> tuple[float, float]:
-        """Scores that one model in ten is below, and one in ten above."""
+        """Return the scores that one model in ten is below, and one in ten above."""
         scores = [score for table in self.tables for score in table.models[k]]
         low, high = np.quantile(scores, [TENTH, 1.0 - TENTH])
         return float(low), float(high)
 
     def share(self, k: int, level: float) -> float:
-        """Part of the way from a level to what is reached without privacy; at most 1."""
+        """Compute the part of the way from a level to the score without privacy; at most 1."""
         possible = self.without_privacy - level
         return min(1.0, (self.expected(k) - level) / possible) if possible > 0.0 else 0.0
 
@@ -110,7 +110,7 @@ class ModelPlan:
     rows, support_size, features : int
         n, s, and how many fields there are to choose from.
     epsilons : tuple of float
-        Of features and coefficients together.
+        ε of features and coefficients together.
     measure : {"R²", "AUC"}
         AUC for two classes.
     goal : float
@@ -122,7 +122,7 @@ class ModelPlan:
     further : tuple of ModelLine
         n rows at one larger ε each, where `epsilons` do not reach the goal.
     quality_share : float or None
-        Of the rows of each line: kept apart, to say how good the model is.
+        Share of the rows of each line that is kept apart, to say how good the model is.
 
     Examples
     --------
@@ -170,7 +170,7 @@ class ModelPlan:
         return bool(self.of_fit.tables) and self._reaches(self.of_fit, k)
 
     def rows_needed(self, k: int) -> float | None:
-        """About how many rows reach the goal at the k-th ε; None if more than were tried.
+        """Estimate how many rows reach the goal at the k-th ε; None if more than were tried.
 
         Between two numbers that were tried, linear in their logarithms; the smallest number that
         was tried where fewer may do.

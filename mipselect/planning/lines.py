@@ -35,7 +35,7 @@ class Setting:
         From blocks of rows, whose score may differ by ε and number of rows (`Question.blocks`); or
         from rows that are clipped to ranges, be it of a loss or the method's own.
     coef_bound, ridge : float, optional
-        Of the loss.
+        Bound of the coefficients and ridge of the loss.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class SelectionPlan:
     without_range : tuple of str
         Fields that the loss needs a range of; where there are any, no line is about the loss.
     coef_bound, ridge : float
-        Of the loss; the defaults, unless others were given.
+        Those of the loss; the defaults, unless others were given.
     goal : float
         The share of the right columns that is wanted.
     guesses : Guesses
@@ -184,7 +184,7 @@ class SelectionPlan:
         return (self.of_select, *self.about(ROWS))
 
     def rows_needed(self, k: int) -> float | None:
-        """About how many rows reach the goal at the k-th ε; None if more than were tried.
+        """Estimate how many rows reach the goal at the k-th ε; None if more than were tried.
 
         Between two numbers that were tried, linear in their logarithms. The first number of rows
         is returned where fewer may do.

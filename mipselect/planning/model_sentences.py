@@ -9,7 +9,7 @@ OFTEN = 0.1
 
 
 def model_sentences(plan: ModelPlan) -> tuple[str, ...]:
-    """Say of each ε how good a model would be, and which rows or ε would do where it is not.
+    """Say for each ε how good a model would be, and which rows or ε would do where it is not.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def model_sentences(plan: ModelPlan) -> tuple[str, ...]:
 
 
 def no_better(plan: ModelPlan, k: int) -> float:
-    """Share of models of n rows at the k-th ε that are no better than the mean, or a coin."""
+    """Return the share of models at the k-th ε that are no better than the mean, or a coin."""
     scores = [score for table in plan.of_fit.tables for score in table.models[k]]
     return sum(score <= plan.level for score in scores) / len(scores)
 

@@ -65,9 +65,9 @@ def plan_selection(
     support_size : int
         s; as many columns matter in the simulated tables.
     epsilons : sequence of float
-        Of one draw each, under replace-one.
+        ε of one draw each, under replace-one.
     methods : sequence of str, optional
-        Of those of `select`; default all but "sample-aggregate" and "mcmc". Where a field has no
+        Methods of `select`; default all but "sample-aggregate" and "mcmc". Where a field has no
         range, "permute-and-flip" and "exponential" only.
     guesses : Guesses, optional
         Effect, correlation, missing share, spread.
@@ -194,7 +194,7 @@ def checked_methods(methods: Sequence[str] | None, question: Question) -> tuple[
 def _at_hand(
     question: Question, rows: int, methods: Sequence[str], repeated: int
 ) -> Iterator[Setting]:
-    """All settings with the number of rows in question; those of one score in a row."""
+    """Yield all settings with the number of rows in question; those of one score in a row."""
     asked = dict.fromkeys((PERMUTE_AND_FLIP, *methods))
     bound, penalty = question.bound, question.penalty
     of_loss = Setting(METHOD, PERMUTE_AND_FLIP, rows, LOSS, bound, penalty)

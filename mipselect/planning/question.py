@@ -18,10 +18,8 @@ from mipselect.problem.block_problem import UNWEIGHTED_R2
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.scores import BLOCKS, LOSS, R2, SCORES
-from mipselect.regression.shares import fields_from_blocks
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
-from mipselect.tables.encoders import Scaled, Unscaled
 from mipselect.tables.input_map import Ranges
 from mipselect.tables.moments.block_columns import parts_of_table
 from mipselect.tables.schema import PRIVACY_UNIT
@@ -39,10 +37,10 @@ SECONDS_OF_PARTITIONS = 0.5
 `select` where all of them take longer."""
 
 SECONDS_OF_SCORES = 2.0
-"""The same of one partition: fewer rows are scored where it takes longer,"""
+"""Estimated time of the block R² of one partition: fewer rows are scored where it takes longer."""
 
 LEAST_BLOCKS = 20
-"""but at least so many blocks."""
+"""So many blocks are scored however long they take."""
 
 ENTRIES_OF_PARTITIONS = 20_000_000
 """Rows times columns times partitions of least squares on blocks; fewer partitions beyond."""
@@ -61,8 +59,7 @@ class Question:
     support_size : int
         s.
     score : {"blocks", "block-r2", "loss"}, optional
-        Default: that of `select`, see `fields_from_blocks`; which score from blocks it is
-        `BlockOptions` chooses.
+        Default: that of `select`, a score from blocks that `BlockOptions` chooses.
     always, never, ranges, intercept, coef_bound, ridge
         As for `Instance.from_table`. All but the first two are for the loss.
 
@@ -90,28 +87,16 @@ class Question:
                 raise InvalidInput(UNWEIGHTED_R2)
             set_fields(self, schema=self.schema.without_weight)
             # The default of `select` where the schema has a weight.
-            if self.score is None and self._in_blocks:
+            if self.score is None:
                 set_fields(self, score=BLOCKS)
         if self.score is not None:
             checked_choice(self.score, "score", SCORES)
-        elif not self._in_blocks:
-            set_fields(self, score=LOSS)
         if self.score != LOSS and self.without_range:
             self._refuse_what_is_of_the_loss()
         checked_integer(self.support_size, "support_size", 1, len(self.public.features))
         checked_scale(self.bound, "coef_bound")
         if self.ridge is not None:
             set_fields(self, ridge=checked_nonnegative(self.ridge, "ridge"))
-
-    @property
-    def _in_blocks(self) -> bool:
-        """True where `select` scores blocks, by its public rule."""
-        unranged = self._unranged
-        return fields_from_blocks(
-            relation="replace-one",
-            classes=unranged.target.classes is not None,
-            numbers_only=all(isinstance(each, Scaled | Unscaled) for each in unranged.encoders),
-        )
 
     @cached_property
     def without_range(self) -> tuple[str, ...]:
@@ -177,7 +162,7 @@ class Question:
         return BlockOptions(score=score, **blocks.public())
 
     def rows_scored(self, rows: int, options: BlockOptions) -> int:
-        """Return of how many of n rows a score from blocks is computed where time is short.
+        """Return how many of n rows a score from blocks is computed for where time is short.
 
         All of them, or as many as take the block R² of one partition two seconds by its public
         estimate. The law of a draw depends on ε times the sum over blocks, so that with
@@ -198,14 +183,14 @@ class Question:
         options : BlockOptions
             From `blocks`.
         seed : int
-            Of the partitions.
+            Seed of the partitions.
         """
         one, seeded = self.of_single_rows, replace(options, partition_seed=seed)
         return seeded.of_table(table, one.schema, support_size=one.support_size, **one._fields)
 
     @cached_property
     def of_single_rows(self) -> Question:
-        """The same question of a table with one row of each person."""
+        """The question about a table with one row of each person."""
         unit = self.schema.privacy_unit
         if unit is None:
             return self

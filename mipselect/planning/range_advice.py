@@ -22,7 +22,7 @@ def range_advice(public: PublicMap, rows: int, epsilons: Sequence[float]) -> str
     public : PublicMap
     rows : int
     epsilons : sequence of float
-        Of features and coefficients together.
+        ε of features and coefficients together.
     """
     encoders = (*public.encoders, public.target.encoder)
     if not any(isinstance(encoder, Scaled | Unscaled) for encoder in encoders):

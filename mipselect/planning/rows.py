@@ -25,6 +25,6 @@ def require_rows(rows: int, public: PublicMap) -> None:
 
 
 def doublings(rows: int, public: PublicMap) -> tuple[int, ...]:
-    """Twice as many rows, and so on, up to `DOUBLINGS` times and as many as can be made up."""
+    """Double the rows, up to `DOUBLINGS` times and as long as so many can be made up."""
     more = (rows * 2**k for k in range(1, DOUBLINGS + 1))
     return tuple(count for count in more if count * len(public.columns) <= MOST_ENTRIES)

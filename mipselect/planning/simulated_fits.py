@@ -30,9 +30,9 @@ DRAWS = 2
 """Models of each simulated table: the same law, drawn so many times."""
 
 RATIO = 1.5
-"""Of the strengths of an effect and the next. When it was chosen, on six real tables, forecasts of
-R² were 0.10 from what `fit` reached on average, and 0.13 with effects of one strength: rarely do
-all fields matter alike, and a field that is missed is seldom the strongest."""
+"""Ratio of the strengths of an effect and the next. It was chosen on six real tables: forecasts of
+R² were 0.10 from what `fit` reached on average, and 0.13 with effects of one strength. Rarely
+do all fields matter alike, and a field that is missed is seldom the strongest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Simulated:
     of_classes: bool
 
     def score(self, predictors: FloatArray) -> float:
-        """R² of predictors of the fresh rows, shape (n,), or the AUC for two classes."""
+        """Compute R² of predictors of the fresh rows, shape (n,), or the AUC for two classes."""
         truth = self.fresh.y
         if not self.of_classes:
             return float(r2_score(truth, predictors))
@@ -81,7 +81,7 @@ class SimulatedFits:
     model : SelectThenRegress
         Not fitted; ε is set by `scores`.
     question : Question
-        Of a schema with ranges and without a privacy unit.
+        A question about a schema with ranges and without a privacy unit.
     guesses : Guesses
     seed : int
     """
@@ -100,11 +100,11 @@ class SimulatedFits:
         return rows if share is None else rows - size_held_out(rows, share)
 
     def without_privacy(self, number: int, rows: int) -> float:
-        """Score of least squares on the right features of a table."""
+        """Score least squares on the right features of a table."""
         return self._made(number, rows).without_privacy
 
     def scores(self, number: int, rows: int, epsilon: float, time_limit: float) -> list[float]:
-        """Scores of `DRAWS` models of a table at ε, features and coefficients together.
+        """Score `DRAWS` models of a table at ε, features and coefficients together.
 
         Raises
         ------

@@ -26,10 +26,10 @@ from mipselect.tables.public_map import PublicMap
 from mipselect.validation import checked_number, checked_positive, checked_share
 
 MOST_REPEATED = 4
-"""So many fields repeat each other, as a weight, a length, a width and a depth do,"""
+"""So many fields repeat each other, as a weight, a length, a width and a depth do."""
 
 REPEATED_CORRELATION = 0.98
-"""with this correlation of any two."""
+"""Correlation of any two fields that repeat each other."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,8 @@ class Guesses:
         R² of the columns that matter, together, before the target is clipped to its range;
         between 0 and 1. Cohen (1988, section 9.2) calls 0.02 small, 0.13 medium, 0.26 large.
     correlation : float
-        Of any two fields, as normal variables before they are cut into categories; in [0, 1).
+        Correlation of any two fields, as normal variables before they are cut into categories; in
+        [0, 1).
     repeated : float
         In tables with fields that repeat each other, the R² of these fields, which comes before
         `effect`: the other right columns have that share of what is left. In [0, 1); 0 for no
@@ -53,7 +54,7 @@ class Guesses:
         Standard deviation of a number, in halves of its range: 0.25 where the range is four
         standard deviations to either side.
     target_mean, target_sd : float, optional
-        Of a target with a range, in its units; default the middle of the range, and `spread`.
+        Those of a target with a range, in its units; default the middle of the range, and `spread`.
 
     Raises
     ------
@@ -138,7 +139,7 @@ class Simulation:
     repeats : bool
         Whether fields repeat each other.
     ratio : float
-        Of the strengths of an effect and the next, at least 1.
+        Ratio of the strengths of an effect and the next, at least 1.
     """
 
     public: PublicMap
@@ -158,7 +159,7 @@ class Simulation:
         return possible if asked and possible > 1 else 0
 
     def right(self, number: int) -> tuple[IntArray, ...]:
-        """The s columns that matter in a table, each as the features that say it, sorted.
+        """Draw the s columns that matter in a table, each as the features that say it, sorted.
 
         A field with one category is the same for everybody and does not matter, if enough others
         can. Fields that repeat each other come first.
@@ -174,7 +175,7 @@ class Simulation:
         return (alike, *(np.array([j]) for j in np.sort(others)))
 
     def table(self, number: int, rows: int) -> pa.Table:
-        """A table in its own units; `number` and `rows` say which."""
+        """Make a table in its own units; `number` and `rows` say which."""
         rng = np.random.default_rng([self.seed, number, rows])
         public, guesses, right = self.public, self.guesses, self.right(number)
         alike = {*right[0].tolist()} if self.repeated else set()
@@ -228,7 +229,7 @@ class Simulation:
         return pa.table(columns)
 
     def partition_seed(self, number: int, rows: int) -> int:
-        """Seed of the partitions of a table into blocks of rows."""
+        """Make the seed of the partitions of a table into blocks of rows."""
         words = f"{self.seed} {number} {rows} partitions"
         return random.Random(words).getrandbits(SEED_BITS)
 
@@ -238,7 +239,7 @@ class Simulation:
         return {j: self.ratio**-k for k, j in enumerate(order.tolist())}
 
     def _that_vary(self) -> Sequence[int]:
-        """The features that can matter: those with more than one value, if there are s of them."""
+        """Return the features that can matter: with more than one value, if there are s of them."""
         features = self.public.features
         vary = [j for j, e in enumerate(features) if _varies(e)]
         return vary if len(vary) >= self.support_size else range(len(features))
@@ -250,12 +251,12 @@ def _mixed(one: FloatArray, other: FloatArray, share: float) -> FloatArray:
 
 
 def _varies(encoder: Encoder) -> bool:
-    """True of all but a field with one category."""
+    """Return True for all but a field with one category."""
     return not isinstance(encoder, Ranked | Indicators) or encoder.levels > 1
 
 
 def _may_repeat(encoder: Encoder) -> bool:
-    """True of a field with a range; what is made of it repeats nothing by itself."""
+    """Return True for a field with a range; what is made of it repeats nothing by itself."""
     return isinstance(encoder, Scaled) and not isinstance(encoder.field, DerivedField)
 
 

@@ -17,7 +17,7 @@ SPREAD_OF_INTEGERS = 1000.0
 
 
 def numbers_of(encoder: Encoder, z: FloatArray, spread: float = 1.0) -> FloatArray:
-    """Numbers in the units of a field, or places among its categories, of standard normal ones."""
+    """Turn standard normal numbers into numbers in units of a field, or places of categories."""
     if isinstance(encoder, Unscaled):
         return SPREAD_OF_INTEGERS * z if encoder.field.type == "integer" else z
     if isinstance(encoder, Scaled):
@@ -35,7 +35,7 @@ def levels_of(encoder: Encoder) -> int:
 
 
 def stored(encoder: Encoder, numbers: FloatArray, absent: NDArray[np.bool_]) -> pa.Array:
-    """The column of a field as a file would hold it."""
+    """Make the column of a field as a file would have it."""
     field = encoder.field
     if isinstance(encoder, Scaled | Unscaled):
         narrow = isinstance(encoder, Scaled) and encoder.high - encoder.low < 2.0

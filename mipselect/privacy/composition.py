@@ -80,7 +80,7 @@ def statements(
     delta : float
         0 < δ < 1, for the second and the third way; the sum has the δ that was charged.
     currency : str
-        Of the ledger: where it counts ρ, its budget of ρ holds step by step.
+        Currency of the ledger: where it counts ρ, its budget of ρ holds step by step.
 
     References
     ----------
@@ -101,7 +101,7 @@ def statements(
 
 
 def best(found: Sequence[Statement]) -> Statement:
-    """The statement with the least ε among those that say something."""
+    """Choose the statement with the least ε among those that say something."""
     return min(
         (statement for statement in found if statement.epsilon is not None),
         key=lambda statement: (statement.epsilon, statement.delta),

@@ -20,7 +20,7 @@ ROUNDING = 1e-12
 
 
 def pure_rho(epsilon: float) -> float | None:
-    """ε²/2, rounded up: of anything that is ε-private. None where no float can hold it.
+    """Compute ε²/2, rounded up, which holds for anything ε-private; None beyond all floats.
 
     Bun and Steinke, "Concentrated differential privacy", 2016, proposition 1.4.
     """
@@ -28,7 +28,7 @@ def pure_rho(epsilon: float) -> float | None:
 
 
 def bounded_range_rho(epsilon: float, draws: int = 1) -> float | None:
-    """k(ε/k)²/8, rounded up: of k draws, each from an exponential mechanism at ε/k.
+    """Compute k(ε/k)²/8, rounded up, for k draws from exponential mechanisms at ε/k.
 
     Such a draw is of bounded range ε/k: between neighbours the logs of the probabilities of any
     two outcomes move by no more than ε/k apart. None where no float can hold it.
@@ -40,7 +40,7 @@ def bounded_range_rho(epsilon: float, draws: int = 1) -> float | None:
 
 
 def gaussian_rho(mu: float) -> float | None:
-    """μ²/2, rounded up: of normal noise that keeps μ-Gaussian privacy, in one draw or several.
+    """Compute μ²/2, rounded up, for normal noise of μ-Gaussian privacy, in one draw or several.
 
     Normal noise of deviation Δ₂/μ is μ-Gaussian private, and its Rényi divergence of order α is at
     most αμ²/2; where several draws are √Σμ_i²-Gaussian private together, their ρ add up to the
@@ -56,7 +56,7 @@ def _rounded_up(rho: Fraction) -> float | None:
 
 
 def largest_pure_epsilon(rho: Fraction) -> float:
-    """The largest ε with ε²/2 ≤ ρ, rounded down."""
+    """Find the largest ε with ε²/2 ≤ ρ, rounded down."""
     square = 2 * rho
     if square <= 0:
         return 0.0
@@ -70,7 +70,7 @@ def largest_pure_epsilon(rho: Fraction) -> float:
 
 
 def rho_epsilon(rho: float, delta: float) -> float:
-    """The ε at δ that follows from ρ, rounded up.
+    """Compute the ε at δ that follows from ρ, rounded up.
 
     The least αρ + ln(1 - 1/α) - ln(αδ)/(α-1) over α > 1; every α gives a valid one.
 

@@ -38,7 +38,7 @@ def gaussian_delta(mu: float | Decimal, epsilon: float | Decimal) -> tuple[Decim
 
 
 def _bounds(mu: Decimal, epsilon: Decimal, unit: Decimal) -> tuple[Decimal, Decimal]:
-    """Both bounds, where every operation is right to a share `unit`."""
+    """Compute both bounds, where every operation is right to a share `unit`."""
     half, slope = mu / 2, epsilon / mu
     a, b = half - slope, half + slope
     if unit * (1 + b * b) > Decimal("0.01"):
@@ -56,7 +56,7 @@ def _bounds(mu: Decimal, epsilon: Decimal, unit: Decimal) -> tuple[Decimal, Deci
 
 
 def _mills(x: Decimal, unit: Decimal) -> tuple[Decimal, Decimal]:
-    """R(x) for x ≥ 0, and by what share it may be off.
+    """Compute R(x) for x ≥ 0, and the share by which it may be off.
 
     The power series loses about x²/4 digits, and the continued fraction needs the more levels the
     smaller x is.
@@ -65,7 +65,7 @@ def _mills(x: Decimal, unit: Decimal) -> tuple[Decimal, Decimal]:
 
 
 def _by_series(x: Decimal, unit: Decimal) -> tuple[Decimal, Decimal]:
-    """R(x) = √(π/2) e^(x²/2) - Σ x^(2k+1)/(1·3···(2k+1)).
+    """Compute R(x) = √(π/2) e^(x²/2) - Σ x^(2k+1)/(1·3···(2k+1)).
 
     A term is right to 3k shares, and less than half of the one before from k = x² on: what is left
     out is then less than the last. All of them together are below the exponential.
@@ -84,7 +84,7 @@ def _by_series(x: Decimal, unit: Decimal) -> tuple[Decimal, Decimal]:
 
 
 def _by_fraction(x: Decimal, unit: Decimal) -> tuple[Decimal, Decimal]:
-    """R(x) = 1/(x + 1/(x + 2/(x + 3/(x + ...)))), which lies between two successive convergents.
+    """Compute R(x) = 1/(x + 1/(x + 2/(x + 3/(x + ...)))), between two successive convergents.
 
     All terms are positive: from one level to the next the share by which a value is off grows by
     no more than its own two roundings.
@@ -107,7 +107,7 @@ def _convergent(x: Decimal, levels: int) -> Decimal:
 
 @lru_cache(32)
 def _pi(digits: int) -> Decimal:
-    """π, off by less than 10^(2 - digits), by Machin's formula in integers."""
+    """Compute π, off by less than 10^(2 - digits), by Machin's formula in integers."""
     scale: int = 10 ** (digits + 10)
 
     def arctangent(inverse: int) -> int:

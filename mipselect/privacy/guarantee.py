@@ -143,7 +143,7 @@ class Guarantee:
         return _composed(epsilon, delta, self.relation, self.conditions, self.private, rho)
 
     def __add__(self, other: Guarantee) -> Guarantee:
-        """Basic composition of two releases; `RelationMismatch` if their relations differ."""
+        """Compose two releases; raise `RelationMismatch` if their relations differ."""
         if not isinstance(other, Guarantee):
             return NotImplemented
         return compose([self, other], self.relation)
@@ -250,7 +250,7 @@ def _composed(
 
 
 def _two_steps(epsilon: float, delta: float) -> Fraction:
-    """(1 + e^ε)δ, rounded up in its fortieth digit and refused from 1 on."""
+    """Compute (1 + e^ε)δ, rounded up in its fortieth digit; from 1 on it is refused."""
     # A δ is at least 5e-324, so that from an ε of 745 on the product is above 1 anyway.
     power = DIGITS.next_plus(DIGITS.exp(Decimal(repr(min(epsilon, 1000.0)))))
     product = (1 + Fraction(power)) * exact(delta)

@@ -230,7 +230,7 @@ class IntegerWeights:
         return cls(*_as_integers(floored, mantissa_bits), counts, mantissa_bits=mantissa_bits)
 
     def weight(self, index: int) -> int:
-        """The integer weight of `index`, 0 ≤ index < K."""
+        """Return the integer weight of `index`, 0 ≤ index < K."""
         mantissa, shift = int(self.mantissas[index]), int(self.shifts[index])
         return (mantissa << shift) * self.multiplicities.get(index, 1)
 
@@ -254,14 +254,14 @@ class IntegerWeights:
         return self._member(shift, source)
 
     def log_probability(self, index: int, among: int = 1) -> float:
-        """Log of the probability with which `draw` returns `index`, 0 ≤ index < K.
+        """Return the log of the probability with which `draw` returns `index`, 0 ≤ index < K.
 
         With `among`, that of one of so many outcomes that are equally likely given `index`.
         """
         return log_ratio(self.weight(index), self.total * among)
 
     def log_probabilities(self) -> NDArray[np.floating[Any]]:
-        """Log of the probability of every index, to double precision; shape (K,)."""
+        """Compute the log probability of every index, to double precision; shape (K,)."""
         bits = self.total.bit_length()
         logs = np.log(self.mantissas) - math.log(self.total / (1 << bits))
         logs += (self.shifts - float(bits)) * math.log(2.0)
@@ -325,7 +325,7 @@ def _sums_by_shift(
 
 
 def log_ratio(part: int, whole: int) -> float:
-    """log(part / whole) of integers 0 < part ≤ whole of any size, to machine precision."""
+    """Compute log(part / whole) of integers 0 < part ≤ whole of any size, to machine precision."""
     if 2 * part > whole:
         return math.log1p(-((whole - part) / whole))
     shift = whole.bit_length() - part.bit_length()

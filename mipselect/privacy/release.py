@@ -101,10 +101,10 @@ class Release:
         return [f"{NOT_PRIVATE}."], f"It would have been {stated}."
 
     def _repr_html_(self) -> str:
-        """The same as `str`, for a notebook."""
+        """Write the release as `str` does, for a notebook."""
         return html_part(map(line_block, str(self).splitlines()))
 
 
 def line_block(line: str) -> Block:
-    """A line of a release for a notebook; that it is not private cannot be overlooked."""
+    """Show a line of a release in a notebook; that it is not private cannot be overlooked."""
     return Alert(line) if line == f"{NOT_PRIVATE}." else Paragraph(line)

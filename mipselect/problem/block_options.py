@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mipselect.arrays import FloatArray
-from mipselect.blocks.defaults import block_r2_by_default, default_block_rows
+from mipselect.blocks.defaults import MOST_DEFAULT_SECONDS, default_block_rows
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import OF_BLOCKS, Blocks
 from mipselect.blocks.r_squared import ListedFeatures
@@ -91,8 +91,7 @@ class BlockOptions:
         """Return "blocks" or "block-r2": what was asked for, or the default.
 
         Block R² is the default where all supports can be listed within a minute by a public
-        estimate, and no feature is wide or nε small (`block_r2_by_default`). A bound, a ridge or
-        b ≤ s + 2 ask for least squares.
+        estimate. A bound, a ridge or b ≤ s + 2 ask for least squares.
 
         Parameters
         ----------
@@ -111,17 +110,16 @@ class BlockOptions:
         if stated or short or not self.lists or math.comb(count, support_size) > MOST_SUPPORTS:
             return BLOCKS
         rows = UNKNOWN_ROWS if n is None else n
-        b = self.block_rows or default_block_rows(rows, self.epsilon, support_size)
+        b = self.block_rows
+        b = b or default_block_rows(rows, self.epsilon, support_size, columns.widest)
         if rows < b:
             return BLOCKS
         features = ListedFeatures(columns, count, support_size, b)
         seconds = r_squared_seconds(rows, self.partitions or 1, features)
-        widest = max(map(len, columns.parts))
-        by_r2 = block_r2_by_default(seconds, widest, rows * self.epsilon)
-        return R2 if by_r2 else BLOCKS
+        return R2 if seconds <= MOST_DEFAULT_SECONDS else BLOCKS
 
     def _chosen_of_table(self, n: int | None, public: PublicMap, support_size: int) -> str:
-        """`chosen` of a table; with a survey weight least squares, which alone takes it."""
+        """Choose as `chosen` does for a table; a survey weight goes with least squares only."""
         if public.weight is None:
             return self.chosen(n, parts_of_table(public), len(public.features), support_size)
         if self.score == R2:
@@ -198,7 +196,7 @@ class BlockOptions:
         always: Sequence[str],
         support_size: int,
     ) -> Instance | BlockScores:
-        """`of_table` of rows by `rows_of_table`, one of each person.
+        """Score rows by `rows_of_table`, one of each person, as `of_table` does.
 
         How many rows people have is private: the score must not depend on it.
         """
@@ -247,13 +245,13 @@ class BlockOptions:
 
 
 def _is_stream(source: Any, public: PublicMap) -> bool:
-    """True of a table that is in no file and has an unknown length: it may be read once only."""
+    """Return True for a table in no file and of unknown length: it may be read once only."""
     parts = open_table(source, public)
     return total_rows(part.rows for part in parts) is None and not any(p.places for p in parts)
 
 
 def _number_of_rows(source: Any, public: PublicMap) -> int:
-    """n, from the headers or in one pass."""
+    """Count the rows by the headers or in one pass."""
     parts = open_table(source, public)
     n = total_rows(part.rows for part in parts)
     if n is None:

@@ -50,9 +50,9 @@ class BlockScores(OfProblem):
     support_size : int
         s, how many features to choose.
     block_rows : int, optional
-        b > s + 2, rows of a block. Default: a public rule of n, ε and s.
+        b > s + 2, rows of a block. Default: a public rule of n, ε, s and widths.
     partitions : int, optional
-        T. Default: up to 8, as long as all of them take no more than ten seconds by the estimate.
+        T. Default: up to 8, as long as all of them take no more than three seconds by the estimate.
     partition_seed : int, optional
         The partitions are drawn from it; default from the operating system. Choose it without
         looking at the data.
@@ -184,7 +184,7 @@ class BlockScores(OfProblem):
         Parameters
         ----------
         source, schema, target, always, never, unit_rule
-            As for `Instance.from_table`. Of several rows of a person one is made.
+            As for `Instance.from_table`. Several rows of a person become one.
         support_size, block_rows, partitions, partition_seed, epsilon, most_seconds
             As for the class.
 
@@ -315,7 +315,7 @@ class BlockScores(OfProblem):
         return scores
 
     def scores(self, supports: ArrayLike) -> FloatArray:
-        """F of every row of `supports`, shape (m, s): shape (m,). Sensitive.
+        """Compute F of every row of `supports`, shape (m, s): shape (m,). Sensitive.
 
         Raises
         ------
@@ -325,7 +325,7 @@ class BlockScores(OfProblem):
         return -self.values(self.problem.check_supports(supports))
 
     def values(self, supports: IntArray) -> FloatArray:
-        """-F of sorted supports, shape (m, s), small where a support is good. Sensitive."""
+        """Compute -F of sorted supports, shape (m, s), small where a support is good. Sensitive."""
         return -self.all_scores[_lexicographic_ranks(supports, self.n_features)]
 
     @property
@@ -334,7 +334,7 @@ class BlockScores(OfProblem):
         return self
 
     def with_support_size(self, support_size: int) -> BlockScores:
-        """Itself; scores of supports of another size are others.
+        """Return the scores themselves; a support of another size has no score here.
 
         Raises
         ------
@@ -350,7 +350,7 @@ class BlockScores(OfProblem):
 
 
 def _lexicographic_ranks(supports: IntArray, n_features: int) -> IntArray:
-    """`ranks.rank` of many sorted supports, shape (m,)."""
+    """Compute `ranks.rank` of many sorted supports, shape (m,)."""
     s = supports.shape[1]
     later = np.zeros(len(supports), dtype=np.int64)
     for i in range(s):

@@ -35,7 +35,7 @@ class Rows:
         return int(self.X.shape[0])
 
     def columns(self, problem: Problem) -> Any:
-        """The columns of the features, then those always in, without an intercept."""
+        """Return the columns of the features, then those always in, without an intercept."""
         return self.X if self.X.shape[1] == problem.p else self.X[:, : problem.p]
 
 
@@ -74,7 +74,7 @@ class ClippedRows(Rows):
         return self.weights is not None
 
     def prepared(self, problem: Problem) -> PreparedLoss:
-        """The loss of a problem tied to the rows."""
+        """Tie the loss of a problem to the rows."""
         X, y = self.X, self.y
         if self.weights is not None:
             X, y = scaled_rows(X, y, self.weights, degree_of(problem.stated_loss))
@@ -82,6 +82,6 @@ class ClippedRows(Rows):
         return problem.stated_loss.prepare(X, y, ridge=ridge, radius=radius)
 
     def value_error(self, problem: Problem) -> float:
-        """The most by which a value differs from R; public. Sums over n rows are rounded."""
+        """Bound the difference between a value and R; public. Sums over n rows are rounded."""
         y_bound = problem.bound("y_bound")
         return problem.stated_loss.value_error(self.n, y_bound, problem.prediction_bound)

@@ -162,7 +162,7 @@ class Instance(Restricted):
     def of_rows(cls, problem: Problem, rows: Rows) -> Self:
         """Clip rows to the bounds of a problem; names of classes become -1 and +1.
 
-        Of a problem in blocks they are not clipped, but normalised block by block.
+        In a problem of blocks they are not clipped, but normalised block by block.
 
         Raises
         ------
@@ -387,7 +387,7 @@ class Instance(Restricted):
             raise InvalidInput("give X and y, or a table with schema and target")
         if hasattr(X, "__dask_graph__"):
             if not (groups is None and always is None and feature_names is None):
-                raise InvalidInput("of Dask collections every column is a feature of its name")
+                raise InvalidInput("in Dask collections every column is a feature by its own name")
             moments = block_moments_of_dask(X, y, blocks)
             return cls.from_moments(
                 moments, support_size=support_size, coef_bound=coef_bound, ridge=ridge

@@ -1,4 +1,4 @@
-"""From the columns of a table to features: groups, columns that are always in, an intercept.
+"""Layout of the columns of a table as features: groups, columns that are always in, an intercept.
 
 All of it is public, and so are the bounds: of the length of every row within each feature.
 """
@@ -109,7 +109,7 @@ class Layout:
         return bool((self.order == np.arange(len(self.order))).all())
 
     def prediction_bound(self, support_size: int, radius: float) -> float:
-        """U = r √(b_A² + the s largest b_j² added up), the largest |x_i·β|.
+        """Compute U = r √(b_A² + the s largest b_j² added up), the largest |x_i·β|.
 
         See docs/mathematics/restricted-problem.md, (4).
         """
@@ -122,7 +122,7 @@ class Layout:
         return largest * radius * math.sqrt(math.fsum([inside, *scaled]))
 
     def ordered(self, matrix: Any) -> Any:
-        """The table's columns, dense or sparse: those of every feature, then those always in."""
+        """Order columns of the table, dense or sparse: of every feature, then those always in."""
         return matrix if self.in_order else matrix[:, self.order]
 
     def clipped(self, columns: FloatArray) -> FloatArray:
@@ -150,7 +150,7 @@ class Layout:
         return result
 
     def table(self, arranged: FloatArray) -> FloatArray:
-        """The columns of the table again, in their own order."""
+        """Return the columns of the table in their own order."""
         if self.in_order:
             return arranged[:, : len(self.order)]
         return arranged[:, np.argsort(self.order)]
@@ -174,7 +174,7 @@ def shortened(block: FloatArray, bound: float, *, out: FloatArray) -> None:
 
 
 def _lengths(rows: FloatArray) -> FloatArray:
-    """Euclidean lengths, added up in the order of the columns however the rows are stored."""
+    """Compute Euclidean lengths, added up in the order of the columns for any storage of rows."""
     squares = np.zeros(len(rows))
     for column in rows.T:
         squares += column * column
@@ -182,7 +182,7 @@ def _lengths(rows: FloatArray) -> FloatArray:
 
 
 def single_below(bound: float) -> float:
-    """The largest number of float32 that is not above `bound`."""
+    """Return the largest number of float32 that is not above `bound`."""
     single = np.float32(bound)
     return float(np.nextafter(single, np.float32(0.0)) if float(single) > bound else single)
 
@@ -258,7 +258,7 @@ def laid_out(
 
 
 def missing(name: str) -> InvalidInput:
-    """The error of a public bound that a method needs and nobody gave."""
+    """Make the error for a public bound that a method needs and nobody gave."""
     return InvalidInput(f"{name} must be given; choose it without looking at the data")
 
 
@@ -268,7 +268,7 @@ def _names(
     given: Sequence[str] | None,
     groups: Iterable[Columns] | Mapping[str, Columns] | None,
 ) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
-    """The names of the columns, and those of the groups where they were given."""
+    """Return the names of the columns, and those of the groups where they were given."""
     default = tuple(f"x{j}" for j in range(n_columns))
     columns = default if own is None else checked_feature_names(own, n_columns)
     if groups is None:
@@ -319,7 +319,7 @@ def _bounds(
     always: Sequence[tuple[int, ...]],
     n_columns: int,
 ) -> FloatArray:
-    """One for every feature, shape (p,)."""
+    """Return one bound for every feature, shape (p,)."""
     if np.ndim(x_bound) == 0:
         return np.full(len(groups), checked_positive(cast(float, x_bound), "x_bound"))
     each = cast(Sequence[float], x_bound)

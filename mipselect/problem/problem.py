@@ -64,7 +64,7 @@ class Problem:
         itself, where all bounds of columns and target are 1, whatever their ranges are; or the
         block R² of `BlockScores`, which has no loss and no bounds.
     blocks : Blocks or None
-        Of a score from blocks, once it is settled.
+        Blocks of a score from blocks, once it is settled.
 
     Raises
     ------
@@ -119,7 +119,7 @@ class Problem:
         set_fields(self, **checked)
 
     def _flat_beyond(self) -> float:
-        """The |y| beyond which targets change R by a constant, for supports of any size."""
+        """Return the |y| beyond which targets change R by a constant, for supports of any size."""
         beyond = getattr(self.loss, "flat_beyond", None)
         if beyond is None or self.coef_bound is None:
             return math.inf
@@ -243,7 +243,7 @@ class Problem:
         return self.loss
 
     def bound(self, name: str) -> float:
-        """y_bound, coef_bound or ridge; `InvalidInput` where it is missing."""
+        """Return y_bound, coef_bound or ridge; raise `InvalidInput` where it is missing."""
         value: float | None = getattr(self, name)
         if value is None:
             raise missing(name)
@@ -255,7 +255,7 @@ class Problem:
         return self.layout.prediction_bound(self.support_size, self.bound("coef_bound"))
 
     def terms(self, n: int) -> int:
-        """Losses that R(S) is the mean of: one for each of n rows, or for each block of them.
+        """Count the losses that R(S) is the mean of: one for each of n rows, or for each block.
 
         Raises
         ------
@@ -269,7 +269,7 @@ class Problem:
         return self.blocks.count(n)
 
     def sensitivity(self, n: int) -> float:
-        """Δ: the most that R(S) moves, for any S, when one of n rows is replaced.
+        """Return Δ, the most that R(S) moves, for any S, when one of n rows is replaced.
 
         Block R² moves by 1 at most.
         """
@@ -279,7 +279,7 @@ class Problem:
         return spread / self.terms(n)
 
     def oscillation(self, n: int) -> float:
-        """Half of the length of an interval that holds R'(S) - R(S) for all S; at most Δ.
+        """Compute half the length of an interval that has R'(S) - R(S) for all S; at most Δ.
 
         One row is replaced of n. A law ∝ exp(-εR(S)/2w) is ε-private, w this number
         (docs/mathematics/blocks.md, (3)).
@@ -296,7 +296,7 @@ class Problem:
     def relations(self) -> tuple[str, ...]:
         """Neighbouring relations that guarantees of draws are stated for.
 
-        Of blocks replace-one only: a further row may change several of them.
+        Scores from blocks have replace-one only: a further row may change several blocks.
         """
         return ("replace-one", "add-remove") if self.score == "loss" else ("replace-one",)
 
@@ -323,7 +323,7 @@ class Problem:
     def in_blocks(
         self, blocks: Blocks, coef_bound: float | None = None, ridge: float | None = None
     ) -> Problem:
-        """Least squares on normalised blocks of the same columns; no range of them is used.
+        """Make a problem of least squares on normalised blocks of the same columns, without ranges.
 
         r and λ are in units of a normalised block; see `mipselect.blocks.defaults`.
         """
@@ -344,7 +344,7 @@ class Problem:
         )
 
     def in_block_r2(self, blocks: Blocks | None) -> Problem:
-        """Block R² of the same columns; the blocks are None until n is known."""
+        """Make a problem of block R² of the same columns; the blocks are None until n is known."""
         return replace(self.needing(()), score="block-r2", blocks=blocks)
 
     def needing(self, bounds: Iterable[str]) -> Problem:

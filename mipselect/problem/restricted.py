@@ -185,7 +185,7 @@ class Restricted(OfProblem):
 
     @property
     def units(self) -> Units | None:
-        """From columns back to the units of the table that `from_table` read, or None."""
+        """Way back from columns to the units of the table that `from_table` read, or None."""
         return self.problem.units
 
     @property
@@ -229,7 +229,7 @@ class Restricted(OfProblem):
 
     @cached_property
     def _tied(self) -> PreparedLoss:
-        """The same for any support size."""
+        """The loss tied to the clipped data, for any support size."""
         return on_features(self.data.prepared(self.problem), self.layout.features)
 
     def with_support_size(self, support_size: int) -> Self:
@@ -279,7 +279,7 @@ class Restricted(OfProblem):
         if self.problem.blocks is not None:
             raise InvalidInput("coefficients of normalised blocks have no unit of the table")
         if self.units is None:
-            raise InvalidInput("units are known of a table with a schema only: Instance.from_table")
+            raise InvalidInput("only a table with a schema has units: use Instance.from_table")
         fit = self.fit(support)
         chosen = [self.groups[j] for j in self.check_support(support).tolist()]
         indices = [j for group in (*chosen, *self.always) for j in group]

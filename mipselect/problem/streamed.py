@@ -77,7 +77,7 @@ class StreamedRows:
         return cls(source, columns, problem.needing(()), checked_integer(block, "block", 2))
 
     def blocks(self) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Columns in the order of the layout, and the target, of one block after the other."""
+        """Yield columns in the order of the layout, and the target, block after block."""
         place = {name: k for k, name in enumerate(self.columns.names)}
         layout = self.problem.layout
         order = [place[layout.column_names[j]] for j in layout.order.tolist()]

@@ -49,12 +49,12 @@ class ExactSums:
 
     @property
     def X(self) -> NoReturn:
-        """There are no rows: raises `InvalidInput`."""
+        """No rows: raises `InvalidInput`, for there are only sums."""
         raise self._no_rows()
 
     @property
     def y(self) -> NoReturn:
-        """There are no rows: raises `InvalidInput`."""
+        """No target: raises `InvalidInput`, for there are only sums."""
         raise self._no_rows()
 
     def _no_rows(self) -> InvalidInput:
@@ -135,7 +135,7 @@ class ExactSums:
         return float(square) * self.moments.columns.y_bound**2 / self.partitions
 
     def prepared(self, problem: Problem) -> PreparedLoss:
-        """The squared loss tied to the sums; `InvalidInput` for others."""
+        """Tie the squared loss to the sums; raise `InvalidInput` for others."""
         require_squared(problem.stated_loss)
         return PreparedSquared.of_sums(
             KnownGram(self.gram),
@@ -147,7 +147,7 @@ class ExactSums:
         )
 
     def value_error(self, problem: Problem) -> float:
-        """Rounding of d - 2b·β + βᵀGβ, a sum of terms of at most n(b_y + U)² in all; public.
+        """Bound rounding of d - 2b·β + βᵀGβ, a sum of terms of at most n(b_y + U)² in all; public.
 
         The sums over rows are exact. What is left are a few roundings for each column, in the sum
         and in the solution of the normal equations, whose backward error moves the minimum over
@@ -228,7 +228,7 @@ def layout_of_arrays(
     always: Iterable[Columns] | Column | None,
     intercept: bool,
 ) -> Layout:
-    """Features of summed columns; each is bounded by those of all its columns together."""
+    """Lay out features of summed columns; each is bounded by those of all its columns together."""
     layout = laid_out(
         len(columns.names),
         columns.names,
@@ -252,7 +252,7 @@ def layout_of_arrays(
 
 
 def _rounded(sums: IntArray) -> FloatArray:
-    """Sums over rows in [-1, 1]; each is rounded once, if it has more than 53 bits."""
+    """Convert sums over rows in [-1, 1] to doubles, rounded once if they have more than 53 bits."""
     return sums.astype(np.float64) * GRID**2
 
 

@@ -13,7 +13,7 @@ from mipselect.losses import Loss
 
 
 def degree_of(loss: Loss) -> int:
-    """The degree of a loss by which rows may count differently; `InvalidInput` if it has none."""
+    """Return the degree of a loss by which rows may count differently, or raise `InvalidInput`."""
     degree: int | None = getattr(loss, "degree", None)
     if degree is None:
         raise InvalidInput(

@@ -20,7 +20,7 @@ MIDDLE, WIDTH, CELLS = (Fraction(k, 10) for k in (1, 1, 8))
 """Parts of ε: for a median of the linear predictors, for their spread, for the histogram."""
 
 MIDDLES = tuple((0.1 * np.sinh(0.25 * np.arange(-24, 25))).tolist())
-"""Where the middle of the bins may be, denser near the threshold of 0."""
+"""Places of the middle of the bins, denser near the threshold of 0."""
 
 WIDTHS = tuple(2.0 ** (0.5 * k) for k in range(-12, 9))
 """Half of the distance from the first to the last edge of the bins."""
@@ -117,7 +117,7 @@ def cells(
 
 
 def of_noisy_cells(counts: FloatArray, edges: FloatArray, variance: float) -> ClassQuality:
-    """All measures, from counts of each class by bin with noise of this variance."""
+    """Compute all measures from counts of each class by bin with noise of this variance."""
     first, second = counts
     # Bins above an edge that is no less than the threshold.
     yes = np.append(False, edges >= 0.0)
@@ -138,14 +138,14 @@ def of_noisy_cells(counts: FloatArray, edges: FloatArray, variance: float) -> Cl
 
 
 def calibration(counts: FloatArray, variance: float) -> Measure:
-    """Share of the second class among the rows of some bins."""
+    """Estimate the share of the second class among the rows of some bins."""
     second = np.zeros(counts.shape, dtype=bool)
     second[1] = True
     return share(counts, second, SHARE, variance)
 
 
 def share(counts: FloatArray, inside: NDArray[np.bool_], name: str, variance: float) -> Measure:
-    """Share of the rows in some cells, with an interval."""
+    """Estimate the share of the rows in some cells, with an interval."""
     part, rest = float(counts[inside].sum()), float(counts[~inside].sum())
     of_part, of_rest = int(inside.sum()) * variance, int((~inside).sum()) * variance
     # The odds of the part, whose counts are independent given their shares.
@@ -156,7 +156,7 @@ def share(counts: FloatArray, inside: NDArray[np.bool_], name: str, variance: fl
 
 
 def area_under_curve(first: FloatArray, second: FloatArray, variance: float) -> Measure:
-    """AUC with an interval: how likely a row of the second class has the larger predictor.
+    """Estimate how likely a row of the second class has the larger predictor, with an interval.
 
     U/(PQ) with U = Σ_b p_b (Σ_{c<b} q_c + q_b/2): noise leaves U, P and Q without bias. Its
     variance is Σ (∂AUC/∂h)² (h + σ²) over the cells h, of Poisson counts and noise.

@@ -30,7 +30,7 @@ class Predictions:
         Linear predictors, in the units of the target.
     of_classes : bool
     bound : float or None
-        Of numbers: targets are clipped to ± this. None where they have no range.
+        For numbers: targets are clipped to ± this. None where they have no range.
     scale : float
         Units of the user in one unit of the target.
     complete : bool

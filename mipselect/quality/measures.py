@@ -26,7 +26,7 @@ R2, AUC, ACCURACY, CONCORDANCE = "R²", "AUC", "accuracy", "concordance"
 SHARE, PREDICTED = "share of the second class", "predicted share of the second class"
 
 CHANCE = {R2: 0.0, AUC: 0.5, CONCORDANCE: 0.5}
-"""What a model without any knowledge of the row has of each measure that judges it."""
+"""Value of each measure for a model without any knowledge of the row."""
 
 WORSE = {
     R2: "not known to be better than predicting the mean",
@@ -136,16 +136,17 @@ class Quality:
     Attributes
     ----------
     measures : tuple of Measure
-        Of numbers R², or the concordance where they have no range; of two classes the AUC, the
+        For numbers R², or the concordance where they have no range; for two classes the AUC, the
         accuracy at one half, and the true and the predicted share of the second class.
     guarantee : Guarantee
-        Of these numbers alone.
+        Guarantee of these numbers alone.
     rows : int or None
         How many rows they are about; None where their number is private.
     share : float or None
         Share of the rows of the fit that was kept apart for it; None for rows of another table.
     clip : float or None
-        Of R²: errors and distances from the mean count up to ± this, in the units of the target.
+        Clipping of R²: errors and distances from the mean count up to ± this, in the units of the
+        target.
     bins : tuple of ShareInBin
         Calibration of probabilities.
     level : float
@@ -241,7 +242,7 @@ class Quality:
         return "\n".join(self.lines)
 
     def _repr_html_(self) -> str:
-        """The verdict, the measures as a table and the guarantee, for a notebook."""
+        """Write the verdict, the measures as a table and the guarantee, for a notebook."""
         titles = ("measure", "estimate", "low", "high")
         verdict: Block = Paragraph(f"{self.verdict}.")
         if not self.beats_chance:

@@ -42,7 +42,7 @@ def discrete_laplace(scale: Fraction, source: random.Random) -> int:
 
 
 def discrete_laplace_log_probability(k: int, scale: float) -> float:
-    """log P(k) = log tanh(1/2t) - |k|/t, for a scale of t."""
+    """Compute log P(k) = log tanh(1/2t) - |k|/t, for a scale of t."""
     return math.log(math.tanh(0.5 / scale)) - abs(k) / scale
 
 

@@ -25,7 +25,7 @@ BEYOND = 8
 """Some BEYOND/ε rows should lie beyond a bound: as few as the choice can tell from none."""
 
 MOST_BEYOND = 20
-"""And at most one row in so many."""
+"""At most one row in so many may be beyond."""
 
 WIDER = 1.5
 """Squares are clipped so much further out: on five tables this costs little, and keeps what the
@@ -111,7 +111,7 @@ def r2_of_numbers(
 
 
 def _variance(sensitivity: int, epsilon: Fraction) -> float:
-    """2t², of Laplace noise of scale t."""
+    """Return 2t², the variance of Laplace noise of scale t."""
     return 2.0 * float(sensitivity / epsilon) ** 2
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 QUANTILE = 1.6449
-"""Of the normal law: 90 % lie within. A Laplace law of the same variance has 1.63."""
+"""Quantile of the normal law: 90 % lie within. A Laplace law of the same variance has 1.63."""
 
 
 def ratio_interval(
@@ -16,14 +16,14 @@ def ratio_interval(
     covariance: float = 0.0,
     quantile: float = QUANTILE,
 ) -> tuple[float, float]:
-    """All r ≥ 0 with |a - rb| ≤ q √Var(a - rb): Fieller's interval for a/b.
+    """Find all r ≥ 0 with |a - rb| ≤ q √Var(a - rb): Fieller's interval for a/b.
 
     Parameters
     ----------
     top, bottom : float
         Estimates a and b of numbers that are not negative.
     top_variance, bottom_variance, covariance : float
-        Of their errors.
+        Variances and covariance of their errors.
     quantile : float
         q.
 

@@ -30,7 +30,7 @@ from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_budget
 
 ShareOfCount = Callable[[int, float], tuple[float | None, float, float]]
-"""From a noisy count and a probability: a share, and an interval that misses it that often."""
+"""Function of a noisy count and a probability: a share, and an interval that misses it so often."""
 
 WIDE = 0.05
 """Half of an interval beyond which the noise leaves too little to judge by."""
@@ -45,8 +45,8 @@ class FieldShares:
     rule : FieldRule
         What makes a value one of a kind; public.
     shares : tuple of Measure
-        Of "fine", "missing", "below", "above", "unlisted" and "unreadable" those that a value of
-        the field can be.
+        Shares of the kinds that a value of the field can be: "fine", "missing", "below", "above",
+        "unlisted" and "unreadable".
     at_least : tuple of float
         Lower ends that hold for all shares of the table together, with the probability of one
         interval: what findings are of.
@@ -106,7 +106,7 @@ class TableShares:
     ----------
     fields : tuple of FieldShares
     guarantee : Guarantee
-        Of all shares together.
+        Guarantee of all shares together.
     rows : int or None
         Rows, or people; None where their number is private.
     unit : str
@@ -271,7 +271,7 @@ def half_width(scale: Fraction, outside: float) -> int:
 
 
 def _of_rows(rows: int, scale: Fraction) -> ShareOfCount:
-    """Intervals of shares of a public number of rows."""
+    """Make intervals of shares of a public number of rows."""
 
     def interval(count: int, outside: float) -> tuple[float | None, float, float]:
         if not rows:
@@ -286,7 +286,7 @@ def _of_rows(rows: int, scale: Fraction) -> ShareOfCount:
 
 
 def _of_estimate(drawn: Sequence[Sequence[int]], scale: Fraction) -> ShareOfCount:
-    """Intervals of shares of a number of rows that is the mean of what the fields say of it."""
+    """Make intervals of shares of an estimated number of rows: the mean over the fields."""
     fields, cells = len(drawn), sum(map(len, drawn))
     size = sum(map(sum, drawn)) / fields
     variance = 0.5 / math.sinh(0.5 / float(scale)) ** 2

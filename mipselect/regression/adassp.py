@@ -55,7 +55,7 @@ class _AdaSSP(PrivateRegressor):
     noise_grows_with_ranges: ClassVar[bool] = True
 
     def _promise(self, size: int) -> Guarantee:
-        """(ε, δ), and ρ = μ²/2."""
+        """Return the guarantee: (ε, δ), and ρ = μ²/2."""
         self._target_bound()
         self._deviations(size)
         rho = gaussian_rho(largest_mu(self.epsilon, self.delta))
@@ -63,14 +63,14 @@ class _AdaSSP(PrivateRegressor):
 
     @abstractmethod
     def _target_bound(self) -> float:
-        """B_y."""
+        """Return B_y, the bound of the target."""
 
     def _residual_bound(self) -> float:
-        """B_r."""
+        """Return B_r, the bound of the residuals: here B_y."""
         return self._target_bound()
 
     def _rounds(self) -> int:
-        """T."""
+        """Return T, the number of rounds."""
         return 1
 
     def _name(self) -> str:
@@ -151,7 +151,7 @@ class _AdaSSP(PrivateRegressor):
     def _draw_sizes(
         self, target: FloatArray, deviation: float, source: random.Random, private: bool
     ) -> tuple[dict[str, FloatArray], dict[str, float]]:
-        """Further statistics, and public numbers that go with them: none."""
+        """Return further statistics, and public numbers that go with them: here none."""
         return {}, {}
 
 
@@ -204,7 +204,7 @@ class AdaSSPRegressor(_AdaSSP):
     def _draw_sizes(
         self, target: FloatArray, deviation: float, source: random.Random, private: bool
     ) -> tuple[dict[str, FloatArray], dict[str, float]]:
-        """Σy² with noise, and n: with noise where it is not public."""
+        """Draw Σy² with noise, and n: with noise where it is not public."""
         bound = self._target_bound()
         cut = on_grid(target, bound)[:, None]
         sizes = np.array([exact_products(cut, cut)[0, 0], float(len(target))])

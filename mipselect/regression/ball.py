@@ -15,7 +15,7 @@ HALVINGS = 60
 CLOSE = 4.0 * np.finfo(np.float64).eps
 
 Function = Callable[[FloatArray], tuple[float, FloatArray, FloatArray]]
-"""From β, shape (d,), to the value, the gradient (d,) and the Hessian (d, d)."""
+"""Function from β, shape (d,), to the value, the gradient (d,) and the Hessian (d, d)."""
 
 
 def quadratic_in_ball(hessian: FloatArray, linear: FloatArray, radius: float) -> FloatArray:

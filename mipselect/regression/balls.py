@@ -48,7 +48,7 @@ class Balls:
         return math.sqrt((self.size + 1.0) * (self.size + 2.0) * math.fsum(squares) / self.size)
 
     def norms(self, points: FloatArray) -> FloatArray:
-        """The norm of points, shape (n, d); shape (n,)."""
+        """Compute the norms of points, shape (n, d); returns shape (n,)."""
         ends = np.cumsum(self.widths)[:-1]
         parts = np.split(points, ends, axis=1)
         lengths = [

@@ -74,7 +74,7 @@ class ReleasedModel(PrivateEstimator):
         return table.astype(np.float64), target
 
     def _table(self, X: ArrayLike) -> FloatArray:
-        """The columns of the release, for a prediction."""
+        """Return the columns of the release, for a prediction."""
         check_is_fitted(self)
         with np.errstate(all="ignore"):
             table = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
@@ -200,7 +200,7 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         return model
 
     def _follow(self, widths: Sequence[int], length: float) -> Mapping[str, Any]:
-        """Further bounds, for rows of so many fields and this length."""
+        """Return further bounds, for rows of so many fields and this length."""
         return {}
 
     def has_columns(self, size: int) -> bool:
@@ -237,11 +237,11 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         return None
 
     def _encoded(self, target: Any) -> FloatArray:
-        """The target as finite numbers."""
+        """Convert the target to finite numbers."""
         return numeric_vector(target).astype(np.float64)
 
     def _classes(self) -> Classes | None:
-        """The two classes, for a classifier."""
+        """Return the two classes, for a classifier."""
         return None
 
 

@@ -25,7 +25,7 @@ def block_models(
     fit_intercept: bool,
     ridge: float,
 ) -> FloatArray:
-    """The coefficients of every block, the intercept last, and zeros for those without rows.
+    """Fit every block: coefficients with the intercept last, and zeros for blocks without rows.
 
     `guesses` has a random number for each block and column, shape (m, p); returns shape (m, d).
     """
@@ -41,7 +41,7 @@ def block_models(
 def block_model(
     X: FloatArray, y: FloatArray, guess: FloatArray, fit_intercept: bool, ridge: float
 ) -> FloatArray:
-    """argmin ‖y - Xβ - β₀‖² + c Σ(s_jβ_j)², shape (d,); zeros where rounding fails.
+    """Minimise ‖y - Xβ - β₀‖² + c Σ(s_jβ_j)², shape (d,); zeros where rounding fails.
 
     The shortest of them in units of s_j, the deviation of a column from its mean, or from 0
     without an intercept: units of the columns decide nothing. A column that is constant in the

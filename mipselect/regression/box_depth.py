@@ -65,7 +65,7 @@ class DepthLaw:
 
     @cached_property
     def ratio(self) -> Fraction:
-        """Return q ≤ e^{ε_s/2}, a multiple of 2^-`RATIO_BITS`."""
+        """The ratio q ≤ e^{ε_s/2}, a multiple of 2^-`RATIO_BITS`."""
         # Beyond e^700 a larger one could not be told from it: every weight is at its floor.
         exponent = min(self.epsilon / 2.0, 700.0)
         step = Fraction(1, 1 << RATIO_BITS)
@@ -99,9 +99,9 @@ class DepthLaw:
         return found
 
     def unsafe_share(self, k: int) -> Fraction:
-        """g_k = (V_{t-k} - V_{t+k+1}) u(t) q^k / w(S_{t+k}), 0 ≤ k < t.
+        """Compute g_k = (V_{t-k} - V_{t+k+1}) u(t) q^k / w(S_{t+k}), 0 ≤ k < t.
 
-        Of neighbouring data one step away g_k is at most g_{k+1} here: boxes are nested,
+        For neighbouring data one step away g_k is at most g_{k+1} here: boxes are nested,
         S'_i ⊆ S_{i-1} and S_{i+1} ⊆ S'_i, and w'(S'_i) ≥ w'(S_{i+1}) ≥ w(S_{i+1})/q.
         """
         t = self.lowest
@@ -109,7 +109,7 @@ class DepthLaw:
         return moved * self.weights[t] * self.ratio**k / self.totals[t + k]
 
     def distance(self, delta: float) -> int:
-        """M: the largest k in 0..t-2 with g_k + g_{k+1} ≤ δ, else -1; it moves by at most 1.
+        """Find M: the largest k in 0..t-2 with g_k + g_{k+1} ≤ δ, else -1; it moves by at most 1.
 
         Where M ≥ 0 the law and that of any neighbour are (ε_s, δ)-indistinguishable. What is in
         S_t and not in S'_t has no depth above t, so the share g_0 at most; the other way round
@@ -141,14 +141,14 @@ class DepthLaw:
         return draw_in_shell(self._box(depth), self._inner_box(depth), source)
 
     def probability(self, point: tuple[int, ...]) -> Fraction:
-        """The probability of a point of the grid. Sensitive."""
+        """Return the probability of a point of the grid. Sensitive."""
         depth = self.depth(point)
         if depth < self.lowest:
             return Fraction(0)
         return Fraction(self.weights[depth], self.totals[self.lowest])
 
     def depth(self, point: tuple[int, ...]) -> int:
-        """T(y). Sensitive."""
+        """Compute T(y), the depth of a point. Sensitive."""
         y = np.array(point)
         below = (self.points <= y).sum(axis=0)
         above = (self.points >= y).sum(axis=0)
@@ -163,7 +163,7 @@ class DepthLaw:
         return np.sort(self.points, axis=0)
 
     def _box(self, depth: int) -> tuple[list[int], list[int]]:
-        """x_(i) and x_(m-i+1) of every axis."""
+        """Return x_(i) and x_(m-i+1) of every axis."""
         low, high = self._sorted[depth - 1], self._sorted[len(self.points) - depth]
         return low.tolist(), high.tolist()
 
@@ -209,7 +209,7 @@ def _length(side: tuple[int, int]) -> int:
 
 
 def pass_weights(distance: int, epsilon: float, delta: float) -> IntegerWeights:
-    """The law of passing (0) and failing (1): M + Lap(1/ε_t) > ln(1/2δ)/ε_t.
+    """Make the law of passing (0) and failing (1): M + Lap(1/ε_t) > ln(1/2δ)/ε_t.
 
     Where M = -1 it passes with a probability of δe^{-ε_t}; M moves by 1, and so does the log of
     either probability by at most ε_t. The coin is drawn, and no noise.

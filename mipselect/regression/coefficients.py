@@ -160,7 +160,7 @@ class CoefficientTable:
         return f"{self.rule.aim} = the sum of:"
 
     def lines(self, *, all_terms: bool = False) -> list[str]:
-        """The model as a sum, a line for each row that is listed."""
+        """Write the model as a sum, with a line for each row that is listed."""
         rows = [cells for _, cells in self.listed(all_terms=all_terms)]
         # What it is per is not padded: names may be of any letters.
         value, *others = (max((len(cells[k]) for cells in rows), default=0) for k in range(3))
@@ -171,7 +171,7 @@ class CoefficientTable:
         return lines
 
     def notes(self, elsewhere: str = "", *, all_terms: bool = False) -> list[str]:
-        """Sentences that say once how to read the rows, and what is left out of them.
+        """Write sentences that say once how to read the rows, and what is left out of them.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class CoefficientTable:
         return notes
 
     def _of_rare_categories(self) -> str:
-        """The sentence on categories that few rows have, or none."""
+        """Write the sentence on categories that few rows have, or none."""
         if self.rare is None:
             return "The coefficient of a category that few rows have, or none, is mostly noise."
         noise = (
@@ -239,7 +239,7 @@ class CoefficientTable:
 
 
 def rule_of(release: ModelRelease) -> TableEquation:
-    """The linear rule of a release: in the units of its table, or per unit of each column."""
+    """Return the linear rule of a release: in units of its table, or per unit of each column."""
     if release.table is not None:
         return release.in_units
     names = zip(release.column_names, release._released(), strict=True)
@@ -254,7 +254,7 @@ def rule_of(release: ModelRelease) -> TableEquation:
 
 
 def rows_below_noise(release: ModelRelease) -> int | None:
-    """Rows of a category up to which noise alone is worth telling: (σ/t - c)/h, in two digits.
+    """Compute the rows of a category up to which noise alone matters: (σ/t - c)/h, in two digits.
 
     Noise of deviation σ in the gradient moves the coefficient of a column by σ/(H + c) or more, c
     the ridge, and m rows with a one in it add hm to H at most, h the curvature of the loss. All of
@@ -274,7 +274,10 @@ def rows_below_noise(release: ModelRelease) -> int | None:
 
 
 def _odds_ratio(term: Term) -> float:
-    """By what a term multiplies the odds; ``inf`` beyond all doubles, NaN for the intercept."""
+    """Return the factor by which a term multiplies the odds.
+
+    It is ``inf`` beyond all doubles, and NaN for the intercept.
+    """
     if term.kind == INTERCEPT:
         return math.nan
     return math.inf if term.odds_ratio is None else term.odds_ratio

@@ -32,7 +32,7 @@ from mipselect.tables.sources import read_again
 from mipselect.validation import checked_budget
 
 EVALUATION = "quality of a model"
-"""What a ledger is told."""
+"""Entry of a ledger."""
 
 
 def evaluate_model(
@@ -51,7 +51,7 @@ def evaluate_model(
     Parameters
     ----------
     model : ModelRelease
-        Of a table.
+        A model of a table.
     source : path or table
         See `mipselect.tables.sources.open_source`; with the fields of the model and its target.
         Rows that the model was fitted to make it look better than it is.
@@ -153,7 +153,7 @@ class HeldOut:
         Parameters
         ----------
         model : ModelRelease
-            Of a table, charged already.
+            A model of a table, charged already.
         schema : TableSchema
         unit_rule : str
         """

@@ -45,7 +45,7 @@ def _of_bits(bits: int) -> float:
 def plus_gaussian(
     values: FloatArray, deviation: float, source: random.Random, *, private: bool
 ) -> FloatArray:
-    """`values` + independent normal noise: OpenDP's if `private`, else in double precision.
+    """Add independent normal noise: OpenDP's if `private`, else in double precision.
 
     OpenDP's noise is a discrete Gaussian on multiples of 2^-1074, added exactly and then rounded
     to a double: no bit of the sum tells more than the continuous law does.

@@ -85,7 +85,7 @@ def confidence_intervals(release: ModelRelease, level: float = 0.95) -> Coeffici
     Parameters
     ----------
     release : ModelRelease
-        Of an `AdaSSPRegressor`, alone or after a selection.
+        A release of an `AdaSSPRegressor`, alone or after a selection.
     level : float
         Between 0 and 1: the probability that one interval holds its coefficient.
 
@@ -143,7 +143,7 @@ def confidence_intervals(release: ModelRelease, level: float = 0.95) -> Coeffici
 def mean_intervals(release: ModelRelease, X: ArrayLike, level: float = 0.95) -> FloatArray:
     """Return an interval for the mean of the target at each row of X, shape (n, 2).
 
-    Of the linear model, not of single targets, whose residuals come on top.
+    The intervals are for the linear model, not for single targets, whose residuals come on top.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def _terms(rule: TableEquation) -> tuple[float, ...]:
 def _terms_of_coefficients(
     release: ModelRelease, table: ModelTable
 ) -> tuple[FloatArray, FloatArray]:
-    """A, shape (m, d), and c, shape (m,): the terms of a table's equation are A(β, β₀) + c."""
+    """Find A, shape (m, d), and c, shape (m,): the terms of a table's equation are A(β, β₀) + c."""
     size = release.rows.size
 
     def terms(theta: FloatArray) -> FloatArray:

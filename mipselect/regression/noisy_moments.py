@@ -33,7 +33,7 @@ SLACK = 1.0 + 1e-12
 """Deviations are raised by this much, for their own roundings."""
 
 ROUNDED = 2.0 * MOST_ROWS * 2.0**-53
-"""By so much an entry of a sum of rows within 1 may move when it becomes a double, in two tables
+"""Distance that an entry of a sum of rows within 1 moves when it becomes a double, in two tables
 together. Public: it does not depend on how many rows there are."""
 
 QUANTILE = 1.96
@@ -49,8 +49,8 @@ class Deviations:
     gram, eigenvalue, gradient : float
         σ_G on the diagonal of the sum of squares and σ_G/√2 beside it; σ_λ; σ_r in each round.
     sizes : float
-        Of the sum of squares of the target, and of the number of rows; ``inf`` if neither is
-        released.
+        Deviation of the sum of squares of the target, and of the number of rows; ``inf`` if
+        neither is released.
     """
 
     gram: float
@@ -76,7 +76,7 @@ def deviations(
     *,
     columns: int,
 ) -> Deviations:
-    """σ = Δ√3/μ for the sum of squares and its eigenvalue, Δ√(3T)/μ for each of T rounds.
+    """Compute σ = Δ√3/μ for the sum of squares and its eigenvalue, Δ√(3T)/μ for each of T rounds.
 
     1/σ_G² + 1/σ_λ² + T/σ_r² in units of the sensitivities is μ²: all together are μ-Gaussian
     private, and so (ε, δ)-private with the largest μ that allows it. A share of μ² goes to the
@@ -97,7 +97,7 @@ def deviations(
 
 
 def smallest_eigenvalue(gram: FloatArray) -> float:
-    """λ_min of a sum of squares, shape (d, d), off by at most 8(d + 2) 2^-53 Σ_i g_ii.
+    """Compute λ_min of a sum of squares, shape (d, d), off by at most 8(d + 2) 2^-53 Σ_i g_ii.
 
     By bisection, with Cholesky's decomposition of G - tI as the judge: what that may be off by is
     proven with its constants, and it never fails. An eigenvalue from LAPACK, of which neither is
@@ -171,7 +171,7 @@ class NoisyGram:
 
 
 def inverse_of_regularised(noisy_gram: FloatArray, lower: float, deviation: float) -> FloatArray:
-    """(G̃ + λI)⁻¹ with λ = max(0, c - max(0, λ̃)), c = 1.96 √d σ_G.
+    """Compute (G̃ + λI)⁻¹ with λ = max(0, c - max(0, λ̃)), c = 1.96 √d σ_G.
 
     The norm of the noise in G̃ is about √(2d) σ_G, below c, so that λ_min(G) - c + λ ≥ 0 as λ̃ is a
     lower bound on λ_min(G): the ridge is there only as far as the data are not. Where the noise was

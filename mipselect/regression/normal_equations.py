@@ -123,7 +123,7 @@ class NoisyNormalEquations:
         )
 
     def ends(self, functions: FloatArray, level: float) -> FloatArray:
-        """Intervals for the linear functions cᵀθ; shapes (m, d) to (m, 2)."""
+        """Compute intervals for the linear functions cᵀθ; shapes (m, d) to (m, 2)."""
         size = len(self.gradient)
         whole = np.tile([-math.inf, math.inf], (len(functions), 1))
         with np.errstate(all="ignore"):
@@ -157,7 +157,7 @@ class NoisyNormalEquations:
         return np.where(np.isfinite(found).all(axis=1, keepdims=True), found, whole)
 
     def _residual_variance(self, inverse: FloatArray, theta: FloatArray, rank: int) -> float:
-        """σ², from yᵀy, n and θ̂; B_y² where there are no more rows than coefficients."""
+        """Estimate σ² from yᵀy, n and θ̂; B_y² where there are no more rows than coefficients."""
         degrees = self.rows - rank
         if degrees < 1.0:
             return self.target_bound**2
@@ -170,7 +170,7 @@ class NoisyNormalEquations:
 
 
 def fieller(quantile: float, square: float, linear: float, constant: float) -> FloatArray:
-    """The x with x² ≤ q(s x² + 2l x + c), c > 0; shape (2,). The whole line unless q s < 1."""
+    """Solve x² ≤ q(s x² + 2l x + c), c > 0, for x; shape (2,). The whole line unless q s < 1."""
     leading = 1.0 - quantile * square
     if not leading > 0.0:
         return np.array([-math.inf, math.inf])

@@ -46,7 +46,7 @@ REACH = 3.0
 """Bound of predictions by the squared loss of a table, in bounds of the target."""
 
 FAR = 60.0
-"""The same where the slope of the loss is bounded: no bound in practice, for the ridge decides."""
+"""Bound of predictions where the slope of the loss is bounded; in practice the ridge decides."""
 
 OUTLYING = 2.0**10
 """Targets are clipped to so many of their bounds where a bounded slope makes it no dearer."""
@@ -116,7 +116,7 @@ class _ObjectivePerturbation(PrivateLinearModel):
     """k of `balanced_ridge`; by experiment, see docs/regression.md."""
 
     def _kept_apart(self, rows: int, source: random.Random) -> RowsApart | None:
-        """By `quality_share`."""
+        """Draw the rows that `quality_share` keeps apart."""
         if self.quality_share is None:
             return None
         return RowsApart.drawn(
@@ -134,20 +134,20 @@ class _ObjectivePerturbation(PrivateLinearModel):
         self.quality_ = release.quality
 
     def _promise(self, size: int) -> Guarantee:
-        """Pure ε."""
+        """Return the guarantee: pure ε."""
         self._perturbation(size)
         return Guarantee(self.epsilon, relation=self.relation)
 
     @abstractmethod
     def _loss(self) -> SmoothLoss:
-        """The loss, by its name."""
+        """Return the loss, by its name."""
 
     @abstractmethod
     def _target_bound(self) -> float:
-        """B_y."""
+        """Return B_y, the bound of the target."""
 
     def _rows(self, size: int) -> RowMap:
-        """The map of rows, which are bounded."""
+        """Return the map of rows, which are bounded."""
         x_bound = self._public("x_bound")["x_bound"]
         bounds = {"x_bound": x_bound, "row_bound": self.row_bound, "fields": self.fields}
         return require_bounded(RowMap(size, self.fit_intercept, **bounds))
@@ -158,7 +158,7 @@ class _ObjectivePerturbation(PrivateLinearModel):
         return math.isfinite(self._loss().slope(1.0, math.inf))
 
     def _radius(self, size: int) -> float:
-        """r."""
+        """Return r, the bound of the coefficients."""
         if self.coef_bound is None and self._bounds_slopes:
             return FAR * self._target_bound() / self._rows(size).norm
         return float(self._public("coef_bound")["coef_bound"])
@@ -171,10 +171,11 @@ class _ObjectivePerturbation(PrivateLinearModel):
         return far if loss.slope(far, math.inf) <= loss.slope(near, 0.0) else near
 
     def _change(self, size: int) -> tuple[Balls, float]:
-        """The balls in whose norm noise is drawn, and Γ: how far a gradient moves in it.
+        """Choose the balls in whose norm noise is drawn, and Γ: how far a gradient moves in it.
 
-        Of the balls of the fields, in which a gradient has the norm of its slope, and one ball of
-        whole rows, in which two gradients may be nearer than that, those with less noise.
+        There are the balls of the fields, in which a gradient has the norm of its slope, and one
+        ball of whole rows, in which two gradients may be nearer than that. Those with less noise
+        are chosen.
         """
         loss, rows = self._loss(), self._rows(size)
         y_bound, radius = self._clip_bound, self._radius(size)
@@ -188,7 +189,7 @@ class _ObjectivePerturbation(PrivateLinearModel):
         return balls, change * (1.0 + ROUNDING)
 
     def _perturbation(self, size: int, count: int | None = None) -> Perturbation:
-        """The amounts of ridge and noise; `count` is the number of rows where that is public."""
+        """Compute amounts of ridge and noise; `count` is the number of rows if that is public."""
         rows, (balls, change) = self._rows(size), self._change(size)
         epsilon, y_bound = float(self.epsilon), self._target_bound()
         curvature = rows.norm**2 * self._loss().curvature * (1.0 + ROUNDING)

@@ -24,7 +24,7 @@ from mipselect.selectors.base import PrivateSelector
 from mipselect.tables.model_table import ModelTable
 
 ModelOn = Callable[[Support, tuple[int, ...]], PrivateLinearModel]
-"""From the features that were drawn, and all columns of the model, to its estimator."""
+"""Function from the drawn features, and all columns of the model, to its estimator."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,7 @@ class ModelRows:
 
 
 RowsOf = Callable[[Support, tuple[int, ...], random.Random], ModelRows]
-"""The same to its rows. It may draw, and what that costs is part of the guarantee of the pair."""
+"""Function from a support to its rows. It may draw; the pair pays for that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,9 +139,9 @@ def promised_together(
     Parameters
     ----------
     stated : mapping of str to Guarantee
-        Of the selection, by relation.
+        Guarantees of the selection, by relation.
     model : Guarantee
-        Of the model, whatever columns were drawn.
+        Guarantee of the model, whatever columns were drawn.
     *more : Guarantee
         Of what else is drawn of them.
 
@@ -204,18 +204,18 @@ def features_of(outcome: Any) -> Support:
 
 
 def columns_of(layout: Layout, support: Support) -> tuple[int, ...]:
-    """The columns of some features, and those that are always in."""
+    """Return the columns of some features, and those that are always in."""
     parts = (*(layout.groups[j] for j in support), *layout.always)
     return tuple(c for part in parts for c in part)
 
 
 def most_columns(widths: Sequence[int], always: Sequence[int], size: int) -> int:
-    """The most columns that a model on `size` features of these widths may have."""
+    """Count the most columns that a model on `size` features of these widths may have."""
     return sum(sorted(widths)[-size:]) + sum(always)
 
 
 def counted(X: FloatArray, y: FloatArray) -> FloatArray:
-    """The classes of an instance of a table, 0 where there was none.
+    """Return the classes of an instance of a table, 0 where there was none.
 
     `Instance.from_table` leaves nothing of the features of such a row. A loss of yu is the same
     for y = 0 whatever u is, so the row does not count.

@@ -14,7 +14,7 @@ from mipselect.regression.smooth_losses import SmoothLoss, Squared
 
 BISECTIONS = 200
 SMALLEST_RIDGE = 1e-9
-"""In units of λ̄: the least c, which keeps the Hessian away from singular ones."""
+"""Least c in units of λ̄, which keeps the Hessian away from singular ones."""
 
 ROUNDING = 1e-12
 """The rate of the noise is lowered by this much, relatively."""
@@ -159,7 +159,7 @@ def perturbed_minimiser(
     radius: float,
     weights: FloatArray | None = None,
 ) -> FloatArray:
-    """argmin over ‖β‖ ≤ r of Σ_i w_i ℓ(y_i, x_i·β) + (c/2)‖β‖² + b·β; shape (d,).
+    """Minimise Σ_i w_i ℓ(y_i, x_i·β) + (c/2)‖β‖² + b·β over ‖β‖ ≤ r; shape (d,).
 
     All w_i are 1 without weights.
     """

@@ -23,7 +23,7 @@ from mipselect.tables.schema import TableSchema
 
 PRIVATE, PUBLIC = "private", "public"
 WAYS = (PUBLIC, PRIVATE)
-"""Whether ranges that a schema does not state are drawn or refused."""
+"""Ways with ranges that a schema does not state: they are refused, or drawn."""
 
 TAIL = 40.0
 """About so many values over ε are left outside of an interval, within `FEWEST` and `MOST`."""
@@ -97,7 +97,7 @@ class PrivateRanges:
     stated : mapping of str to (float, float)
         Ranges in place of those of the schema.
     epsilon : float
-        Of all ranges together, under replace-one; it is divided evenly.
+        ε of all ranges together, under replace-one; it is divided evenly.
     unit_rule : str
     """
 
@@ -198,7 +198,7 @@ def private_ranges(
 
 
 def _in_units(y: FloatArray, public: PublicMap, mapped: FloatArray) -> FloatArray:
-    """A target of numbers in units of its range, not clipped; others as they are mapped."""
+    """Put a target of numbers in units of its range, not clipped; others stay as mapped."""
     target = public.target
     if not isinstance(target.encoder, Scaled):
         return mapped

@@ -114,7 +114,7 @@ class ModelRelease(Release):
             coefficients = checked_finite(self.coefficients, "coefficients", size)
             set_fields(self, coefficients=coefficients)
         if self.rows.size != size:
-            raise InvalidInput(f"{size} columns, but rows of {self.rows.size} entries")
+            raise InvalidInput(f"there are {size} columns, but rows have {self.rows.size} entries")
         (intercept,) = checked_finite([self.intercept], "intercept", 1)
         names = [checked_name(name, "the name of a bound") for name in self.bounds]
         values = checked_finite(self.bounds.values(), "bounds", len(names))
@@ -180,7 +180,7 @@ class ModelRelease(Release):
         return np.concatenate([np.empty(0), *map(self._of_columns, self.table.batches(X))])
 
     def _of_columns(self, X: Any) -> FloatArray:
-        """The linear predictor of the columns of the model."""
+        """Compute the linear predictor of the columns of the model."""
         if isinstance(X, str | Path):
             raise InvalidInput(
                 f"the model is one of arrays, and {shown(str(X))} is no array: give its columns "
@@ -208,7 +208,7 @@ class ModelRelease(Release):
             If this is no model of a table, or no model was released.
         """
         if self.table is None:
-            raise InvalidInput("units are known of a model of a table with a schema only")
+            raise InvalidInput("only a model of a table with a schema has units")
         log_odds = self.has_probabilities
         return self.table.equation(self._released(), self.intercept, log_odds=log_odds)
 
@@ -468,7 +468,7 @@ class ModelRelease(Release):
         return coefficient_plot(self, axes, level)
 
     def _repr_html_(self) -> str:
-        """The summary with a table of the coefficients, for a notebook; it loads nothing."""
+        """Write the summary with a table of the coefficients, for a notebook; it loads nothing."""
         from mipselect.regression.summary import summary_html
 
         return summary_html(self)
@@ -483,7 +483,7 @@ def _holds_columns(X: Any) -> bool:
 
 
 def _frozen(value: Any) -> Any:
-    """Nested tuples of finite floats."""
+    """Turn a value into nested tuples of finite floats."""
     if isinstance(value, list | tuple | np.ndarray):
         return tuple(_frozen(part) for part in value)
     return checked_finite([value], "statistics", 1)[0]

@@ -64,7 +64,7 @@ class RowMap:
         if self.fields is not None:
             widths = tuple(checked_integer(w, "the width of a field", 1) for w in self.fields)
             if sum(widths) != self.size:
-                raise InvalidInput(f"fields of {sum(widths)} columns, but rows of {self.size}")
+                raise InvalidInput(f"fields have {sum(widths)} columns, but rows have {self.size}")
             set_fields(self, fields=widths)
 
     @property
@@ -108,14 +108,14 @@ class RowMap:
         return rows if self.row_bound is None else shortened(rows, self.row_bound)
 
     def in_units_of_columns(self, theta: FloatArray) -> tuple[FloatArray, float]:
-        """Coefficients of mapped rows, shape (columns,), as those of the columns and intercept."""
+        """Convert coefficients of mapped rows, shape (columns,), to columns and intercept."""
         coef = np.array(theta[: self.size], dtype=np.float64)
         if self.unit is not None:
             coef = coef / np.array(self.unit)
         return coef, float(theta[-1]) if self.fit_intercept else 0.0
 
     def predictor(self, coef: FloatArray, intercept: float, X: FloatArray) -> FloatArray:
-        """The linear predictor of rows, shape (n, size); coefficients per unit of a column."""
+        """Compute the predictor of rows, shape (n, size); coefficients are per unit of a column."""
         theta = np.array(coef, dtype=np.float64)
         if self.unit is not None:
             theta = theta * np.array(self.unit)
@@ -146,7 +146,7 @@ def shortened(rows: FloatArray, bound: float) -> FloatArray:
 
 
 def products(rows: FloatArray, theta: FloatArray) -> FloatArray:
-    """Σ_j rows[:, j] θ_j, added up in the order of the columns.
+    """Compute Σ_j rows[:, j] θ_j, added up in the order of the columns.
 
     A row's product does not depend on which other rows there are, to the last bit: a matrix
     product may add up in another order for another number of rows.

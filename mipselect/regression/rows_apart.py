@@ -25,7 +25,7 @@ class RowsApart:
         True for rows that are kept apart; no row has a say in it.
     of_classes : bool
     bound : float or None
-        Of a target of numbers.
+        Bound of a target of numbers.
     source : random.Random
     """
 

@@ -84,7 +84,7 @@ class SelectThenRegress(NumberPredictor):
     classes_ : ndarray of shape (2,)
         Only of a classifier.
     quality_ : Quality or None
-        Of the model, where `quality_share` is given and a model was released.
+        Quality of the model, where `quality_share` is given and a model was released.
 
     Raises
     ------
@@ -288,7 +288,7 @@ class SelectThenRegress(NumberPredictor):
         ranges: Mapping[str, tuple[float, float]] | None = None,
         unit_rule: str = "first",
     ) -> Self:
-        """Do the same on a table, by the public map of its schema.
+        """Draw features and coefficients of a table, by the public map of its schema.
 
         Bounds of the two estimators follow from the schema where they are None; `release_` has
         the coefficients in the units of the table too, and `predict` takes a table.
@@ -406,7 +406,7 @@ class SelectThenRegress(NumberPredictor):
         return self.release_.decision(X if self.release_.table is not None else self._table(X))
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """R² of the predictions, or the share of classes that are right; not private."""
+        """Return R² of the predictions, or the share of classes that are right; not private."""
         if _classifies(self.regressor):
             return float(ClassifierMixin.score(self, X, y, sample_weight))
         return float(super().score(X, y, sample_weight))
@@ -428,7 +428,7 @@ class SelectThenRegress(NumberPredictor):
         return self.regressor._labelled(y)
 
     def _parts(self, in_blocks: bool) -> tuple[Any, Any]:
-        """Copies of the two estimators, with their shares of ε if there is one to divide."""
+        """Copy the two estimators, with their shares of ε if there is one to divide."""
         selector, regressor = clone(self.selector), clone(self.regressor)
         # A clone copies a generator, and so would draw the same again at each fit.
         selector.random_state = self.selector.random_state
@@ -450,7 +450,7 @@ class SelectThenRegress(NumberPredictor):
     def _private_ranges(
         self, schema: TableSchema, asked: Mapping[str, Any], ranges: Any, unit_rule: str
     ) -> PrivateRanges | None:
-        """The ranges to draw; None where they are public."""
+        """Return the ranges to draw; None where they are public."""
         if self.ranges != PRIVATE:
             return None
         if self.epsilon is None:

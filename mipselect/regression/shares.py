@@ -11,29 +11,11 @@ SHARE_OF_BLOCKS = 0.3
 SHARE_OF_OTHERS = 0.5
 
 SHARE_OF_PRIVATE_RANGES = 0.2
-"""Of the whole ε: ranges that nobody stated."""
+"""Share of the whole ε for ranges that nobody stated."""
 
 SHARE_OF_A_RANGE = 0.04
 SHARE_OF_ALL_RANGES = 0.16
-"""Of the ε of a model: for each number, and for all of them together at most."""
-
-
-def fields_from_blocks(*, relation: str, classes: bool, numbers_only: bool) -> bool:
-    """Return whether features are drawn from blocks of rows, and not by a loss.
-
-    The one rule of `select`, `fit` and `plan`. Blocks need no ranges, which for numbers are wide;
-    beside categories a loss finds two classes better.
-
-    Parameters
-    ----------
-    relation : {"replace-one", "add-remove"}
-        Blocks are private under the first.
-    classes : bool
-        Whether the target has two classes.
-    numbers_only : bool
-        Whether no field is a category or a truth value.
-    """
-    return relation == "replace-one" and (numbers_only or not classes)
+"""Share of the ε of a model for all numbers together at most; one costs `SHARE_OF_A_RANGE`."""
 
 
 def default_selection_share(*, in_blocks: bool) -> float:

@@ -30,7 +30,7 @@ class SmoothLoss(ABC):
 
     @abstractmethod
     def slope(self, y_bound: float, u_bound: float) -> float:
-        """The largest |dℓ/du| for |y| ≤ y_bound and |u| ≤ u_bound."""
+        """Return the largest |dℓ/du| for |y| ≤ y_bound and |u| ≤ u_bound."""
 
     def replaced(self, x_norm: float, y_bound: float, radius: float) -> float:
         """Bound how far the gradient in β moves when a row is replaced, ‖x‖ ≤ B and ‖β‖ ≤ r.
@@ -41,7 +41,7 @@ class SmoothLoss(ABC):
 
     @abstractmethod
     def values(self, y: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """ℓ and its first and second derivatives in u, all of shape (n,)."""
+        """Compute ℓ and its first and second derivatives in u, all of shape (n,)."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,11 @@ class Squared(SmoothLoss):
     curvature = 1.0
 
     def slope(self, y_bound: float, u_bound: float) -> float:
-        """B_y + U."""
+        """Return B_y + U."""
         return y_bound + u_bound
 
     def replaced(self, x_norm: float, y_bound: float, radius: float) -> float:
-        """D = 2B(B_y + rBσ)√(1-σ²), σ = (√(1+8κ²) - 1)/4κ, κ = rB/B_y.
+        """Compute D = 2B(B_y + rBσ)√(1-σ²), σ = (√(1+8κ²) - 1)/4κ, κ = rB/B_y.
 
         The gradient of a row at β = r e is (x·β - y)x. Two of them are farthest apart for
         x = B(σe + τf) and z = B(σe - τf), τ = √(1-σ²), both with the residual B_y + rBσ: e
@@ -87,11 +87,11 @@ class Huber(SmoothLoss):
         return f"huber({self.threshold!r})"
 
     def slope(self, y_bound: float, u_bound: float) -> float:
-        """min(κ, B_y + U)."""
+        """Return min(κ, B_y + U)."""
         return min(self.threshold, y_bound + u_bound)
 
     def replaced(self, x_norm: float, y_bound: float, radius: float) -> float:
-        """min(2Bκ, D): slopes are those of the squared loss, shortened.
+        """Return min(2Bκ, D): slopes are those of the squared loss, shortened.
 
         αx - βz is convex in the slopes α and β, so farthest where each is 0 or that of the
         squared loss.
@@ -114,7 +114,7 @@ class LogisticLoss(SmoothLoss):
     curvature = 0.25
 
     def slope(self, y_bound: float, u_bound: float) -> float:
-        """1/(1 + e^-U)."""
+        """Compute 1/(1 + e^-U)."""
         return 1.0 / (1.0 + math.exp(-u_bound))
 
     def values(self, y: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -145,7 +145,7 @@ class SmoothedHinge(SmoothLoss):
         return 0.5 / self.width
 
     def slope(self, y_bound: float, u_bound: float) -> float:
-        """min(1, (1 + h + U)/2h)."""
+        """Compute min(1, (1 + h + U)/2h)."""
         return min(1.0, (1.0 + self.width + u_bound) * self.curvature)
 
     def values(self, y: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

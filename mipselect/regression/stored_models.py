@@ -20,7 +20,7 @@ FORMAT_KEYS = ("format", "version")
 
 
 def fields_of(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a `ModelRelease`, from what its `to_dict` wrote.
+    """Read the arguments of a `ModelRelease` from what its `to_dict` wrote.
 
     Raises
     ------

@@ -15,7 +15,7 @@ HEADINGS = ("coefficient", f"{100.0 * LEVEL:g} % interval", "odds", "")
 
 
 def summary_text(release: ModelRelease, level: float) -> str:
-    """The model in words; see `ModelRelease.summary`."""
+    """Write the model in words; see `ModelRelease.summary`."""
     checked_share(level, "level", closed=False)
     before, after = _around(release)
     if release.has_model:
@@ -25,7 +25,7 @@ def summary_text(release: ModelRelease, level: float) -> str:
 
 
 def summary_html(release: ModelRelease) -> str:
-    """The same with a table of the coefficients: escaped, without scripts and styles."""
+    """Write the summary with a table of the coefficients: escaped, without scripts and styles."""
     before, after = _around(release)
     if not release.has_model:
         return html_part(map(line_block, [*before, *after]))
@@ -40,7 +40,7 @@ def summary_html(release: ModelRelease) -> str:
 
 
 def _around(release: ModelRelease) -> tuple[list[str], list[str]]:
-    """Lines before the coefficients, and behind them."""
+    """Write the lines before the coefficients, and those behind them."""
     table = release.table
     before, guarantee = release._said(ROW if table is None else table.unit)
     drawn = "" if release.has_model else ": no model, for the private test failed"

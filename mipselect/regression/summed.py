@@ -57,7 +57,7 @@ def adassp_from_moments(
     -------
     ModelRelease
         With the statistics of `AdaSSPRegressor`. Its support are columns: of every feature, then
-        those that are always in. Of a table coefficients are those of columns in [-1, 1]; see
+        those that are always in. With a table coefficients are those of columns in [-1, 1]; see
         `Units.coefficients`.
 
     Raises
@@ -154,7 +154,7 @@ def _row_map(
 def _sums(
     instance: Instance, moments: Moments, columns: tuple[int, ...]
 ) -> tuple[FloatArray, FloatArray]:
-    """Σ zzᵀ and Σ zy of rows in [-1, 1], the one last; each entry is rounded once."""
+    """Return Σ zzᵀ and Σ zy of rows in [-1, 1], the one last; each entry is rounded once."""
     order = {j: k for k, j in enumerate(instance.layout.order.tolist())}
     places = ExactSums(moments, instance.layout).places
     entries = [int(places[order[j]]) for j in columns] + [moments.columns.ones] * instance.intercept

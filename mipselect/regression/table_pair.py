@@ -26,7 +26,7 @@ from mipselect.regression.objective_perturbation import ObjectivePerturbationCla
 from mipselect.regression.pair import ModelRows, Pair, counted, promised_together
 from mipselect.regression.private_ranges import PrivateRanges
 from mipselect.regression.release import ModelRelease
-from mipselect.regression.shares import default_range_share, fields_from_blocks
+from mipselect.regression.shares import default_range_share
 from mipselect.regression.typical_range import NARROWEST, TypicalRange, within
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
@@ -49,7 +49,7 @@ class TablePlan:
     ----------
     schema : TableSchema
     public : PublicMap
-        Of the schema and the question.
+        Public map of the schema and the question.
     method : PrivateSelector
         How fields are selected.
     regressor : PrivateLinearModel
@@ -79,7 +79,7 @@ class TablePlan:
         if self.ranges is not None and self.blocks is None:
             raise InvalidInput(
                 "private ranges are drawn after the fields, which must be drawn from blocks of "
-                "rows: no loss, bound or ridge of the selection, and a method that knows blocks"
+                "rows: give the selection no loss, bound or ridge, and a method that knows blocks"
             )
         if self.classifies and self.public.units.classes is None:
             raise InvalidInput(
@@ -131,18 +131,18 @@ class TablePlan:
 
     @property
     def widest(self) -> Support:
-        """As many features as may be selected, those with the most columns."""
+        """Largest support that may be selected, of the features with the most columns."""
         features = self.public.features
         by_width = sorted(range(len(features)), key=lambda j: -len(features[j].columns()))
         return tuple(sorted(by_width[: self.size]))
 
     def model_on(self, support: Support) -> PrivateLinearModel:
-        """The estimator of the coefficients for some selected fields."""
+        """Make the estimator of the coefficients for some selected fields."""
         model = self.regressor.for_features(self._widths(support))
         return self._within_the_rest(model, len(self._narrowed_fields(support)))
 
     def _within_the_rest(self, model: PrivateLinearModel, numbers: int) -> PrivateLinearModel:
-        """The model, with what so many ranges leave of its ε."""
+        """Give the model the ε that the ranges of so many numbers leave."""
         ranges = exact(self._epsilon_each(numbers)) * numbers
         model.set_params(epsilon=round_down(exact(model.epsilon) - ranges))
         return model
@@ -165,7 +165,7 @@ class TablePlan:
 
     @property
     def _most_ranges(self) -> int:
-        """As many ranges as may be drawn."""
+        """Number of ranges that may be drawn at most."""
         if not self.looks_for_ranges:
             return 0
         free, fixed = (
@@ -181,7 +181,7 @@ class TablePlan:
         return [len(encoder.columns()) for encoder in self._encoders(support)]
 
     def _narrowed_fields(self, support: Support) -> dict[str, slice]:
-        """The numbers whose ranges are looked for, with their columns in the model."""
+        """Return the numbers whose ranges are looked for, with their columns in the model."""
         if not self.looks_for_ranges:
             return {}
         encoders, ends = self._encoders(support), np.cumsum([0, *self._widths(support)]).tolist()
@@ -349,7 +349,7 @@ class TablePair:
         return self.pair.release(rows_of, ledger, sources, classes)[0]
 
     def _mapped(self, columns: tuple[int, ...]) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-        """Some columns of the instance, its target, and how much its rows count."""
+        """Return some columns of the instance, its target, and how much its rows count."""
         instance = self.instance
         assert instance is not None
         y = counted(instance.X, instance.y) if instance.of_classes else instance.y
@@ -368,21 +368,17 @@ def scores_blocks_of_table(
     *,
     ranged: bool = False,
 ) -> bool:
-    """Return the same for a table, by a public rule where it is not asked.
+    """Return the same for a table, where by default all but a draw under add-remove does.
 
     Where ranges are to be drawn there is nothing else.
     """
     if not isinstance(selector, ProblemSelector) or selector.asked_score is not None:
         return scores_blocks(selector)
-    return ranged or fields_from_blocks(
-        relation=regressor.relation,
-        classes=public.units.classes is not None,
-        numbers_only=all(e.field.is_number and not e.field.categories for e in public.encoders),
-    )
+    return ranged or regressor.relation == "replace-one"
 
 
 def _may_be_narrowed(encoder: Encoder) -> bool:
-    """True for a number of whose range doubles can tell apart every part that may be drawn."""
+    """Return True for a number in whose range doubles tell apart every part that may be drawn."""
     if not isinstance(encoder, Scaled):
         return False
     narrowest = 0.25 * NARROWEST * (encoder.high - encoder.low)
@@ -391,7 +387,7 @@ def _may_be_narrowed(encoder: Encoder) -> bool:
 
 
 def _narrowed(encoder: Encoder, ranges: Mapping[str, tuple[float, float]]) -> Encoder:
-    """The encoder of a part of its range, which is in units of [-1, 1]."""
+    """Narrow the encoder to a part of its range, which is in units of [-1, 1]."""
     part = ranges.get(encoder.field.name)
     if part is None or not isinstance(encoder, Scaled):
         return encoder
@@ -401,5 +397,5 @@ def _narrowed(encoder: Encoder, ranges: Mapping[str, tuple[float, float]]) -> En
 
 
 def _values(field: FloatArray) -> FloatArray:
-    """A number, NaN where another column of its field says that it is missing; (n, w) to (n,)."""
+    """Return a number, NaN where another column of its field says it is missing; (n, w) to (n,)."""
     return np.where(field[:, 1:].any(axis=1), np.nan, field[:, 0])

@@ -138,7 +138,7 @@ class TukeyRegressor(PrivateRegressor):
     _per_column: ClassVar[tuple[str, ...]] = ("coef_bound", "coef_step")
 
     def _promise(self, size: int) -> Guarantee:
-        """(ε, δ)."""
+        """Return the guarantee: (ε, δ)."""
         if self.block_size is not None:
             checked_integer(self.block_size, "block_size", size + self.fit_intercept)
         self._grid(size)
@@ -191,7 +191,7 @@ class TukeyRegressor(PrivateRegressor):
         return Drawn(None, rows, "tukey")
 
     def _grid(self, size: int) -> tuple[FloatArray, FloatArray]:
-        """Largest values and steps of the coefficients, shape (d,); the intercept last."""
+        """Return largest values and steps of the coefficients, shape (d,); the intercept last."""
         bounds = list(checked_scales(self.coef_bound, "coef_bound", size))
         steps = list(checked_scales(self.coef_step, "coef_step", size))
         if any(2.0 * bound / step > FINEST for bound, step in zip(bounds, steps, strict=True)):
@@ -202,7 +202,7 @@ class TukeyRegressor(PrivateRegressor):
         return np.array(bounds), np.array(steps)
 
     def _fallback(self, source: random.Random | None) -> Any:
-        """The fallback with its share, not fitted; None if there is none."""
+        """Copy the fallback with its share, not fitted; None if there is none."""
         if self.fallback is None:
             return None
         share = {"epsilon": self._halves()[1], "relation": self.relation, "ledger": None}
@@ -211,7 +211,7 @@ class TukeyRegressor(PrivateRegressor):
         return clone(self.fallback).set_params(**share)
 
     def _halves(self) -> tuple[float, float]:
-        """ε_t and ε_s, rounded down."""
+        """Compute ε_t and ε_s, rounded down."""
         left = exact(self.epsilon) - exact(self._count_epsilon)
         half = round_down(left / 2)
         return half, half
@@ -224,7 +224,7 @@ class TukeyRegressor(PrivateRegressor):
     def _blocks(
         self, rows: int, columns: int, source: random.Random, private: bool
     ) -> tuple[int, int]:
-        """The rows of a block and the number of blocks, from n or a noisy lower bound on n.
+        """Choose rows and number of the blocks, from n or a noisy lower bound on n.
 
         ñ = n + Lap(1/ε') - ln(1/2η)/ε' under add-remove.
         """

@@ -106,7 +106,7 @@ class Size:
 
     @property
     def weights_of_places(self) -> IntArray:
-        """The same without the weight of the size; below 2^53 together."""
+        """Weights without that of the size; below 2^53 together."""
         _, bits = np.frexp(np.abs(self.places).astype(np.float64))
         octaves = np.maximum(bits.astype(np.int64) - 1, 0)
         weights: IntArray = np.int64(1) << (30 - 3 * octaves // 2)
@@ -174,7 +174,7 @@ class IntervalLaw:
         return interval
 
     def log_probability(self, interval: ListedInterval) -> float:
-        """Log of the probability that `sample` returns an interval. Sensitive."""
+        """Return the log of the probability that `sample` returns an interval. Sensitive."""
         inside, weights = self._levels
         level = int(np.searchsorted(inside, self._inside(interval)))
         share = interval.weight / int(weights[level])
@@ -182,7 +182,7 @@ class IntervalLaw:
 
     @cached_property
     def _levels(self) -> tuple[IntArray, IntArray]:
-        """Return rising numbers of values in an interval, and the weights of those; (K,)."""
+        """Rising numbers of values in an interval, and the weights of those; shape (K,)."""
         weights = np.zeros(len(self.values) + 1, dtype=np.int64)
         for size in occupied(self.values):
             held = np.bincount(size.inside, size.weights_of_places, len(weights))
@@ -212,7 +212,7 @@ class IntervalLaw:
 
 
 def cells_of(values: FloatArray, mantissa: float, exponent: int) -> FloatArray:
-    """⌊value/h⌋; rounded once, at the smallest half width, from which it follows at any other."""
+    """Compute ⌊value/h⌋, rounded once, at the smallest half width; any other follows from it."""
     smallest = np.floor(values / math.ldexp(mantissa, EXPONENTS[0]))
     cells: FloatArray = np.floor(np.ldexp(smallest, EXPONENTS[0] - exponent))
     return cells
@@ -242,7 +242,7 @@ def occupied(values: FloatArray) -> Iterator[Size]:
 
 
 def _pairs_of_cells(cells: FloatArray, counts: IntArray) -> tuple[IntArray, IntArray]:
-    """Places with one of these cells, place - 1 and place, and how many values they have."""
+    """Find places with one of these cells, place - 1 and place, and how many values they have."""
     low, high = np.searchsorted(cells, [-FARTHEST, FARTHEST])
     cells, counts = cells[low:high], counts[low:high]
     neighbours = np.diff(cells) == 1.0

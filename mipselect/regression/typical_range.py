@@ -32,7 +32,7 @@ GAINS = np.cumsum([0, *HALVINGS])
 PERCENT = 100
 
 FEW = 80.0
-"""Of more than FEW/ε values halvings may lose less than these percentages: √(n FEW/ε) count."""
+"""With more than FEW/ε values halvings may lose less than these percentages: √(n FEW/ε) count."""
 
 MARGIN = 0.125
 """Share of its length by which an interval is longer on each side than where values count."""
@@ -41,7 +41,7 @@ LOG_2 = Fraction(math.log(2.0))
 
 
 def _intervals() -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
-    """Number of halvings and ends of all intervals, shapes (c,): [-1, 1] is the first.
+    """Return the number of halvings and the ends of all intervals, shapes (c,); first [-1, 1].
 
     After l halvings they have the length 2/2^l, and every half of it one begins.
     """
@@ -135,7 +135,7 @@ class TypicalRange:
         return permute_and_flip(self._exponents, source)
 
     def log_probability(self, index: int) -> float:
-        """Log of the probability that `sample` returns `index`. Sensitive."""
+        """Return the log of the probability that `sample` returns `index`. Sensitive."""
         exponents = self._exponents
         best = max(exponents)
         utilities = np.array([float(one - best) for one in exponents])
@@ -147,7 +147,7 @@ class TypicalRange:
 
 
 def ends(index: int) -> tuple[float, float]:
-    """The ends of an interval with its margins, within [-1, 1]."""
+    """Return the ends of an interval with its margins, within [-1, 1]."""
     margin = MARGIN * (HIGHS[index] - LOWS[index])
     low, high = LOWS[index] - margin, HIGHS[index] + margin
     return max(-1.0, float(low)), min(1.0, float(high))

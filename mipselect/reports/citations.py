@@ -118,7 +118,7 @@ def citation_blocks(releases: Sequence[ReportedRelease]) -> Iterator[Block]:
 
 
 def papers_of(releases: Sequence[ReportedRelease]) -> tuple[Cited, ...]:
-    """The papers of all methods that were used, each once."""
+    """List the papers of all methods that were used, each once."""
     used = [name for one in releases for name in (one.method, one.regression) if name is not None]
     return tuple(dict.fromkeys(paper for name in used for paper in PAPERS.get(name, ())))
 

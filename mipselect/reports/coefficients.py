@@ -67,7 +67,7 @@ def coefficient_blocks(model: ModelRelease) -> Iterator[Block]:
 
 
 def _plot(model: ModelRelease, table: CoefficientTable, unit: str) -> Iterator[Block]:
-    """All that is listed but the intercept: a number over the whole of its range."""
+    """Draw all that is listed but the intercept: a number over the whole of its range."""
     shown = [row for row, _ in table.listed() if row.term.kind != INTERCEPT]
     rows = tuple(_plot_row(model, table, row) for row in shown)
     if not rows:
@@ -86,7 +86,7 @@ def _plot(model: ModelRelease, table: CoefficientTable, unit: str) -> Iterator[B
 
 
 def _reason(table: CoefficientTable) -> str:
-    """Why there are no intervals, as a sentence."""
+    """Say in a sentence why there are no intervals."""
     return f"{table.reason[:1].upper()}{table.reason[1:]}."
 
 

@@ -9,14 +9,14 @@ from mipselect.validation import printable
 
 
 def field_words(model: ModelRelease) -> dict[str, str]:
-    """Title and unit of the fields of a model, in words; "" where its schema has none."""
+    """Return title and unit of the fields of a model, in words; "" where its schema has none."""
     if model.table is None:
         return {}
     return {entry["name"]: words_of(entry) for entry in model.table.schema.content["fields"]}
 
 
 def unit_of_target(model: ModelRelease) -> str:
-    """The unit of the target as the end of a phrase; "" for classes, or where none is known."""
+    """Write the unit of the target as the end of a phrase; "" for classes and unknown units."""
     if model.table is None or model.classes is not None:
         return ""
     for entry in model.table.schema.content["fields"]:
@@ -26,11 +26,11 @@ def unit_of_target(model: ModelRelease) -> str:
 
 
 def words_of(entry: Mapping[str, object]) -> str:
-    """Title and unit of a field of a schema, in words; "" where it has none."""
+    """Write title and unit of a field of a schema; "" where it has none."""
     title, unit = _line(entry.get("title")), _line(entry.get("unit"))
     return f"{title}, in {unit}" if title and unit else title or (unit and f"in {unit}")
 
 
 def _line(text: object) -> str:
-    """A text of a schema as one printable line; "" for anything else."""
+    """Write a text of a schema as one printable line; "" for anything else."""
     return printable(" ".join(text.split())) if isinstance(text, str) else ""

@@ -104,7 +104,7 @@ def _bound(total: Guarantee, unit: str) -> str:
 
 
 def _example(total: Guarantee, unit: str) -> str:
-    """The largest step of somebody who knew everything else, from even odds."""
+    """Describe the largest step of somebody who knew everything else, from even odds."""
     if total.relation == "add-remove":
         question = "whether a person is in the table"
     else:

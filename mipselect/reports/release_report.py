@@ -145,7 +145,7 @@ class ReleaseReport:
         return markdown_page(self.document)
 
     def _repr_html_(self) -> str:
-        """The report for a notebook."""
+        """Write the report for a notebook."""
         return html_part([Heading(1, self.title), *self._blocks()])
 
     def _blocks(self) -> Iterator[Block]:
@@ -231,7 +231,7 @@ def _question(releases: Sequence[ReportedRelease]) -> str:
 
 
 def _aims(releases: Sequence[ReportedRelease]) -> list[str]:
-    """The targets, with their titles where one of the releases has them."""
+    """List the targets, with their titles where one of the releases has them."""
     found: dict[str, str] = {}
     for one in releases:
         if one.target is not None:

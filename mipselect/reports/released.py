@@ -31,14 +31,14 @@ class LedgerAccount:
     Attributes
     ----------
     name : str
-        Of its file.
+        Name of its file.
     identity : str
     unit : str
     budget, spent, remaining : Guarantee
     charges : int
         How many there were.
     hashes : frozenset of str
-        Of its rows.
+        Hashes of its rows.
     checked : bool
         False where the ledger has a key that was not given.
     in_parts : bool
@@ -64,11 +64,11 @@ class ReportedRelease:
     Attributes
     ----------
     name : str
-        Of its file, or what stands for it.
+        Name of its file, or what stands for it.
     kind : str
         One of `SELECTION`, `MODEL`, `EVALUATION`, or a command.
     guarantee : Guarantee
-        Of all its draws together; marked as none if it was seeded.
+        Guarantee of all its draws together; marked as none if it was seeded.
     data, target : str or None
         Names of the table and of the field.
     method, regression : str or None
@@ -94,7 +94,7 @@ class ReportedRelease:
         "row", or the field that says whose row it is.
     ledger : LedgerNote or None
     version : str or None
-        Of mipselect.
+        Version of mipselect.
     digest : str or None
         SHA-256 of the file.
     twin : str

@@ -42,7 +42,7 @@ def selection_blocks(one: ReportedRelease) -> Iterator[Block]:
 
 
 def _named(one: ReportedRelease, name: str) -> str:
-    """A field by its name, and by its title where the release has it."""
+    """Name a field, with its title where the release has it."""
     words = one.titles.get(name)
     return f"{name} ({words})" if words else name
 

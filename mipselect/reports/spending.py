@@ -14,7 +14,7 @@ REPLACED = "replace-one"
 
 
 def total_of(releases: Sequence[ReportedRelease]) -> Guarantee:
-    """The guarantee of all releases together, by basic composition.
+    """Return the guarantee of all releases together, by basic composition.
 
     Under the relation of all of them, or else under replace-one, to which add-remove is converted.
 

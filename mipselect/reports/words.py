@@ -31,7 +31,7 @@ HOPELESS = 20.0
 
 
 def share_in_words(share: float) -> str:
-    """A share between 0 and 1 by the nearest plain fraction.
+    """Write a share between 0 and 1 as the nearest plain fraction.
 
     Examples
     --------
@@ -46,43 +46,43 @@ def share_in_words(share: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as percent, such as "61 %"."""
+    """Write a share as percent, such as "61 %"."""
     return f"{100.0 * share:.0f} %"
 
 
 def of_hundred(share: float) -> str:
-    """A share as a count, such as "83 of 100"."""
+    """Write a share as a count, such as "83 of 100"."""
     return f"{100.0 * share:.0f} of 100"
 
 
 def number(value: float) -> str:
-    """A number with four digits."""
+    """Write a number with four digits."""
     return f"{value:.4g}"
 
 
 def plural(count: int, one: str, many: str = "") -> str:
-    """A count with its noun."""
+    """Write a count with its noun."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def amount(guarantee: Guarantee) -> str:
-    """ε, and δ where there is one."""
+    """Write ε, and δ where there is one."""
     text = f"ε = {guarantee.epsilon:.15g}"
     return text if guarantee.delta == 0.0 else f"{text}, δ = {guarantee.delta:.15g}"
 
 
 def factor(epsilon: float) -> str:
-    """e^ε in three digits, rounded up: what is said holds."""
+    """Write e^ε in three digits, rounded up: what is said holds."""
     return f"{DIGITS.create_decimal(Decimal(math.nextafter(math.exp(epsilon), math.inf))):f}"
 
 
 def conclusion(epsilon: float, before: float) -> str:
-    """The largest probability, in percent and rounded up, that `before` can become."""
+    """Write the largest probability, in percent and rounded up, that `before` can become."""
     growth = math.exp(epsilon)
     after = before * growth / (1.0 - before + before * growth)
     return f"{min(math.ceil(1000.0 * after) / 10.0, 100.0):g} %"
 
 
 def joined(names: Sequence[str]) -> str:
-    """Names, one or more, as a list in a sentence."""
+    """Join names, one or more, as in a sentence."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

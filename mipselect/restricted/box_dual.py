@@ -47,7 +47,7 @@ class PreparedBoxDual:
         self.allowed_gap = DEFAULT_GAP * self.at_zero
 
     def certified_for(self, sensitivity: float) -> PreparedBoxDual:
-        """The same problem, its values proven to `ACCURACY` sensitivities, or an error raised.
+        """Return the same problem with values proven to `ACCURACY` sensitivities, or raise.
 
         No proof can be finer than what rounding adds to the losses without features.
         """
@@ -66,12 +66,12 @@ class PreparedBoxDual:
         return RestrictedFit(float(solution.values[0]) / self.n, coef, multiplier)
 
     def values(self, supports: IntArray, near: FloatArray | None = None) -> FloatArray:
-        """R of every row of `supports`, shape (m, s); returns shape (m,)."""
+        """Compute R of every row of `supports`, shape (m, s); returns shape (m,)."""
         batches = [self.solved(*batch).values for batch in self._batches(supports, near)]
         return np.asarray(np.concatenate([np.empty(0), *batches]) / self.n)
 
     def bounds(self, supports: IntArray, near: FloatArray | None = None) -> FenchelBounds:
-        """Nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
+        """Find nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
         batches = self._batches(supports, near)
         solutions = [self.solved(*batch) for batch in batches]
         coef = np.zeros((len(supports), self.p))
@@ -82,7 +82,7 @@ class PreparedBoxDual:
     def bounds_with_one_more(
         self, base: IntArray, point: FloatArray, candidates: IntArray
     ) -> FloatArray:
-        """Lower bounds on R(B ∪ {j}); see `mipselect.restricted.fenchel.SteppingLoss`."""
+        """Bound R(B ∪ {j}) from below; see `mipselect.restricted.fenchel.SteppingLoss`."""
         problem = self.rows, self.box, self.ridge, self.radius
         return np.asarray(bounds_with_one_more(*problem, base, point, candidates) / self.n)
 
@@ -94,7 +94,7 @@ class PreparedBoxDual:
         reach: float = WIDE,
         precision: float = PRECISION,
     ) -> FenchelBounds:
-        """One dual point: nearly the optimum where feature j has the ridge λ/scales_j².
+        """Find a dual point near to the optimum where feature j has the ridge λ/scales_j².
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class PreparedBoxDual:
         )
 
     def bounds_of(self, dual: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Constants and squared weights of any dual points in the box, shape (m, n)."""
+        """Compute constants and squared weights of any dual points in the box, shape (m, n)."""
         constants = self.box.conjugate(dual)
         allowance = 16.0 * EPS * np.abs(dual) @ np.abs(self.box.y)
         return constants - allowance, (dual @ self.rows.T) ** 2
@@ -129,7 +129,7 @@ class PreparedBoxDual:
     def _batches(
         self, supports: IntArray, near: FloatArray | None
     ) -> list[tuple[IntArray, FloatArray | None]]:
-        """Sorted supports, a few at a time, and the coefficients at which they begin."""
+        """Sort supports, a few at a time, with the coefficients at which they begin."""
         size = max(1, BATCH_ENTRIES // self.n)
         batches: list[tuple[IntArray, FloatArray | None]] = []
         for k in range(0, len(supports), size):
@@ -141,7 +141,7 @@ class PreparedBoxDual:
         return batches
 
     def solved(self, supports: IntArray, start: FloatArray | None = None) -> Solutions:
-        """Solutions with their proofs, in units of the radius and not divided by n.
+        """Solve with proofs, in units of the radius and not divided by n.
 
         Parameters
         ----------

@@ -44,7 +44,7 @@ class BoxDual:
     softness: float
 
     def best_dual(self, prediction: FloatArray) -> FloatArray:
-        """The a that attains ℓ(y, u), the one nearest to the box's middle in a tie."""
+        """Find the a that attains ℓ(y, u), the one nearest to the box's middle in a tie."""
         residual = self.y - prediction
         if self.softness > 0.0:
             return np.asarray(np.clip(residual / self.softness, self.low, self.high))
@@ -52,12 +52,12 @@ class BoxDual:
         return np.where(residual > 0, self.high, np.where(residual < 0, self.low, inside))
 
     def loss(self, prediction: FloatArray) -> FloatArray:
-        """Σ_i ℓ(y_i, u_i) over the last axis."""
+        """Compute Σ_i ℓ(y_i, u_i) over the last axis."""
         a = self.best_dual(prediction)
         return np.asarray(self._gain(a, self.y - prediction).sum(axis=-1))
 
     def conjugate(self, dual: FloatArray) -> FloatArray:
-        """Σ_i -ℓ*(y_i, -α_i) = Σ_i α_i y_i - (q/2)α_i² over the last axis."""
+        """Compute Σ_i -ℓ*(y_i, -α_i) = Σ_i α_i y_i - (q/2)α_i² over the last axis."""
         return np.asarray(self._gain(dual, self.y).sum(axis=-1))
 
     def _gain(self, a: FloatArray, residual: FloatArray) -> FloatArray:
@@ -105,7 +105,7 @@ class Solutions:
 def certified(
     columns: FloatArray, box: BoxDual, ridge: float, coef: FloatArray, dual: FloatArray
 ) -> Solutions:
-    """Value and gap of any coefficients and dual points, which are first made feasible.
+    """Compute value and gap of any coefficients and dual points, which are first made feasible.
 
     Sums over rows go along the last, contiguous axis: numpy adds these pairwise, so that they
     lose a few dozen roundings at most, however many rows there are.
@@ -142,12 +142,12 @@ def certified(
 
 
 def predictions(columns: FloatArray, coef: FloatArray) -> FloatArray:
-    """Cβ of every problem; shapes (m, s, n) and (m, s) to (m, n)."""
+    """Compute Cβ of every problem; shapes (m, s, n) and (m, s) to (m, n)."""
     return np.asarray((coef[:, None, :] @ columns)[:, 0])
 
 
 def at_zero(columns: FloatArray, box: BoxDual, ridge: float) -> Solutions:
-    """No coefficients, and the dual point that goes with them."""
+    """Return no coefficients, and the dual point that goes with them."""
     m, s, n = columns.shape
     dual = np.repeat(box.best_dual(np.zeros(n))[None], m, axis=0)
     return certified(columns, box, ridge, np.zeros((m, s)), dual)

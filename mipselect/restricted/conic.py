@@ -20,7 +20,7 @@ TOLERANCE = 1e-12
 def solve_by_clarabel(
     columns: FloatArray, box: BoxDual, ridge: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Nearly optimal β, shape (s,), and α, shape (n,), of one problem with C of shape (s, n).
+    """Find nearly optimal β, shape (s,), and α, shape (n,), of one problem with C of shape (s, n).
 
     The loss is the least of (q/2)a² + hi p - lo m over y - u = q a + p - m with p, m ≥ 0, and α
     the multiplier of this equation. Responses and duals are brought to size 1 first.

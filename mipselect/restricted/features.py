@@ -83,13 +83,13 @@ class Features:
         return np.asarray(table[np.arange(table.shape[1]) < self.widths[features][:, None]])
 
     def with_always(self, features: IntArray) -> IntArray:
-        """The columns that are always in, and those of these features."""
+        """Return the columns that are always in, and those of these features."""
         if self.plain:
             return features
         return np.concatenate([self.always_columns, self.columns(features)])
 
     def columns_of(self, supports: IntArray) -> IntArray:
-        """The same for every row of `supports`, shape (m, k), filled up to one length."""
+        """Return the columns for every row of `supports`, shape (m, k), filled up to one length."""
         if self.plain:
             return supports
         m, k = supports.shape
@@ -118,7 +118,7 @@ class Features:
         return max(1.0, (self.most_columns(size) / FEW_COLUMNS) ** 3)
 
     def by_width(self, features: IntArray) -> list[tuple[IntArray, IntArray]]:
-        """The features of each width: their positions, shape (k,), and columns, shape (k, w)."""
+        """List the features of each width: positions, shape (k,), and columns, shape (k, w)."""
         widths = self.widths[features]
         classes = [np.flatnonzero(widths == width) for width in np.unique(widths)]
         return [
@@ -126,7 +126,7 @@ class Features:
         ]  # fmt: skip
 
     def sums(self, values: FloatArray, features: IntArray) -> FloatArray:
-        """Σ over the columns of each of these features, over the last axis of `values`."""
+        """Add up the columns of each of these features, over the last axis of `values`."""
         if self.singles:
             return values
         return np.asarray(np.add.reduceat(values, self.offsets(features), axis=-1))
@@ -137,16 +137,16 @@ class Features:
         return np.cumsum(widths) - widths
 
     def by_size(self, supports: IntArray) -> IntArray:
-        """Rows of `supports`, shape (m, s), by rising number of columns; shape (m,)."""
+        """Order rows of `supports`, shape (m, s), by rising number of columns; shape (m,)."""
         if not self.padded:
             return np.arange(len(supports))
         return np.argsort(self.widths[supports].sum(axis=1), kind="stable")
 
     def split(self, coef: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Coefficients in the order of `with_always`: those of the features, those always in."""
+        """Split coefficients in the order of `with_always`: first of features, then always in."""
         return coef[self.always :], coef[: self.always]
 
 
 def plain_features(p: int) -> Features:
-    """One column a feature, none that is always in."""
+    """Make features of one column each, with none that is always in."""
     return Features(np.ones(p, dtype=np.intp))

@@ -29,7 +29,7 @@ WIDE = 4.0
 
 
 def largest_ridge_gain(squared: FloatArray, ridge: float, radius: float) -> FloatArray:
-    """h(t) = max over ‖β‖ ≤ r of √t ‖β‖ - (λ/2)‖β‖², for t = ‖w‖² of any shape."""
+    """Compute h(t) = max over ‖β‖ ≤ r of √t ‖β‖ - (λ/2)‖β‖², for t = ‖w‖² of any shape."""
     length = np.minimum(np.sqrt(squared), ridge * radius)
     inside = length**2 / (2.0 * ridge) if ridge > 0.0 else np.zeros_like(length)
     return np.asarray(inside + radius * (np.sqrt(squared) - length))
@@ -76,7 +76,7 @@ class FenchelBounds:
             object.__setattr__(self, name, np.where(squares >= 0.0, squares, np.inf))
 
     def bound(self, row: int, weight: FloatArray) -> FloatArray:
-        """The bound of dual point `row` on supports with Σ w_j² = `weight` over all columns.
+        """Compute the bound of dual point `row` on supports with Σ w_j² = `weight` over columns.
 
         -inf where a number is none.
         """
@@ -85,21 +85,21 @@ class FenchelBounds:
         return np.where(bound < np.inf, bound, -np.inf)
 
     def only(self, row: int) -> FenchelBounds:
-        """Dual point `row` alone."""
+        """Take dual point `row` alone."""
         one = slice(row, row + 1)
         known = {name: getattr(self, name) for name in PER_POINT}
         return replace(self, **{k: v[one] for k, v in known.items() if v is not None})
 
     def start(self, row: int) -> FloatArray | None:
-        """The coefficients of dual point `row`, shape (c,)."""
+        """Return the coefficients of dual point `row`, shape (c,)."""
         return None if self.coef is None else self.coef[row]
 
     def at(self, row: int, supports: IntArray) -> FloatArray:
-        """The bound of dual point `row` at every row of `supports`, shape (k, s): (k,)."""
+        """Compute the bound of dual point `row` at every row of `supports`, shape (k, s): (k,)."""
         return self.bound(row, self.always[row] + self.weights[row][supports].sum(axis=-1))
 
     def own(self, row: int, base: IntArray) -> float:
-        """Σ w_j² over the columns of `base`, shape (k,), and those that are always in."""
+        """Add up w_j² over the columns of `base`, shape (k,), and those that are always in."""
         return float(self.always[row] + self.weights[row][base].sum())
 
 
@@ -114,10 +114,10 @@ class FenchelLoss(PreparedLoss, Protocol):
     p: int
 
     def values(self, supports: IntArray, near: FloatArray | None = None) -> FloatArray:
-        """R of every row of `supports`, shape (m, s); returns shape (m,)."""
+        """Compute R of every row of `supports`, shape (m, s); returns shape (m,)."""
 
     def bounds(self, supports: IntArray, near: FloatArray | None = None) -> FenchelBounds:
-        """Nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
+        """Find nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
 
 
 @runtime_checkable
@@ -127,7 +127,7 @@ class SteppingLoss(FenchelLoss, Protocol):
     def bounds_with_one_more(
         self, base: IntArray, point: FloatArray, candidates: IntArray
     ) -> FloatArray:
-        """Lower bounds on R(B ∪ {j}) for candidates j, shape (L,); -inf where none is known.
+        """Bound R(B ∪ {j}) from below for candidates j, shape (L,); -inf where no bound is known.
 
         Parameters
         ----------
@@ -150,4 +150,4 @@ class ScaledFenchelLoss(FenchelLoss, Protocol):
         reach: float = WIDE,
         precision: float = PRECISION,
     ) -> FenchelBounds:
-        """One dual point: nearly the optimum where feature j has the ridge λ/scales_j²."""
+        """Find a dual point near to the optimum where feature j has the ridge λ/scales_j²."""

@@ -16,7 +16,7 @@ FULL_GRAM_BYTES = 2**30
 BLOCK_BYTES = 2**27
 
 CACHED_ENTRIES = 2**16
-"""From so many entries of rows is picked at once: what a cache holds."""
+"""Number of entries that are picked from rows at once: what a cache holds."""
 
 SUMMED_ROWS = 2**12
 """Rows whose products are summed at once, so that rounding grows with this number and with that of
@@ -43,12 +43,12 @@ class GramMemory:
 
 
 def roundings_of_sum(n: int) -> int:
-    """The most roundings that a term of `products` over n rows goes through."""
+    """Count the most roundings that a term of `products` over n rows goes through."""
     return min(n, SUMMED_ROWS) + -(-n // SUMMED_ROWS)
 
 
 def products(A: FloatArray, B: FloatArray, *, block_bytes: int = BLOCK_BYTES) -> FloatArray:
-    """AᵀB in float64 from A of shape (n, k) and B of shape (n,) or (n, l), by blocks of rows.
+    """Compute AᵀB in float64 from A of shape (n, k) and B of shape (n,) or (n, l), in blocks.
 
     No panel of columns takes more than `block_bytes`, unless a single column does.
     """
@@ -64,7 +64,7 @@ def products(A: FloatArray, B: FloatArray, *, block_bytes: int = BLOCK_BYTES) ->
 
 
 def products_of_pairs(A: FloatArray, *, block_bytes: int = BLOCK_BYTES) -> FloatArray:
-    """AᵀA by the same blocks of rows and panels, the product of two columns once."""
+    """Compute AᵀA by the same blocks of rows and panels, the product of two columns once."""
     k = A.shape[1]
     total = np.zeros((k, k))
     width = max(1, block_bytes // (8 * max(k, SUMMED_ROWS)))
@@ -81,7 +81,7 @@ def products_of_pairs(A: FloatArray, *, block_bytes: int = BLOCK_BYTES) -> Float
 
 
 def sums_of_squares(A: FloatArray) -> FloatArray:
-    """Sums of squares of the columns of A in float64, by the same blocks of rows."""
+    """Add up squares of the columns of A in float64, by the same blocks of rows."""
     total = np.zeros(A.shape[1:])
     for rows in _blocks_of_rows(len(A)):
         total += np.einsum("i...,i...->...", A[rows], A[rows], dtype=np.float64)
@@ -127,14 +127,14 @@ class Gram:
         return self._full is not None
 
     def full(self) -> FloatArray:
-        """G, shape (p, p); only where `fits`."""
+        """Return G, shape (p, p); only where `fits`."""
         if self._full is None:
             self._full = products_of_pairs(self._X, block_bytes=self.memory.block)
             self._columns.clear()
         return self._full
 
     def columns(self, indices: IntArray) -> FloatArray:
-        """G[:, indices], shape (p, len(indices))."""
+        """Return G[:, indices], shape (p, len(indices))."""
         if self._full is not None:
             return np.asarray(self._full[indices].T)
         missing = [int(j) for j in indices if int(j) not in self._columns]
@@ -149,13 +149,13 @@ class Gram:
         return np.stack([self._columns[int(j)] for j in indices], axis=1)
 
     def entries(self, rows: IntArray, j: int) -> FloatArray:
-        """G[rows, j], shape (len(rows),)."""
+        """Return G[rows, j], shape (len(rows),)."""
         if self._full is not None:
             return np.asarray(self._full[j, rows])
         return np.asarray(self.columns(np.asarray([j]))[rows, 0])
 
     def row_tops(self, candidates: IntArray, count: int, tick: Callable[[], None]) -> FloatArray:
-        """Sums of the largest off-diagonal entries of every row among the candidates.
+        """Add up the largest off-diagonal entries of every row among the candidates.
 
         Parameters
         ----------
@@ -181,7 +181,7 @@ class Gram:
         return tops
 
     def _largest(self, candidates: IntArray, count: int, tick: Callable[[], None]) -> FloatArray:
-        """At least the `count` largest |G_jk| for k ≠ j, falling, shape (L, count)."""
+        """Bound the `count` largest |G_jk| for k ≠ j from above, falling, shape (L, count)."""
         if self._full is None:
             return self._streamed(candidates, count, tick)
         L = len(candidates)
@@ -197,7 +197,7 @@ class Gram:
         return found
 
     def _streamed(self, candidates: IntArray, count: int, tick: Callable[[], None]) -> FloatArray:
-        """The same without G; remembered, for another search will need it again."""
+        """Find the largest entries without G; keep them, for another search will need them."""
         known = self._streamed_tops
         if known is None or known[1].shape[1] != count or not np.array_equal(known[0], candidates):
             tops = streamed_row_tops(self._X, self.diagonal, candidates, count, tick)
@@ -206,7 +206,7 @@ class Gram:
         return known[1]
 
     def block(self, indices: IntArray) -> FloatArray:
-        """G[indices][:, indices], shape (k, k), without touching the other columns."""
+        """Return G[indices][:, indices], shape (k, k), without touching the other columns."""
         if self._full is None and all(int(j) in self._columns for j in indices):
             return np.asarray(self.columns(indices)[indices])
         if self._worth_holding(len(indices) ** 2):
@@ -214,7 +214,7 @@ class Gram:
         return products_of_pairs(self._X[:, indices], block_bytes=self.memory.block)
 
     def rectangle(self, rows: IntArray, columns: IntArray) -> FloatArray:
-        """G[rows][:, columns], shape (k, l), without touching other columns.
+        """Return G[rows][:, columns], shape (k, l), without touching other columns.
 
         When as much of G has been computed in this way as it has entries, all of it is kept.
         """
@@ -235,7 +235,7 @@ class Gram:
         return self._full is not None or 2 * self._passed > self.p**2
 
     def blocks(self, indices: IntArray) -> FloatArray:
-        """G[row][:, row] for every row of `indices`, shape (m, w): (m, w, w)."""
+        """Return G[row][:, row] for every row of `indices`, shape (m, w): (m, w, w)."""
         m, w = indices.shape
         if w == 1:
             return np.asarray(self.diagonal[indices][:, :, None])
@@ -251,12 +251,12 @@ class Gram:
         return found
 
     def product(self, V: FloatArray) -> FloatArray:
-        """XᵀV in float64, shape (p,) or (p, k)."""
+        """Compute XᵀV in float64, shape (p,) or (p, k)."""
         return products(self._X, V, block_bytes=self.memory.block)
 
 
 def picked(matrix: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:
-    """matrix[rows][:, columns], shape (k, l): whole rows first, for they are together in memory."""
+    """Return matrix[rows][:, columns], shape (k, l): whole rows first, as they lie in memory."""
     found = np.empty((len(rows), len(columns)))
     height = max(1, CACHED_ENTRIES // matrix.shape[1])
     for start in range(0, len(rows), height):

@@ -45,12 +45,12 @@ class FeatureProblem:
         return RestrictedFit(fit.value, coef, fit.multiplier, always)
 
     def values(self, supports: IntArray) -> FloatArray:
-        """R of every row of `supports`, shape (m, s); returns shape (m,)."""
+        """Compute R of every row of `supports`, shape (m, s); returns shape (m,)."""
         return self.columns.values(self.features.columns_of(supports))
 
 
 class FenchelFeatures(FeatureProblem):
-    """The same for a loss that bounds itself by dual points."""
+    """A loss on features that bounds itself by dual points."""
 
     columns: FenchelLoss
 
@@ -60,11 +60,11 @@ class FenchelFeatures(FeatureProblem):
         return self.features.count
 
     def values(self, supports: IntArray, near: FloatArray | None = None) -> FloatArray:
-        """R of every row of `supports`, shape (m, s); returns shape (m,)."""
+        """Compute R of every row of `supports`, shape (m, s); returns shape (m,)."""
         return self.columns.values(self.features.columns_of(supports), near)
 
     def bounds(self, supports: IntArray, near: FloatArray | None = None) -> FenchelBounds:
-        """Nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
+        """Find nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
         return self._of_features(self.columns.bounds(self.features.columns_of(supports), near))
 
     def _of_features(self, bounds: FenchelBounds) -> FenchelBounds:
@@ -80,7 +80,7 @@ class FenchelFeatures(FeatureProblem):
     def bounds_with_one_more(
         self, base: IntArray, point: FloatArray, candidates: IntArray
     ) -> FloatArray:
-        """Lower bounds on R(B ∪ {j}) for candidates j; -inf for features of several columns."""
+        """Bound R(B ∪ {j}) from below for candidates j; -inf for features of several columns."""
         if not (self.features.singles and isinstance(self.columns, SteppingLoss)):
             return np.full(len(candidates), -np.inf)
         inside = self.features.with_always(base)
@@ -88,14 +88,14 @@ class FenchelFeatures(FeatureProblem):
 
 
 class ScaledFenchelFeatures(FenchelFeatures):
-    """The same for a loss that can give features ridges of their own."""
+    """A loss on features that can have ridges of their own."""
 
     columns: ScaledFenchelLoss
 
     def scaled_bounds(
         self, features: IntArray, scales: FloatArray, **accuracy: float
     ) -> FenchelBounds:
-        """One dual point: nearly the optimum where feature j has the ridge λ/scales_j²."""
+        """Find a dual point near to the optimum where feature j has the ridge λ/scales_j²."""
         known = self.features
         of_columns = np.repeat(scales, known.widths[features])
         return self._of_features(
@@ -108,7 +108,7 @@ class ScaledFenchelFeatures(FenchelFeatures):
 
 
 def on_features(columns: PreparedLoss, features: Features) -> PreparedLoss:
-    """A loss prepared on columns as one on features, with all that it can do."""
+    """Turn a loss prepared on columns into one on features, with all that it can do."""
     if features.plain:
         return columns
     if isinstance(columns, PreparedSquared):

@@ -43,7 +43,7 @@ class Problems:
     columns : ndarray of shape (m, s, k)
         C.
     box : BoxDual
-        Of shape (m, k), or (k,) where all problems share it.
+        Boxes of shape (m, k), or (k,) where all problems share it.
     ridge : float
         κ.
     quadratic : ndarray of shape (m, s, s)
@@ -63,12 +63,12 @@ class Problems:
 
     @classmethod
     def of(cls, columns: FloatArray, box: BoxDual, ridge: float, goal: FloatArray) -> Problems:
-        """Problems with all their rows."""
+        """Make problems with all their rows."""
         m, s, _ = columns.shape
         return cls(columns, box, ridge, np.zeros((m, s, s)), np.zeros((m, s)), goal)
 
     def chosen(self, keep: NDArray[np.bool_]) -> Problems:
-        """Some of the problems."""
+        """Take some of the problems."""
         box = self.box if self.box.y.ndim == 1 else self.box.taken(keep)
         return Problems(
             self.columns[keep], box, self.ridge,
@@ -77,7 +77,7 @@ class Problems:
 
 
 def solve(problems: Problems, iterations: int = ITERATIONS) -> tuple[FloatArray, FloatArray]:
-    """Nearly optimal β, shape (m, s), and α, shape (m, k), each near to its ball or box.
+    """Find nearly optimal β, shape (m, s), and α, shape (m, k), each near to its ball or box.
 
     A problem ends at its goal, at the last iteration or where rounding allows no further step:
     what a solution is worth is for `mipselect.restricted.certified.certified` to say.
@@ -116,7 +116,7 @@ class _State:
         return _State(*(getattr(self, name)[keep] for name in self.__dataclass_fields__))
 
     def alpha(self, box: BoxDual) -> FloatArray:
-        """α from the nearer end of its box."""
+        """Compute α from the nearer end of its box."""
         return np.where(self.below < self.above, box.low + self.below, box.high - self.above)
 
     def step(self, problems: Problems) -> NDArray[np.bool_]:
@@ -141,7 +141,7 @@ class _State:
         system = _Scaled.of(matrix)
 
         def newton(aim: FloatArray, ball_aim: FloatArray) -> tuple[FloatArray, ...]:
-            """dβ, dα, dν, dt for y - Cβ - qα less the pushes aimed at, and for tν."""
+            """Compute dβ, dα, dν, dt for y - Cβ - qα less the aimed-at pushes, and for tν."""
             excess = ball_aim / self.room - self.nu - stiffness * ball
             right = stationarity + (weighted @ aim[:, :, None])[:, :, 0] - excess[:, None] * beta
             d_beta = system.solve(right)
@@ -227,7 +227,7 @@ class _Scaled:
 
 
 def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
-    """The solution, of least norm where rounding has left the matrix singular."""
+    """Solve the system, with least norm where rounding has left the matrix singular."""
     try:
         return np.linalg.solve(matrix, right)
     except np.linalg.LinAlgError:
@@ -239,7 +239,7 @@ def _times(matrix: FloatArray, vector: FloatArray) -> FloatArray:
 
 
 def _start(problems: Problems) -> _State:
-    """α in the middle of its box, β = 0, and multipliers that satisfy the first condition."""
+    """Start in the middle of the box, at β = 0, with multipliers that meet the first condition."""
     m, s, k = problems.columns.shape
     box = problems.box
     shape = (m, k)

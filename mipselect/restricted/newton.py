@@ -30,7 +30,7 @@ def solve(
     steps: int = STEPS,
     start: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Nearly optimal β, shape (m, s), and α, shape (m, n), of m problems.
+    """Find nearly optimal β, shape (m, s), and α, shape (m, n), of m problems.
 
     A step that does not lower the objective is halved. Where the steps do not suffice, the best
     point is returned: what it is worth is for `mipselect.restricted.certified.certified` to say.
@@ -40,7 +40,7 @@ def solve(
     columns : ndarray of shape (m, s, n)
         C of every problem, in units in which the ball has radius 1.
     box : BoxDual
-        Of shape (n,), with softness q > 0.
+        A box of shape (n,), with softness q > 0.
     ridge : float
         κ ≥ 0.
     steps : int
@@ -76,12 +76,12 @@ def solve(
 
 
 def _sides(box: BoxDual, scaled: FloatArray) -> Sides:
-    """The sides on which residuals, divided by q, put the rows."""
+    """Find the sides on which residuals, divided by q, put the rows."""
     return (scaled > box.high).astype(np.int8) - (scaled < box.low).astype(np.int8)
 
 
 def _minimum(C: FloatArray, box: BoxDual, ridge: float, sides: Sides) -> FloatArray:
-    """β of the quadratics that the rows make on these sides, shape (m, s); 0 where it overflows."""
+    """Minimise the quadratics of the rows on these sides: β, shape (m, s); 0 where it overflows."""
     q = box.softness
     pull = np.where(sides == 0, box.y / q, np.where(sides > 0, box.high, box.low))
     weights = np.where(sides == 0, 1.0 / q, 0.0)

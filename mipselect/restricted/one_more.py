@@ -51,14 +51,14 @@ def bounds_with_one_more(
     dual: FloatArray,
     candidates: IntArray,
 ) -> FloatArray:
-    """Lower bounds on nR(B ∪ {j}) for every candidate j, shape (L,).
+    """Bound nR(B ∪ {j}) from below for every candidate j, shape (L,).
 
     Parameters
     ----------
     rows : ndarray of shape (p, n)
         Xᵀ.
     box : BoxDual
-        Of shape (n,).
+        A box of shape (n,).
     ridge, radius : float
         λ > 0 and r.
     base : ndarray of int, shape (k,)
@@ -82,7 +82,7 @@ class _Start:
     Parameters
     ----------
     columns : ndarray of shape (k, n)
-        Of the base.
+        Columns of the base.
     box, ridge, radius, dual
         See `bounds_with_one_more`.
     """
@@ -116,7 +116,7 @@ class _Start:
             self.inverse = np.linalg.pinv(system, hermitian=True)
 
     def slopes(self, residual: FloatArray) -> FloatArray:
-        """A dual point where these are the residuals, of any shape (..., n)."""
+        """Compute a dual point where these are the residuals, of any shape (..., n)."""
         scaled = residual / self.width + self.offset
         return np.clip(scaled, self.box.low, self.box.high, out=scaled)
 
@@ -144,7 +144,7 @@ class _Start:
     def _proven(
         self, dual: FloatArray, w: FloatArray, w_added: FloatArray, added: FloatArray
     ) -> FloatArray:
-        """The bounds of these dual points, each on its own support, less what rounding may add."""
+        """Compute the bounds of dual points, each on its own support, less possible rounding."""
         rounding = (dual.shape[1] + 8) * EPS
         squares = np.einsum("ln,ln->l", dual, dual)
         size = np.abs(dual) @ np.abs(self.box.y) + self.box.softness * squares

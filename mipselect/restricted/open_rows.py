@@ -34,7 +34,7 @@ FEW_ENTRIES = 2000
 """Fewer rows of all problems together are solved in hardly less time."""
 
 MANY_ROWS = 1500
-"""From so many rows on most are closed although there is no start."""
+"""Number of rows from which on most are closed although there is no start."""
 
 TIE = 1e-6
 """A residual of this share of the largest is at its kink."""
@@ -63,7 +63,7 @@ def solve(
     columns : ndarray of shape (m, s, n)
         C of every problem, in units in which the ball has radius 1.
     box : BoxDual
-        Of shape (n,).
+        A box of shape (n,).
     ridge : float
         κ ≥ 0.
     allowed_gap : float
@@ -74,7 +74,7 @@ def solve(
         Most steps of each method.
     precision : float
     many_rows : int
-        From so many rows on most are closed where there is no start.
+        Number of rows from which on most are closed where there is no start.
     """
     s, n = columns.shape[1:]
     if s == 0:
@@ -150,7 +150,7 @@ class _Batch:
 
 
 def _on_the_way(problems: Problems, center: FloatArray, coef: FloatArray) -> FloatArray:
-    """The best of a few points between two, shape (m, s): most rows are closed on all the way."""
+    """Find the best of a few points between two, shape (m, s); most rows are closed there."""
     columns, box, ridge = problems.columns, problems.box, problems.ridge
     here, change = predictions(columns, center), predictions(columns, coef - center)
     best, least = center, np.full(len(center), np.inf)

@@ -40,13 +40,13 @@ def streamed_row_tops(
     height: int = HEIGHT,
     memory: int = MEMORY,
 ) -> FloatArray:
-    """At least the `count` largest |G_jk| of every candidate j over candidates k ≠ j, falling.
+    """Bound the `count` largest |G_jk| over candidates k ≠ j from above, falling, for each j.
 
     Parameters
     ----------
     X : ndarray of shape (n, p)
     diagonal : ndarray of shape (p,)
-        Of G = XᵀX.
+        Diagonal of G = XᵀX.
     candidates : ndarray of int, shape (L,)
     count : int
         Between 1 and L - 1.
@@ -92,7 +92,7 @@ def streamed_row_tops(
 
 
 def _unit_columns(X: FloatArray, columns: IntArray, lengths: FloatArray) -> FloatArray:
-    """X[:, columns] / lengths in single precision, shape (n, w), ordered as X; zeros stay zeros."""
+    """Compute X[:, columns] / lengths in single precision, shape (n, w), stored as X; 0 stays 0."""
     inverse = 1.0 / np.where(lengths > 0.0, lengths, 1.0)
     order: Literal["F", "C"] = "F" if X.flags.f_contiguous else "C"
     units = np.empty((len(X), len(columns)), np.float32, order=order)
@@ -103,7 +103,7 @@ def _unit_columns(X: FloatArray, columns: IntArray, lengths: FloatArray) -> Floa
 
 
 def _products(left: FloatArray, right: FloatArray, height: int) -> FloatArray:
-    """leftᵀ right, shape (w, v); sums of `height` rows are single, those of such sums double."""
+    """Compute leftᵀ right, shape (w, v), in single precision over `height` rows, then in double."""
     if len(left) <= height:
         return np.asarray(left.T @ right)
     total = np.zeros((left.shape[1], right.shape[1]))

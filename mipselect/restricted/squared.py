@@ -69,7 +69,7 @@ class PreparedSquared:
         ridge: float,
         radius: float,
     ) -> PreparedSquared:
-        """The same from G, b and d of n rows that are not there."""
+        """Prepare the loss from sums G, b and d of n rows, without the rows."""
         new = cls.__new__(cls)
         new._hold(gram, moment, target_norm, n, ridge, radius, rows=None)
         return new
@@ -89,7 +89,7 @@ class PreparedSquared:
         self.features = plain_features(gram.p)
 
     def on_features(self, features: Features) -> PreparedSquared:
-        """The same data, their columns taken together as features.
+        """Return the same data, with columns taken together as features.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class PreparedSquared:
         return RestrictedFit(float(values[0]), own, float(multiplier[0]), always)
 
     def values(self, supports: IntArray) -> FloatArray:
-        """R of every row of `supports`, shape (m, s); returns shape (m,)."""
+        """Compute R of every row of `supports`, shape (m, s); returns shape (m,)."""
         features = self.features
         blocks = self._blocks_among(features.with_always(np.unique(supports)), supports)
         order = features.by_size(supports)
@@ -145,7 +145,7 @@ class PreparedSquared:
         return lambda columns: block[place[columns][:, :, None], place[columns][:, None, :]]
 
     def values_of_additions(self, base: IntArray, additions: IntArray) -> FloatArray:
-        """R of base ∪ {j} for every j in `additions`, shape (m,): the columns of G of the base.
+        """Compute R of base ∪ {j} for every j in `additions`, shape (m,), by columns of G.
 
         This is how all one-swap neighbours that share a base are evaluated at once.
         """
@@ -170,7 +170,7 @@ class PreparedSquared:
     def _solve(
         self, supports: IntArray, gram: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """(1/2n)(d - 2b·β + βᵀGβ + λ‖β‖²), β and ν; from the rows, if any, where it cancels."""
+        """Compute (1/2n)(d - 2b·β + βᵀGβ + λ‖β‖²), β and ν; from rows, if any, where it cancels."""
         moment = self.moment[supports]
         coef, multiplier = solve_normal_equations(gram, moment, self.ridge, self.radius)
         ridge_term = self.ridge * np.einsum("mi,mi->m", coef, coef)
@@ -194,7 +194,7 @@ class PreparedSquared:
     def _from_data(
         self, X: FloatArray, y: FloatArray, multiplier: float
     ) -> tuple[FloatArray, float]:
-        """β and ‖y - X_Sβ‖² + λ‖β‖² by least squares on X_S with √(λ+ν) I below it."""
+        """Compute β and ‖y - X_Sβ‖² + λ‖β‖² by least squares on X_S with √(λ+ν) I below it."""
         X = X.astype(np.float64, copy=False)
         shrink = np.sqrt(self.ridge + multiplier) * np.eye(X.shape[1])
         target = np.concatenate([y, np.zeros(X.shape[1])])

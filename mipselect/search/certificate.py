@@ -54,7 +54,7 @@ class Effort:
     subproblems : int
         Sets of additions to a base that were bounded, screened or divided.
     masters, iterations, cuts, solver_nodes : int
-        Of the outer approximation; zero where a closed form settled everything.
+        Counts of the outer approximation; zero where a closed form settled everything.
     strategies : tuple of StrategyEffort
         The longest first.
 

@@ -43,16 +43,16 @@ class Node:
             yield np.asarray(some, dtype=np.intp)
 
     def supports(self, positions: IntArray) -> IntArray:
-        """B ∪ live[positions] for positions of shape (k, m): sorted rows, shape (k, s)."""
+        """Return B ∪ live[positions] for positions of shape (k, m): sorted rows, shape (k, s)."""
         added = self.live[positions]
         base = np.broadcast_to(self.base, (len(added), len(self.base)))
         return np.sort(np.hstack([base, added]), axis=1)
 
     def restricted(self, keep: IntArray) -> Self:
-        """The same node with only the positions `keep` of `live`."""
+        """Return the same node with only the positions `keep` of `live`."""
         return replace(self, live=self.live[keep])
 
     def with_feature(self, position: int, keep: IntArray) -> Self:
-        """The child with live[position] in the base; only the positions `keep` stay live."""
+        """Return the child with live[position] in the base; only the positions `keep` stay live."""
         base = np.append(self.base, self.live[position])
         return replace(self, base=base, size=self.size - 1, live=self.live[keep])

@@ -17,7 +17,7 @@ DEFAULT_TOLERANCE = 1e-5
 """τ in units of the sensitivity, where the loss has values that are known well enough."""
 
 VALUE_ERRORS = 4.0
-"""How many errors of a value τΔ covers: two values are compared, and the search gets the rest."""
+"""Errors of a value that τΔ covers: two values are compared, and the search gets the rest."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +67,8 @@ class SearchOptions:
         Raises
         ------
         InvalidInput
-            If there are so many rows that double precision does not know their values as well. Of
-            rows, a tolerance that was asked for is taken as it is.
+            If there are so many rows that double precision does not know their values as well.
+            With rows, a tolerance that was asked for is taken as it is.
         """
         if self.tolerance is None:
             tau = max(DEFAULT_TOLERANCE, VALUE_ERRORS * instance.value_error_of_one_row)

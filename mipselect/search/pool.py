@@ -29,8 +29,8 @@ class SupportPool(Certificate):
     values : ndarray of float, shape (R,)
         R(S) of every row.
     rest_bound : float
-        Proven lower bound on R(S) of every unlisted support; ``inf`` if all are listed. Of a
-        certified pool rest_bound ≥ values[-1] - tolerance · sensitivity.
+        Proven lower bound on R(S) of every unlisted support; ``inf`` if all are listed. A
+        certified pool has rest_bound ≥ values[-1] - tolerance · sensitivity.
     tolerance, sensitivity, n_features, feature_names, effort, relations
         See `Certificate`.
 
@@ -94,7 +94,7 @@ class SupportPool(Certificate):
     def first(self, rows: int) -> SupportPool:
         """Return the first `rows` as a smaller pool, with what is proven of all others.
 
-        Of a search that was stopped, the first `certified_rows` are certified. How many those are
+        If a search was stopped, the first `certified_rows` are certified. How many those are
         depends on the data: a mechanism promises what it says only for a number of rows that was
         fixed without looking at them.
 

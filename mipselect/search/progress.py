@@ -149,7 +149,7 @@ class Run:
     statistics : Statistics
     reporter : Reporter
     accounts : Accounts
-        Of what was tried.
+        Accounts of what was tried.
     """
 
     deadline: Deadline
@@ -191,7 +191,7 @@ class Run:
 
 
 Stopped = (TimeUp, SolverFailure)
-"""What ends a search early."""
+"""Errors that end a search early."""
 
 
 def refusal(
@@ -208,7 +208,7 @@ def refusal(
     ----------
     stop : TimeUp or SolverFailure
     run : Run
-        Of the search.
+        Run of the search.
     bound : float
         What is proven for everything that is not settled.
     needed : float

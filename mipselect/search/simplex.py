@@ -10,7 +10,7 @@ LEAST = float(np.finfo(np.float64).min)
 
 
 def largest_sum(shares: FloatArray, count: int) -> float:
-    """Sum of the `count` largest entries: the most that weights with this sum make of them."""
+    """Add up the `count` largest entries: the most that weights with this sum make of them."""
     if count <= 0:
         return 0.0
     if count >= len(shares):
@@ -21,7 +21,7 @@ def largest_sum(shares: FloatArray, count: int) -> float:
 def steps_along(
     z: FloatArray, shares: FloatArray, before: tuple[FloatArray, FloatArray] | None
 ) -> FloatArray:
-    """The lengths of steps along the shares, the gradients: those of Barzilai and Borwein; (f,).
+    """Compute lengths of Barzilai and Borwein's steps along the shares, the gradients; (f,).
 
     Weights and shares of shape (f, U), a step for every row.
     """
@@ -38,7 +38,7 @@ def steps_along(
 
 
 def on_capped_simplices(v: FloatArray, count: int) -> FloatArray:
-    """The nearest z with 0 ≤ z ≤ 1 and Σ z = `count` to every row of v, shape (f, U).
+    """Find the nearest z with 0 ≤ z ≤ 1 and Σ z = `count` to every row of v, shape (f, U).
 
     Entries of -inf become zero; all others become one if there are not more than are counted.
     It is clip(v - t) for the t where the sum is right: a piecewise linear function of t whose

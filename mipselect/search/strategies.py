@@ -21,7 +21,7 @@ class Strategy(StrEnum):
     equations: tuple[int, ...]
 
     def __new__(cls, name: str, *equations: int) -> Self:
-        """A member with the statements that it rests on."""
+        """Make a member with the statements that it rests on."""
         member = str.__new__(cls, name)
         member._value_, member.equations = name, equations
         return member
@@ -53,15 +53,15 @@ class Strategy(StrEnum):
     LEAST_EIGENVALUES = "least eigenvalues", 10
     """Take the smallest eigenvalue of G for its convexity."""
     BLOCK_CURVATURE = "block curvature", 10
-    """The same for features of several columns, in scaled blocks."""
+    """Take the smallest eigenvalue of scaled blocks, for features of several columns."""
     SPECTRA = "spectra", 10
     """Take the spectrum of G, cut off at several limits, for its convexity."""
     PARALLEL_SUMS = "parallel sums", 10
-    """The same by an inverse, of columns whose eigenvalues take too long."""
+    """Cut the spectrum off by an inverse, for columns whose eigenvalues take too long."""
     CLUSTERS = "clusters", 17
     """Divide by what clusters of near columns gain together."""
     CLUSTERS_AT_ONCE = "clusters at once", 17
-    """Do so before cheap bounds had their chance, where families are very many."""
+    """Divide by clusters before cheap bounds had their chance, where families are very many."""
     CLUSTERS_OF_PAIRS = "clusters of pairs", 17
     """Look at pairs in the order of clusters."""
     IN_OR_OUT = "in-or-out branching", 17

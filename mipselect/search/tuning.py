@@ -61,7 +61,7 @@ class Families:
     Attributes
     ----------
     listed : int
-        Of so many sets or fewer each is looked at.
+        Number of sets up to which each is looked at.
     least, share : int, float
         Bounds that need not have paid: so many, or such a share of the sets of the level.
     """
@@ -114,11 +114,11 @@ class Expanding:
     promising : int
         so many more than are added.
     close, close_if_open, close_if_divided : float
-        Of what is missing to the needed bound: a point that is so close to the best is kept. The
+        Shares of what the bound lacks: a point that is so close to the best is kept. The
         second is for a child that no point can settle, the third for such a family of removed
         sets, which is divided.
     trials : Trials
-        Of all measures of convexity, before the best of them is kept; their share is not used.
+        Trials of all measures of convexity, before the best is kept; their share is not used.
     """
 
     least_size: int = 3
@@ -147,7 +147,7 @@ class Spectrum:
     shares : tuple of float
         Limits t of the spectrum, in medians of the diagonal of G.
     mostly : float
-        Of what E could be, as a share: then a larger limit is worth another inverse.
+        Share of what E could be, from which on a larger limit is worth another inverse.
     exact_rows : int
         Up to so many rows of what is left of E are looked at for the sums of their entries.
     row_tops : int
@@ -177,7 +177,7 @@ class Near:
     least : float
         Columns with a smaller |G_jl|, scaled, are not near.
     entries : int
-        Of G in sets of one size, for each column; where there are more, they are not listed.
+        Entries of G in sets of one size, for each column; more are not listed.
     tops : int
         So many of the largest entries of a row that are not near are known.
     looked_at : int
@@ -190,7 +190,7 @@ class Near:
     steps : int
         So many features are taken or left, one after another, where clusters are too many.
     trials : Trials
-        Of divisions by clusters.
+        Trials of divisions by clusters.
     """
 
     columns: int = 5000
@@ -213,7 +213,7 @@ class Together:
     Attributes
     ----------
     entries : int
-        Of arrays that are formed at once.
+        Entries of arrays that are formed at once.
     children : int
         Most children that are bounded at once: what they find may settle others.
     supports : int
@@ -262,7 +262,7 @@ class DualPoints:
     many : int
         FenchelNode: fewer take less time than a dual point of their own.
     trials, trials_of_pairs : Trials
-        Of such points; they must drop these shares of the features.
+        Trials of such points; they must drop these shares of the features.
     steps : int
         Points that are tried for one family.
     hopeless : int
@@ -360,7 +360,7 @@ class Refining:
     ways : int
         Features by which a cell is divided at most.
     doubt : float
-        Of the largest doubt, as a share: features with less do not divide.
+        Share of the largest doubt: features with less do not divide.
     expanded_columns, dual_columns : int
         Most features that the point of a bound is made of, by Schur complements or by dual points.
     least_inclusion : float
@@ -410,7 +410,7 @@ class Tuning:
         Evaluating so many supports takes less time than bounding them: columns of the squared
         loss count, supports of any other.
     few_columns : int
-        So few that all of G is computed at once. Of more columns as much as the search needs.
+        So few that all of G is computed at once. With more columns as much as the search needs.
     swaps : int
         Most swaps that improve the first incumbent.
     without : frozenset of Strategy

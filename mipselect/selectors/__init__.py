@@ -21,7 +21,7 @@ BY_NAME: Mapping[str, type[PrivateSelector]] = {
     "sample-aggregate": SampleAggregateSelector,
     "mcmc": MCMCSelector,
 }
-"""By the names of the command line. A further selector is a line here."""
+"""Selectors by the names of the command line. A further selector is a line here."""
 
 __all__ = [
     "ExponentialSelector",

@@ -77,7 +77,7 @@ class PrivateSelector(SelectorMixin, PrivateDraw):  # type: ignore[misc]
 
     @property
     def guarantees(self) -> dict[str, Guarantee]:
-        """The same by neighbouring relation, for all relations that it is stated for."""
+        """Guarantees by neighbouring relation, for all relations that have one."""
         return {self.guarantee.relation: self.guarantee}
 
     @property
@@ -86,7 +86,7 @@ class PrivateSelector(SelectorMixin, PrivateDraw):  # type: ignore[misc]
         raise self._no_method()
 
     def problem(self, problem: Problem) -> Problem:
-        """The problem that is drawn from: with the largest size, and no bounds but its own."""
+        """Return the problem that is drawn from: the largest size, and no bounds but its own."""
         raise self._no_method()
 
     def stated(self, problem: Problem) -> dict[str, Guarantee]:
@@ -191,7 +191,7 @@ class PrivateSelector(SelectorMixin, PrivateDraw):  # type: ignore[misc]
         checked_integer(self.n_features_to_select, "n_features_to_select", 1, p)
 
     def _layout(self) -> Layout:
-        """Columns of every feature, without their bounds."""
+        """Return the columns of every feature, without their bounds."""
         return laid_out(
             self.n_features_in_,
             self._names(),

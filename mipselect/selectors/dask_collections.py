@@ -40,7 +40,7 @@ def summed(
     always = always or ()
     if groups is not None or any(np.ndim(part) > 0 for part in cast(Any, always)):
         raise InvalidInput(
-            "of Dask collections every feature is one column; for groups make moments of a frame "
+            "in Dask collections every feature is one column; for groups make moments of a frame "
             "with a schema, and Instance.from_moments"
         )
     moments = Moments.of((X, y), x_bound=x_bound, y_bound=y_bound)

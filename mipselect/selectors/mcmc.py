@@ -101,7 +101,7 @@ class MCMCSelector(RowsSelector):
         return {"intercept": self.intercept, "always_bound": self.always_bound, **given}
 
     def radius_of(self, problem: Problem) -> float:
-        """B."""
+        """Return B, the bound of the coefficients."""
         if self.coef_bound is not None:
             return float(self.coef_bound)
         layout = problem.layout
@@ -115,7 +115,7 @@ class MCMCSelector(RowsSelector):
         return self.guarantees
 
     def sensitivity_of(self, problem: Problem) -> float:
-        """Δ = (b_y + Bb)² of the sums of squared residuals."""
+        """Compute Δ = (b_y + Bb)² of the sums of squared residuals."""
         layout, y_bound = problem.layout, checked_scale(problem.bound("y_bound"), "y_bound")
         layout.require_scales()
         bounds = [float(layout.bounds.max())]

@@ -91,7 +91,7 @@ class ProblemSelector(PrivateSelector):
     block_rows: int | None = parameter(
         "int, optional",
         "b, rows of a block. Of least squares two see ranks; more come nearer to R², and need more "
-        "rows. Default: 2, and for R² a public rule of n, ε and s.",
+        "rows. Default: 2, and for R² a public rule of n, ε, s and widths.",
         default=None,
         check=checked_block_rows,
     )
@@ -170,14 +170,14 @@ class ProblemSelector(PrivateSelector):
 
     @property
     def bounds(self) -> tuple[str, ...]:
-        """Those of `Instance`."""
+        """Names of the bounds of `Instance`."""
         return BOUNDS
 
     @property
     def relations(self) -> tuple[str, ...]:
-        """Neighbouring relations of its guarantee: of blocks replacing one row.
+        """Neighbouring relations of its guarantee: for blocks only that of replacing one row.
 
-        Without a `score` those of a loss; what is drawn from blocks states its own.
+        Without a `score` they are those of a loss; what is drawn from blocks states its own.
         """
         return ("replace-one",) if vars(self)["score"] in (BLOCKS, R2) else tuple(RELATIONS)
 
@@ -207,13 +207,13 @@ class ProblemSelector(PrivateSelector):
 
     def _from_dask(self, X: Any, y: Any, source: random.Random) -> SupportMechanism:
         if self.asked_score == R2:
-            raise InvalidInput("block R² needs the rows: of Dask collections score='blocks'")
+            raise InvalidInput("block R² needs the rows; Dask collections go with score='blocks'")
         if self.asked_score != LOSS:
             return self.on(self._summed_blocks(X, y, source))
         loss = checked_loss(self.loss)
         require_squared(loss)
         if self.always_bound is not None:
-            raise InvalidInput("of Dask collections x_bound bounds all columns: no always_bound")
+            raise InvalidInput("Dask collections have one x_bound; leave out always_bound")
         given = self._public(*BOUNDS)
         coef_bound, ridge = given.pop("coef_bound"), given.pop("ridge")
         parts: dict[str, Any] = {
@@ -307,6 +307,6 @@ ProblemSelector.score = NotAMethod("score")  # type: ignore[assignment]
 
 
 def _public_classes(loss: Loss) -> Classes | None:
-    """The classes that a loss knows without looking at y."""
+    """Return the classes that a loss knows without looking at y."""
     classes: Classes | None = getattr(loss, "classes", None)
     return classes

@@ -154,11 +154,11 @@ class SampleAggregateSelector(ScoreSelector):
         )
 
     def _of_sums(self, problem: Problem, sums: ExactSums) -> Mechanism[Support]:
-        """The folds are the blocks. A row that is replaced may leave one and enter another."""
+        """Take the folds as the blocks; a row that is replaced may leave one and enter another."""
         folds = len(sums.moments.folds)
         if self.penalise_intercept or self.n_blocks not in (None, folds):
             raise InvalidInput(
-                f"of moments the {folds} folds are the blocks, and an intercept has no "
+                f"the {folds} folds of the moments are the blocks, and an intercept has no "
                 "penalty; make the moments with another number of folds"
             )
         return top_k_named(self.top_k, MECHANISMS)(
@@ -172,7 +172,7 @@ class SampleAggregateSelector(ScoreSelector):
     def _votes_of_sums(
         self, table: FloatArray, target: FloatArray, features: Features, rows: int, *, k: int
     ) -> list[int]:
-        """The ballot of a fold; `table` and `target` have the sums of its centred rows."""
+        """Cast the ballot of a fold; `table` and `target` have the sums of its centred rows."""
         (table, x_unit), (column, y_unit) = (
             with_largest_one(table),
             with_largest_one(target[:, None]),
@@ -187,7 +187,7 @@ class SampleAggregateSelector(ScoreSelector):
         return votes_at(table, target, scaled, most, features)
 
     def _ballot(self, problem: Problem) -> Ballot:
-        """The votes of a block."""
+        """Choose how a block votes."""
         # What is not clipped needs no column to fill up with, and has an intercept anyway.
         layout = problem.layout
         features = Features(layout.features.widths, sum(map(len, layout.always)))

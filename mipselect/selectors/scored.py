@@ -134,7 +134,7 @@ class ScoreSelector(RowsSelector):
 
     @abstractmethod
     def _stated(self, p: int, k: int) -> Guarantee:
-        """The guarantee of the mechanism on p scores."""
+        """Return the guarantee of the mechanism on p scores."""
 
 
 def real_target(y: Any) -> FloatArray:

@@ -21,7 +21,7 @@ def top_k_named(top_k: str | TopK, known: Mapping[str, TopK], name: str = "top_k
 
 
 def checked_top_k(known: Mapping[str, TopK]) -> Check:
-    """The check of a name or a callable against the names that are known."""
+    """Make the check of a name or a callable against the names that are known."""
 
     def check(top_k: str | TopK, name: str) -> None:
         top_k_named(top_k, known, name)

@@ -22,7 +22,7 @@ def is_bignum(kind: pa.DataType) -> bool:
 
 
 def doubles(stored: pa.Array) -> NDArray[np.float64]:
-    """The double next to every integer; infinite beyond all of them, and NaN for null."""
+    """Return the double nearest to every integer; infinite beyond all of them, and NaN for null."""
     cells = stored.to_pylist()
     return np.array([math.nan if cell is None else _double(cell) for cell in cells], np.float64)
 

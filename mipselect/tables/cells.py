@@ -19,7 +19,7 @@ from mipselect.tables.values import UNWRITABLE, dates
 
 
 def arrow_cells(cells: Iterable[Any]) -> pa.Array:
-    """A column of bytes, of doubles, or the union of both; never fails on what stands in it."""
+    """Make a column of bytes, of doubles, or the union of both; no cell makes it fail."""
     read = [_read(cell) for cell in cells]
     is_number = np.array([isinstance(value, float) for value in read], dtype=bool)
     if is_number.all() and read:
@@ -32,7 +32,7 @@ def arrow_cells(cells: Iterable[Any]) -> pa.Array:
 
 
 def _read(cell: Any) -> bytes | float | None:
-    """A cell as a double or as bytes, None where there is no value."""
+    """Read a cell as a double or as bytes, or as None where there is no value."""
     if _is_na(cell):
         return None
     match cell:
@@ -59,7 +59,7 @@ def _read(cell: Any) -> bytes | float | None:
 
 
 def _number(cell: Any) -> float | None:
-    """The double next to a number, None for what is none."""
+    """Return the double nearest to a number, or None where it is no number."""
     try:
         number = float(cell)
     except OverflowError:
@@ -74,7 +74,7 @@ def _no_number(cell: Any) -> bytes | None:
 
 
 def _moment(cell: Any) -> np.datetime64:
-    """A date or a time, of UTC if it has a time zone."""
+    """Convert a date or a time, which is of UTC if it has a time zone."""
     if hasattr(cell, "to_datetime64"):
         stamp: np.datetime64 = cell.to_datetime64()
         return stamp
@@ -85,7 +85,7 @@ def _moment(cell: Any) -> np.datetime64:
 
 
 def _time_of_day(cell: datetime.time) -> str:
-    """A time as a text that is no longer than it need be, as `values.times_of_day` writes it."""
+    """Write a time as the shortest text for it, as `values.times_of_day` does."""
     digits = "milliseconds" if cell.microsecond % 1000 == 0 else "microseconds"
     if not cell.microsecond:
         digits = "seconds" if cell.second else "minutes"

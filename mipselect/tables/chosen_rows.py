@@ -22,7 +22,7 @@ class ChosenRows:
     Attributes
     ----------
     parts : tuple of Part
-        Of the whole table.
+        Parts of the whole table.
     chosen : bool array, shape (n,)
         In the order in which the parts are read.
     starts : tuple of int
@@ -34,14 +34,14 @@ class ChosenRows:
     starts: tuple[int, ...]
 
     def __invert__(self) -> ChosenRows:
-        """All other rows."""
+        """Return all other rows."""
         return replace(self, chosen=~self.chosen)
 
     def __len__(self) -> int:
         return int(self.chosen.sum())
 
     def opened(self) -> tuple[Part, ...]:
-        """Parts that read the chosen rows only."""
+        """Return parts that read the chosen rows only."""
         ends = (*self.starts[1:], len(self.chosen))
         return tuple(
             _of_chosen(part, self.chosen[start:end])
@@ -59,7 +59,7 @@ def chosen_rows(
     Parameters
     ----------
     parts : tuple of Part
-        Of a table that can be read again.
+        Parts of a table that can be read again.
     public : PublicMap
         With the field that says whose row it is, if there is one.
     choose : callable

@@ -34,7 +34,7 @@ def read_codebook(path: str | Path, source: TableFile) -> Codebook:
     Parameters
     ----------
     path : str or Path
-        Of a codebook: .json or .xml; or a file of SPSS, Stata or SAS, whose header has one.
+        Path of a codebook: .json or .xml; or a file of SPSS, Stata or SAS, whose header has one.
     source : TableFile
         The table, of which the header is looked at.
 
@@ -100,7 +100,7 @@ def _of_json(content: Any, path: Path, file: str, names: Sequence[str]) -> Codeb
 
 
 def _of_schema(content: Any, label: str) -> Codebook:
-    """A Table Schema, with all that it says of fields and of the table."""
+    """Read a Table Schema, with all that it says of fields and of the table."""
     found = TableSchema.of(content).content
     fields = {
         field["name"]: {key: value for key, value in field.items() if key != "name"}
@@ -111,12 +111,12 @@ def _of_schema(content: Any, label: str) -> Codebook:
 
 
 def _schema_of_resource(content: Mapping[str, Any], path: Path, file: str) -> Any:
-    """The schema of the resource of a data package that is this file, or of its only one."""
+    """Find the schema of the resource of a data package that is this file, or of its only one."""
     resources = [each for each in _list(content["resources"]) if isinstance(each, Mapping)]
     chosen = [each for each in resources if file in _files(each)] or resources
     if len(chosen) != 1:
         known = [str(each.get("name", "?")) for each in resources]
-        raise InvalidInput(f"has no one resource that is {shown(file)}; it has {listed(known)}")
+        raise InvalidInput(f"must have one resource that is {shown(file)}; it has {listed(known)}")
     schema = chosen[0].get("schema")
     if isinstance(schema, str):
         if "://" in schema or ".." in schema or schema.startswith("/"):
@@ -128,7 +128,7 @@ def _schema_of_resource(content: Mapping[str, Any], path: Path, file: str) -> An
 
 
 def _files(resource: Mapping[str, Any]) -> list[str]:
-    """The names of the files of a resource, without their folders."""
+    """List the names of the files of a resource, without their folders."""
     return [PurePosixPath(str(each)).name for each in _list(resource.get("path", []))]
 
 

@@ -34,7 +34,7 @@ LARGEST_BLOCK = 1 << 30
 """Bytes that PyArrow looks at together; a record must fit into them."""
 
 DELIMITERS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}
-"""What usually stands between two values, as it is given to --delimiter."""
+"""Usual delimiters, as they are given to --delimiter."""
 
 Opener = Callable[[], IO[bytes]]
 
@@ -83,7 +83,7 @@ class CsvRows:
         require_delimiter(label, self.header, delimiter)
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The columns of these names as bytes, in this order; null in a row without values."""
+        """Yield the columns of these names as bytes, in this order; null in rows without values."""
         positions = [self.header.index(name) for name in names]
         done, block = 0, self._block
         while True:
@@ -168,7 +168,7 @@ class CsvRows:
 def opened_text(
     label: str, opener: Opener, *, compressed: bool, encoding: str
 ) -> Iterator[IO[bytes]]:
-    """The text of a file in UTF-8, behind its byte order mark; see `CsvRows`."""
+    """Open the text of a file in UTF-8, behind its byte order mark; see `CsvRows`."""
     with ExitStack() as files:
         file: Any = files.enter_context(opener())
         if compressed:
@@ -187,7 +187,7 @@ def opened_text(
 
 
 def not_in(encoding: str) -> str:
-    """Say of a text that it is not in an encoding, and what helps."""
+    """Say that a text is not in an encoding, and what helps."""
     if encoding != UTF8:
         return f"not {encoding}; give another --encoding"
     return "not UTF-8; save the file as UTF-8, or give its --encoding, such as cp1252"
@@ -224,7 +224,7 @@ class _KeptRecords:
         return len(self._skipped)
 
     def places(self, kept: int) -> pa.Array:
-        """The place of each record up to the last of `kept` ones, null where it was skipped."""
+        """Return the place of each record up to the last of `kept` ones, null where skipped."""
         skipped = np.array(self._skipped, dtype=np.int64) - self._next
         among = skipped[skipped - np.arange(len(skipped)) < kept]
         is_skipped = np.zeros(kept + len(among), dtype=bool)
@@ -235,7 +235,7 @@ class _KeptRecords:
 
 
 def _as_bytes(column: pa.Array) -> pa.Array:
-    """The bytes that stand in the file."""
+    """Encode a column as the bytes that stand in the file."""
     if compute.all(compute.string_is_ascii(column), min_count=0).as_py() is not False:
         return column.cast(pa.binary())
     encoded = column.dictionary_encode()

@@ -59,7 +59,7 @@ def has_quotes(file: BinaryIO, path: Path, encoding: str = "utf-8") -> bool:
 
 
 def records(file: BinaryIO, path: Path, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
-    """Rows that are not blank, each with the number of its last line, counted from 1.
+    """Yield rows that are not blank, each with the number of its last line, counted from 1.
 
     Raises
     ------

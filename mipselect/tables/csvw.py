@@ -31,7 +31,7 @@ BOUNDS = {
 
 
 def csvw_tables(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The tables that a file describes, each with what it inherits; none if it is no CSVW."""
+    """List the tables that a file describes, each with what it inherits; none if it is no CSVW."""
     tables = content.get("tables", [content] if "tableSchema" in content else [])
     if not isinstance(tables, list):
         return []
@@ -53,7 +53,7 @@ def csvw_codebook(
     file : str
         The name of the file of the table.
     names : sequence of str
-        Of its columns.
+        Names of its columns.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def csvw_codebook(
     chosen = of_file or list(tables)
     if len(chosen) != 1:
         known = [str(table.get("url", "?")) for table in tables]
-        raise InvalidInput(f"describes no one table that is {shown(file)}, but {listed(known)}")
+        raise InvalidInput(f"must describe {shown(file)} as one table; it has {listed(known)}")
     table = chosen[0]
     schema = table["tableSchema"]
     columns = schema.get("columns")
@@ -86,7 +86,7 @@ def csvw_codebook(
 
 
 def _name(column: Mapping[str, Any], names: Sequence[str], where: str) -> tuple[str, str]:
-    """The name that the column has in the table, and another title."""
+    """Find the name that the column has in the table, and another title."""
     titles = list(_texts(column.get("titles")))
     called = [*titles, *_texts(column.get("name"))]
     if not called:
@@ -97,7 +97,7 @@ def _name(column: Mapping[str, Any], names: Sequence[str], where: str) -> tuple[
 
 
 def _texts(value: Any) -> Iterable[str]:
-    """The texts of a title: one, a list, or those of a language."""
+    """Yield the texts of a title: one, a list, or those of a language."""
     if isinstance(value, str):
         yield value.strip()
     elif isinstance(value, list | Mapping):
@@ -106,7 +106,7 @@ def _texts(value: Any) -> Iterable[str]:
 
 
 def _field(column: Mapping[str, Any], title: str) -> dict[str, Any]:
-    """The properties of a field."""
+    """Read the properties of a field."""
     datatype = column.get("datatype", "string")
     said = datatype if isinstance(datatype, Mapping) else {"base": datatype}
     kind = TYPES.get(str(said.get("base", "string")), "string")
@@ -129,7 +129,7 @@ def _field(column: Mapping[str, Any], title: str) -> dict[str, Any]:
 
 
 def _constraints(said: Mapping[str, Any], column: Mapping[str, Any]) -> dict[str, Any]:
-    """The ends of a range of numbers."""
+    """Read the ends of a range of numbers."""
     found: dict[str, Any] = {}
     for name, keys in BOUNDS.items():
         ends = [source[key] for source in (said, column) for key in keys if key in source]
@@ -143,7 +143,7 @@ def _constraints(said: Mapping[str, Any], column: Mapping[str, Any]) -> dict[str
 
 
 def _format(written: Any, kind: str) -> dict[str, Any]:
-    """The way in which truth values and numbers are written."""
+    """Read how truth values and numbers are written."""
     if kind == "boolean" and isinstance(written, str) and written.count("|") == 1:
         true, false = written.split("|")
         return {"trueValues": [true], "falseValues": [false]} if true and false else {}

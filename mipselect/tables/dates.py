@@ -37,7 +37,7 @@ _DIGITS = {"Y": "[0-9]{4}"}
 
 
 def seconds(column: pa.Array, field: Field) -> NDArray[np.int64]:
-    """The points in time of a field, `NO_POINT` where there is none, shape (rows,).
+    """Read the points in time of a field, `NO_POINT` where there is none, shape (rows,).
 
     A date is its midnight. In a field of type time they lie within one day, and in others a time
     of day alone is no point.
@@ -57,7 +57,7 @@ def checked_format(field: Field, where: str) -> None:
     Parameters
     ----------
     field : Field
-        Of type date, datetime or time.
+        A field of type date, datetime or time.
     where : str
         Its path in the file, for messages.
     """
@@ -140,7 +140,7 @@ def _of_texts(texts: pa.Array, field: Field) -> NDArray[np.int64]:
 
 @cache
 def _pattern(written: str) -> str:
-    """The regular expression of a format such as "%d.%m.%Y"."""
+    """Write the regular expression of a format such as "%d.%m.%Y"."""
     parts = re.split("(%.)", written)
     read = [
         f"(?P<{part[1]}>{_DIGITS.get(part[1], '[0-9]{1,2}')})"
@@ -152,7 +152,7 @@ def _pattern(written: str) -> str:
 
 
 def _matched(texts: pa.Array, pattern: str) -> NDArray[np.int64]:
-    """The points in time of texts that match a pattern with the parts Y, m, d, H, M and S."""
+    """Read the points in time of texts that match a pattern with the parts Y, m, d, H, M and S."""
     found = compute.extract_regex(texts, pattern=pattern)
     matches = found.is_valid().to_numpy(zero_copy_only=False)
     names = {found.type.field(k).name: k for k in range(found.type.num_fields)}
@@ -192,7 +192,7 @@ def _some(digits: pa.Array) -> pa.Array:
 def _month(
     year: NDArray[np.int64], month: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The first day of a month, from 1970, and how many days it has."""
+    """Return the first day of a month, from 1970, and how many days it has."""
     months = (year - 1970) * 12 + month - 1
     first, after = (
         count.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
@@ -204,7 +204,7 @@ def _month(
 def years_and_months(
     days: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The year, the month and the day of the month, both from 1, of days from 1970."""
+    """Return the year, the month and the day of the month, both from 1, of days from 1970."""
     months = days.astype("datetime64[D]").astype("datetime64[M]")
     in_month = days - months.astype("datetime64[D]").astype(np.int64) + 1
     counted = months.astype(np.int64)

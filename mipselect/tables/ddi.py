@@ -1,6 +1,6 @@
 """Codebooks of the Data Documentation Initiative (DDI Codebook, XML) as properties of fields.
 
-Of a value only its label counts: how often it was seen, and which values were, is data. For the
+Only the label of a value counts: how often it was seen, and which values were, is data. For the
 same reason a range of valid values is told and not taken: many programs write there which values
 were seen.
 """
@@ -35,7 +35,7 @@ def ddi_codebook(path: Path, names: Sequence[str]) -> Codebook:
     ----------
     path : Path
     names : sequence of str
-        Of the columns of the table; of them ranges are told.
+        Names of the columns of the table, whose ranges are told.
 
     Raises
     ------
@@ -89,23 +89,23 @@ def _parsed(path: Path) -> Element:
 
 
 def _all(element: Element, name: str) -> Iterator[Element]:
-    """Elements of a name at any depth, in any namespace."""
+    """Yield the elements of this name at any depth, in any namespace."""
     return (each for each in element.iter() if each.tag.rpartition(" ")[2] == name)
 
 
 def _inside(element: Element, name: str) -> Iterator[Element]:
-    """Elements of a name directly inside."""
+    """Yield the elements of this name directly inside another."""
     return (each for each in element if each.tag.rpartition(" ")[2] == name)
 
 
 def _text(element: Element, name: str) -> str:
-    """The text of the first element of a name, with single blanks."""
+    """Return the text of the first element of a name, with single blanks."""
     first = next(_inside(element, name), None)
     return "" if first is None else " ".join("".join(first.itertext()).split())
 
 
 def _field(variable: Element, name: str) -> tuple[dict[str, Any], list[str]]:
-    """The properties of a field, and sentences about its ranges."""
+    """Read the properties of a field, and write sentences about its ranges."""
     categories = list(_inside(variable, "catgry"))
     values = {_text(each, "catValu"): _text(each, "labl") for each in categories}
     kind = _kind(variable, list(values))
@@ -132,7 +132,7 @@ def _field(variable: Element, name: str) -> tuple[dict[str, Any], list[str]]:
 
 
 def _kind(variable: Element, values: Sequence[str]) -> StatType | None:
-    """Texts or numbers, by the format; without one by the codes of the categories."""
+    """Choose texts or numbers by the format, or without one by the codes of the categories."""
     form = next(_inside(variable, "varFormat"), None)
     said = "" if form is None else form.get("type", "")
     if said == "character" or (not said and any(_number(text) is None for text in values)):
@@ -143,7 +143,7 @@ def _kind(variable: Element, values: Sequence[str]) -> StatType | None:
 
 
 def _ends(low: str | None, high: str | None, is_text: bool) -> dict[str, Any] | None:
-    """A range as `missing_codes` takes it; one without an end has the largest float there."""
+    """Read a range as `missing_codes` takes it; where an end is missing it is the largest float."""
     if is_text:
         return {"lo": low, "hi": high} if low and high else None
     numbers = (_number(low or "-1.7e308"), _number(high or "1.7e308"))

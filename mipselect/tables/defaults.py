@@ -17,7 +17,7 @@ REACH = 1.25
 
 
 def default_coef_bound(support_size: int, always: int, intercept: bool) -> float:
-    """r = 1/√(s + a), or 1.25/√(s + a + 1) with an intercept, so that U = 1 or 1.25.
+    """Compute r = 1/√(s + a), or 1.25/√(s + a + 1) with an intercept, so that U = 1 or 1.25.
 
     U = 1 lets predictions reach both ends of the range of the target. An intercept needs a little
     room of its own, for a mean that is far from the middle of the range: else features that hardly

@@ -64,7 +64,7 @@ class Curve:
         return np.where(np.isnan(numbers), np.nan, result)
 
     def holds(self, number: Any) -> Any:
-        """True in the domain."""
+        """Return True for numbers in the domain."""
         return number >= self.least if self.closed else number > self.least
 
     @property
@@ -126,7 +126,7 @@ class PartOfTime:
         return pa.DictionaryArray.from_arrays(places, pa.array(LEVELS[self.part]))
 
     def _found(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The part, as a number or a place among its levels."""
+        """Compute the part, as a number or a place among its levels."""
         days = points // dates.DAY
         if self.part == "days":
             return days - self.since
@@ -165,7 +165,7 @@ class Crossed:
     ----------
     sources : (Field, Field)
     ranges : tuple of (float, float) or None
-        Of each that is a number; None for others, and where the schema states none.
+        Range of each that is a number; None for others, and where the schema states none.
     """
 
     sources: tuple[Field, ...]

@@ -112,7 +112,7 @@ def _is_measured(field: Field) -> bool:
 
 
 def _own_ends(entry: Mapping[str, Any], where: str) -> Ends:
-    """The range that a feature states itself."""
+    """Read the range that a feature states itself."""
     given = [entry[key] for key in ("minimum", "maximum") if key in entry]
     if not given:
         return None
@@ -214,7 +214,7 @@ def _crossed(
         raise InvalidInput(f"{where}: a product is of two different fields")
     own, ranges = entry.get("ranges", {}), []
     for name in set(own) - set(names):
-        raise InvalidInput(f"{where}: ranges of {shown(name)}, which is no factor")
+        raise InvalidInput(f"{where}: ranges has {shown(name)}, which is no factor")
     for field in (one, other):
         if field.type in POINTS:
             raise InvalidInput(f"{where}: {shown(field.name)} is of type {field.type}")
@@ -231,7 +231,7 @@ def _crossed(
     size = max(1, len(one.category_names)) * max(1, len(other.category_names))
     if size > MOST_PRODUCTS:
         raise InvalidInput(
-            f"{where}: {size:,} products of categories; take coarser ones, at most "
+            f"{where}: there are {size:,} products of categories; take coarser ones, at most "
             f"{MOST_PRODUCTS:,} together"
         )
     return DerivedField(

@@ -73,7 +73,7 @@ class BrokenLine:
         return float(np.nextafter(np.float32(1.0 / math.sqrt(self.numbers)), np.float32(0.0)))
 
     def columns(self) -> tuple[Column, ...]:
-        """The number, its excess over every knot, and `=missing`."""
+        """Return the number, its excess over every knot, and `=missing`."""
         names = [self.field.name, *(f"{self.field.name} above {_as_text(k)}" for k in self.knots)]
         if self.line is None:
             return (*map(Column, names), *missing_column(self.field))
@@ -129,7 +129,7 @@ class Interaction:
         return all(isinstance(factor, Scaled | Unscaled) for factor in self.factors)
 
     def columns(self) -> tuple[Column, ...]:
-        """Products, and `=missing`; of numbers less the middles of their ranges."""
+        """Return the products, of numbers less the middles of their ranges, and `=missing`."""
         scale = math.prod(_scale(factor) for factor in self.factors)
         return (*(Column(name, scale) for name in self._names()), *missing_column(self.field))
 
@@ -162,7 +162,7 @@ def _as_text(knot: float) -> str:
 
 
 def labels(encoder: Encoder) -> list[str | None]:
-    """The categories of the columns of a factor; None for a number and for places."""
+    """Return the categories of the columns of a factor; None for a number and for places."""
     names = list(encoder.field.category_names)
     if isinstance(encoder, Ranked):
         return [names[1] if encoder.levels == 2 else None]
@@ -178,7 +178,7 @@ def _scale(encoder: Encoder) -> float:
 
 
 def _factor(encoder: Encoder, arrays: Arrays) -> NDArray[np.float64]:
-    """The columns of a factor, shape (rows, w); a missing value is NaN in all of them."""
+    """Encode the columns of a factor, shape (rows, w); a missing value is NaN in all of them."""
     if isinstance(encoder, Scaled | Unscaled):
         return encoder.scaled(arrays)[:, None]
     assert isinstance(encoder, Ranked | Indicators)
@@ -207,7 +207,7 @@ def feature_encoder(field: Field, ranges: Mapping[str, tuple[float, float]]) -> 
 
 
 def unscaled_feature_encoder(field: Field) -> Encoder:
-    """The same where numbers are taken as they are; see `unscaled_encoder_of`."""
+    """Make the encoder of a derived feature that takes numbers as they are."""
     made = field.derivation if isinstance(field, DerivedField) else None
     if isinstance(field, DerivedField) and isinstance(made, Knotted):
         return BrokenLine(field, None)

@@ -19,7 +19,7 @@ from mipselect.tables.terms import (
 )
 
 Terms = tuple[float, list[Term]]
-"""What a feature adds to the constant, and its terms."""
+"""Summand of the constant, and terms of a feature."""
 
 
 def terms_of_transformed(encoder: Scaled, block: Sequence[float]) -> Terms:

@@ -83,7 +83,7 @@ def require_common(codebook: Codebook, part: Part) -> None:
 
 
 def _field(name: str, kind: str, said: Mapping[str, Any], proposed: str | None) -> dict[str, Any]:
-    """A field of the schema: its name first, then its type."""
+    """Describe a field of the schema: its name first, then its type."""
     if "type" not in said and proposed is not None:
         return {"name": name, "type": proposed, PROPOSED: True, **said}
     known = {"name": name, "type": said.get("type", kind)}

@@ -1,4 +1,4 @@
-"""From a field to columns in [-1, 1]: the public map of one value, nothing of it fitted.
+"""Encoders of a field as columns in [-1, 1]: the public map of one value, nothing of it fitted.
 
 Within the columns of one field a row has Euclidean norm at most 1, so that a category with 200
 levels costs no more sensitivity than a number.
@@ -71,7 +71,7 @@ class Encoder(Protocol):
         ...
 
     def columns(self) -> tuple[Column, ...]:
-        """The columns, `=missing` last."""
+        """Return the columns, `=missing` last."""
         ...
 
     def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
@@ -94,13 +94,13 @@ class Scaled:
     gap: ClassVar[float] = 0.0
 
     def columns(self) -> tuple[Column, ...]:
-        """The number, and `=missing`."""
+        """Return the number, and `=missing`."""
         half = 0.5 * (self.high - self.low)
         number = Column(self.field.name, half, 0.5 * (self.low + self.high))
         return (number, *missing_column(self.field))
 
     def scaled(self, arrays: Arrays) -> NDArray[np.float64]:
-        """The values in [-1, 1], NaN where missing, shape (rows,)."""
+        """Scale the values to [-1, 1], NaN where missing, shape (rows,)."""
         return self.within(values.numbers(self.field.column(arrays), self.field))
 
     def within(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -128,11 +128,11 @@ class Unscaled:
     gap: ClassVar[float] = math.nan
 
     def columns(self) -> tuple[Column, ...]:
-        """The number, and `=missing`."""
+        """Return the number, and `=missing`."""
         return (Column(self.field.name), *missing_column(self.field))
 
     def scaled(self, arrays: Arrays) -> NDArray[np.float64]:
-        """The values, shape (rows,)."""
+        """Return the values, shape (rows,)."""
         v = values.numbers(self.field.column(arrays), self.field)
         return np.where(np.isfinite(v), v, np.nan)
 
@@ -159,7 +159,7 @@ class Ranked:
     has_means: ClassVar[bool] = False
 
     def columns(self) -> tuple[Column, ...]:
-        """The place among the values, and `=missing`."""
+        """Return the place among the values, and `=missing`."""
         name, categories = self.field.name, self.field.categories
         if categories is not None and not self.field.ordered:
             name = _indicator(self.field, 1)
@@ -167,7 +167,7 @@ class Ranked:
         return (Column(name, half, half), *missing_column(self.field))
 
     def scaled(self, arrays: Arrays) -> NDArray[np.float64]:
-        """The places in [-1, 1], NaN where missing, shape (rows,)."""
+        """Scale the places to [-1, 1], NaN where missing, shape (rows,)."""
         codes = values.codes(self.field.column(arrays), self.field)
         places = 2.0 * codes / (self.levels - 1) - 1.0
         places[codes == values.UNLISTED] = 0.0
@@ -190,7 +190,7 @@ class Indicators:
     gap: ClassVar[float] = 0.0
 
     def columns(self) -> tuple[Column, ...]:
-        """One for each category, and `=missing`."""
+        """Return one column for each category, and `=missing`."""
         names = (_indicator(self.field, k) for k in range(self.levels))
         return (*(Column(name) for name in names), *missing_column(self.field))
 
@@ -208,12 +208,12 @@ class HasColumns(Protocol):
     """Map of something into columns."""
 
     def columns(self) -> tuple[Column, ...]:
-        """The columns."""
+        """Return the columns."""
         ...
 
 
 def places_of_columns(encoders: Iterable[HasColumns], start: int = 0) -> tuple[range, ...]:
-    """The places of the columns of each encoder, one after another from `start` on."""
+    """Return the places of the columns of each encoder, one after another from `start` on."""
     places = []
     for encoder in encoders:
         width = len(encoder.columns())
@@ -238,7 +238,7 @@ def encoder_of(field: Field, ranges: Mapping[str, tuple[float, float]]) -> Encod
 
 
 def unscaled_encoder_of(field: Field) -> Encoder:
-    """The same where numbers are taken as they are, and a missing value is NaN."""
+    """Make an encoder that takes numbers as they are, with a missing value as NaN."""
     if field.is_number and field.categories is None:
         return Unscaled(field)
     encoder = encoder_of(field, {})
@@ -265,11 +265,11 @@ def _write(scaled: NDArray[np.float64], out: NDArray[np.floating[Any]], gap: flo
 
 
 def missing_column(field: Field) -> tuple[Column, ...]:
-    """The column `=missing`, or none where a value is required."""
+    """Return the column `=missing`, or none where a value is required."""
     return () if field.required else (Column(f"{field.name}={MISSING_COLUMN}"),)
 
 
 def _indicator(field: Field, k: int) -> str:
-    """The name of the column of a category; one that is called "missing" is put in quotes."""
+    """Name the column of a category; a category that is called "missing" is put in quotes."""
     text = field.category_names[k]
     return f"{field.name}='{text}'" if text == MISSING_COLUMN else f"{field.name}={text}"

@@ -134,12 +134,12 @@ def equation(
     *,
     log_odds: bool = False,
 ) -> TableEquation:
-    """Coefficients of columns in [-1, 1] in the units of the table.
+    """Convert coefficients of columns in [-1, 1] to the units of the table.
 
     Parameters
     ----------
     encoders : sequence of Encoder
-        Of the fields, in the order of their columns.
+        Encoders of the fields, in the order of their columns.
     target : Target
     coef : sequence of float
         One for each of their columns, for a target in [-1, 1].
@@ -196,7 +196,7 @@ def _terms(encoder: Encoder, block: Sequence[float]) -> tuple[float, list[Term]]
         case Ranked():
             kind, category, reference = PER_STEP, None, field.category_names[0]
         case _:
-            raise TypeError(f"no terms are known of a {type(encoder).__name__}")
+            raise TypeError(f"a {type(encoder).__name__} has no known terms")
     slope = block[0] / column.scale
     terms = [Term(field.name, kind, slope, category, reference, column.offset, unit=field.unit)]
     aside = not field.may_be_missing

@@ -1,6 +1,6 @@
 """Sheets of Excel, some rows at a time: the first row is the header, and no column has a type.
 
-Of a formula its stored value counts. An error such as #N/A is no value. The table ends with the
+The stored value of a formula counts. An error such as #N/A is no value. The table ends with the
 last row that has a value in one of its columns; a row without any before it is one without values.
 """
 
@@ -62,7 +62,7 @@ def excel_part(path: str, label: str, sheet: str | None) -> Part:
 
 @contextmanager
 def _opened(path: str, label: str, sheet: str | None) -> Iterator[tuple[Any, str]]:
-    """A sheet, and its name."""
+    """Open a sheet, and return it with its name."""
     try:
         import openpyxl
     except ImportError:
@@ -93,7 +93,7 @@ def _rows(sheet: Any, first: int, last: int | None, width: int | None) -> Iterat
 
 
 def _header(cells: Sequence[Any], where: str) -> tuple[str, ...]:
-    """Names without outer blanks; raise `InvalidInput` unless they are those of a table."""
+    """Return names without outer blanks; raise `InvalidInput` unless they are those of a table."""
     names = [_name(cell) for cell in cells]
     while names and not names[-1]:
         names.pop()
@@ -116,7 +116,7 @@ def _name(cell: Any) -> str:
 
 
 def _pieces(rows: Iterator[Any], width: int, label: str) -> Iterator[list[Any]]:
-    """Some rows after another, up to the last one with a value."""
+    """Yield some rows at a time, up to the last one with a value."""
     count = max(1, min(ROWS, CELLS // width))
     known = _up_to_the_last(rows, (None,) * width)
     while True:
@@ -131,7 +131,7 @@ def _pieces(rows: Iterator[Any], width: int, label: str) -> Iterator[list[Any]]:
 
 
 def _up_to_the_last(rows: Iterator[Any], nothing: tuple[None, ...]) -> Iterator[Any]:
-    """Rows without a value stand here when another one with a value is behind them."""
+    """Yield the rows up to the last with a value; rows without one in between stay."""
     empty = 0
     for row in rows:
         if all(_value(cell) is None for cell in row):

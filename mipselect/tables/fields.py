@@ -235,19 +235,19 @@ def _unit(content: Mapping[str, Any], where: str) -> str | None:
 
 
 def values_of(entries: Sequence[Any]) -> tuple[Any, ...]:
-    """The values of a list whose entries are values, or objects with `value` and `label`."""
+    """Return the values of a list whose entries are values, or objects with `value` and `label`."""
     return tuple(entry["value"] if isinstance(entry, Mapping) else entry for entry in entries)
 
 
 def _texts(values: Iterable[str]) -> tuple[str, ...]:
-    """Without outer blanks, each once."""
+    """Return the texts without outer blanks, each once."""
     return tuple(dict.fromkeys(text.strip(BLANKS) for text in values))
 
 
 def _categories(
     content: Mapping[str, Any], constraints: Mapping[str, Any], kind: str, where: str
 ) -> tuple[Category, ...] | None:
-    """The categories of a field as values of its type; truth values need none."""
+    """Read the categories of a field as values of its type; truth values need none."""
     entries, called = content.get("categories"), "categories"
     if entries is None:
         entries, called = constraints.get("enum"), "constraints.enum"

@@ -15,7 +15,7 @@ from mipselect.tables.values import UNWRITABLE
 
 
 def pandas_column(series: Any) -> pa.Array:
-    """A series, or a part of one; never fails on what stands in it."""
+    """Convert a series, or a part of one; no value makes it fail."""
     pandas = sys.modules["pandas"]
     if isinstance(series.dtype, pandas.SparseDtype):
         series = series.sparse.to_dense()
@@ -42,14 +42,14 @@ def _categorical(series: Any) -> pa.Array:
 
 
 def polars_batches(frame: Any, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Some columns of a data frame, no more than `ROWS` rows at a time."""
+    """Yield some columns of a data frame, no more than `ROWS` rows at a time."""
     for start in range(0, frame.height, ROWS):
         rows = frame.slice(start, ROWS)
         yield pa.record_batch([polars_column(rows.get_column(n)) for n in names], list(names))
 
 
 def polars_type(kind: Any) -> pa.DataType:
-    """The type in Arrow that a type of Polars becomes, without a value."""
+    """Return the type in Arrow that a type of Polars becomes; no value is read."""
     import polars
 
     if kind.is_nested():
@@ -58,7 +58,7 @@ def polars_type(kind: Any) -> pa.DataType:
 
 
 def polars_column(series: Any) -> pa.Array:
-    """A series; also one that Polars exports as what Arrow cannot read."""
+    """Convert a series, also one that Polars exports in a way that Arrow cannot read."""
     import polars
 
     if series.dtype == polars.Object:

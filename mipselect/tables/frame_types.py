@@ -13,7 +13,7 @@ from mipselect.validation import LAST_INTEGER
 
 
 def pandas_categories(dtype: Any) -> dict[str, Any]:
-    """Categories of a `CategoricalDtype`; nothing for other types.
+    """Read the categories of a `CategoricalDtype`; other types have none.
 
     A type cannot tell categories that somebody declared from those that pandas found in the rows.
     """
@@ -24,7 +24,7 @@ def pandas_categories(dtype: Any) -> dict[str, Any]:
 
 
 def polars_categories(kind: Any) -> dict[str, Any]:
-    """Categories of an `Enum`; a `Categorical` of Polars has those of its rows."""
+    """Read the categories of an `Enum`; a `Categorical` of Polars has those of its rows."""
     import polars
 
     if not isinstance(kind, polars.Enum):
@@ -33,7 +33,7 @@ def polars_categories(kind: Any) -> dict[str, Any]:
 
 
 def _declared(values: Sequence[Any], *, ordered: bool) -> dict[str, Any]:
-    """The properties of a field; none where a schema could not have such categories."""
+    """Return the properties of a field; none where a schema could not have such categories."""
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
     if all(isinstance(value, str) for value in plain):
         kind, plain = "string", [value.strip(BLANKS) for value in plain]

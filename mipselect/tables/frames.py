@@ -163,7 +163,7 @@ def arrow_matrix(table: Any, where: str = "") -> FloatArray:
 
 
 def _arrow_numbers(column: Any, called: str, pa: Any) -> FloatArray:
-    """One column as floats, missing values as NaN."""
+    """Convert one column to floats, missing values to NaN."""
     kind, types = column.type, pa.types
     if types.is_boolean(kind):
         column = column.cast(pa.uint8())
@@ -186,7 +186,7 @@ def is_numeric(kind: Any) -> bool:
 
 
 def _arrow_table(X: object) -> Any:
-    """The Arrow table that X offers, or None."""
+    """Return the Arrow table that X offers, or None."""
     if not (hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")):
         return None
     import pyarrow as pa
@@ -203,7 +203,7 @@ def _is_pandas(X: object) -> bool:
 
 
 def _pandas_matrix(frame: Any, names: Names, what: str) -> FloatArray:
-    """A data frame as numbers, missing values as NaN; at once, for columns may be many."""
+    """Convert a data frame to numbers, missing values to NaN; at once, for columns may be many."""
     for j, dtype in enumerate(frame.dtypes):
         if dtype.kind in "Mm" or str(dtype).startswith("period"):
             raise InvalidInput(f"{what}: {_column(j, names)} is of type {dtype}; {DATES}")
@@ -220,7 +220,7 @@ def _pandas_matrix(frame: Any, names: Names, what: str) -> FloatArray:
 
 
 def _labels(labels: Iterable[Any], what: str) -> tuple[str, ...]:
-    """Column labels as names: text, or whole numbers as text."""
+    """Return column labels as names: text, or whole numbers as text."""
     names = []
     for j, label in enumerate(labels):
         if not isinstance(label, str | Integral) or isinstance(label, bool):

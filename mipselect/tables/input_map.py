@@ -111,7 +111,7 @@ def input_map(
 def used_fields(
     schema: TableSchema, target: str | None, left_out: Collection[str | None]
 ) -> list[Field]:
-    """The fields and derived features that are used, in their order, without the target.
+    """Return the used fields and derived features, in their order, without the target.
 
     Left out is what is made of a column that the target is made of, and fields of dates and times
     that are there for derived features.
@@ -142,7 +142,7 @@ def checked_schema(schema: TableSchema, what: str = "schema") -> TableSchema:
 
 
 def checked_ranges(schema: TableSchema, ranges: Ranges) -> Ranges:
-    """Ranges of the question, in place of those of the table."""
+    """Check ranges of the question, which take the place of those of the table."""
     result = {}
     for name, ends in ranges.items():
         field = schema.field(name, "ranges")

@@ -65,7 +65,7 @@ def _polars(frame: Any, name: str, values: Any) -> Any:
 
 
 def _cells(values: Any) -> NDArray[Any]:
-    """The values as an array, shape (n,): of objects unless they had one type before."""
+    """Put the values into an array of shape (n,), of objects unless they had one type before."""
     if isinstance(values, np.ma.MaskedArray):
         there, masked = np.ma.getdata(values).astype(object), np.ma.getmaskarray(values)
         there[masked] = None

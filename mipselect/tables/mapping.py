@@ -170,7 +170,7 @@ def mapped_batches(source: Any, inputs: InputMap) -> Iterator[NDArray[np.float32
     source : path or table
         See `mipselect.tables.sources.open_source`.
     inputs : InputMap
-        Of fields with ranges.
+        A map of fields with ranges.
 
     Raises
     ------

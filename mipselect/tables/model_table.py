@@ -35,7 +35,7 @@ class ModelTable:
     Attributes
     ----------
     schema : TableSchema
-        Of the chosen fields, those that are always in, and the target; with the ranges that were
+        Schema of the chosen fields, those always in, and the target; with the ranges that were
         used.
     target : str
     always : tuple of str
@@ -158,7 +158,7 @@ class ModelTable:
     def equation(
         self, coef: Sequence[float], intercept: float, *, log_odds: bool = False
     ) -> TableEquation:
-        """Coefficients of the columns in the units of the table."""
+        """Convert coefficients of the columns to the units of the table."""
         target = self.public.target
         return equation(self.public.encoders, target, coef, intercept, log_odds=log_odds)
 

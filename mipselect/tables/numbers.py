@@ -217,7 +217,7 @@ class _ColumnsReader:
         return result
 
     def _field(self, name: str) -> Field:
-        """The column as numbers, with the codes of no value that its file declares."""
+        """Describe the column as numbers, with the codes of no value that its file declares."""
         public = dict(zip(self._part.names, self._part.public, strict=False)).get(name, {})
         declared = {key: public[key] for key in ("missingValues",) if key in public}
         return field_of({"name": "x", "type": "number", **declared}, ("",), name)
@@ -268,7 +268,7 @@ class _ParquetReader:
 
 
 def parquet_columns(path: Path) -> list[str]:
-    """Names in the order of the file, without the index that pandas may have stored."""
+    """Return names in the order of the file, without the index that pandas may have stored."""
     import pyarrow as pa
     from pyarrow import parquet
 

@@ -28,7 +28,7 @@ class Part:
     label : str
         How it is called in a message.
     names : tuple of str
-        Of its columns; there may be repeated ones.
+        Names of its columns; there may be repeated ones.
     kinds : tuple of str
         How each is stored, as types of a Table Schema.
     rows : int or None
@@ -58,13 +58,13 @@ class Part:
 
 
 def total_rows(counts: Iterable[int | None]) -> int | None:
-    """The sum of numbers of rows; None where one of them is not known."""
+    """Add up numbers of rows; return None where one of them is not known."""
     known = list(counts)
     return None if None in known else sum(count for count in known if count is not None)
 
 
 def near_column(name: str, columns: Sequence[str]) -> str:
-    """A hint for the end of a message that there is no such column."""
+    """Write a hint for the end of a message that there is no such column."""
     hint = " (is --delimiter what separates the values?)" if len(columns) == 1 else ""
     return did_you_mean(name, columns) + hint
 
@@ -84,7 +84,7 @@ def require_columns(label: str, names: Iterable[str], columns: Sequence[str]) ->
 
 
 def arrow_part(label: str, schema: pa.Schema, rows: int | None, read: Read) -> Part:
-    """A part whose columns are those of an Arrow schema."""
+    """Make a part whose columns are those of an Arrow schema."""
     kinds = tuple(kind_of(t) for t in schema.types)
     return Part(label, tuple(schema.names), kinds, rows, read, public=labels_of(schema))
 
@@ -110,7 +110,7 @@ def labels_of(schema: pa.Schema) -> tuple[dict[str, str], ...]:
 
 
 def kind_of(kind: pa.DataType) -> str:
-    """An Arrow type as a type of a Table Schema."""
+    """Return the type of a Table Schema for an Arrow type."""
     types = pa.types
     if isinstance(kind, pa.BaseExtensionType):
         return kind_of(kind.storage_type)
@@ -132,7 +132,7 @@ def kind_of(kind: pa.DataType) -> str:
 
 
 def pieces(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Some columns, no more than `ROWS` rows at a time."""
+    """Yield some columns, no more than `ROWS` rows at a time."""
     for batch in batches:
         chosen = batch.select(list(names))
         for start in range(0, chosen.num_rows, ROWS):

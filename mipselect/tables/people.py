@@ -104,7 +104,7 @@ def _mean_of_numbers(
 def _means_where_present(
     numbers: NDArray[np.float64], person: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """The mean of each person's numbers, NaN if there is none."""
+    """Compute the mean of each person's numbers, NaN if there is none."""
     mean, count = _means(numbers, ~np.isnan(numbers), person)
     return np.where(count > 0, mean, np.nan)
 
@@ -114,7 +114,7 @@ def _means(
     present: NDArray[np.bool_],
     person: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The mean of each person's present numbers, 0 if there is none, and their count.
+    """Compute the mean of each person's present numbers, 0 if there is none, and their count.
 
     Numbers in [-1, 1] have a mean in [-1, 1], also when rounded: a sum of k of them is never
     rounded beyond k.

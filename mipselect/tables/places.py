@@ -24,7 +24,7 @@ class Place:
 
 
 def place_here(path: str, name: str | None = None) -> Place:
-    """A file of this machine: its device and inode are the same for every link to it.
+    """Identify a file of this machine by device and inode, which all links to it share.
 
     Parameters
     ----------
@@ -42,14 +42,14 @@ def place_here(path: str, name: str | None = None) -> Place:
 
 
 def place_elsewhere(url: str, path: str, name: str) -> Place:
-    """A file at a path of the file system that a URL names."""
+    """Identify a file at a path of the file system that a URL names."""
     parts = urlsplit(url)
     # The query may name another server.
     return Place(name, (parts.scheme, parts.netloc, parts.query, path))
 
 
 def places_of_dataset(source: Any) -> tuple[Place, ...]:
-    """The files of a `pyarrow.dataset.Dataset`, also of one that is made of several."""
+    """List the files of a `pyarrow.dataset.Dataset`, also of one that is made of several."""
     inside = (
         place for child in getattr(source, "children", ()) for place in places_of_dataset(child)
     )

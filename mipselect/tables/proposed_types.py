@@ -68,14 +68,14 @@ def confirmed(schema: TableSchema) -> TableSchema:
 
 
 def _distinct(column: pa.Array) -> Iterator[Any]:
-    """The values of a column, each at least once."""
+    """Return the values of a column, each at least once."""
     if pa.types.is_union(column.type):
         return iter(column.to_pylist())
     return iter(compute.unique(column).to_pylist())
 
 
 def _kind(value: Any) -> str:
-    """The kind of one value: a double, bytes or nothing."""
+    """Return the kind of one value: a double, bytes or nothing."""
     if value is None:
         return "nothing"
     if isinstance(value, float):
@@ -95,7 +95,7 @@ def _kind(value: Any) -> str:
 
 
 def _together(one: str, other: str) -> str:
-    """The kind of values of two kinds: truth values and numbers together are texts."""
+    """Return the kind of values of two kinds: truth values and numbers together are texts."""
     kinds = {one, other} - {"nothing"}
     if "boolean" in kinds and len(kinds) > 1:
         return "string"

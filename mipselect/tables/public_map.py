@@ -210,7 +210,7 @@ class PublicMap(InputMap):
         )
 
     def shares(self, batch: pa.RecordBatch) -> NDArray[np.float64] | None:
-        """Shares by which rows of a batch count, in [0, 1]; NaN where a weight is missing."""
+        """Return the shares by which rows of a batch count, in [0, 1]; NaN for a missing weight."""
         if self.weight is None:
             return None
         place = len(self.inputs) + len(self.target.encoder.field.inputs)
@@ -251,7 +251,7 @@ def _require_apart(schema: TableSchema, always: Collection[str], target: str) ->
 
 
 def _as_they_are(encoder: Encoder) -> bool:
-    """True of numbers that are not scaled; places are, also where a missing one is NaN."""
+    """Return True for unscaled numbers; places are scaled, also where a missing one is NaN."""
     return math.isnan(encoder.gap) and not isinstance(encoder, Ranked)
 
 

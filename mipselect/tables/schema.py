@@ -200,7 +200,7 @@ class TableSchema:
 
     @property
     def without_weight(self) -> TableSchema:
-        """The same without its survey weight."""
+        """The schema without its survey weight."""
         weight, content = self.weight, self.content
         if weight is None:
             return self

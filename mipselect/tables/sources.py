@@ -32,7 +32,7 @@ FAILED = (
     "could not be computed; what reads text by guessing types can stop at a row, so give the path "
     "of the file instead"
 )
-"""Without the reason, which may quote a row."""
+"""Message without the reason, which may quote a row."""
 
 
 def open_source(source: Any) -> tuple[Part, ...]:

@@ -24,11 +24,11 @@ from mipselect.tables.spreadsheet_lists import (
 from mipselect.validation import shown
 
 PERSON = "person"
-"""In the column `role`: the field is the `csvw-eo:privacyUnit` of the table."""
+"""Value of the column `role`: the field is the `csvw-eo:privacyUnit` of the table."""
 
 TRUTH_WORDS = {"yes": True, "no": False, "true": True, "false": False}
 FORMULA = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
-"""What a program may take for a formula, or the same behind the mark of a text."""
+"""Beginning that a program may take for a formula, perhaps behind the mark of a text."""
 
 Kind = Any
 """The `type` of a field, or None."""
@@ -142,7 +142,7 @@ COLUMNS = (
     SheetColumn("group characters", ("groupChar",), _text, _text_of),
     SheetColumn("proposed", (PROPOSED,), _truth, _truth_of),
 )
-"""In the order of the spreadsheet; `other` comes after them."""
+"""Columns in the order of the spreadsheet; `other` comes after them."""
 
 OTHER = "other"
 """Column of everything else, as JSON."""

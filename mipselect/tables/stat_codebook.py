@@ -31,7 +31,7 @@ class Missing:
     ranges: tuple[tuple[float, float], ...] = ()
 
     def notes(self, name: str) -> Iterator[str]:
-        """Sentences about the ranges."""
+        """Yield sentences about the ranges."""
         for low, high in self.ranges:
             yield (
                 f"{shown(name)}: the file declares all values {_ends(low, high)} to be none, which "
@@ -103,7 +103,7 @@ def properties(
 
 
 def lone_label(name: str, kind: StatType, labels: Mapping[Any, str], missing: Missing) -> list[str]:
-    """Say of a column where one value only has a label that it is no category."""
+    """Say that a column where only one value has a label is no category."""
     listed = _values({code: text for code, text in labels.items() if _is_code(code, kind)}, missing)
     if len(listed) != 1:
         return []
@@ -115,7 +115,7 @@ def lone_label(name: str, kind: StatType, labels: Mapping[Any, str], missing: Mi
 
 
 def _values(codes: Mapping[Any, str], missing: Missing) -> dict[Any, str]:
-    """The labels of codes that stand for a value."""
+    """Return the labels of codes that stand for a value."""
     return {
         code: label
         for code, label in codes.items()
@@ -125,7 +125,7 @@ def _values(codes: Mapping[Any, str], missing: Missing) -> dict[Any, str]:
 
 
 def _is_code(code: Any, kind: StatType) -> bool:
-    """True of a value that can stand in the column; a letter stands for no value in Stata."""
+    """Return True for a value that can stand in the column; in Stata a letter is no value."""
     if kind.is_text:
         return isinstance(code, str) and bool(code.strip())
     number = isinstance(code, int | float) and math.isfinite(code)
@@ -147,7 +147,7 @@ def _as_text(code: float | str) -> str:
 
 
 def _ends(low: float, high: float) -> str:
-    """A range in words; one without an end has the largest float there."""
+    """Write a range in words; where an end is missing it is the largest float."""
     least, most = abs(low) > 1e300, abs(high) > 1e300
     if least and most:
         return "that are numbers"

@@ -107,11 +107,11 @@ class _Reader:
         self._ways = {"user_missing": True} if names.get(ending) == "sav" else {}
 
     def header(self, *, encoding: str | None) -> Any:
-        """The names and what is said of them; no row."""
+        """Read the names and what is said of them; no row."""
         return self._asked("cannot be read", metadataonly=True, encoding=encoding)[1]
 
     def rows(self, names: Sequence[str]) -> Iterator[dict[str, list[Any]]]:
-        """Columns of some rows after another."""
+        """Yield columns of some rows at a time."""
         count, start = max(ROWS, CELLS // max(1, len(names))), 0
         while True:
             cells, _ = self._asked(
@@ -154,7 +154,7 @@ def _pyreadstat(label: str) -> ModuleType:
 
 
 def _encoding_of(header: Any, path: str, label: str) -> str:
-    """The encoding that the file says, or that files of its kind have."""
+    """Return the encoding that the file says, or that files of its kind have."""
     said = header.file_encoding
     if said:
         return checked_encoding(said, f"{label}: the encoding that the file says")
@@ -166,7 +166,7 @@ def _encoding_of(header: Any, path: str, label: str) -> str:
 
 
 def _columns(header: Any, encoding: str, path: str) -> Iterator[StatColumn]:
-    """The columns of a header that was read byte for byte."""
+    """Yield the columns of a header that was read byte for byte."""
 
     def text(stored: str | None) -> str:
         return "" if stored is None else _decoded(stored, encoding).strip()
@@ -189,12 +189,12 @@ def _columns(header: Any, encoding: str, path: str) -> Iterator[StatColumn]:
 
 
 def _decoded(stored: str, encoding: str) -> str:
-    """A text that was read byte for byte, with a mark for what cannot be decoded."""
+    """Decode a text that was read byte for byte, with a mark for what cannot be decoded."""
     return stored.encode("latin-1").decode(encoding, "replace")
 
 
 def _array(column: StatColumn, cells: list[Any], encoding: str) -> pa.Array:
-    """Values of one column, null where there is none."""
+    """Convert the values of one column, null where there is none."""
     if column.type.is_text:
         return _texts(cells, encoding)
     # Nothing becomes NaN.
@@ -205,7 +205,7 @@ def _array(column: StatColumn, cells: list[Any], encoding: str) -> pa.Array:
 
 
 def _texts(cells: list[Any], encoding: str) -> pa.Array:
-    """Texts as bytes in UTF-8; those that cannot be decoded are no UTF-8."""
+    """Encode texts as bytes in UTF-8; texts that cannot be decoded are no UTF-8."""
     encoded = pa.array(cells, pa.string(), from_pandas=True).dictionary_encode()
     known = [text.encode("latin-1") for text in encoded.dictionary.to_pylist()]
     if encoding != UTF8:

@@ -55,7 +55,7 @@ class StatType:
         return self.kind == "string"
 
     def array(self, numbers: NDArray[np.float64]) -> pa.Array:
-        """Numbers, NaN where there is none, as an Arrow column; dates beyond the calendar are none.
+        """Put numbers into an Arrow column, null for NaN and for dates beyond the calendar.
 
         Shape (rows,).
         """
@@ -71,7 +71,7 @@ class StatType:
 
 
 def type_of(path: str, storage: str, shown_as: str | None) -> StatType:
-    """The type of a column.
+    """Return the type of a column.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def type_of(path: str, storage: str, shown_as: str | None) -> StatType:
 
 
 def _of_stata(shown: str) -> StatType | None:
-    """A date of Stata; weeks, months and years are numbers."""
+    """Return the type of a date or a time of Stata; weeks, months and years are numbers."""
     shown = re.sub(r"^%[-+]?", "%", shown)
     if shown.startswith(("%td", "%d")):
         return StatType("date", DAY, SIXTY)

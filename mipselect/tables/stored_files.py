@@ -50,7 +50,7 @@ NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
 def stored_parts(file: TableFile) -> tuple[Part, ...]:
-    """The files of a path, a URL, a folder or a pattern; see `open_source`."""
+    """Return the files of a path, a URL, a folder or a pattern; see `open_source`."""
     source = str(file.path)
     if "://" in source:
         try:
@@ -74,7 +74,7 @@ def stored_parts(file: TableFile) -> tuple[Part, ...]:
     elif not Path(source).exists() and glob.has_magic(source):
         paths = sorted(glob.glob(source, recursive=True))
         if not paths:
-            raise InvalidInput(f"{source}: no file is called so")
+            raise InvalidInput(f"{source}: there is no such file")
     else:
         paths = [source]
     places = [place_here(path) for path in paths]
@@ -83,7 +83,7 @@ def stored_parts(file: TableFile) -> tuple[Part, ...]:
 
 
 def _in_folder(system: fs.FileSystem, folder: str) -> list[str]:
-    """The files in a folder, at any depth, but for hidden ones; sorted by their names."""
+    """List the files in a folder, at any depth, but for hidden ones; sorted by their names."""
     files = system.get_file_info(fs.FileSelector(folder, recursive=True))
     paths = []
     for info in files:
@@ -103,7 +103,7 @@ def _require_one_kind(source: str, paths: Sequence[str]) -> None:
 
 
 def kind_of_file(path: str, *, of_numbers: bool = False) -> str:
-    """The kind of a file by its ending; of a table without a schema fewer are known."""
+    """Find the kind of a file by its ending; without a schema fewer kinds are known."""
     known = {
         ending: kind
         for ending, kind in ENDINGS.items()
@@ -121,7 +121,7 @@ def is_table(path: str) -> bool:
 
 
 def _unknown_ending(path: str, known: Iterable[str]) -> InvalidInput:
-    """An error for a file that ends in none of these, with the way in for a spreadsheet."""
+    """Make the error for a file that ends in none of these; it says how to save a spreadsheet."""
     hint = "; save it as .xlsx or CSV" if path.lower().endswith(OTHER_SPREADSHEETS) else ""
     *endings, last = known
     return InvalidInput(f"{path}: a table must end in {', '.join(endings)} or {last}{hint}")
@@ -149,7 +149,7 @@ def _files(
     places: Sequence[Place],
     root: str,
 ) -> tuple[Part, ...]:
-    """The parts of files, each of which may be reached under one name only."""
+    """Return the parts of files, each of which may be reached under one name only."""
     Once().reach(places)
     return tuple(
         replace(_file(file, system, path, place.name, root), places=(place,))
@@ -234,7 +234,7 @@ def _ipc_part(system: fs.FileSystem, path: str, label: str) -> Part:
 
 
 def _guarded(read: Read, label: str) -> Read:
-    """Say of a file that is damaged that it is, and nothing of what stands in it."""
+    """Raise `InvalidInput` for a file that is damaged, and say nothing of what stands in it."""
 
     def guarded(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         try:
@@ -246,7 +246,7 @@ def _guarded(read: Read, label: str) -> Read:
 
 
 def _with_partition(part: Part, path: str, root: str) -> Part:
-    """The part with a column for each folder below `root` that is named ``key=value``."""
+    """Add a column to the part for each folder below `root` that is named ``key=value``."""
     keys = _partition(path[len(root) :]) if path.startswith(root) else {}
     keys = {name: value for name, value in keys.items() if name not in part.names}
     if not keys:

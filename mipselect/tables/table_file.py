@@ -23,10 +23,10 @@ class TableFile:
     delimiter : str
         What stands between two values of a CSV file: one ASCII character.
     encoding : str
-        Of the letters in CSV, SPSS, Stata and SAS files, by its name in Python. Files of the
+        Encoding of CSV, SPSS, Stata and SAS files, by its name in Python. Files of the
         last three usually say theirs, which holds unless another one than UTF-8 is given.
     sheet : str, optional
-        Of an Excel file; default: the first one.
+        Sheet of an Excel file; default: the first one.
 
     Raises
     ------

@@ -34,7 +34,7 @@ class Term:
         What it is multiplied with. "number": the value, clipped to the range of the field.
         "ordered categories": the place of the value among them, from 0. "category": 1 where the
         value is `category`, else 0. "missing": 1 where there is no value. "in no list": 1 where the
-        value is none of the categories. "intercept": 1. Of derived features: "doubling": the
+        value is none of the categories. "intercept": 1. For derived features: "doubling": the
         logarithm to base 2 of the value, or of the value and 1. "square root": the root of the
         value. "slope": the value. "change of slope": its excess over `knot`, or 0. "product": the
         numbers among the two fields less the middles of their ranges, where the categories are

@@ -1,6 +1,6 @@
 """Text of any encoding as UTF-8; what cannot be decoded becomes bytes that are no UTF-8.
 
-Of the encodings that are taken none has letters in which a line end is a part, and none remembers
+No encoding that is taken has letters in which a line end is a part, and none remembers
 anything beyond a line end: so a byte in one row changes no other row.
 """
 
@@ -57,13 +57,13 @@ def checked_encoding(name: str, what: str = "encoding") -> str:
     known = found.name.replace("_", "-")
     if known in NO_TEXT or known.startswith(STATEFUL):
         raise InvalidInput(
-            f"{what}: of {shown(name)} no row can be read by itself; save the file as UTF-8"
+            f"{what}: in {shown(name)} no row can be read by itself; save the file as UTF-8"
         )
     return UTF8 if known == "utf-8-sig" else known
 
 
 def in_utf8(content: bytes, encoding: str) -> bytes:
-    """Bytes as UTF-8, but for what cannot be decoded."""
+    """Convert bytes to UTF-8, but for what cannot be decoded."""
     return content.decode(encoding, LOST).encode(UTF8, "surrogatepass")
 
 
@@ -85,7 +85,7 @@ class Transcoded(io.RawIOBase):
             self._wide = codecs.getincrementaldecoder(encoding)(LOST)
 
     def readable(self) -> bool:
-        """True."""
+        """Return True."""
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
@@ -101,7 +101,7 @@ class Transcoded(io.RawIOBase):
         return count
 
     def _decoded(self, content: bytes) -> bytes:
-        """The next of it; no content is the end."""
+        """Decode the next piece; no content is the end."""
         if self._wide is not None:
             return self._wide.decode(content, not content).encode(UTF8, "surrogatepass")
         whole = self._line + content

@@ -50,7 +50,7 @@ class Units:
     def coefficients(
         self, indices: Sequence[int], coef: Sequence[float], intercept: float
     ) -> TableCoefficients:
-        """Coefficients of X, of some columns, in the units of the table; as sensitive as they are.
+        """Convert coefficients of some columns of X to the units of the table; equally sensitive.
 
         Parameters
         ----------

@@ -36,7 +36,7 @@ _SINGLE = np.finfo(np.float32)
 
 
 def numbers(column: pa.Array, field: Field) -> NDArray[np.float64]:
-    """The values of a field of numbers, missing ones as NaN, shape (rows,); may be infinite."""
+    """Read the values of a field of numbers, NaN for missing, shape (rows,); may be infinite."""
     result = by_kind(column, lambda part: _doubles(part, field), np.float64)
     missing = [x for x in map(field.number, field.missing_values) if x is not None]
     if missing:
@@ -45,7 +45,7 @@ def numbers(column: pa.Array, field: Field) -> NDArray[np.float64]:
 
 
 def codes(column: pa.Array, field: Field) -> NDArray[np.int64]:
-    """The place of each value among the categories, `MISSING` or `UNLISTED`, shape (rows,).
+    """Find each value among the categories: its place, `MISSING` or `UNLISTED`, shape (rows,).
 
     A boolean has the categories false and true.
     """
@@ -75,7 +75,7 @@ def codes(column: pa.Array, field: Field) -> NDArray[np.int64]:
 
 
 def identities(column: pa.Array, field: Field) -> pa.Array:
-    """The values of the field of the privacy unit as texts; null is one identity more.
+    """Write the values of the field of the privacy unit as texts; null is one identity more.
 
     In a field of numbers a text that is a number is written as the number. A number from 2⁵³ on
     is no identity: stored as a float it stands for several.
@@ -112,7 +112,7 @@ def unreadable(column: pa.Array, field: Field) -> NDArray[np.bool_]:
 
 
 def written(number: float) -> str | None:
-    """The one way of writing a number; None for one that may have lost digits, and for NaN.
+    """Write a number in its one way; None for one that may have lost digits, and for NaN.
 
     A whole number has no point and zero no sign; any other is the shortest text that stands for
     it, as Python writes it.
@@ -144,7 +144,7 @@ def _breaks(cell: bytes | None) -> bool:
 
 
 def _identities(column: pa.Array, field: Field) -> pa.Array:
-    """The same for values of one kind."""
+    """Write values of one kind as `identities` does."""
     if is_numeric(column.type):
         texts = _written(_doubles(column, field))
     else:
@@ -159,7 +159,7 @@ def _identities(column: pa.Array, field: Field) -> pa.Array:
 
 
 def _written(values: NDArray[np.float64]) -> pa.Array:
-    """Every number as `written`."""
+    """Write every number as `written` does."""
     known = np.abs(values) < LAST_INTEGER
     whole = known & (values == np.trunc(values))
     texts = pa.array(np.where(whole, values, 0).astype(np.int64), mask=~whole).cast(pa.string())
@@ -172,7 +172,7 @@ def _written(values: NDArray[np.float64]) -> pa.Array:
 
 
 def _places(column: pa.Array, known: Sequence[str]) -> NDArray[np.int64]:
-    """The place of each value, of one kind, in a list of texts, -1 where it is not in it."""
+    """Find each value, of one kind, in a list of texts; -1 where it is not in it."""
     if is_numeric(column.type):
         among = [k for k, text in enumerate(known) if _is_written(text)]
         found = _places_of_numbers(_as_doubles(column), [float(known[k]) for k in among])
@@ -187,7 +187,7 @@ def _is_written(text: str) -> bool:
 
 
 def _places_of_numbers(values: NDArray[np.float64], listed: Sequence[float]) -> NDArray[np.int64]:
-    """The place of each number in a list, -1 where it is not in it.
+    """Find the place of each number in a list, -1 where it is not in it.
 
     A fraction may be stored in single precision: it stands for the one that is rounded to it,
     unless it is in the list itself.
@@ -204,7 +204,7 @@ def _places_of_numbers(values: NDArray[np.float64], listed: Sequence[float]) -> 
 
 
 def _doubles(column: pa.Array, field: Field) -> NDArray[np.float64]:
-    """Values of one kind as doubles, NaN where there is no number."""
+    """Convert values of one kind to doubles, NaN where there is no number."""
     if is_numeric(column.type):
         return _as_doubles(column)
     result: NDArray[np.float64] = _parsed(_texts(column), field).to_numpy(zero_copy_only=False)
@@ -212,7 +212,7 @@ def _doubles(column: pa.Array, field: Field) -> NDArray[np.float64]:
 
 
 def _as_doubles(column: pa.Array) -> NDArray[np.float64]:
-    """A column of numbers, each rounded once."""
+    """Convert a column of numbers to doubles, each rounded once."""
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.string())  # PyArrow rounds twice, and differently at every scale.
     result: NDArray[np.float64] = column.cast(pa.float64(), safe=False).to_numpy(
@@ -222,7 +222,7 @@ def _as_doubles(column: pa.Array) -> NDArray[np.float64]:
 
 
 def _parsed(texts: pa.Array, field: Field) -> pa.Array:
-    """Texts as doubles, null where a text stands for no number: `Field.number` in columns."""
+    """Parse texts as `Field.number` does, in columns; null where a text stands for no number."""
     listed = compute.is_in(texts, value_set=pa.array(field.missing_values, pa.string()))
     texts = compute.if_else(listed, None, texts)
     if field.group_char:
@@ -253,7 +253,7 @@ def by_kind(column: pa.Array, read: Callable[[pa.Array], Any], dtype: Any) -> ND
 
 
 def _kinds(union: pa.Array) -> list[tuple[NDArray[np.int64], pa.Array]]:
-    """The rows of every kind of value in a union, and the values."""
+    """Return the rows of every kind of value in a union, and the values."""
     kinds, result = union.type_codes.to_numpy(), []
     for k, code in enumerate(union.type.type_codes):
         rows = np.flatnonzero(kinds == code)
@@ -264,7 +264,7 @@ def _kinds(union: pa.Array) -> list[tuple[NDArray[np.int64], pa.Array]]:
 
 
 def _plain(column: pa.Array) -> pa.Array:
-    """The column without the ways to store it that say nothing of its values."""
+    """Return the column without the ways to store it that say nothing of its values."""
     kind = column.type
     if is_bignum(kind):
         return pa.array(doubles(column.storage))
@@ -281,12 +281,12 @@ def _plain(column: pa.Array) -> pa.Array:
 
 
 def texts_of(column: pa.Array) -> pa.Array:
-    """Values of one kind as texts; a number as `written`."""
+    """Write values of one kind as texts; a number as `written` does."""
     return _written(_as_doubles(column)) if is_numeric(column.type) else _texts(column)
 
 
 def _texts(column: pa.Array) -> pa.Array:
-    """Every value that is no number as a text without outer blanks; the bytes need be no UTF-8."""
+    """Write values that are no numbers as texts without outer blanks, perhaps not in UTF-8."""
     types, kind = pa.types, column.type
     if _is_text(kind):
         # Cast to bytes and looked at as texts, for a cast to texts refuses what is no UTF-8.
@@ -305,12 +305,12 @@ def _texts(column: pa.Array) -> pa.Array:
 
 
 def dates(values: Any) -> Any:
-    """Points of time, of any unit, as texts of ISO 8601 that are no longer than they need be."""
+    """Write points of time, of any unit, as the shortest texts of ISO 8601."""
     return np.datetime_as_string(values, unit="auto")
 
 
 def times_of_day(counts: pa.Array, unit: str) -> Any:
-    """Times of day, as so many units since midnight, as texts: 07:30, 07:30:01, 07:30:01.500."""
+    """Write times of day, in units since midnight, as texts: 07:30, 07:30:01, 07:30:01.500."""
     points = counts.fill_null(0).to_numpy(zero_copy_only=False).astype(f"datetime64[{unit}]")
     # Behind the date; a midnight has nothing there.
     texts = [text[11:] or "00:00" for text in dates(points).tolist()]
@@ -318,7 +318,7 @@ def times_of_day(counts: pa.Array, unit: str) -> Any:
 
 
 def whole_numbers(kind: Any) -> pa.DataType:
-    """The type of whole numbers that keeps a date or a time of a type."""
+    """Return the type of whole numbers that keeps a date or a time of a type."""
     return pa.int32() if kind.bit_width == 32 else pa.int64()
 
 

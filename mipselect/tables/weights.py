@@ -32,7 +32,7 @@ class Weight:
     bound: float
 
     def shares(self, column: pa.Array) -> NDArray[np.float64]:
-        """Shares of the maximum, in [0, 1], NaN where a weight is missing; shape (rows,)."""
+        """Return the shares of the maximum, in [0, 1], NaN for a missing weight; shape (rows,)."""
         found = np.clip(values.numbers(column, self.field), 0.0, self.bound)
         found /= self.bound
         return found

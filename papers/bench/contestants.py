@@ -80,12 +80,12 @@ class Contestant:
     takes_codes: bool = False
 
     def target(self, problem: StoredData, instance: Instance) -> FloatArray:
-        """The target as the selector wants it, before clipping."""
+        """Return the target as the selector wants it, before clipping."""
         return instance.y if self.takes_codes and instance.classes is not None else problem.y
 
 
 def in_words(selector: PrivateSelector) -> str:
-    """All arguments of a selector that decide what it draws from, besides s, ε and the features.
+    """List all arguments of a selector that decide what it draws from, besides s, ε and features.
 
     Which columns make a feature and what is always in belongs to the data.
     """
@@ -125,7 +125,7 @@ class Uniform(SupportMechanism):
         return uniform_subset(generator(rng)[0], len(self.names), self.support_size)
 
     def log_probability(self, outcome: ArrayLike) -> float:
-        """-log C(p, s) for any support."""
+        """Return -log C(p, s) for any support."""
         p, s = len(self.names), self.support_size
         checked_support(outcome, s, p)
         return -math.log(math.comb(p, s))
@@ -196,7 +196,7 @@ def _top_r(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
 
 
 def _top_r_wide(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
-    """A pool so large that little is left to chance among the supports outside of it."""
+    """Choose a pool so large that little is left to chance among the supports outside of it."""
     pool_size = min(WIDE_POOL, instance.number_of_supports)
     return TopRSelector(
         epsilon=epsilon, pool_size=pool_size, **_problem(instance), **_search(rules)
@@ -214,7 +214,7 @@ def _mistakes(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelect
 
 
 def _mistakes_ptr(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
-    """Half of ε for the test, half for the draw."""
+    """Spend half of ε on the test, and half on the draw."""
     return MistakesSelector(
         epsilon=epsilon / 2.0,
         test_epsilon=epsilon / 2.0,
@@ -292,4 +292,4 @@ CONTESTANTS: Mapping[str, Contestant] = {
     "sample-aggregate": Contestant(_sample_aggregate, takes_codes=True),
     "uniform": Contestant(_uniform),
 }
-"""By name, in the order in which they run."""
+"""Contestants by name, in the order in which they run."""

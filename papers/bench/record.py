@@ -56,7 +56,7 @@ class Record:
         self._keep(cell, row)
 
     def missing(self, cell: Cell, time_limit: float | None) -> list[int]:
-        """The trials that are to be run.
+        """Return the trials that are to be run.
 
         None if the search was not certified with as much time; a selector that failed is tried
         again.
@@ -74,11 +74,11 @@ class Record:
         return sum(trial < cell.trials for trial in self._done[cell])
 
     def refused(self, cell: Cell) -> Row | None:
-        """The row that says why there are no trials, if there are none."""
+        """Return the row that says why there are no trials, if there are none."""
         return None if self.count(cell) else self._refused.get(cell)
 
     def rows(self, cell: Cell) -> list[Row]:
-        """The trials of a cell, in order, or else the row that says why there are none."""
+        """Return the trials of a cell, in order, or else the row that says why there are none."""
         if refused := self.refused(cell):
             return [refused]
         done = self._done[cell]

@@ -11,7 +11,7 @@ from .trial_file import DONE, Row
 
 
 def mean_and_error(rows: Sequence[Row], key: str) -> tuple[float, float | None]:
-    """Mean of `key` over trials, and its standard error.
+    """Compute the mean of `key` over trials, and its standard error.
 
     With several data sets both are taken over the means of the data sets: trials on the same
     data are not independent of them. One number has no standard error.
@@ -27,7 +27,7 @@ def mean_and_error(rows: Sequence[Row], key: str) -> tuple[float, float | None]:
 
 
 def summarise(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """One entry for every instance and n, with a line for every selector and ε; JSON-ready."""
+    """Sum up every instance and n, with a line for every selector and ε; ready for JSON."""
     groups: dict[tuple[str, int], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["instance"], row["n"]), []).append(row)

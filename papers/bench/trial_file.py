@@ -38,7 +38,7 @@ ASKED: Types = {
     "base_seed": (int,),
     "sensitive": (bool,),
 }
-"""What every line has."""
+"""Keys of every line."""
 
 ANSWERED: Types = {
     "trial": (int,),
@@ -51,10 +51,10 @@ ANSWERED: Types = {
     "seconds_fit": (float,),
     "seconds_draw": (float,),
 }
-"""What the line of a trial has, among other things."""
+"""Further keys of the line of a trial."""
 
 REFUSED: Types = {"remark": (str,), "time_limit": (float, NOTHING)}
-"""What the line of a selector that could not be run has."""
+"""Further keys of the line of a selector that could not be run."""
 
 
 def _wanted(row: Row) -> Types:

@@ -38,10 +38,10 @@ class DataSet:
     n, p, n_features, support_size : int
         Rows, columns, features to choose from, features of a support.
     data_seed : int or None
-        Of a recipe.
+        Seed of a recipe.
     loss : str
     fingerprint : str
-        Of the settings and of every number in the data.
+        Hash of the settings and of every number in the data.
     sensitive : bool
         Whether the data are about somebody.
     """
@@ -122,13 +122,13 @@ class Cell:
     trials: int
 
     def seed(self, what: int | str) -> int:
-        """The seed of a trial, or of "fit"; the same whatever else is run."""
+        """Return the seed of a trial, or of "fit"; the same whatever else is run."""
         facts = (self.base_seed, *self.data.identity, self.selector, self.epsilon, what)
         digest = hashlib.sha256(json.dumps(facts).encode()).digest()
         return int.from_bytes(digest) >> (8 * len(digest) - SEED_BITS)
 
     def row(self, status: str, **facts: Any) -> Row:
-        """A row of the file."""
+        """Make a row of the file."""
         data = self.data
         return {
             "status": status,
@@ -170,7 +170,7 @@ class Reference:
 
 
 def fingerprint(problem: StoredData, instance: Instance) -> str:
-    """A hash of the settings and the data, before clipping."""
+    """Hash the settings and the data, before clipping."""
     facts = {**problem.settings, "shape": problem.X.shape, "type": str(problem.X.dtype)}
     if problem.mapped:
         # Its settings do not say what follows from the schema and the question.

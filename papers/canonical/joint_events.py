@@ -17,13 +17,13 @@ from ..arrays import FloatArray
 from .order_events import ends
 
 BEYOND = 40.0
-"""Of all tuples together, exp(-BEYOND) of the weight is negligible."""
+"""A share exp(-BEYOND) of the weight of all tuples is negligible."""
 
 
 def joint_event(
     scores: FloatArray, k: int, epsilon: float, sensitivity: float, event: str
 ) -> float:
-    """Probability that the items of the drawn tuple are as good as an event says.
+    """Compute the probability that the items of the drawn tuple are as good as an event says.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def joint_event(
 
 
 def _log_weight_of_event(losses: FloatArray, head: int, limit: float) -> float:
-    """Log of Σ exp(-L) over the tuples of the ranks that `losses` has, with the best `head`."""
+    """Add up exp(-L) over tuples of the ranks that `losses` has, with the best `head`; its log."""
     k, last = losses.shape
     worse = np.arange(last) > np.arange(k)[:, None]
     values = np.unique(np.append(losses[worse & (losses <= limit)], 0.0))

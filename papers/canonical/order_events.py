@@ -17,13 +17,13 @@ REACH = 40.0
 
 PANELS_PER_UNIT = 2
 POINTS = 8
-"""Of the Gauss rule on each panel."""
+"""Points of the Gauss rule on each panel."""
 
 EVENTS = ("TOP", "GREAT", "GOOD")
 
 
 def ends(event: str, k: int) -> tuple[int, int]:
-    """The best so many ranks are in, and none after the second number."""
+    """Return how many of the best ranks are in, and the last rank that may be in."""
     return {
         "TOP": (k, k),
         "GREAT": (-(-k // 10), 11 * k // 10),
@@ -34,7 +34,7 @@ def ends(event: str, k: int) -> tuple[int, int]:
 def one_shot_event(
     scores: FloatArray, k: int, epsilon: float, sensitivity: float, noise: str, event: str
 ) -> float:
-    """Probability that the k largest of ε q/(2kΔ) + noise are as good as an event says.
+    """Compute the probability that the k largest of ε q/(2kΔ) + noise are as good as an event says.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def one_shot_event(
 
 
 def _grid(law: Noise, utilities: FloatArray, k: int, last: int) -> tuple[FloatArray, FloatArray]:
-    """Points and weights where the k-th largest can be, with an edge at every kink."""
+    """Choose points and weights where the k-th largest can be, with an edge at every kink."""
     highest = float(logsumexp(utilities[k - 1 : last])) + REACH
     lowest = -REACH if law.lowest < 0.0 else 0.0
     if last < utilities.size:
@@ -118,14 +118,14 @@ def _density(
 
 
 def _with_coin(counts: FloatArray, above: FloatArray) -> FloatArray:
-    """The probabilities of counts 0, 1, ... after one more coin."""
+    """Compute the probabilities of counts 0, 1, ... after one more coin."""
     after = counts * (1.0 - above)
     after[1:] += counts[:-1] * above
     return after
 
 
 def _above_and_density(law: Noise, x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """1 - F(x) and f(x)."""
+    """Compute 1 - F(x) and f(x)."""
     log_below = -np.exp(np.minimum(law.log_exponent(x), 700.0))
     above = -np.expm1(log_below)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -25,10 +25,10 @@ SEARCHED = 1e-6, 1e6
 """ε between which a threshold is looked for."""
 
 DIGITS = 1e-4
-"""Of a threshold, relative."""
+"""Relative precision of a threshold."""
 
 TINY = 1e-12
-"""What is missing to certainty is not known more exactly."""
+"""Smallest known distance of a probability from 1."""
 
 TOP = Metric("TOP", "probability of the exact top k")
 GREAT = Metric("GREAT", "probability of a great k-subset")
@@ -39,7 +39,7 @@ MARGIN = 1e-3
 """Probabilities that differ by less are not told apart."""
 
 Law = Callable[[FloatArray, int, float, str], float]
-"""From scores, k, ε and an event to its probability."""
+"""Function from scores, k, ε and an event to its probability."""
 
 CANONICAL, GAMMA_1 = "canonical", "canonical, γ = 1"
 ONE_SHOT, PEELING = "one-shot, exponential", "peeling, Gumbel"
@@ -96,7 +96,7 @@ LAWS: dict[str, Law] = {
 
 
 def threshold(law: Law, scores: FloatArray, k: int, event: str, share: float) -> float | None:
-    """The ε at which an event has the probability `share`, by root finding; None if none has."""
+    """Find the ε at which an event has the probability `share`; None if there is none."""
 
     def above(log_epsilon: float) -> float:
         rest = max(1.0 - law(scores, k, math.exp(log_epsilon), event), TINY)

@@ -102,7 +102,7 @@ class DrawnZipf:
 
 
 def zipf(items: int, exponent: float) -> FloatArray:
-    """Counts proportional to rank^-exponent that add up to 15⁷."""
+    """Make counts proportional to rank^-exponent that add up to 15⁷."""
     shares = np.arange(1, items + 1, dtype=np.float64) ** -exponent
     counts: FloatArray = TOTAL * shares / shares.sum()
     return counts

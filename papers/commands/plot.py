@@ -157,7 +157,7 @@ def plot(arguments: PlotArguments) -> None:
 def _chosen(
     rows: Sequence[Row], key: str, option: str, wanted: str | float | None, file: Path
 ) -> list[Row]:
-    """The rows with this value of `key`, all of them for None; an error if there are none."""
+    """Choose the rows with this value of `key`, all for None; raise an error if there are none."""
     chosen = [row for row in rows if wanted is None or row[key] == wanted]
     if rows and not chosen:
         there = ", ".join(str(value) for value in dict.fromkeys(row[key] for row in rows))
@@ -198,7 +198,7 @@ def _picture(trials: Sequence[Row], x: Across, y: Measure, *, sensitive: bool) -
 
 
 def _unmet(trials: Sequence[Row]) -> Iterable[str]:
-    """A sentence for every selector that is not private on some of the data."""
+    """Yield a sentence for every selector that is not private on some of the data."""
     unmet: dict[str, dict[str, None]] = {}
     for row in trials:
         if row["condition_met"] is False:

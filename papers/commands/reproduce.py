@@ -111,7 +111,7 @@ class ReproduceArguments:
             checked_integer(self.repeats, "--repeats", 1)
 
     def path(self, experiment: Experiment, end: str) -> Path:
-        """File of an experiment."""
+        """Name the file of an experiment."""
         scale = "-quick" if self.quick else ""
         return self.output / f"{experiment.name}{scale}{end}"
 
@@ -177,7 +177,7 @@ def _chosen(names: Sequence[str]) -> list[Experiment]:
 def _sources(
     chosen: Sequence[Experiment], data: Path | None, *, leave_out: bool
 ) -> tuple[list[tuple[Experiment, DataSource | None]], list[str]]:
-    """The data of every experiment, and what is left out for want of them."""
+    """Find the data of every experiment, and what is left out for want of them."""
     found: list[tuple[Experiment, DataSource | None]] = []
     left_out = []
     for experiment in chosen:
@@ -194,7 +194,7 @@ def _sources(
 
 
 def _absent(chosen: Sequence[Experiment], data: Path) -> str:
-    """There is no --data: what is needed in it, and where that is had."""
+    """Say that there is no --data, what is needed in it, and where to get it."""
     needed = dict.fromkeys(experiment.needs for experiment in chosen if experiment.needs)
     kinds = "".join(f"; {kind.folder}/*{kind.suffix}: {kind.had}" for kind in needed)
     return f"--data {data}: no such file or folder{kinds}"

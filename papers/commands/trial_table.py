@@ -17,7 +17,7 @@ from ..bench.trial_file import DONE
 SELECTOR, REMARK = "selector", "remark"
 COLUMNS = (SELECTOR, "ε", "trials", "exact", "F1", "gap/Δ", "s/draw", "s/fit", REMARK)
 LEFT_OUT_FIRST = ("s/draw", "s/fit", "gap/Δ", "F1", "trials")
-"""What a narrow terminal has no room for, in this order: a number is never cut."""
+"""Columns that a narrow terminal leaves out, in this order: a number is never cut."""
 
 WIDEST = 1_000
 

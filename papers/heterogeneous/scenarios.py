@@ -60,7 +60,7 @@ COUNTED = 0.012
 
 
 def law_of(mechanism: Any, scores: FloatArray, widths: FloatArray) -> FloatArray:
-    """The probability of every item, shape (d,)."""
+    """Compute the probability of every item, shape (d,)."""
     if isinstance(mechanism, HeterogeneousNoisyMax):
         # Counted from draws: each item has a count of its own.
         every = range(scores.size)
@@ -104,7 +104,7 @@ class ConstantScores:
             yield Reading(self.panel, UNIFORM, epsilon, ERROR.key, 2.0)
 
     def scores_and_widths(self) -> tuple[FloatArray, FloatArray]:
-        """q and Δ_a."""
+        """Return q and Δ_a."""
         high = np.arange(ITEMS) < ITEMS // 2
         wide = {POSITIVE: high, NEGATIVE: ~high, NONE: np.arange(ITEMS) % 2 == 0}
         return np.where(high, 1.0, -1.0), np.where(wide[CONSTANT[self.panel]], 1.8, 1.0)
@@ -147,7 +147,7 @@ class RandomScores:
             yield Reading(self.panel, UNIFORM, epsilon, ERROR.key, value)
 
     def sets_and_widths(self, data: DataSeed) -> tuple[FloatArray, FloatArray]:
-        """Scores clipped to their 5th and 95th percentiles, of 10,000 sets; and the widths."""
+        """Draw scores of 10,000 sets, clipped to their 5th and 95th percentiles, and the widths."""
         rng = np.random.default_rng(data.base)
         means, spreads = np.linspace(-1.0, 1.0, ITEMS), np.linspace(0.1, 1.0, ITEMS)
         ordered = {
@@ -163,7 +163,7 @@ class RandomScores:
 
 
 def ahead(text: str, better: str, worse: str, panel: str) -> Ahead:
-    """A smaller error, at every ε: the paper names no span."""
+    """Claim a smaller error at every ε, for the paper names no span."""
     margin = COUNTED if RNMH in (better, worse) else 0.0
     return Ahead(text, ERROR.key, better, (worse,), None, (panel,), higher=False, margin=margin)
 

@@ -46,11 +46,11 @@ PUBLISHED: Mapping[tuple[str, int], tuple[float, ...]] = {
 """Median R² of `RANKED` in the paper, for tables that begin with these names."""
 
 Counted = tuple[bool, bool, bool]
-"""Whether it holds for certain, by the median, and perhaps."""
+"""Three truth values: it holds for certain, by the median, perhaps."""
 
 
 def ranks(results: Results) -> dict[Place, Middle]:
-    """On how many tables each method is positive, first, and first or second, by k.
+    """Count the tables on which each method is positive, first, and first or second, by k.
 
     Counted by the medians, with the fewest and the most tables that their intervals leave. Those
     that know ranges are not ranked among those that do not.
@@ -88,7 +88,7 @@ def among_the_best(middles: Mapping[str, Middle], name: str, most: int) -> Count
 
 
 def added(counted: Sequence[Counted]) -> Middle:
-    """A number of tables, with the fewest and the most that it may be."""
+    """Add up numbers of tables, with the fewest and the most that they may be."""
     fewest, count, most = (float(sum(column)) for column in zip(*counted, strict=True))
     return Middle(count, None, len(counted), (fewest, most))
 

@@ -26,7 +26,7 @@ INSIDE = 1.0, 99.0
 """Percentiles between which a column's range is said to be known."""
 
 BOUNDS: dict[str, Any] = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 2.0, "ridge": 1.0}
-"""The same for all tables; in these units least squares on five columns is 0.4 to 2.0 long."""
+"""Bounds of all tables; in these units least squares on five columns is 0.4 to 2.0 long."""
 
 TOP_R_OP, EXACT_OP = "ranges: top-R + OP", "ranges: exact + OP"
 EXACT_ADA, K_ADA, ADA = "ranges: exact + AdaSSP", "ranges: K-AdaSSP", "ranges: AdaSSP"
@@ -35,34 +35,34 @@ BLOCKS_ADA = "ranges: blocks + AdaSSP"
 
 
 def top_r(seed: int, k: int) -> Any:
-    """Top-R with half of ε."""
+    """Make Top-R with half of ε."""
     return TopRSelector(k, epsilon=EPSILON / 2, intercept=True, random_state=seed, **BOUNDS)
 
 
 def exact(seed: int, k: int) -> Any:
-    """The exact draw with half of ε."""
+    """Make the exact draw with half of ε."""
     return ExponentialSelector(k, epsilon=EPSILON / 2, intercept=True, random_state=seed, **BOUNDS)
 
 
 def blocks(seed: int, k: int) -> Any:
-    """An exact draw by scores from blocks of rows with a tenth of ε."""
+    """Make an exact draw by scores from blocks of rows with a tenth of ε."""
     return PermuteAndFlipSelector(k, epsilon=0.1 * EPSILON, random_state=seed)
 
 
 def kendall(seed: int, k: int) -> Any:
-    """DPKendall with its 5 % of ε."""
+    """Make DPKendall with its 5 % of ε."""
     return KendallSelector(
         k, epsilon=0.05 * EPSILON, redundancy="max", relation="replace-one", random_state=seed
     )
 
 
 def perturbed(seed: int) -> Any:
-    """Objective perturbation with half of ε."""
+    """Make objective perturbation with half of ε."""
     return ObjectivePerturbationRegressor(epsilon=EPSILON / 2, random_state=seed, **BOUNDS)
 
 
 def adassp(seed: int, share: float) -> Any:
-    """AdaSSP with a share of ε, and δ."""
+    """Make AdaSSP with a share of ε, and δ."""
     return AdaSSPRegressor(
         epsilon=share * EPSILON, delta=DELTA, x_bound=1.0, y_bound=1.0, random_state=seed
     )
@@ -76,7 +76,7 @@ PIPELINES: dict[str, tuple[Callable[[int, int], Any] | None, Callable[[int], Any
     K_ADA: (kendall, lambda seed: adassp(seed, 0.95)),
     ADA: (None, lambda seed: adassp(seed, 1.0)),
 }
-"""What selects, and what is fitted to what was selected; all under replace-one."""
+"""Selectors, and regressions on what they selected; all under replace-one."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +125,6 @@ class KnownRanges:
 
 
 def known_range(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Middle and half width of what stands for the public range of every column."""
+    """Compute middle and half width of what stands for the public range of every column."""
     low, high = np.percentile(values, INSIDE, axis=0)
     return (high + low) / 2.0, np.where(high > low, (high - low) / 2.0, 1.0)

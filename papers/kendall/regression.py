@@ -60,26 +60,26 @@ from .tables import (
 
 
 def bas(seed: int, share: float = 1.0) -> Any:
-    """Boosted AdaSSP with a share of ε."""
+    """Make boosted AdaSSP with a share of ε."""
     return BoostedAdaSSPRegressor(
         epsilon=share * EPSILON, delta=DELTA, relation="add-remove", random_state=seed
     )
 
 
 def tukey(seed: int, share: float = 1.0) -> Any:
-    """The Tukey median of models with a share of ε."""
+    """Make the Tukey median of models with a share of ε."""
     return TukeyRegressor(
         epsilon=share * EPSILON, delta=DELTA, relation="add-remove", random_state=seed
     )
 
 
 def kendall(seed: int, k: int, redundancy: str) -> Any:
-    """DPKendall with 5 % of ε."""
+    """Make DPKendall with 5 % of ε."""
     return KendallSelector(k, epsilon=0.05 * EPSILON, redundancy=redundancy, random_state=seed)
 
 
 def sub_lasso(seed: int, k: int) -> Any:
-    """SubLasso with 10 % of ε: 5 % for the number of blocks, 5 % for the votes."""
+    """Make SubLasso with 10 % of ε: 5 % for the number of blocks, 5 % for the votes."""
     return SampleAggregateSelector(
         k,
         epsilon=0.1 * EPSILON,
@@ -105,7 +105,7 @@ REGRESSORS: dict[str, tuple[str, Callable[[int], Any]]] = {
     K_TUKEY: ("K-", lambda seed: tukey(seed, 0.95)),
     MAX_TUKEY: ("max", lambda seed: tukey(seed, 0.95)),
 }
-"""What selects, and what is fitted to what was selected. One selection is for both regressors."""
+"""Selectors, and regressors on what they selected. One selection is for both regressors."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class TestError:
 def selected(
     build: Callable[[int, int], Any] | None, X: FloatArray, y: FloatArray, seed: int, k: int
 ) -> list[int]:
-    """The columns of one private draw; all of them without a selector."""
+    """Draw columns privately; without a selector return all of them."""
     if build is None:
         return list(range(X.shape[1]))
     return sorted(build(seed, k).fit(X, y).get_support(indices=True).tolist())

@@ -48,14 +48,14 @@ def split(X: FloatArray, y: FloatArray, seed: int) -> Split:
 
 
 def table_of(source: DataSource, name: str) -> tuple[FloatArray, FloatArray]:
-    """X and y of a table, without the columns that tell the target."""
+    """Read X and y of a table, without the columns that tell the target."""
     return numbers(source.text(name), LEAKS.get(name, ()), name)
 
 
 def numbers(
     lines: list[list[str]], leaks: tuple[str, ...], name: str
 ) -> tuple[FloatArray, FloatArray]:
-    """X and y, the last column; words become their places in the alphabet."""
+    """Read X and y, the last column; words become their places in the alphabet."""
     header = [title.strip('"') for title in lines[0]]
     columns = []
     for title, texts in zip(header, zip(*lines[1:], strict=True), strict=True):
@@ -68,7 +68,7 @@ def numbers(
 
 
 def non_private(X: FloatArray, y: FloatArray, test: FloatArray) -> FloatArray:
-    """Predictions of least squares with an intercept."""
+    """Predict by least squares with an intercept."""
     with_one, test_one = (np.column_stack([rows, np.ones(len(rows))]) for rows in (X, test))
     predictions: FloatArray = test_one @ np.linalg.lstsq(with_one, y, rcond=None)[0]
     return predictions

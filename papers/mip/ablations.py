@@ -37,24 +37,24 @@ BOUNDS = (0.5, 0.75, 1.0, 1.25, 1.5)
 
 
 def pool(size: int, draws: int) -> SupportRecovery:
-    """Top-R with R supports, beside the exact draw."""
+    """Make Top-R with R supports, beside the exact draw."""
     return SupportRecovery(float(size), 1000, 100, 3, (TOP_R, EXACT), draws, ridge=80.0, pool=size)
 
 
 def ridge(value: float, draws: int) -> SupportRecovery:
-    """λ at n = 4,000."""
+    """Vary λ at n = 4,000."""
     methods = (TOP_R, MISTAKES, EXACT, WIDE)
     return SupportRecovery(value, 4000, 100, 5, methods, draws, ridge=value)
 
 
 def bound(value: float, draws: int) -> SupportRecovery:
-    """b = b_x = b_y at n = 4,000, λ = 300."""
+    """Vary b = b_x = b_y at n = 4,000, λ = 300."""
     methods = (TOP_R, MISTAKES, EXACT, WIDE)
     return SupportRecovery(value, 4000, 100, 5, methods, draws, ridge=300.0, bound=value)
 
 
 def radius(value: float, draws: int) -> SupportRecovery:
-    """The radius r of the coefficients at n = 4,000, λ = 120."""
+    """Vary the radius r of the coefficients at n = 4,000, λ = 120."""
     methods = (TOP_R, MISTAKES, EXACT, WIDE)
     return SupportRecovery(value, 4000, 100, 5, methods, draws, radius=value)
 

@@ -23,7 +23,7 @@ EPSILONS = (0.25, 0.35, 0.5, 0.75, 1.0, 2.0)
 
 
 def by_epsilon(epsilon: float, n: int, p: int, draws: int) -> SupportRecovery:
-    """The data of figure 1a, and those of D.1.3 with p = 1,000, at another ε."""
+    """Take the data of figure 1a, or those of D.1.3 with p = 1,000, at another ε."""
     methods = (TOP_R, MISTAKES, EXACT, FLIP, BLOCKS, FLIP_BLOCKS)
     return SupportRecovery(
         epsilon, n, p, 5, methods, draws, panel=f"p = {p:,}, n = {n:,}", epsilon=epsilon

@@ -33,13 +33,13 @@ OF_HINGE = (EXACT, FLIP, BLOCKS, FLIP_BLOCKS)
 
 
 def squared(n: int, draws: int, vote_draws: int) -> SupportRecovery:
-    """Figure 1a at n rows."""
+    """Make figure 1a at n rows."""
     methods = (*PUBLISHED, MCMC_CODE, *OURS, SIZES)
     return SupportRecovery(float(n), n, 100, 5, methods, draws, vote_draws)
 
 
 def hinge(n: int, p: int, draws: int, vote_draws: int, *ours: str) -> SupportRecovery:
-    """Figure 1b at n rows; the paper's λ = 100 is 200 in our normalisation."""
+    """Make figure 1b at n rows; the paper's λ = 100 is 200 in our normalisation."""
     methods = (TOP_R, MISTAKES, VOTES, *ours)
     return SupportRecovery(
         float(n), n, p, 5, methods, draws, vote_draws, f"p = {p:,}", ridge=200.0, loss="hinge"

@@ -68,7 +68,7 @@ class Preparation:
     row_bound: float | None = None
 
     def rows(self, X: FloatArray, s: int) -> FloatArray:
-        """Clipped; with a bound of rows those whose s largest entries are longer, shortened."""
+        """Clip rows; with a bound of rows shorten those whose s largest entries are longer."""
         if self.row_bound is None:
             return clipped(X, self.bound)
         sizes = -np.sort(-np.abs(X), axis=1)[:, :s]
@@ -77,7 +77,7 @@ class Preparation:
         return X * factors[:, None]
 
     def applied(self, problem: Problem) -> Prepared:
-        """The rows of a problem, prepared."""
+        """Prepare the rows of a problem."""
         X = self.rows(problem.X, problem.recipe.s)
         return Prepared(self, problem, X, clipped(problem.y, self.y_bound))
 
@@ -106,12 +106,12 @@ class Prepared:
     y: FloatArray
 
     def drawn(self, mechanism: Mechanism[Support], draws: int, rng: random.Random) -> list[Pair]:
-        """Private columns, each with private coefficients."""
+        """Draw private columns, each with private coefficients."""
         supports = [mechanism.sample(rng) for _ in range(draws)]
         return [(support, self.perturbed(support, rng)) for support in supports]
 
     def perturbed(self, support: Sequence[int], rng: random.Random) -> FloatArray:
-        """Coefficients of one objective perturbation at ε = 1."""
+        """Draw coefficients of one objective perturbation at ε = 1."""
         recipe = self.problem.recipe
         model = ObjectivePerturbationRegressor(
             epsilon=recipe.epsilon,
@@ -127,7 +127,7 @@ class Prepared:
         return fitted
 
     def adassp(self, support: Sequence[int], rng: random.Random) -> FloatArray:
-        """Coefficients of one AdaSSP at ε = 1, δ = 1e-6, without an intercept."""
+        """Draw coefficients of one AdaSSP at ε = 1, δ = 1e-6, without an intercept."""
         model = AdaSSPRegressor(
             epsilon=self.problem.recipe.epsilon,
             delta=DELTA,
@@ -140,7 +140,7 @@ class Prepared:
         return fitted
 
     def objective(self, support: Sequence[int], beta: FloatArray) -> float:
-        """(1/2n) ‖y - X_S β‖² + (λ/2n) ‖β‖² on these rows."""
+        """Compute (1/2n) ‖y - X_S β‖² + (λ/2n) ‖β‖² on these rows."""
         residual = self.y - self.X[:, list(support)] @ beta
         penalty = self.problem.recipe.ridge * float(beta @ beta)
         return (math.fsum(residual**2) + penalty) / (2.0 * self.y.size)
@@ -221,7 +221,7 @@ class Prediction:
 
 
 def errors(preparation: Preparation, test: Problem, pairs: Sequence[Pair]) -> Errors:
-    """Mean squared errors on the test rows as they are, and clipped if the others were."""
+    """Yield mean squared errors on the test rows as they are, and clipped if the others were."""
     yield MSE, _mean_error(test.X, test.y, pairs)
     if preparation is CLIPPED:
         X, y = clipped(test.X, CLIPPED.bound), clipped(test.y, CLIPPED.y_bound)

@@ -54,7 +54,7 @@ LONG_NOTE = (
 
 
 def sizes(draws: int, ns: tuple[int, ...]) -> tuple[SupportRecovery, ...]:
-    """By rows, for s = 5 and 8."""
+    """Vary the rows, for s = 5 and 8."""
     return tuple(
         replace(BASE, x=float(n), n=n, s=s, draws=draws, panel=f"s = {s}")
         for s in (5, 8)
@@ -63,23 +63,23 @@ def sizes(draws: int, ns: tuple[int, ...]) -> tuple[SupportRecovery, ...]:
 
 
 def strengths(draws: int, values: tuple[float, ...]) -> tuple[SupportRecovery, ...]:
-    """By the signal-to-noise ratio, n = 4,000."""
+    """Vary the signal-to-noise ratio, n = 4,000."""
     return tuple(replace(BASE, x=value, snr=value, draws=draws) for value in values)
 
 
 def correlations(draws: int, values: tuple[float, ...]) -> tuple[SupportRecovery, ...]:
-    """By the correlation of neighbouring columns, n = 8,000."""
+    """Vary the correlation of neighbouring columns, n = 8,000."""
     return tuple(replace(BASE, x=value, rho=value, n=8000, draws=draws) for value in values)
 
 
 def large(p: int, n: int, draws: int) -> SupportRecovery:
-    """Many columns."""
+    """Take many columns."""
     methods = (*PUBLISHED, EXACT)
     return replace(BASE, x=float(n), n=n, p=p, methods=methods, draws=draws, panel=f"p = {p:,}")
 
 
 def long_chains(p: int, n: int, draws: int) -> SupportRecovery:
-    """As many steps for each column as there are at p = 100."""
+    """Take as many steps for each column as there are at p = 100."""
     few = large(p, n, draws)
     return replace(few, methods=(MCMC_LONG,), steps=10 * p)
 
@@ -104,7 +104,7 @@ def _by_rows(*rivals: str) -> tuple[Claim, ...]:
 
 
 def _asked(where: str) -> tuple[Claim, ...]:
-    """The claim for large enough n, asked at an n that the paper does not name."""
+    """Claim it for large enough n, and check at an n that the paper does not name."""
     return tuple(
         Ahead(f"ours: {method} is ahead of MCMC and samp-agg, {where}", TRUTH.key, method, RIVALS)
         for method in (MISTAKES, TOP_R)

@@ -62,7 +62,7 @@ ON_BLOCKS = (
 
 
 def figures(x_label: str, *, log_x: bool = False) -> tuple[LineFigure, ...]:
-    """The fraction of true supports, and F1, against what varies."""
+    """Draw the fraction of true supports, and F1, against what varies."""
     return (
         LineFigure(TRUTH, x_label, log_x=log_x),
         LineFigure(F1, x_label, log_x=log_x, suffix="-f1"),
@@ -80,10 +80,10 @@ class SupportRecovery:
     n, p, s : int
     methods : tuple of str
     draws : int
-        Of each method; `vote_draws` of sample-and-aggregate, which divides the rows each time.
+        Draws of each method; sample-and-aggregate, which divides rows each time, has `vote_draws`.
     panel : str
     snr, rho : float
-        Of the data.
+        Signal-to-noise ratio and correlation of the data.
     ridge, bound, radius : float
         λ, the bound of X and y (of X for the hinge loss), and r.
     epsilon : float
@@ -91,7 +91,7 @@ class SupportRecovery:
     pool : int
         R; 0 is the paper's 2 + s(p - s).
     steps : int
-        Of a chain, in the ℓ1 ball of `chain_radius`.
+        Steps of a chain, in the ℓ1 ball of `chain_radius`.
     seconds : float
         For a search, or a draw.
     """
@@ -155,7 +155,7 @@ class Problem:
 
     @classmethod
     def generated(cls, recipe: SupportRecovery, data_seed: int) -> Problem:
-        """New data."""
+        """Generate new data."""
         make = logistic_gaussian if recipe.loss == "hinge" else correlated_gaussian
         X, y = make(
             recipe.n,
@@ -191,12 +191,12 @@ class Problem:
 
     @cached_property
     def levels(self) -> MistakeLevels:
-        """With the certified optimum."""
+        """Mistake levels with the certified optimum."""
         return mistake_levels(self.instance, time_limit=self.recipe.seconds)
 
     @property
     def condition(self) -> float:
-        """Return 1 if the condition of mistakes is proven, else 0."""
+        """Indicator that the condition of mistakes is proven: 1 or 0."""
         return float(exceeds_condition(self.levels.gap, self.levels.sensitivity))
 
     def tolerance(self, mechanism: TopR | Mistakes) -> float:
@@ -267,7 +267,7 @@ class Problem:
         return selector.mechanism(self.X, self.y)
 
     def _votes(self) -> Mechanism[Support]:
-        """Blocks vote for all non-zeros; Laplace noise of scale 2s/ε on the counts.
+        """Let blocks vote for all non-zeros, with Laplace noise of scale 2s/ε on the counts.
 
         Ballots need no bounds, so the rows are not clipped: in clipped blocks the penalty of the
         paper would leave no coefficient at all.
@@ -296,7 +296,7 @@ class Problem:
 
 
 def clipped(values: FloatArray, bound: float) -> FloatArray:
-    """Entries between -bound and bound."""
+    """Clip entries to between -bound and bound."""
     return np.clip(values, -bound, bound)
 
 

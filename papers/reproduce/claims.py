@@ -50,7 +50,7 @@ AHEAD, LEVEL, BEHIND = "ahead", "level", "behind"
 
 
 def compared(first: Middle, second: Middle, margin: float = 0.0, *, higher: bool = True) -> str:
-    """`AHEAD`, `LEVEL` or `BEHIND`: beyond errors and a margin."""
+    """Return `AHEAD`, `LEVEL` or `BEHIND`: beyond errors and a margin."""
     better, worse = (first, second) if higher else (second, first)
     if clearly_above(better, worse, margin):
         return AHEAD
@@ -66,7 +66,7 @@ class Ahead:
     text, metric, better : str
     worse : tuple of str
     span : (float, float) or None
-        Of x.
+        Span of x.
     panels : tuple of str or None
         None is all of them.
     higher : bool
@@ -112,7 +112,7 @@ class Ahead:
         return NOT_SEEN if behind else SEEN if ahead else OPEN
 
     def pairs(self, results: Results) -> Iterator[tuple[str, Middle, Middle]]:
-        """Every place where both were measured."""
+        """Yield every place where both were measured."""
         panels = self.panels or tuple(results.panels(self.metric))
         for panel in panels:
             best = results.line(panel, self.better, self.metric)
@@ -184,7 +184,7 @@ class Somewhere:
     ahead: Ahead
 
     def judged(self, results: Results) -> Finding:
-        """Look for one place."""
+        """Look for one place where it is ahead."""
         pairs = list(self.ahead.pairs(results))
         if not pairs:
             return Finding(OPEN, "nothing of it was measured")
@@ -263,7 +263,7 @@ class Number:
     text, metric, panel, method : str
     x, stated : float
     tolerance : float
-        Of the stated number, to be seen; the error is granted besides.
+        Tolerance of the stated number, to be seen; the error is granted besides.
     """
 
     text: str
@@ -293,5 +293,5 @@ class Computed:
     look: Callable[[Results], Finding]
 
     def judged(self, results: Results) -> Finding:
-        """Look."""
+        """Look at the results by the function of the claim."""
         return self.look(results)

@@ -51,7 +51,7 @@ class DataSeed:
     Attributes
     ----------
     base : int
-        Of the whole run; 0 or more.
+        Seed of the whole run; 0 or more.
     repeat : int
         From 1.
     """
@@ -78,9 +78,9 @@ class Recipe(Protocol):
         Parameters
         ----------
         data : DataSeed
-            Of generated data and of splits; recipes are compared on the same data.
+            Seed of generated data and of splits; recipes are compared on the same data.
         seed : int
-            Of every draw; another one for every recipe and repeat, the same for all data.
+            Seed of every draw; another one for every recipe and repeat, the same for all data.
         source : DataSource or None
             Where the data are, for an experiment that needs some.
         """
@@ -91,7 +91,7 @@ class TableRecipe(Recipe, Protocol):
     """A recipe for every table of a kind that there is."""
 
     def on(self, table: str) -> Recipe:
-        """The recipe for the table of this name."""
+        """Return the recipe for the table of this name."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class LineFigure:
         On the vertical axis.
     x_label : str
     log_x, log_y, fraction : bool
-        Of the axes; a fraction lies between 0 and 1.
+        Scales of the axes; a fraction lies between 0 and 1.
     suffix : str
         Added to the name of the file.
     """

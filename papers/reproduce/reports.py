@@ -43,9 +43,9 @@ class Made:
     trials : int
         That were run, in all.
     seconds : float
-        Of computation, in all.
+        Seconds of computation, in all.
     base_seed, data_seed : int
-        Of the draws, and of the data.
+        Seeds of the draws, and of the data.
     missing : sequence of str
         What could not be run, and why.
     most_repeats : int or None
@@ -77,7 +77,7 @@ class Made:
 
 
 def as_csv(results: Results) -> str:
-    """All numbers, one a line."""
+    """Write all numbers, one a line."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(
@@ -95,7 +95,7 @@ def as_csv(results: Results) -> str:
 
 
 def as_markdown(made: Made) -> str:
-    """The verdict, then a table for every metric and panel."""
+    """Write the verdict, then a table for every metric and panel."""
     experiment, results = made.experiment, made.results
     trials = f"{made.trials:,} trial{'' if made.trials == 1 else 's'}"
     parts = [
@@ -129,7 +129,7 @@ def _claims(made: Made) -> str:
 
 
 def pictures(made: Made) -> list[tuple[str, bytes]]:
-    """Every figure that has something in it, as SVG, with the suffix of its name."""
+    """Draw every figure that has something in it, as SVG, with the suffix of its name."""
     return [
         (figure.suffix, _drawn(made, figure))
         for figure in made.experiment.figures
@@ -138,7 +138,7 @@ def pictures(made: Made) -> list[tuple[str, bytes]]:
 
 
 def duration(seconds: float) -> str:
-    """Seconds in words."""
+    """Write seconds in words."""
     if seconds < 90.0:
         return f"{seconds:.0f} s"
     return f"{seconds / 60.0:.0f} min" if seconds < 5400.0 else f"{seconds / 3600.0:.1f} h"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, median, stdev
 
 CONFIDENCE = 0.95
-"""Of the interval of a median."""
+"""Confidence of the interval of a median."""
 
 CLEARLY = 2.0
 """Standard errors of a difference of means beyond which it counts."""
@@ -91,7 +91,7 @@ def clearly_above(first: Middle, second: Middle, margin: float = 0.0) -> bool:
 
 
 def mean_of(values: list[float | None]) -> Middle | None:
-    """The mean of what was answered, and its standard error."""
+    """Compute the mean of what was answered, and its standard error."""
     answers = [value for value in values if value is not None]
     if not answers:
         return None
@@ -101,7 +101,7 @@ def mean_of(values: list[float | None]) -> Middle | None:
 
 
 def median_of(values: list[float | None]) -> Middle | None:
-    """The median and its interval, in which no answer is worse than any other."""
+    """Compute the median and its interval, in which no answer is worse than any other."""
     if not values:
         return None
     answers = sorted(-math.inf if value is None else value for value in values)
@@ -112,7 +112,7 @@ def median_of(values: list[float | None]) -> Middle | None:
 
 
 def _interval(ordered: list[float]) -> tuple[float, float]:
-    """Two of the values, between which the median is with a probability of at least 95 %.
+    """Choose two values with the median between them, with a probability of at least 95 %.
 
     Whatever the distribution is: the number of values below the median is binomial. Below six
     values there is no such pair, and nothing is known.
@@ -149,11 +149,11 @@ class Results:
         return cls({place: middle for place, middle in middles.items() if middle is not None})
 
     def panels(self, metric: str) -> list[str]:
-        """Every panel with this metric."""
+        """List every panel with this metric."""
         return list(dict.fromkeys(p.panel for p in self.middles if p.metric == metric))
 
     def methods(self, metric: str, panel: str | None = None) -> list[str]:
-        """Every method with this metric, in one panel or in any."""
+        """List every method with this metric, in one panel or in any."""
         return list(
             dict.fromkeys(
                 p.method for p in self.middles if p.metric == metric and panel in (None, p.panel)
@@ -161,7 +161,7 @@ class Results:
         )
 
     def line(self, panel: str, method: str, metric: str) -> dict[float, Middle]:
-        """From x to what was found there, from left to right."""
+        """Map x to what was found there, from left to right."""
         found = {
             p.x: middle
             for p, middle in self.middles.items()

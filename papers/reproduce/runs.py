@@ -59,9 +59,9 @@ class Trial:
     repeat : int
         From 1.
     base_seed : int
-        Of the draws.
+        Seed of the draws.
     data_seed : int
-        Of the data.
+        Seed of the data.
     source : DataSource or None
     """
 
@@ -90,7 +90,7 @@ class Trial:
         return int.from_bytes(digest) >> (8 * len(digest) - SEED_BITS)
 
     def row(self, status: str, **facts: Any) -> Row:
-        """A line of the file."""
+        """Make a line of the file."""
         experiment, recipe, repeat, base_seed, data_seed = self.identity
         return {
             "status": status,
@@ -115,7 +115,7 @@ def trials_of(
     data_seed: int,
     most_repeats: int | None = None,
 ) -> list[Trial]:
-    """Every trial of an experiment: all recipes for the first repeat, then for the second, ..."""
+    """List every trial of an experiment: all recipes for the first repeat, then for the second."""
     tables = [] if source is None else list(source.files)
     recipes = experiment.recipes(tables, quick=quick)
     repeats = experiment.scale(quick=quick).repeats
@@ -128,7 +128,7 @@ def trials_of(
 
 
 def done_already(file: TrialFile) -> dict[Identity, Row]:
-    """The trials that a file has, by their identities."""
+    """Return the trials that a file has, by their identities."""
     return {
         (row["experiment"], row["recipe"], row["repeat"], row["base_seed"], row["data_seed"]): row
         for _, row in file.rows
@@ -197,7 +197,7 @@ def _number(reading: Reading) -> float | None:
 
 @contextmanager
 def _interrupts_kept_from_children() -> Iterator[None]:
-    """Processes that begin in here have interrupts blocked, so that none prints a traceback.
+    """Block interrupts in processes that begin in here, so that none prints a traceback.
 
     An interrupt that comes meanwhile waits for the end.
     """

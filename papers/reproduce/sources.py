@@ -101,7 +101,7 @@ class DataSource:
         return cls(kind, {path.name.removesuffix(kind.suffix): path for path in paths})
 
     def scores(self, name: str) -> FloatArray:
-        """A score vector, shape (d,)."""
+        """Read a score vector, shape (d,)."""
         path = regular_file(self.files[name])
         try:
             scores = np.load(path, allow_pickle=False)
@@ -112,7 +112,7 @@ class DataSource:
         return self._numbers(path, scores)
 
     def microarray(self, name: str) -> tuple[FloatArray, FloatArray]:
-        """A table X, shape (n, p), and class codes, shape (n,)."""
+        """Read a table X, shape (n, p), and class codes, shape (n,)."""
         path = regular_file(self.files[name])
         try:
             with np.load(path, allow_pickle=False) as data:
@@ -124,7 +124,7 @@ class DataSource:
         return self._numbers(path, X), self._numbers(path, y)
 
     def text(self, name: str) -> list[list[str]]:
-        """The header and the rows of a CSV file, all of the same length."""
+        """Read the header and the rows of a CSV file, all of the same length."""
         path = regular_file(self.files[name])
         try:
             with gzip.open(path, "rb") as file:

@@ -56,7 +56,7 @@ def compared(
     epsilons: tuple[float, ...],
     seed: int,
 ) -> Iterator[tuple[str, float, float]]:
-    """One draw of every method at every ε: method, ε, and |∩| / k."""
+    """Draw once by every method at every ε, and yield method, ε, and |∩| / k."""
     rng = np.random.default_rng(seed)
     X, target = scaled(X, y)
     scores = np.abs(X.T @ target)
@@ -138,7 +138,7 @@ class OnSynth:
 
 
 def synthetic(rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """X, y and the weights: eight of (-1)^u (a + |z|), u ~ Bernoulli(0.4), a = 4 ln n / √n."""
+    """Draw X, y and eight weights (-1)^u (a + |z|), u ~ Bernoulli(0.4), a = 4 ln n / √n."""
     X = rng.standard_normal((SYNTH_ROWS, SYNTH_COLUMNS))
     weights = np.zeros(SYNTH_COLUMNS)
     places = rng.choice(SYNTH_COLUMNS, SYNTH_TRUE, replace=False)

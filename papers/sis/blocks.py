@@ -36,11 +36,11 @@ class BlocksOnMicroarray:
     ----------
     epsilons : tuple of float
     draws : int
-        Of each method at each ε.
+        Draws of each method at each ε.
     seconds : float
         For a draw.
     most_columns : int
-        Of a table that is looked at.
+        Most columns of a table that is looked at.
     table : str
     """
 
@@ -96,7 +96,7 @@ class BlocksOnMicroarray:
 
 
 def by_steps(X: FloatArray, y: FloatArray) -> list[int]:
-    """Five columns, each the one that explains most beside those before."""
+    """Choose five columns, each the one that explains most beside those before."""
     chosen: list[int] = []
     left, rest = y, X
     for _ in range(SIZE):
@@ -111,7 +111,7 @@ def by_steps(X: FloatArray, y: FloatArray) -> list[int]:
 
 
 def explained(X: FloatArray, y: FloatArray, columns: list[int]) -> float:
-    """R² of least squares of the centred y on centred columns."""
+    """Compute R² of least squares of the centred y on centred columns."""
     coefficients = np.linalg.lstsq(X[:, columns], y, rcond=None)[0]
     residual = y - X[:, columns] @ coefficients
     return 1.0 - float(residual @ residual) / float(y @ y)

@@ -29,13 +29,13 @@ MECHANISMS: dict[str, Callable[..., Any]] = {
     TWO_STAGE: partial(Peeling, relation="add-remove"),
     TWO_STAGE_LAPLACE: partial(OneShotTopK, noise="laplace", relation="add-remove"),
 }
-"""By name: from scores or votes, k and ε, at sensitivity 1."""
+"""Mechanisms by name: from scores or votes, k and ε, at sensitivity 1."""
 
 FROM_VOTES = (TWO_STAGE, TWO_STAGE_LAPLACE)
 
 
 def scaled(X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Columns and target centred and divided by their largest |entry|, which looks at the data."""
+    """Centre columns and target and divide by the largest |entry|, which looks at the data."""
     X = X - X.mean(axis=0)
     sizes = np.abs(X).max(axis=0)
     y = y - y.mean()
@@ -43,7 +43,7 @@ def scaled(X: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def correlations(X: FloatArray, y: FloatArray) -> FloatArray:
-    """|Pearson correlation| of every column with the target."""
+    """Compute |Pearson correlation| of every column with the target."""
     X, y = X - X.mean(axis=0), y - y.mean()
     lengths = np.linalg.norm(X, axis=0) * np.linalg.norm(y)
     found: FloatArray = np.abs(X.T @ y) / np.where(lengths > 0.0, lengths, 1.0)
@@ -61,11 +61,11 @@ def votes(X: FloatArray, y: FloatArray, blocks: int, rng: np.random.Generator) -
 
 
 def largest(values: FloatArray, k: int, rng: np.random.Generator) -> Support:
-    """The places of the k largest values, ties broken at random."""
+    """Return the places of the k largest values, ties broken at random."""
     order = np.lexsort((rng.random(values.size), -values))
     return tuple(sorted(order[:k].tolist()))
 
 
 def number_of_blocks(n: int) -> int:
-    """⌊√n⌋."""
+    """Return ⌊√n⌋."""
     return math.isqrt(n)

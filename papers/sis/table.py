@@ -31,10 +31,10 @@ WAYS = {
     5.0: ("columns standardised", "codes so divided"),
     6.0: ("columns standardised", "codes as they are"),
 }
-"""What may have been done to the columns and to the target: the paper does not say."""
+"""Ways to treat the columns and the target: the paper does not say which it takes."""
 
 NEAR = 0.05
-"""Of a published R²."""
+"""Distance from a published R² that counts as near."""
 
 PUBLISHED = {
     "alon": 0.4822,
@@ -46,7 +46,7 @@ PUBLISHED = {
     "sorlie": 0.9300,
     "west": 0.7044,
 }
-"""Of the paper's 19 tables, those that are widely at hand."""
+"""Those of the paper's 19 tables that are widely at hand."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class LassoFit:
 
 
 def nearest(table: str) -> Computed:
-    """The way whose R² is nearest to the published one of a table."""
+    """Find the way whose R² is nearest to the published one of a table."""
 
     def look(results: Results) -> Finding:
         line = results.line("", table, R2.key)
@@ -116,7 +116,7 @@ def _one_way(results: Results) -> Finding:
 
 
 def from_minus_one_to_one(X: FloatArray) -> FloatArray:
-    """Every column mapped onto [-1, 1] by its own range."""
+    """Map every column onto [-1, 1] by its own range."""
     low, high = X.min(axis=0), X.max(axis=0)
     width = np.where(high > low, high - low, 1.0)
     mapped: FloatArray = 2.0 * (X - low) / width - 1.0

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 from mipselect import BlockScores, Instance
-from mipselect.blocks.defaults import block_r2_by_default
 from mipselect.errors import InvalidInput
 from mipselect.problem import block_problem
 from mipselect.problem.block_options import BlockOptions
@@ -67,24 +66,14 @@ def test_the_rule_of_columns_of_numbers(
     assert problem.relations == ("replace-one",)
 
 
-@pytest.mark.parametrize(
-    ("levels", "n", "epsilon", "score"),
-    [
-        (8, 3000, 1.0, "block-r2"),
-        (15, 4000, 1.0, "blocks"),
-        (15, 4000, 0.1, "block-r2"),
-        (15, 400, 1.0, "block-r2"),
-    ],
-)
-def test_wide_fields_ask_for_least_squares_where_there_are_many_rows(
-    levels: int, n: int, epsilon: float, score: str
-) -> None:
-    options, table = BlockOptions(epsilon=epsilon), frame(levels, n)
+@pytest.mark.parametrize(("levels", "b"), [(8, 39), (10, 39), (12, 24), (30, 24)])
+def test_blocks_beside_a_wide_field_have_24_rows_at_most(levels: int, b: int) -> None:
+    options, table = BlockOptions(epsilon=1.0), frame(levels, 6000)
     question: dict[str, Any] = {"target": "y", "support_size": 1}
     problem, rows = options.problem_of_table(table, schema(levels), **question)
     made = options.of_table(table, schema(levels), **question)
-    assert (problem.score, rows, made.problem.score) == (score, n, score)
-    assert isinstance(made, BlockScores if score == "block-r2" else Instance)
+    assert isinstance(made, BlockScores)
+    assert (problem.score, rows, made.settings.blocks.rows) == ("block-r2", 6000, b)
 
 
 @pytest.mark.parametrize("repeats", [1, 2, 4])
@@ -96,13 +85,6 @@ def test_how_many_rows_people_have_decides_nothing(repeats: int) -> None:
     )
     assert isinstance(made, BlockScores)
     assert made.n == 400
-
-
-def test_the_rule_is_what_it_says() -> None:
-    assert block_r2_by_default(60.0, 11, 1e6)
-    assert not block_r2_by_default(61.0, 11, 1e6)
-    assert not block_r2_by_default(1.0, 12, 3001.0)
-    assert block_r2_by_default(1.0, 12, 3000.0)
 
 
 @pytest.mark.parametrize(
@@ -145,14 +127,15 @@ def reader(table: pd.DataFrame) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(arrow.schema, arrow.to_batches())
 
 
-@pytest.mark.parametrize(("levels", "n", "score"), [(4, 3000, "block-r2"), (15, 4000, "blocks")])
-def test_a_stream_is_read_once(levels: int, n: int, score: str) -> None:
-    options = BlockOptions(partitions=2, partition_seed=3)
+@pytest.mark.parametrize(("levels", "score"), [(4, None), (15, None), (15, "blocks")])
+def test_a_stream_is_read_once(levels: int, score: str | None) -> None:
+    n = 3000
+    options = BlockOptions(score=score, partitions=2, partition_seed=3)
     made, same = (
         options.of_table(source, schema(levels), target="y", support_size=1)
         for source in (reader(frame(levels, n)), frame(levels, n))
     )
-    assert made.problem.score == same.problem.score == score
+    assert made.problem.score == same.problem.score == (score or "block-r2")
     supports = np.arange(made.n_features)[:, None]
     assert made.prepared.values(supports).tolist() == same.prepared.values(supports).tolist()
 

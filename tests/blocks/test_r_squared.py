@@ -206,7 +206,7 @@ def test_a_random_month_is_not_drawn_for_its_twelve_columns() -> None:
     rows = np.column_stack([X, np.eye(12)[rng.integers(0, 12, n)], y])
     parts = ((0,), (1,), (2,), (3,), tuple(range(4, 16)), (16,))
     columns = ColumnsOfFeatures(parts, (np.arange(17) >= 4) & (np.arange(17) < 16))
-    features = ListedFeatures(columns, 5, 2, default_block_rows(n, epsilon, 2))
+    features = ListedFeatures(columns, 5, 2, default_block_rows(n, epsilon, 2, 12))
     counts = r_squared_counts(rows, features, settings(features.block_rows, 2))
     law = softmax(epsilon / 2.0 * counts / (2 * r_squared.UNITS))
     chance = dict(zip(combinations(range(5), 2), law, strict=True))
@@ -242,17 +242,18 @@ def test_an_estimate_grows_with_all_that_takes_time() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 6, 12])
 def test_the_rule_of_b_grows_with_n_epsilon_and_s(size: int) -> None:
-    found = [default_block_rows(n, e, size) for n, e in ((50, 0.01), (500, 1.0), (9000, 2.0))]
+    found = [default_block_rows(n, e, size, 1) for n, e in ((50, 0.01), (500, 1.0), (9000, 2.0))]
     assert found == sorted(found)
     assert found[0] > size + 2
-    assert found[0] == default_block_rows(500, 0.001, size)
-    assert default_block_rows(8000, 0.5, size) == default_block_rows(4000, 1.0, size)
-    assert default_block_rows(100, 0.1, size + 4) > found[0]
-    assert default_block_rows(10_000_000, 100.0, size) == MOST_ROWS_OF_A_BLOCK
+    assert found[0] == default_block_rows(500, 0.001, size, 11)
+    assert default_block_rows(8000, 0.5, size, 1) == default_block_rows(4000, 1.0, size, 1)
+    assert default_block_rows(100, 0.1, size + 4, 1) > found[0]
+    assert default_block_rows(10_000_000, 100.0, size, 11) == MOST_ROWS_OF_A_BLOCK
+    assert default_block_rows(10_000_000, 100.0, size, 12) == max(24, 2 * size + 4)
 
 
 def test_the_rule_of_partitions_fits_its_time() -> None:
-    assert [default_partitions(seconds) for seconds in (1e-6, 1.25, 2.0, 9.0, 1e6)] == [
+    assert [default_partitions(seconds) for seconds in (1e-6, 0.375, 0.6, 2.7, 1e6)] == [
         *(8, 8, 5, 1, 1)
     ]
 

@@ -225,8 +225,8 @@ def test_a_schema_needs_no_ranges(run: Run, table: Path) -> None:
     assert (always["features"], always["always"]) == (["c", "d", "e"], ["a"])
 
 
-def test_two_classes_come_from_blocks_where_fit_takes_blocks(run: Run, table: Path) -> None:
-    """Among numbers, also without ranges; beside categories, or with a bound, it is the loss."""
+def test_two_classes_come_from_blocks(run: Run, table: Path) -> None:
+    """Without ranges, beside a category too; with a bound it is the loss."""
     rows = [line.split(",") for line in table.read_text().splitlines()]
     lines = [",".join([*row[:4], "red", str(float(row[5]) > 0.0).lower()]) for row in rows[1:]]
     table.write_text("\n".join(["a,b,c,d,e,y", *lines]))
@@ -237,21 +237,22 @@ def test_two_classes_come_from_blocks_where_fit_takes_blocks(run: Run, table: Pa
     schema.write_text(json.dumps({"fields": [*numbers, colour, target]}))
     question = ("--schema", str(schema))
     fit = ("fit", *select(table)[1:], *question, "--dry-run", "--json", "--ranges", "private")
-    report = run(*select(table, *question, "--never", "e", "--json")).report
-    assert (report["score"], report["releases"][0]["feature_names"]) == ("block-r2", ["a", "d"])
-    assert run(*fit, "--never", "e").report["score"] == "block-r2"
-    # Beside a category the loss is in question, which needs ranges.
-    run(*select(table, *question)).failed_with(2, "needs constraints.minimum")
+    for never in ((), ("--never", "e")):
+        report = run(*select(table, *question, *never, "--json")).report
+        found = (report["score"], report["releases"][0]["feature_names"])
+        assert found == ("block-r2", ["a", "d"])
+        assert run(*fit, *never).report["score"] == "block-r2"
+    run(*select(table, *question, "--score", "loss")).failed_with(2, "needs constraints.minimum")
     ends = {"minimum": 0, "maximum": 20}
     ranged = [{**field, "constraints": ends} for field in numbers]
     schema.write_text(json.dumps({"fields": [*ranged, colour, target]}))
     scores = {}
-    for more in ((), ("--never", "e"), ("--never", "e", "--ridge", "1")):
+    for more in ((), ("--ridge", "1")):
         drawn = run(*select(table, *question, *more, "--dry-run", "--json")).report
         fitted = run("fit", *select(table)[1:], *question, *more, "--dry-run", "--json").report
         assert drawn.get("score", "loss") == fitted.get("score", "loss")
         scores[more] = drawn.get("score", "loss")
-    assert list(scores.values()) == ["loss", "block-r2", "loss"]
+    assert list(scores.values()) == ["block-r2", "loss"]
 
 
 BLOCK_R2 = BLOCKS.replace('"blocks"', '"block-r2"').replace("block_rows = 3", "block_rows = 6")

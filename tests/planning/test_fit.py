@@ -141,12 +141,9 @@ def test_a_simulated_model_is_one_of_fit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "target", "in_blocks"),
-    [(NUMBERS, "y", True), (PEOPLE, "ill", False), (NUMBERS_OF_PEOPLE, "ill", True)],
+    ("schema", "target"), [(NUMBERS, "y"), (PEOPLE, "ill"), (NUMBERS_OF_PEOPLE, "ill")]
 )
-def test_the_default_of_a_plan_is_the_default_of_fit(
-    schema: TableSchema, target: str, in_blocks: bool
-) -> None:
+def test_the_default_of_a_plan_is_the_default_of_fit(schema: TableSchema, target: str) -> None:
     of_classes = target == "ill"
     options = FitOptions(
         method=MethodKind.PERMUTE_AND_FLIP,
@@ -157,7 +154,7 @@ def test_the_default_of_a_plan_is_the_default_of_fit(
         selection_share=None,
         range_share=None,
         quality_share=None,
-        in_blocks=in_blocks,
+        in_blocks=True,
         scores=ScoreOptions(),
         scales={},
         relation="replace-one",

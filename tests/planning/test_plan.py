@@ -387,9 +387,8 @@ def test_with_the_loss_in_question_all_lines_are_of_it() -> None:
     assert beside.of_loss == plan.of_loss
     assert names(beside, METHOD)[:2] == ["permute-and-flip, blocks", "exponential, blocks"]
     assert names(beside, METHOD)[2:] == names(plan, METHOD)
-    # Two classes are a matter of the loss unless blocks are asked for, as in select.
-    assert Question(MIXED, "smoker", 1).score == "loss"
-    assert Question(MIXED, "smoker", 1, score="blocks").score == "blocks"
+    # Of two classes too `BlockOptions` chooses, as in select.
+    assert Question(MIXED, "smoker", 1).score is None
     assert Question(MIXED, "nyha", 1).score is None
 
 

@@ -81,7 +81,7 @@ def test_a_data_package(table: Path) -> None:
         this["schema"] = schema  # type: ignore[assignment]
         with pytest.raises(InvalidInput, match=message):
             begun(table, "p.json", package)
-    with pytest.raises(InvalidInput, match=r"no one resource that is .*; it has a, b"):
+    with pytest.raises(InvalidInput, match=r"must have one resource that is .*; it has a, b"):
         begun(table, "p.json", {"resources": [{"name": "a"}, {"name": "b"}]})
 
 
@@ -224,7 +224,7 @@ OUTSIDE = """<?xml version="1.0"?>
             ' {"base": "int", "minimum": "x"}}]}}',
             "minimum must be a number, got 'x'",
         ),
-        ("c.json", '{"tables": [{"tableSchema": {}}, {"tableSchema": {}}]}', "no one table"),
+        ("c.json", '{"tables": [{"tableSchema": {}}, {"tableSchema": {}}]}', "as one table"),
     ],
 )  # fmt: skip
 def test_what_is_no_codebook_is_one_line(

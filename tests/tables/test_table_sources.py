@@ -242,7 +242,7 @@ def test_what_is_no_table(tmp_path: Path) -> None:
         ({"a": [1]}, "got a dict"),
         (tmp_path / "t.txt", "must end in .csv"),
         (tmp_path / "none.csv", "no such file"),
-        (f"{tmp_path}/*.pq", "no file is called so"),
+        (f"{tmp_path}/*.pq", "there is no such file"),
         ("wss://somewhere/t.csv", "no such place is known here"),
         (tmp_path / "bad.parquet", "cannot be read as Parquet"),
         (tmp_path / "bad.arrow", "cannot be read as Arrow"),

@@ -49,11 +49,11 @@ class Noise(ABC):
 
     @abstractmethod
     def log_exponent(self, x: FloatArray) -> FloatArray:
-        """t(x) = log(-log F(x)); ``inf`` below the support."""
+        """Compute t(x) = log(-log F(x)); ``inf`` below the support."""
 
     @abstractmethod
     def quantile(self, log_exponent: FloatArray) -> FloatArray:
-        """F⁻¹(exp(-e^t)), the inverse of `log_exponent`."""
+        """Compute F⁻¹(exp(-e^t)), the inverse of `log_exponent`."""
 
     @abstractmethod
     def log_reversed_hazard(self, x: FloatArray) -> FloatArray:
@@ -192,13 +192,13 @@ def noise_named(name: str) -> Noise:
 
 
 def log_one_minus_exp(log_exponent: FloatArray) -> FloatArray:
-    """log(1 - e^-v) for v = e^t, also where v is below the smallest double."""
+    """Compute log(1 - e^-v) for v = e^t, also where v is below the smallest double."""
     v = np.exp(np.clip(log_exponent, -FAR, EXP_MAX))
     return np.where(log_exponent < -FAR, log_exponent, _log_one_minus(v))
 
 
 def _log_one_minus(v: FloatArray) -> FloatArray:
-    """log(1 - e^-v) for v > 0, to full relative precision at both ends."""
+    """Compute log(1 - e^-v) for v > 0, to full relative precision at both ends."""
     return np.where(
         v > 1.0, np.log1p(-np.exp(-np.maximum(v, 1.0))), np.log(-np.expm1(-np.minimum(v, 1.0)))
     )
@@ -219,7 +219,7 @@ def log_exponentials(source: random.Random, count: int) -> FloatArray:
 def plus_laplace(
     value: float, epsilon: float, sensitivity: float, source: random.Random, *, private: bool
 ) -> float:
-    """value + Laplace noise of scale Δ/ε: OpenDP's if `private`, else in double precision."""
+    """Add Laplace noise of scale Δ/ε to `value`: OpenDP's if `private`, else in doubles."""
     if private:
         return opendp_draws.laplace(value, epsilon, sensitivity)
     return value + sensitivity / epsilon * float(Laplace().largest(source, np.zeros(1))[0])

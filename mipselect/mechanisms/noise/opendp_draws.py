@@ -55,7 +55,7 @@ def _opendp() -> Any:
 
 
 def _scores(dp: Any) -> tuple[Any, Any]:
-    """Vectors of finite numbers, and the most that one of them moves."""
+    """Describe vectors of finite numbers, and the most that one of them moves, to OpenDP."""
     domain = dp.vector_domain(dp.atom_domain(T=float, nan=False))
     return domain, dp.linf_distance(T=float)
 

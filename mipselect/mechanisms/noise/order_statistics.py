@@ -52,7 +52,7 @@ class Competitors:
     def log_wins(
         self, utilities: FloatArray, log_sizes: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Log of the probability that the largest is in the group (u_c, m_c), which competes.
+        """Compute log probabilities that the largest is in the group (u_c, m_c), which competes.
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class Competitors:
         return logs + log_sizes, errors
 
     def log_all_above(self, utilities: FloatArray) -> tuple[float, float]:
-        """Log of the probability that all of `utilities`, shape (k,), end above all competitors.
+        """Compute the log probability that all of `utilities`, shape (k,), end above competitors.
 
         They do not compete. The second number is the error bar.
         """
@@ -127,7 +127,7 @@ class Competitors:
         return Panels(edges_around(np.append(centres, [lowest, highest]), kinks))
 
     def _relevant(self, panels: Panels) -> FloatArray:
-        """Utilities and log sizes, shape (K', 2), that stand for all groups on these panels.
+        """Return utilities and log sizes, shape (K', 2), that stand for all groups on the panels.
 
         Groups so far below that only the tail of their noise matters, where -log F falls like
         e^-x, are one group: m copies of u have the tail of m e^{u - U} copies of U.
@@ -141,7 +141,7 @@ class Competitors:
         return np.vstack([pairs[~far], [level, tail]])
 
     def _log_all_below(self, panels: Panels) -> FloatArray:
-        """Log G at the points."""
+        """Compute log G at the points."""
         z, noise = panels.points, self.noise
 
         def exponents(rows: FloatArray) -> FloatArray:
@@ -152,5 +152,5 @@ class Competitors:
 
 
 def _log_product(log_hazard: FloatArray, log_g: FloatArray) -> FloatArray:
-    """Log of the product, ``-inf`` where a factor is zero."""
+    """Compute the log of the product, ``-inf`` where a factor is zero."""
     return np.where(log_hazard > -np.inf, log_hazard + log_g, -np.inf)

@@ -40,7 +40,7 @@ class Panels:
 
     @cached_property
     def points(self) -> FloatArray:
-        """Those of the fine rule, then those of the coarse one; shape (N,)."""
+        """Points of the fine rule, then those of the coarse one; shape (N,)."""
         return np.concatenate([self._rule(order)[0] for order in (FINE, COARSE)])
 
     @cached_property
@@ -49,7 +49,7 @@ class Panels:
         return np.concatenate([self._rule(order)[1] for order in (FINE, COARSE)])
 
     def integrate(self, log_integrand: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Log of the integral, and an error bar of that log, over the last axis, shape (..., N)."""
+        """Integrate over the last axis, shape (..., N): the log, and an error bar of that log."""
         terms = log_integrand + self.log_weights
         split = (self.edges.size - 1) * FINE
         fine = logsumexp(terms[..., :split], axis=-1)
@@ -67,7 +67,7 @@ class Panels:
 
 @cache
 def _gauss(order: int) -> tuple[FloatArray, FloatArray]:
-    """Points and weights of the rule on [-1, 1]."""
+    """Return points and weights of the rule on [-1, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(order)
     return nodes, weights
 

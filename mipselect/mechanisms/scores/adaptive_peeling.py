@@ -95,7 +95,7 @@ class AdaptivePeeling(SelectionMechanism):
 
     @classmethod
     def _rho(cls, p: int, k: int, epsilon: float) -> float | None:
-        """ε²/8k: of k exponential mechanisms at ε/k."""
+        """Return ε²/8k, which holds for k exponential mechanisms at ε/k."""
         spendable(share_of_round(epsilon, k))
         return bounded_range_rho(epsilon, k)
 
@@ -150,7 +150,7 @@ class AdaptivePeeling(SelectionMechanism):
         return share_of_round(self.epsilon, self.k)
 
     def _round(self, chosen: Support) -> tuple[IntArray, IntegerWeights]:
-        """The items that are left, sorted, and the law of the next draw."""
+        """Return the items that are left, sorted, and the law of the next draw."""
         scores = self._kept_scores(chosen)
         if scores.size != self._size:
             raise InvalidInput(
@@ -164,5 +164,5 @@ class AdaptivePeeling(SelectionMechanism):
 
 
 def share_of_round(epsilon: float, k: int) -> float:
-    """ε/k, rounded so that k of them are no more than ε."""
+    """Divide ε by k, rounded so that k of them are no more than ε."""
     return round_down(exact(epsilon) / k)

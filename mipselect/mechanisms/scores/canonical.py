@@ -80,7 +80,7 @@ class CanonicalLipschitz(TopKMechanism):
     def _rho(
         cls, p: int, k: int, epsilon: float, *, noise: str = "exponential", gamma: float = 0.5
     ) -> None:
-        """Nothing is claimed beyond ε."""
+        """Claim no ρ; check the options."""
         spendable(epsilon, log_subsets(p, k))
         noise_named(noise)
         checked_share(gamma, "gamma", closed=True)
@@ -210,5 +210,5 @@ class CanonicalLipschitz(TopKMechanism):
 
 
 def log_subsets(d: int, k: int) -> float:
-    """log C(d, k)."""
+    """Compute log C(d, k)."""
     return math.log(math.comb(d, k))

@@ -130,11 +130,11 @@ class GeneralizedExponential(HeterogeneousScores, WeightedItem):
 def normalized_losses(
     scores: ScoreArray, sensitivities: FloatArray, epsilon: float, log_margin: float
 ) -> FloatArray:
-    """ε s_a / 2 = max_b (ε (q_b - q_a) / 2 + m (Δ_a - Δ_b)) / (Δ_a + Δ_b), shape (d,), m = ε t / 2.
+    """Compute ε s_a / 2 = max_b (ε (q_b - q_a) / 2 + m (Δ_a - Δ_b)) / (Δ_a + Δ_b), m = ε t / 2.
 
-    At least 0, for b = a. Two items that cannot move at all compare as ±`LARGEST` or 0. Each pair
-    has a difference of its own: q + tΔ would lose digits. The second term is public, so that its
-    rounding costs nothing.
+    The shape is (d,). Values are at least 0, for b = a. Two items that cannot move at all compare
+    as ±`LARGEST` or 0. Each pair has a difference of its own: q + tΔ would lose digits. The second
+    term is public, so that its rounding costs nothing.
     """
     step = max(1, CHUNK // scores.size)
     parts = []
@@ -159,7 +159,7 @@ class RuleOfThumb:
     Attributes
     ----------
     correlation : float
-        Of scores and sensitivities; NaN if either is constant.
+        Correlation of scores and sensitivities; NaN if either is constant.
     favours : {"heterogeneous", "homogeneous"}
         With a positive correlation `RandomStopping` and an optimistic `GeneralizedExponential`,
         otherwise `NoisyMax` with the largest sensitivity. `GeneralizedExponential` as it is
@@ -177,7 +177,7 @@ class RuleOfThumb:
 
 
 def rule_of_thumb(public_scores: ArrayLike, sensitivities: ArrayLike) -> RuleOfThumb:
-    """Correlation between scores and sensitivities, and which mechanisms that favours.
+    """Correlate scores and sensitivities, and say which mechanisms that favours.
 
     Parameters
     ----------

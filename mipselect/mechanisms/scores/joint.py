@@ -59,7 +59,7 @@ class JointExponential(TopKMechanism):
 
     @classmethod
     def _rho(cls, p: int, k: int, epsilon: float) -> float | None:
-        """ε²/8: it is an exponential mechanism."""
+        """Return ε²/8, for it is an exponential mechanism."""
         spendable(epsilon, log_rankings(p, k))
         return bounded_range_rho(epsilon)
 
@@ -105,7 +105,7 @@ class JointExponential(TopKMechanism):
 
 
 def log_rankings(d: int, k: int) -> float:
-    """log of d! / (d - k)!"""
+    """Compute the log of d! / (d - k)!"""
     return math.log(math.perm(d, k))
 
 

@@ -47,7 +47,7 @@ def exponential_coin(x: Fraction, source: random.Random) -> bool:
 
 
 def _small_coin(x: Fraction, source: random.Random) -> bool:
-    """exp(-x) = Σ (-x)^n / n! for x ≤ 1: flip coins x, x/2, x/3, ... until one shows tails."""
+    """Toss a coin of exp(-x) = Σ (-x)^n / n!, x ≤ 1, by coins x, x/2, x/3, ... until tails."""
     count = 1
     while source.randrange(x.denominator * count) < x.numerator:
         count += 1
@@ -55,7 +55,7 @@ def _small_coin(x: Fraction, source: random.Random) -> bool:
 
 
 def permute_and_flip_log_probability(utilities: FloatArray, index: int) -> float:
-    """Log of the probability that permute-and-flip returns `index`, in closed form.
+    """Compute the log probability that permute-and-flip returns `index`, in closed form.
 
     It is p_a E[1 / (1 + N)], where p = exp(u) and N is how many of the other coins show heads;
     the distribution of N is built up coin by coin, without a subtraction of like terms.

@@ -117,8 +117,11 @@ class RandomStopping(HeterogeneousScores, ScoreMechanism[int]):
         return plus_laplace(score, self._look_epsilon, sensitivity, source, private=private)
 
     def _estimate_of_fixed(self, index: int) -> Estimate:
-        """An item without noise: with x = H above and y = H below its score, counting ties,
-        the best seen is there with probability γ(x - y) / ((1 - (1-γ)x)(1 - (1-γ)y))."""
+        """Return the log probability of an item without noise, in closed form.
+
+        With x = H above and y = H below its score, counting ties, the best seen is there with
+        probability γ(x - y) / ((1 - (1-γ)x)(1 - (1-γ)y)).
+        """
         scores, size = np.asarray(self.scores), np.size(self.scores)
         fixed = self._scales == 0.0
         score = float(scores[index])
@@ -182,7 +185,7 @@ class RandomStopping(HeterogeneousScores, ScoreMechanism[int]):
 
 
 def _as_doubles(scores: ScoreArray) -> FloatArray:
-    """Integers beyond ±2^53 at ±2^53, and doubles as they are."""
+    """Convert integers to doubles, those beyond ±2^53 as ±2^53; doubles stay as they are."""
     numbers = [
         float(max(-LAST_INTEGER, min(value, LAST_INTEGER))) if isinstance(value, int) else value
         for value in scores.tolist()

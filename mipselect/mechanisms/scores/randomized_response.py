@@ -22,7 +22,7 @@ from mipselect.validation import checked_epsilon, checked_scores, set_fields
 class RandomizedResponse(WeightedItem):
     """k-ary randomised response: the best item with probability e^ε / (e^ε + d - 1).
 
-    All other items are equally likely. Of equal scores the earlier index is the best.
+    All other items are equally likely. Among equal scores the earlier index is the best.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ def without_replacement(d: int, k: int, place: Callable[[IntArray], int]) -> Sup
 def log_in_any_order(
     items: Sequence[int], following: Callable[[Support], Iterable[tuple[int, float]]]
 ) -> float:
-    """Log of the probability that the draws are these items, in whatever order.
+    """Compute the log probability that the draws are these items, in whatever order.
 
     P(T) = Σ_{j ∈ T} P(T \\ {j}) P(j is drawn next after T \\ {j}) for every subset T of the items.
 

@@ -32,7 +32,7 @@ from mipselect.validation import (
 )
 
 Ballot = Callable[[FloatArray, FloatArray], Sequence[int]]
-"""From the rows of a block, shapes (m, p) and (m,), to the items it votes for."""
+"""Function from the rows of a block, shapes (m, p) and (m,), to the items it votes for."""
 
 COUNT_SHARE = 0.05
 """Cost of a noisy number of rows, as a share of ε."""
@@ -41,7 +41,7 @@ MOST_ROWS = 2.0**48
 """A noisy number of rows above it counts as this."""
 
 PARTITIONS = 64
-"""So many partitions a probability is averaged over."""
+"""Number of partitions that a probability is averaged over."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,13 +214,13 @@ class SampleAggregate(ScoreMechanism[Support]):
         return self.votes(list(blocks.values()))
 
     def _number_of_blocks(self, rows: int) -> int:
-        """m, from n or ñ."""
+        """Choose m, from n or ñ."""
         if isinstance(self.n_blocks, int):
             return self.n_blocks
         return max(1, math.isqrt(rows) if self.n_blocks is None else rows // self.k)
 
     def _noisy_rows(self, rows: int, source: random.Random, private: bool) -> int:
-        """ñ, at least 1."""
+        """Draw ñ, at least 1."""
         noisy = plus_laplace(float(rows), COUNT_SHARE * self.epsilon, 1.0, source, private=private)
         return int(min(max(noisy, 1.0), MOST_ROWS))
 

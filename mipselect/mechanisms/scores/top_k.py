@@ -67,7 +67,7 @@ class _NoisyTopK(TopKMechanism):
 
     @classmethod
     def _rho(cls, p: int, k: int, epsilon: float, *, noise: str = "gumbel") -> float | None:
-        """ε²/8k with Gumbel noise, k exponential mechanisms at ε/k; else nothing is claimed."""
+        """Return ε²/8k with Gumbel noise, k exponential mechanisms at ε/k; else claim no ρ."""
         spendable(epsilon / k)
         noise_named(noise)
         return bounded_range_rho(epsilon, k) if noise == "gumbel" else None
@@ -81,7 +81,7 @@ class _NoisyTopK(TopKMechanism):
 
     @abstractmethod
     def _estimate(self, chosen: IntArray) -> Estimate:
-        """Log of the probability of k < d indices."""
+        """Return the log of the probability of k < d indices."""
 
     @cached_property
     def _utilities(self) -> FloatArray:
@@ -90,13 +90,13 @@ class _NoisyTopK(TopKMechanism):
         return utilities(np.asarray(self.scores), share, self.sensitivity, place=self.k)
 
     def _all_above_the_rest(self, chosen: IntArray) -> Estimate:
-        """Log of the probability that the noisy utilities of `chosen` are the k largest."""
+        """Compute the log probability that noisy utilities of `chosen` are the k largest."""
         competitors, best = self._without(chosen)
         log, error = competitors.log_all_above(self._utilities[chosen] - best)
         return Estimate(log, error, "quadrature")
 
     def _without(self, gone: Sequence[int] | IntArray) -> tuple[Competitors, float]:
-        """The items but those, with utilities relative to the best of them, and that one's."""
+        """Leave those items out; utilities of the rest are relative to the best of them."""
         rest = np.delete(self._utilities, gone)
         best = float(rest.max())
         return Competitors(noise_named(self.noise), rest - best, np.zeros(rest.size)), best
@@ -200,7 +200,7 @@ class Peeling(_NoisyTopK):
         return self._over_some_orders(chosen.tolist())
 
     def _next(self, gone: Sequence[int], wanted: Sequence[int]) -> tuple[FloatArray, float]:
-        """Log of the probability that each of `wanted` is drawn once `gone` are; error bar."""
+        """Compute log probabilities that each of `wanted` is drawn once `gone` are; error bar."""
         competitors, best = self._without(gone)
         logs, errors = competitors.log_wins(
             self._utilities[np.array(wanted)] - best, np.zeros(len(wanted))

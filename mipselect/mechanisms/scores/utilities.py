@@ -30,7 +30,7 @@ ALLOWANCE = 2.0**-48
 """Most that rounding may cost, as a share of the reach and of ε itself."""
 
 LARGEST = 1e300
-"""Nothing that is still to be multiplied or added is larger."""
+"""Largest number that is still multiplied or added."""
 
 
 def reach(epsilon: float, log_outcomes: float = 0.0) -> float:
@@ -39,7 +39,7 @@ def reach(epsilon: float, log_outcomes: float = 0.0) -> float:
     Parameters
     ----------
     epsilon : float
-        Of one draw.
+        ε of one draw.
     log_outcomes : float
         Log of how many outcomes can share a utility; all of them together stay unlikely.
     """
@@ -64,7 +64,7 @@ def spendable(epsilon: float, log_outcomes: float = 0.0) -> float:
 
 
 def differences(scores: ScoreArray, others: ArrayLike) -> FloatArray:
-    """q - q', broadcast, each of them the double next to the exact difference."""
+    """Compute q - q', broadcast, each of them the double nearest to the exact difference."""
     if scores.dtype == np.float64:
         with np.errstate(over="ignore"):
             return np.asarray(scores - others, dtype=np.float64)
@@ -72,26 +72,26 @@ def differences(scores: ScoreArray, others: ArrayLike) -> FloatArray:
 
 
 def scaled(gaps: FloatArray, epsilon: float, sensitivity: float | FloatArray) -> FloatArray:
-    """ε gap / 2Δ, within ±`LARGEST`."""
+    """Compute ε gap / 2Δ, within ±`LARGEST`."""
     with np.errstate(over="ignore"):
         products: FloatArray = (gaps / sensitivity) * (epsilon / 2.0)
     return np.clip(products, -LARGEST, LARGEST)
 
 
 def ranked_gaps(scores: ScoreArray, epsilon: float, sensitivity: float, place: int) -> FloatArray:
-    """ε (q_a - q_[k]) / 2Δ in descending order, with place k from 1; not cut off."""
+    """Compute ε (q_a - q_[k]) / 2Δ in descending order, with place k from 1; not cut off."""
     ranked = -np.sort(-scores)
     return scaled(differences(ranked, ranked[place - 1]), epsilon, sensitivity)
 
 
 def utilities(scores: ScoreArray, epsilon: float, sensitivity: float, place: int = 1) -> FloatArray:
-    """ε' (q_a - q_[k]) / 2Δ, cut off at ± the reach; ε' is what can be spent of ε.
+    """Compute ε' (q_a - q_[k]) / 2Δ, cut off at ± the reach; ε' is what can be spent of ε.
 
     Parameters
     ----------
     scores : array, shape (d,)
     epsilon : float
-        Of one draw.
+        ε of one draw.
     sensitivity : float
         Δ.
     place : int

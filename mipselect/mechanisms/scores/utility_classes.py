@@ -47,7 +47,7 @@ class Classes(ABC):
 
     @abstractmethod
     def utilities(self, ranked: FloatArray, gamma: float) -> FloatArray:
-        """Minus the canonical loss of each class, less that of the k best.
+        """Compute minus the canonical loss of each class, less that of the k best.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class Classes(ABC):
 
     @abstractmethod
     def log_shares(self, prefix: int, last: int) -> FloatArray:
-        """Log of the share of each class that contains ranks 1..prefix and none after `last`.
+        """Return the log share of each class that has ranks 1..prefix and none after `last`.
 
         The k best ranks always count.
         """
@@ -98,12 +98,12 @@ class HeadTailClasses(Classes):
         return h, self.k + 1 + later
 
     def size(self, index: int) -> int:
-        """C(t - h - 2, k - h - 1), or 1 for the k best."""
+        """Return C(t - h - 2, k - h - 1), or 1 for the k best."""
         h, t = self.head_and_tail(index)
         return 1 if index == 0 else math.comb(t - h - 2, self.k - h - 1)
 
     def utilities(self, ranked: FloatArray, gamma: float) -> FloatArray:
-        """-(1 - γ) (x_[h+1] - x_[k]) - γ (x_[k] - x_[t])."""
+        """Compute -(1 - γ) (x_[h+1] - x_[k]) - γ (x_[k] - x_[t])."""
         kth = ranked[self.k - 1]
         heads = (1.0 - gamma) * (kth - ranked[: self.k])
         tails = gamma * (ranked[self.k :] - kth)
@@ -125,7 +125,7 @@ class HeadTailClasses(Classes):
         return (*range(1, h + 1), *(h + 2 + j for j in body), t)
 
     def log_shares(self, prefix: int, last: int) -> FloatArray:
-        """Zero where h ≥ prefix and t ≤ last, else ``-inf``."""
+        """Return zero where h ≥ prefix and t ≤ last, else ``-inf``."""
         shares = np.full((self.k, self.d - self.k), -np.inf)
         shares[prefix:, : max(last - self.k, 0)] = 0.0
         return np.append(0.0, shares)
@@ -142,11 +142,11 @@ class TailClasses(Classes):
         return np.append(0.0, accumulated(np.log1p((self.k - 1) / (t - self.k + 1))))
 
     def size(self, index: int) -> int:
-        """C(t - 1, k - 1)."""
+        """Return C(t - 1, k - 1)."""
         return math.comb(self.k + index - 1, self.k - 1)
 
     def utilities(self, ranked: FloatArray, gamma: float) -> FloatArray:
-        """-(x_[k] - x_[t]); γ is 1."""
+        """Compute -(x_[k] - x_[t]); γ is 1."""
         utilities: FloatArray = ranked[self.k - 1 :] - ranked[self.k - 1]
         return utilities
 
@@ -160,7 +160,7 @@ class TailClasses(Classes):
         return (*(1 + j for j in uniform_subset(source, t - 1, self.k - 1)), t)
 
     def log_shares(self, prefix: int, last: int) -> FloatArray:
-        """C(t - 1 - prefix, k - 1 - prefix) / C(t - 1, k - 1) where t ≤ last."""
+        """Compute C(t - 1 - prefix, k - 1 - prefix) / C(t - 1, k - 1) where t ≤ last."""
         t = np.arange(self.k, self.d + 1, dtype=np.float64)
         shares = np.where(t <= last, 0.0, -np.inf)
         for j in range(min(prefix, self.k - 1)):
@@ -172,13 +172,13 @@ class TailClasses(Classes):
 
 
 def accumulated(terms: FloatArray) -> FloatArray:
-    """Sums of the first 1, 2, ... terms ≥ 0, as exact as the terms, however many there are."""
+    """Add up the first 1, 2, ... terms ≥ 0, as exact as the terms, however many there are."""
     coarse, fine = split(terms)
     sums: FloatArray = np.cumsum(coarse) + np.cumsum(fine)
     return sums
 
 
 def split(terms: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Multiples of 2^-30, whose sums are exact up to 2^23, and what is left of each term."""
+    """Split into multiples of 2^-30, whose sums are exact up to 2^23, and the rest of each term."""
     coarse = np.rint(terms * COARSE) / COARSE
     return coarse, terms - coarse

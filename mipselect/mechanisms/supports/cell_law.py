@@ -23,7 +23,7 @@ class Cells:
     totals : Totals
         Their sums.
     allowance : float
-        By how much the log of a weight may be above the bound of its cell.
+        How far the log of a weight may be above the bound of its cell.
     log_weight : callable
         From a support, shape (s,), to the log of its weight: always the same number.
     """
@@ -41,13 +41,13 @@ class CellLaw(Protocol):
         """Begin a draw."""
 
     def log_probability(self, support: IntArray) -> Interval:
-        """Proven interval of the log probability of one support."""
+        """Return a proven interval of the log probability of one support."""
 
     def of_sizes(self) -> dict[int, LogInterval]:
-        """Proven intervals of the log probability of every size."""
+        """Return proven intervals of the log probability of every size."""
 
     def of_features(self, p: int) -> LogInterval:
-        """Proven intervals of the log probability of each feature, shape (p,)."""
+        """Return proven intervals of the log probability of each feature, shape (p,)."""
 
     def refine(self) -> bool:
         """Refine what leaves the most open; False if nothing is left to refine."""

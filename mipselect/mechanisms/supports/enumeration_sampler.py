@@ -26,7 +26,7 @@ class HasValues(Protocol):
     """Values R(S) of one data set; a small one is of a good support."""
 
     def values(self, supports: IntArray) -> FloatArray:
-        """R of sorted supports of one size, shape (m, s): shape (m,)."""
+        """Compute R of sorted supports of one size, shape (m, s): shape (m,)."""
         ...
 
 
@@ -37,10 +37,10 @@ class ListedLaw(Protocol):
         """Draw a number."""
 
     def log_probability(self, index: int) -> float:
-        """Log of the probability that `draw` returns `index`."""
+        """Return the log of the probability that `draw` returns `index`."""
 
     def log_probabilities(self) -> FloatArray:
-        """The same of every number, shape (N,)."""
+        """Return the log probability of every number, shape (N,)."""
 
 
 class ListedDraws:
@@ -99,22 +99,22 @@ class ListedDraws:
         self._law = law(IntegerWeights.from_logs(logs))
 
     def draw(self, source: random.Random) -> tuple[int, ...]:
-        """A support with exactly the law of the integer weights."""
+        """Draw a support with exactly the law of the integer weights."""
         number = self._law.draw(source)
         size = max(size for size, start in self._starts.items() if start <= number)
         return unrank(number - self._starts[size], self._p, size)
 
     def log_probability(self, support: tuple[int, ...]) -> float:
-        """Log of the probability of a support of one of the sizes."""
+        """Return the log of the probability of a support of one of the sizes."""
         return self._law.log_probability(self._starts[len(support)] + rank(support, self._p))
 
     def estimate(self, support: IntArray, width: float | None) -> Interval:
-        """The log probability of a support, an interval of no width at all."""
+        """Return the log probability of a support, an interval of no width at all."""
         log = self.log_probability(tuple(support.tolist()))
         return Interval(log, log)
 
     def size_probabilities(self, width: float | None) -> dict[int, Interval]:
-        """By size; see `estimate`."""
+        """Return the probability of every size; see `estimate`."""
         chances = self._probabilities()
         found = {}
         for size, start in self._starts.items():
@@ -123,7 +123,7 @@ class ListedDraws:
         return found
 
     def inclusion_probabilities(self, width: float | None) -> Interval:
-        """By feature, shape (p,); see `estimate`."""
+        """Return the probability of every feature, shape (p,); see `estimate`."""
         chances, found, start = self._probabilities(), np.zeros(self._p), 0
         for supports in self._chunks():
             share = chances[start : start + len(supports)]

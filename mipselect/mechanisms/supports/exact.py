@@ -46,7 +46,7 @@ MAX_LISTED = 1_000_000
 """More supports are not listed; their values and weights would fill the memory."""
 
 MAX_LISTED_SOLVED = 5_000
-"""The same where every value is an optimisation problem to be solved."""
+"""More are not listed where every value is an optimisation problem to be solved."""
 
 LARGEST_ALLOWANCE = 20.0
 """An exact draw is refused where every try is rejected with probability 1 - e^-20 or more."""
@@ -60,7 +60,7 @@ class ExactDraws(SupportMechanism):
     Parameters
     ----------
     instance : Instance or BlockScores
-        With ridge > 0 where there are more supports than are listed. Of `BlockScores` R is -F,
+        With ridge > 0 where there are more supports than are listed. For `BlockScores` R is -F,
         and all supports are listed.
     epsilon : float
         ε > 0, finite.
@@ -90,22 +90,22 @@ class ExactDraws(SupportMechanism):
     """
 
     _roundings: ClassVar[float]
-    """How often the law pays for rounding what the exponential mechanism pays."""
+    """Cost of rounding, in multiples of that of the exponential mechanism."""
 
     @staticmethod
     @abstractmethod
     def _listed_law(weights: IntegerWeights) -> ListedLaw:
-        """The law where all supports are listed with these weights."""
+        """Make the law where all supports are listed with these weights."""
 
     @staticmethod
     @abstractmethod
     def _cell_law(cells: Cells) -> CellLaw:
-        """The law where cells of supports are known."""
+        """Make the law where cells of supports are known."""
 
     @staticmethod
     @abstractmethod
     def rho_of(epsilon: float) -> float | None:
-        """ρ that follows from ε; None where no float can hold it."""
+        """Return the ρ that follows from ε; None where no float can hold it."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class ExactDraws(SupportMechanism):
         if not self.listed and self._rate.allowance > LARGEST_ALLOWANCE:
             raise InvalidInput(
                 f"epsilon = {self._epsilon:g} is too large for exact draws in double precision "
-                f"with n = {instance.n:,}: what values may be off would reject nearly every try"
+                f"with n = {instance.n:,}: the error of values would reject nearly every try"
             )
 
     @property

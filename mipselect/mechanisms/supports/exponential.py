@@ -54,15 +54,15 @@ class ExponentialMechanism(ExactDraws):
 
     @staticmethod
     def _listed_law(weights: IntegerWeights) -> ListedLaw:
-        """The weights themselves."""
+        """Return the weights themselves."""
         return weights
 
     @staticmethod
     def _cell_law(cells: Cells) -> CellLaw:
-        """P(S) ∝ w_S."""
+        """Make the law P(S) ∝ w_S."""
         return ProportionalCells(cells)
 
     @staticmethod
     def rho_of(epsilon: float) -> float | None:
-        """ε²/8, for a draw is of bounded range."""
+        """Return ε²/8, for a draw is of bounded range."""
         return bounded_range_rho(epsilon)

@@ -86,7 +86,7 @@ class Masses:
         return float(np.exp(panels.integrate(logs)[0])) * (1.0 + LOST)
 
     def _log_powers(self, u: FloatArray) -> FloatArray:
-        """Σ (h/m) ln(1 - mu) over the cells."""
+        """Add up (h/m) ln(1 - mu) over the cells."""
         octaves = np.ceil(OCTAVE * np.log2(np.maximum(self.largest, 2.0**-50)))
         octaves, places = np.unique(octaves, return_inverse=True)
         sums = np.bincount(places, self.most, minlength=len(octaves))

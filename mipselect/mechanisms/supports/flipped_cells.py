@@ -99,9 +99,9 @@ class Known:
     log_best : float
         Log of its weight.
     masses : Masses
-        Of all supports but the best one.
+        Masses of all supports but the best one.
     slack : float
-        By how much a log may be off.
+        How far a log may be off.
     """
 
     cells: Cells
@@ -167,7 +167,7 @@ class Known:
         return np.asarray(np.minimum(others * integral + with_best * best, 1.0))
 
     def without(self, support: IntArray) -> Masses:
-        """The masses of all supports but the best and this one."""
+        """Return the masses of all supports but the best and this one."""
         place, positions = self._place(support)
         number, cell = self.numbered[place]
         constant, lower = self.cells.totals.lower(number, cell)
@@ -198,7 +198,7 @@ class Known:
 
 
 def _log_least(cells: Cells, number: int, cell: Cell) -> float:
-    """Log of a lower bound on the sum of the weights of a cell."""
+    """Return the log of a lower bound on the sum of the weights of a cell."""
     constant, law = cells.totals.lower(number, cell)
     return constant + law.log_total
 

@@ -23,13 +23,13 @@ REACH = 60.0
 """e^-60 of the integral is left out."""
 
 PANELS = 64
-"""On each of which the product falls by a factor of e or so."""
+"""Panels of the quadrature, on each of which the product falls by a factor of e or so."""
 
 SMALL = 0.125
-"""Of wT, for the power series;"""
+"""Largest wT for the power series."""
 
 TERMS = 18
-"""its terms: those left out are below SMALL^18/18 of what is summed."""
+"""Terms of the power series: those left out are below SMALL^18/18 of what is summed."""
 
 
 class FlippedWeights:
@@ -65,11 +65,11 @@ class FlippedWeights:
                 return number
 
     def log_probability(self, index: int) -> float:
-        """Log of the probability that `draw` returns `index`."""
+        """Return the log of the probability that `draw` returns `index`."""
         return float(self._integral.log_probabilities(np.array([self._log_weight(index)]))[0])
 
     def log_probabilities(self) -> FloatArray:
-        """The same of every number, shape (N,)."""
+        """Return the log probability of every number, shape (N,)."""
         return self._integral.log_probabilities(self._logs)
 
     def _log_weight(self, number: int) -> float:
@@ -105,7 +105,7 @@ class FlipIntegral:
             self._log_product += count * np.log1p(-weight * t)
 
     def _series(self, weights: FloatArray, counts: IntArray) -> FloatArray:
-        """Coefficients in t/T of -Σ ln(1 - wt) = Σ_k Σ (wT)^k (t/T)^k / k."""
+        """Compute coefficients in t/T of -Σ ln(1 - wt) = Σ_k Σ (wT)^k (t/T)^k / k."""
         scaled, found = weights * self._end, np.zeros(TERMS + 1)
         power = counts.astype(np.float64)
         for k in range(1, TERMS + 1):
@@ -121,7 +121,7 @@ class FlipIntegral:
         return np.asarray(np.exp(self._panels.integrate(self._log_product + powers)[0]))
 
     def log_probabilities(self, logs: FloatArray) -> FloatArray:
-        """Log of the probability of numbers with these ln w, which are among those listed."""
+        """Compute log probabilities of numbers with these ln w, which are among those listed."""
         unique, places = np.unique(logs, return_inverse=True)
         weights, found = np.exp(unique), np.empty(len(unique))
         small = weights * self._end <= SMALL

@@ -47,14 +47,14 @@ class Prior:
         return sizes + self.sizes[-1] * float(np.abs(self.log_features).max())
 
     def log_weight(self, support: IntArray) -> float:
-        """log μ(S)."""
+        """Compute log μ(S)."""
         return self.log_sizes[len(support)] + float(self.log_features[support].sum())
 
 
 def complexity_prior(
     p: int, sizes: Sequence[int], complexity: float, weights: ArrayLike | None
 ) -> Prior:
-    """μ(S) = p^{-a|S|} Π ω_j / e_{|S|}(ω); with ω = 1 this is p^{-a|S|} / C(p, |S|).
+    """Make μ(S) = p^{-a|S|} Π ω_j / e_{|S|}(ω); with ω = 1 this is p^{-a|S|} / C(p, |S|).
 
     References
     ----------
@@ -74,7 +74,7 @@ def complexity_prior(
 def checked_sizes(
     sizes: Iterable[int] | None, asked: Problem | Instance | BlockScores
 ) -> tuple[int, ...]:
-    """The sizes as a rising tuple, the problem's own if none are given."""
+    """Return the sizes as a rising tuple, the problem's own if none are given."""
     if sizes is None:
         return (asked.support_size,)
     if isinstance(sizes, str) or not isinstance(sizes, Iterable):

@@ -57,7 +57,7 @@ class MetropolisHastings(Mechanism[Support]):
         From a support, s sorted column indices, to R(S), finite. Called at most once for each
         support. Sensitive.
     names : sequence of str
-        Of the p features.
+        Names of the p features.
     support_size : int
         s, between 1 and p.
     epsilon : float
@@ -151,7 +151,7 @@ class MetropolisHastings(Mechanism[Support]):
         return tuple(sorted(inside))
 
     def log_acceptance(self, value: float, proposed: float) -> float:
-        """min(0, -ε (R(S') - R(S)) / 2Δ): log of the probability that a swap is accepted."""
+        """Compute min(0, -ε (R(S') - R(S)) / 2Δ), the log of the probability to accept a swap."""
         return min(0.0, max(LOWEST, -self.epsilon * ((proposed - value) / 2.0 / self.sensitivity)))
 
     def stationary_log_probability(self, outcome: ArrayLike) -> float:

@@ -51,7 +51,7 @@ class Mistakes(SupportMechanism):
     delta : float, optional
         0 < δ < 1/2.
     fallback : TopR or SupportPool, optional
-        Of the same instance. A pool becomes ``TopR(pool, epsilon)``.
+        A law on the same instance. A pool becomes ``TopR(pool, epsilon)``.
 
     Raises
     ------
@@ -135,7 +135,7 @@ class Mistakes(SupportMechanism):
 
     @property
     def guarantees(self) -> dict[str, Guarantee]:
-        """Under add-remove (ε/2)(1 + τ/(Δ+τ)), and about half of ε₀ for the test."""
+        """Guarantees; add-remove has (ε/2)(1 + τ/(Δ+τ)), and about half of ε₀ for the test."""
         cost = one_direction(self._epsilon, self._levels.tolerance)
         if self._tested is None:
             return both_relations(self.guarantee, cost, self._levels.relations)

@@ -62,15 +62,15 @@ class PermuteAndFlip(ExactDraws):
 
     @staticmethod
     def _listed_law(weights: IntegerWeights) -> ListedLaw:
-        """Permute-and-flip among the listed weights."""
+        """Make the law of permute-and-flip among the listed weights."""
         return FlippedWeights(weights)
 
     @staticmethod
     def _cell_law(cells: Cells) -> CellLaw:
-        """Permute-and-flip among the supports of all cells."""
+        """Make the law of permute-and-flip among the supports of all cells."""
         return FlippedCells(cells)
 
     @staticmethod
     def rho_of(epsilon: float) -> float | None:
-        """ε²/2, which holds for anything that is ε-private."""
+        """Return ε²/2, which holds for anything that is ε-private."""
         return pure_rho(epsilon)

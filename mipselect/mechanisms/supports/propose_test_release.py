@@ -125,7 +125,7 @@ class DrawOnTest:
         return passed(source) if self.test.passes(source) else self.fallback.sample(source)
 
     def log_probability(self, outcome: ArrayLike, log_passed: float) -> float:
-        """Log of the probability of a support, given that where the test passes. Sensitive."""
+        """Compute the log probability of a support from that where the test passes. Sensitive."""
         otherwise = self.test.log_fail + self.fallback.log_probability(outcome)
         return float(np.logaddexp(self.test.log_pass + log_passed, otherwise))
 
@@ -135,7 +135,7 @@ class DrawOnTest:
         return Guarantee(self.test.epsilon, self.test.delta) + self.fallback.guarantee
 
     def guarantees(self, passed: float = 0.0) -> dict[str, Guarantee]:
-        """The same under both relations, if the test and the fallback state both.
+        """State the guarantee under both relations, if the test and the fallback state both.
 
         Parameters
         ----------

@@ -87,7 +87,7 @@ class FirstHeads:
         return coin(self._log_thinning(log_weight() - self._log_scale), source)
 
     def _log_thinning(self, log_weight: float) -> float:
-        """ln (1-u)/(1 - wu) = -e - ln(1 - w + we^-e)."""
+        """Compute ln (1-u)/(1 - wu) = -e - ln(1 - w + we^-e)."""
         if log_weight >= 0.0:
             return 0.0
         e = float(self._time)

@@ -22,10 +22,10 @@ from mipselect.search.progress import ProgressCallback, Run, TimeUp
 from mipselect.search.soft import LogInterval, LogWeight, Partition, Totals, space_of
 
 TIGHT = 0.05
-"""Before the first draw cells are refined until the guessed log acceptance is above minus this,"""
+"""Before the first draw cells are refined until the guessed log acceptance is above minus this."""
 
 STEPS_BEFORE = 64
-"""or so many times."""
+"""Cells are refined so many times at most before the first draw."""
 
 LARGEST_ROUND = 32
 """Proposals that are evaluated at once."""
@@ -96,7 +96,7 @@ class SoftDraws:
         return self._guessed_acceptance
 
     def draw(self, source: random.Random) -> tuple[int, ...]:
-        """A support with exactly the law.
+        """Draw a support with exactly the law.
 
         Raises
         ------
@@ -133,7 +133,7 @@ class SoftDraws:
                 raise self._refusal() from stop
 
     def estimate(self, support: IntArray, width: float | None) -> Interval:
-        """A proven interval of the log probability of `support`, refined to `width` if given.
+        """Prove an interval of the log probability of `support`, refined to `width` if given.
 
         Raises
         ------
@@ -145,7 +145,7 @@ class SoftDraws:
             return self._refined(lambda: {0: self._law.log_probability(support)}, width)[0]
 
     def size_probabilities(self, width: float | None) -> dict[int, Interval]:
-        """Proven intervals of the probability of every size; see `estimate`."""
+        """Prove intervals of the probability of every size; see `estimate`."""
 
         def by_size() -> dict[int, Interval]:
             return {size: _probability(logs) for size, logs in self._law.of_sizes().items()}
@@ -154,7 +154,7 @@ class SoftDraws:
             return self._refined(by_size, width)
 
     def inclusion_probabilities(self, width: float | None) -> Interval:
-        """Proven intervals of the probability of each feature, shape (p,); see `estimate`."""
+        """Prove intervals of the probability of each feature, shape (p,); see `estimate`."""
         p = len(self._target.log_features)
         with self._lock:
             return self._refined(lambda: {0: _probability(self._law.of_features(p))}, width)[0]
@@ -241,6 +241,6 @@ class SoftDraws:
 
 
 def _probability(logs: LogInterval) -> Interval:
-    """Probabilities from their logs; numbers where there is one."""
+    """Turn logs into probabilities; into numbers where there is one."""
     low, high = np.exp(logs.low), np.exp(logs.high)
     return Interval(low, high) if low.ndim else Interval(float(low), float(high))

@@ -21,7 +21,7 @@ def both_relations(
     *,
     rho_of: Callable[[float], float | None] = bounded_range_rho,
 ) -> dict[str, Guarantee]:
-    """A guarantee under replace-one, and the same draw's ε under add-remove if that is stated.
+    """State a guarantee under replace-one, and the ε of the same draw under add-remove if known.
 
     Where the draw states a ρ, `rho_of` says what follows from an ε. By default it is of bounded
     range, and so it is in one direction: the log weights that move by between 0 and ε of
@@ -37,13 +37,13 @@ def both_relations(
 
 
 def one_direction(epsilon: float, tolerance: float = 0.0) -> float:
-    """(ε/2)(1 + τ/(Δ+τ)), rounded up, for values known up to τ = `tolerance` Δ."""
+    """Compute (ε/2)(1 + τ/(Δ+τ)), rounded up, for values known up to τ = `tolerance` Δ."""
     t = exact(tolerance)
     return round_up(exact(epsilon) / 2 * (1 + t / (1 + t)))
 
 
 def gap_in_one_direction(epsilon: float, tolerance: float) -> float:
-    """ε₀(½ + τ/2Δ)/(1 + τ/2Δ), rounded up: what the gap test costs under add-remove.
+    """Compute ε₀(½ + τ/2Δ)/(1 + τ/2Δ), rounded up: the cost of the gap test under add-remove.
 
     n times the gap moves by nΔ at most, half of what it moves by under replace-one, and the
     bound on it by τ more; the noise is that of replace-one.

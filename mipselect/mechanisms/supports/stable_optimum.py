@@ -105,7 +105,7 @@ class StableOptimum(SupportMechanism):
 
     @property
     def guarantees(self) -> dict[str, Guarantee]:
-        """The same under both relations, if levels and fallback state both."""
+        """The guarantee under both relations, if levels and fallback state both."""
         return self._tested.guarantees()
 
     def sample(self, rng: Rng = None) -> Support:

@@ -87,7 +87,7 @@ class TopR(SupportMechanism):
 
     @property
     def guarantees(self) -> dict[str, Guarantee]:
-        """Under add-remove (ε/2)(1 + τ/(Δ+τ)), since a further row can only raise n R(S)."""
+        """Guarantees; add-remove has (ε/2)(1 + τ/(Δ+τ)), for a further row only raises n R(S)."""
         cost = one_direction(self.epsilon, self.pool.tolerance)
         return both_relations(self.guarantee, cost, self.pool.relations)
 

@@ -37,7 +37,7 @@ from mipselect.privacy.audit.quadrature import Box, integral
 from mipselect.privacy.gaussian_curve import gaussian_delta
 
 LOGARITHM = Context(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN)
-"""With more digits than a double, so that a logarithm in it is off by less than one."""
+"""Arithmetic with more digits than a double, so that a logarithm in it is off by less than one."""
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ def _excess(one: Sequence[Any], other: Sequence[Any], factor: Fraction) -> float
 
 
 def _checked(law: MixedLaw | ArrayLike, tolerance: float) -> MixedLaw:
-    """A law whose parts sum to 1."""
+    """Check that the parts of a law sum to 1."""
     found = law if isinstance(law, MixedLaw) else MixedLaw(np.asarray(law, dtype=np.float64))
     logs = np.asarray(found.logs, dtype=np.float64)
     if logs.ndim != 1 or np.isnan(logs).any() or not (logs.size or found.densities):
@@ -248,7 +248,7 @@ def _checked(law: MixedLaw | ArrayLike, tolerance: float) -> MixedLaw:
 def _of_pair(
     one: MixedLaw, two: MixedLaw, epsilon: float, tolerance: float
 ) -> tuple[float, float, float]:
-    """δ, its error, and the largest loss that was met."""
+    """Compute δ, its error, and the largest loss that was met."""
     boxes = [[part.box for part in law.densities] for law in (one, two)]
     if one.logs.shape != two.logs.shape or boxes[0] != boxes[1]:
         raise InvalidInput("the laws of neighbours must have the same outcomes and the same boxes")
@@ -274,7 +274,7 @@ def _density(part: Density) -> Callable[[FloatArray], FloatArray]:
 def _excess_of_densities(
     part: Density, other: Density, epsilon: float, tolerance: float
 ) -> tuple[float, float, float]:
-    """∫ max(0, p - e^ε q), its error, and the largest |log p - log q| that was met."""
+    """Integrate max(0, p - e^ε q), and return its error and the largest |log p - log q|."""
     loss = 0.0
 
     def excess(points: FloatArray) -> FloatArray:
@@ -287,6 +287,6 @@ def _excess_of_densities(
 
 
 def _positive(one: FloatArray, other: FloatArray, epsilon: float) -> FloatArray:
-    """max(0, P - e^ε Q) from logs."""
+    """Compute max(0, P - e^ε Q) from logs."""
     result: FloatArray = np.maximum(0.0, np.exp(one) - np.exp(np.minimum(epsilon + other, 700.0)))
     return result

@@ -154,7 +154,7 @@ def delta_bound(
 def _drawn(
     sampler: VectorSampler, sides: tuple[Any, Any], count: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Draws from both sides; shape (count, d) each."""
+    """Draw from both sides; shape (count, d) each."""
     found = []
     for side in sides:
         outcomes = [np.asarray(sampler(side, rng), dtype=np.float64) for _ in range(count)]
@@ -209,7 +209,7 @@ def _scores(one: FloatArray, two: FloatArray) -> dict[str, Score]:
 def _best_cuts(
     name: str, score: Score, draws: tuple[FloatArray, FloatArray], epsilon: float, risk: float
 ) -> list[_Event]:
-    """For each side and sign the cut with the largest bound on these draws."""
+    """Find for each side and sign the cut with the largest bound on these draws."""
     values = [score(side) for side in draws]
     count = len(values[0])
     found = []
@@ -226,6 +226,6 @@ def _best_cuts(
 
 
 def _difference(low: FloatArray, high: FloatArray, epsilon: float) -> FloatArray:
-    """P - e^ε Q, for limits of both."""
+    """Compute P - e^ε Q, for limits of both."""
     result: FloatArray = low - math.exp(min(epsilon, 700.0)) * high
     return result

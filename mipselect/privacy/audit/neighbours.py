@@ -74,7 +74,7 @@ class ScoreVectors:
             raise InvalidInput(f"low must not exceed high, got {self.low} and {self.high}")
 
     def start(self, rng: np.random.Generator) -> Array:
-        """Random scores, and moves of full size."""
+        """Draw random scores, and moves of full size."""
         moves = rng.choice(self._moves, self.size)
         return np.concatenate([rng.uniform(self.low, self.high, self.size), moves])
 
@@ -84,8 +84,11 @@ class ScoreVectors:
         return scores, scores + moves * np.asarray(self.sensitivity)
 
     def proposals(self, point: Array, coordinate: int, rng: np.random.Generator) -> Iterable[float]:
-        """For a score the bounds, the middle, a random value, and next to and at another score;
-        for a move all extremes and zero."""
+        """Propose values of one coordinate.
+
+        For a score these are the bounds, the middle, a random value, and values next to and at
+        another score; for a move all extremes and zero.
+        """
         if coordinate >= self.size:
             return self._moves
         other = point[rng.integers(self.size)]
@@ -132,7 +135,7 @@ class ReplacedRow:
             raise InvalidInput("lower and upper must be lists of p numbers, lower ≤ upper")
 
     def start(self, rng: np.random.Generator) -> Array:
-        """Random rows, and two first rows at the bounds."""
+        """Draw random rows, and two first rows at the bounds."""
         lower, upper = np.asarray(self.lower), np.asarray(self.upper)
         table = rng.uniform(lower, upper, (self.rows + 1, lower.size))
         for row in (0, -1):

@@ -19,14 +19,14 @@ Law = Callable[[Any], ArrayLike]
 NO_PAIRS = "an audit needs at least one pair of neighbours"
 
 MOST_MISSED = 1e-6
-"""By so much, and its own error, a law may miss a sum of 1."""
+"""Distance that a law may be from a sum of 1, besides its own error."""
 
 
 class HasLogProbability(Protocol):
     """Any `Distribution`: something whose draws have the law that it states."""
 
     def log_probability(self, outcome: Any) -> float:
-        """Log of the probability of an outcome."""
+        """Return the log of the probability of an outcome."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def _loss(law: Law, data: Any, other: Any) -> PrivacyLoss:
 
 
 def losses(one: FloatArray, two: FloatArray) -> FloatArray:
-    """|log P - log Q| of every outcome; two impossible outcomes do not differ."""
+    """Compute |log P - log Q| of every outcome; two impossible outcomes do not differ."""
     both = (one == -np.inf) & (two == -np.inf)
     found: FloatArray = np.abs(np.where(both, 0.0, one) - np.where(both, 0.0, two))
     return found
@@ -222,7 +222,7 @@ def _distribution(log_probabilities: ArrayLike) -> FloatArray:
 
 
 def mass(logs: FloatArray) -> float:
-    """Sum of probabilities, from their logs."""
+    """Add up probabilities, from their logs."""
     return float(np.exp(np.minimum(logs, 1.0)).sum())
 
 

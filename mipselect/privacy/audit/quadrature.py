@@ -14,7 +14,7 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 
 Function = Callable[[FloatArray], FloatArray]
-"""From points, shape (m, d), to values, shape (m,)."""
+"""Function from points, shape (m, d), to values, shape (m,)."""
 
 ORDERS = (6, 5, 4)
 """Points of the rules of Gauss and Lobatto in each panel: the first gives its value, the others its
@@ -116,7 +116,7 @@ def integral(function: Function, box: Box, tolerance: float) -> tuple[float, flo
 
 
 def _measured(function: Function, middles: FloatArray, halves: FloatArray) -> _Panels:
-    """The panels with these middles and half widths."""
+    """Measure the function on panels with these middles and half widths."""
     size = middles.shape[1]
     areas = np.prod(2.0 * halves, axis=1)
     means = []
@@ -132,7 +132,7 @@ def _measured(function: Function, middles: FloatArray, halves: FloatArray) -> _P
 
 @lru_cache
 def lobatto(order: int) -> tuple[FloatArray, FloatArray]:
-    """Nodes in [-1, 1], the ends among them, and weights; exact up to degree 2·order - 3."""
+    """Return nodes in [-1, 1], with both ends, and weights; exact up to degree 2·order - 3."""
     polynomial = np.polynomial.legendre.Legendre.basis(order - 1)
     nodes = np.array([-1.0, *np.sort(polynomial.deriv().roots().real), 1.0])
     weights: FloatArray = 2.0 / (order * (order - 1) * polynomial(nodes) ** 2)
@@ -142,7 +142,7 @@ def lobatto(order: int) -> tuple[FloatArray, FloatArray]:
 def _evaluated(
     function: Function, middles: FloatArray, halves: FloatArray, grid: FloatArray
 ) -> FloatArray:
-    """Values at the points of a grid in each panel, shape (m, points)."""
+    """Evaluate the function at the points of a grid in each panel, shape (m, points)."""
     step = max(1, CHUNK // len(grid))
     found = [
         function(

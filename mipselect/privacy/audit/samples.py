@@ -141,7 +141,7 @@ def _best_event(
 def confidence_limits(
     hits: Counts, misses: Counts, draws: int, risk: float
 ) -> tuple[Frequencies, Frequencies]:
-    """A lower limit of one probability and an upper limit of another, by Clopper and Pearson.
+    """Bound one probability from below and another from above, by Clopper and Pearson.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def confidence_limits(
 def _bound(
     hits: Counts, misses: Counts, draws: int, risk: float, delta: float
 ) -> np.ndarray[Any, Any]:
-    """log of (the lower confidence limit of one, less δ) over the upper limit of the other."""
+    """Compute the log of (the lower limit of one, less δ) over the upper limit of the other."""
     low, high = confidence_limits(hits, misses, draws, risk)
     low = low - delta
     logs = np.full(low.shape, -math.inf)

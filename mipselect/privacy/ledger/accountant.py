@@ -33,7 +33,7 @@ class Tally:
             sums[part[1]] = sums.get(part[1], Fraction(0)) + amount
 
     def at(self, part: Part | None) -> Fraction:
-        """The most that any row pays; with a part, the most that any row in it pays."""
+        """Return the most that any row pays; with a part, the most that any row in it pays."""
         total = self._whole
         for column, sums in self._parts.items():
             if part is not None and part[0] == column:
@@ -124,7 +124,7 @@ class Account:
         return replace(promised, conditions=conditions, private=private)
 
     def remaining(self, part: Part | None = None) -> Guarantee:
-        """The largest guarantee that is still admitted, for a part or for the whole table.
+        """Return the largest guarantee that is still admitted, for a part or for the whole table.
 
         With ρ counted, ε is the largest of which nothing but ε is known.
         """
@@ -153,7 +153,7 @@ class Account:
 
 
 def total_rho(entries: Sequence[LedgerEntry], part: Part | None = None) -> Fraction | None:
-    """The sum of ρ over entries, disjoint parts counted once; None unless all have one."""
+    """Add up ρ over entries, disjoint parts counted once; None unless all have one."""
     sum_of_rho = Tally()
     for entry in entries:
         rho = entry.guarantee.concentrated

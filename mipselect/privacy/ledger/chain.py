@@ -33,7 +33,7 @@ FORMAT, FORMAT_WITH_KEY = 1, 2
 
 
 def created(terms: Terms, identity: str, time: str, key: LedgerKey | None = None) -> Row:
-    """Row 0."""
+    """Make row 0."""
     kind = {"format": FORMAT} if key is None else {"format": FORMAT_WITH_KEY, "key": key.identity}
     content = {
         **kind,
@@ -65,8 +65,8 @@ class Chain:
     head : Row
         The last row.
     account : Account
-        Of the parts as they are counted now. What was paid was admitted for the parts as they are
-        stored, so that of an older ledger more may be spent than there was.
+        Account of the parts as they are counted now. What was paid was admitted for the parts as
+        they are stored, so an older ledger may have spent more than there was.
     """
 
     def __init__(self, first: Row, key: LedgerKey | None = None) -> None:
@@ -112,7 +112,7 @@ class Chain:
         self.head = row
 
     def charged(self, entry: LedgerEntry, time: str) -> Row:
-        """The row of a charge, which is not taken yet."""
+        """Make the row of a charge, which is not taken yet."""
         guarantee = entry.guarantee
         content = {
             "what": entry.what,
@@ -128,7 +128,7 @@ class Chain:
         return self._next(CHARGED, time, content)
 
     def outcome(self, number: int, status: str) -> Row:
-        """The row that says what came of a charge, which is not taken yet.
+        """Make the row that says what came of a charge, which is not taken yet.
 
         It has no time: how long a draw takes depends on the data.
         """
@@ -193,12 +193,12 @@ def _key_identity(content: Mapping[str, Any], key: LedgerKey | None) -> str | No
 
 
 def _text(value: float | None) -> str | None:
-    """A float as the decimal number that it stands for."""
+    """Write a float as the decimal number that it stands for."""
     return None if value is None else repr(value)
 
 
 def _number(text: str) -> float:
-    """The float that a decimal number stands for; no other text stands for it."""
+    """Read the float that a decimal number stands for; no other text stands for it."""
     value = float(text)
     if _text(value) != text:
         raise ValueError(f"{text!r} is not how a number is written here")

@@ -27,7 +27,7 @@ def create_file(path: Path, terms: Terms, key_file: Path | None = None) -> FileB
     path : Path
     terms : Terms
     key_file : Path, optional
-        Of its key, which is made if there is none.
+        File of its key, which is made if there is none.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def _write_first(draft: Path, row: Row) -> None:
 
 
 def _make_durable(folder: Path) -> None:
-    """Have the system write the names in a folder to the disk, where it can."""
+    """Force the names in a folder to the disk, where the system can."""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)
         try:

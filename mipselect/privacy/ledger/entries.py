@@ -91,7 +91,7 @@ class Terms:
         return self.promised(exact(cast(float, self.rho)))
 
     def promised(self, rho: Fraction) -> Guarantee:
-        """The (ε, δ) that a sum of ρ gives at the δ of a ledger in ρ."""
+        """Return the (ε, δ) that a sum of ρ gives at the δ of a ledger in ρ."""
         stated = round_up(rho)
         epsilon = rho_epsilon(stated, self.delta)
         return Guarantee(epsilon, self.delta, self.relation, rho=stated)

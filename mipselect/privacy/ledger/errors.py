@@ -35,6 +35,6 @@ def one_line(error: Exception) -> str:
 
 
 def code_of(error: sqlite3.Error) -> int | None:
-    """The primary code of an error of SQLite; None if it came from the module."""
+    """Return the primary code of an error of SQLite; None if it came from the module."""
     code = getattr(error, "sqlite_errorcode", None)
     return None if code is None else code & 0xFF

@@ -58,7 +58,7 @@ class FileBook:
     Parameters
     ----------
     path : Path
-        Of a file that `creation` made.
+        Path of a file that `creation` made.
     identity : str, optional
         The identity that the ledger must have.
     seen : Seen
@@ -95,7 +95,7 @@ class FileBook:
         return self._run(lambda connection: at(self._chain_of(connection).account))
 
     def head(self) -> Row:
-        """The last row."""
+        """Return the last row."""
         return self._run(lambda connection: self._chain_of(connection).head)
 
     def charge(self, entry: LedgerEntry) -> int:
@@ -128,7 +128,7 @@ class FileBook:
         self._write(settled)
 
     def rows(self) -> list[Row]:
-        """All rows, as they are stored; raise `LedgerBroken` for the first that does not fit.
+        """Return all rows, as they are stored; raise `LedgerBroken` for the first that is wrong.
 
         Everything is read anew, and SQLite looks at every page.
         """
@@ -210,7 +210,7 @@ class FileBook:
         return connection
 
     def _chain_of(self, connection: sqlite3.Connection) -> Chain:
-        """All rows, checked, in one transaction: that of the caller, if there is one."""
+        """Check all rows in one transaction: that of the caller, if there is one."""
         nested = connection.in_transaction
         if not nested:
             connection.execute("BEGIN")
@@ -242,7 +242,7 @@ class FileBook:
         return chain
 
     def _check_file(self) -> os.stat_result:
-        """The file; raise `InvalidInput` unless it is a regular one of this one name."""
+        """Return the status of the file; raise `InvalidInput` unless it is regular, of one name."""
         try:
             status = self.path.stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -283,5 +283,5 @@ def _appended(connection: sqlite3.Connection, chain: Chain, row: Row) -> Row:
 
 
 def now() -> str:
-    """The time, to the second: what came before a charge took its time on the data."""
+    """Return the time, to the second: what came before a charge took its time on the data."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -21,7 +21,7 @@ class LedgerKey:
     Attributes
     ----------
     path : Path
-        Of the file; absolute.
+        Path of the file; absolute.
     secret : bytes
     """
 
@@ -34,7 +34,7 @@ class LedgerKey:
         return self.code("mipselect ledger key")[:16]
 
     def code(self, text: str) -> str:
-        """HMAC-SHA256 of a text, in hexadecimal."""
+        """Compute HMAC-SHA256 of a text, in hexadecimal."""
         return hmac.new(self.secret, text.encode("utf-8", "surrogatepass"), "sha256").hexdigest()
 
 

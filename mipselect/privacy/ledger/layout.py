@@ -19,7 +19,7 @@ TRIGGERS = tuple(
     "BEGIN SELECT RAISE(ABORT, 'a ledger is only appended to'); END"
     for event in ("UPDATE", "DELETE")
 )
-"""They stop a slip of the hand.
+"""Triggers that stop a slip of the hand.
 
 An edit past them is found by the chain, unless the hashes are computed again from there on; such an
 edit is found by the key of a ledger that has one, or by a hash that was kept elsewhere.

@@ -175,7 +175,7 @@ class Ledger:
             return f"<Ledger: {error}>"
 
     def _repr_html_(self) -> str:
-        """The budget, what was spent and what is left, for a notebook; entries are not shown."""
+        """Show the budget, what was spent and what is left, for a notebook; no entries."""
         try:
             amounts = {"budget": self.budget, "spent": self.spent, "left": self.remaining}
         except MipselectError:
@@ -312,7 +312,7 @@ class Ledger:
         Parameters
         ----------
         guarantee : Guarantee
-            Of the release.
+            Guarantee of the release.
         what : str
             What is released; for people.
 

@@ -16,7 +16,7 @@ MOUNTS = Path("/proc/self/mountinfo")
 
 
 def network_file_system(path: Path, *, mounts: Path = MOUNTS) -> str | None:
-    """The kind of network file system that `path` is on; None if none is known.
+    """Return the kind of network file system that `path` is on; None if none is known.
 
     `mounts` is the table of mounted file systems, in the format of Linux.
     """
@@ -47,7 +47,7 @@ def refuse_network(path: Path) -> None:
 
 
 def _unescaped(name: str) -> str:
-    """The name of a mount point; blanks in it are written as octal numbers."""
+    """Decode the name of a mount point; blanks in it are written as octal numbers."""
     for letter in (" ", "\t", "\n", "\\"):
         name = name.replace(f"\\{ord(letter):03o}", letter)
     return name

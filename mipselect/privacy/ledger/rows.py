@@ -47,7 +47,7 @@ def _lines(number: int, event: str, time: str, content: str, previous: str) -> s
 
 
 def digest(number: int, event: str, time: str, content: str, previous: str) -> str:
-    """SHA-256 of a row, in hexadecimal."""
+    """Compute SHA-256 of a row, in hexadecimal."""
     text = _lines(number, event, time, content, previous)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -60,7 +60,7 @@ def written(
     previous: str,
     key: LedgerKey | None,
 ) -> Row:
-    """A row with its hash and, if there is a key, its code."""
+    """Make a row with its hash and, if there is a key, its code."""
     text = _json(content)
     if key is not None:
         code = key.code(_lines(number, event, time, text, previous))
@@ -69,7 +69,7 @@ def written(
 
 
 def content_of(row: Row, key: LedgerKey | None) -> dict[str, Any]:
-    """The content of a row, without its code; with a key, the code must be that of the key.
+    """Return the content of a row, without its code; a key must have made this code.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def content_of(row: Row, key: LedgerKey | None) -> dict[str, Any]:
 
 
 def rows_of(fields: Iterator[tuple[Any, ...]]) -> Iterator[Row]:
-    """Rows as a table gives them; raise `LedgerBroken` for a column of another type."""
+    """Yield rows as a table gives them; raise `LedgerBroken` for a column of another type."""
     for values in fields:
         row = Row(*values)
         if not isinstance(row.number, int) or not all(isinstance(v, str) for v in values[1:]):

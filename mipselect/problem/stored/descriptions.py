@@ -115,7 +115,7 @@ SCHEMA_OPTIONAL_KEYS: Kinds = {"coef_bound": float, "ridge": float}
 BLOCK_KEYS: Kinds = {"score": str, "block_rows": int, "partitions": int, "partition_seed": int}
 
 STATED = ("score", "block_rows", "partitions")
-"""Of these a draw may state its own."""
+"""Keys for which a draw may state a value of its own."""
 
 MOST_BYTES = 1 << 20
 """An instance file is written by hand; more is something else."""

@@ -74,14 +74,14 @@ class StoredData:
     Attributes
     ----------
     path : Path
-        Of the file.
+        Path of the file.
     problem : Problem
     data : Rows, ExactSums or BlockScores
         `ClippedRows` of a table with a schema, whose public map leaves nothing to clip.
     settings : mapping
         Arguments of `Instance` that were given.
     data_seed : int or None
-        Of the recipe that drew the data; None if they come from elsewhere.
+        Seed of the recipe that drew the data; None if they come from elsewhere.
     """
 
     path: Path
@@ -118,7 +118,7 @@ class StoredData:
 
     @property
     def name(self) -> str:
-        """That of the file, without its folder and its ending."""
+        """Name of the file, without its folder and its ending."""
         return self.path.stem
 
     @property
@@ -155,7 +155,7 @@ class StoredData:
         return self.data
 
     def drawn_from(self) -> Instance | BlockScores:
-        """The instance, or the scores; `InvalidInput`, naming the file, for a wrong target."""
+        """Return the instance, or the scores; `InvalidInput` for a wrong target names the file."""
         if self.problem.score != R2:
             return self.instance()
         if not isinstance(self.data, Rows):
@@ -180,7 +180,7 @@ class StoredData:
             return Instance.of_rows(self.problem, data)
 
     def rows(self) -> Rows | ExactSums:
-        """The data, not clipped where they are not yet; classes are -1 and +1."""
+        """Return the data, not clipped where they are not yet; classes are -1 and +1."""
         data = self._held
         if not isinstance(data, Rows) or isinstance(data, ClippedRows):
             return data
@@ -335,7 +335,7 @@ def public_problem(
 
 
 def files_of(name_or_path: str | Path) -> tuple[Path, ...]:
-    """The files that an instance is read from: its own, and those of its data if there are any."""
+    """List the files that an instance is read from: its own, and those of its data if any."""
     description = read_description(name_or_path)
     named = [description.data[key] for key in ("path", "schema") if key in description.data]
     return (description.path, *(description.path.parent / name for name in named))
@@ -395,7 +395,7 @@ def expected(name_or_path: str | Path) -> Expected | None:
 
 
 def _check_classes(y: FloatArray, problem: Problem) -> None:
-    """`Instance` would say which values there are; a message must not."""
+    """Refuse a target that has not two classes; no message says which values there are."""
     if problem.of_classes and len(np.unique(y)) != 2:
         raise InvalidInput(
             f"(sensitive) the {problem.stated_loss.name} loss needs a target of two classes, such "

@@ -42,7 +42,7 @@ def header(
     *,
     longest: int = 1 << 24,
 ) -> tuple[str, ...]:
-    """The names of the features; see `read_table`. Of a CSV file the first record is read.
+    """Read the names of the features; see `read_table`. Only the header of a CSV file is read.
 
     A line of more than `longest` bytes is no header.
 
@@ -69,7 +69,7 @@ def header(
 
 
 def _first_record(file: TableFile, longest: int) -> list[str]:
-    """The names in the first line that is not blank; a quoted one may have line breaks."""
+    """Read the names in the first line that is not blank; a quoted one may have line breaks."""
     path = Path(file.path)
     packed = path.suffix.lower() == ".gz"
     with opened_text(
@@ -99,7 +99,7 @@ def _first_record(file: TableFile, longest: int) -> list[str]:
 
 
 def _up_to(text: TextIO, longest: int) -> Iterator[str]:
-    """Lines, until they have more than so many letters together."""
+    """Yield lines until they have more than so many letters together."""
     read = 0
     while read < longest and (line := text.readline(longest)):
         read += len(line)
@@ -107,7 +107,7 @@ def _up_to(text: TextIO, longest: int) -> Iterator[str]:
 
 
 def npz_shape(path: Path) -> tuple[int, int]:
-    """(n, p) of X, from the head of the array."""
+    """Read (n, p) of X from the head of the array."""
     regular_file(path)
     try:
         with zipfile.ZipFile(path) as archive, archive.open("X.npy") as file:

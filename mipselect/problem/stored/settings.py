@@ -16,7 +16,7 @@ SETTINGS = ("score", *OF_BLOCKS)
 """Keys of an instance file about the score; all but it go with blocks."""
 
 ANY_DRAW = BlockOptions()
-"""What a score from blocks is made for where no draw is known: ε = 1 and a list of supports."""
+"""Options of a score from blocks where no draw is known: ε = 1 and a list of supports."""
 
 
 def asked_blocks(settings: Mapping[str, Any], draw: BlockOptions = ANY_DRAW) -> BlockOptions | None:
@@ -52,7 +52,7 @@ def problem_of(
 ) -> Problem:
     """Return the problem that settings of an instance describe, on columns of these names.
 
-    Of block R² the blocks are known where the number of rows, n, is.
+    The blocks of block R² are known where the number of rows, n, is.
     """
     blocks = asked_blocks(settings, draw)
     own = {key: value for key, value in settings.items() if key not in SETTINGS}

@@ -63,7 +63,7 @@ class ArraySource(Source):
 
 
 def table_file(data: Mapping[str, Any], folder: Path) -> TableFile:
-    """The file or the URL of the source "table"."""
+    """Return the file or the URL of the source "table"."""
     path = data["path"]
     ways = {key: data[key] for key in WAYS if key in data}
     return TableFile(path if "://" in path else folder / path, **ways)
@@ -90,7 +90,7 @@ def _load_npz(data: Mapping[str, Any], folder: Path) -> Loaded:
 
 
 def _member(path: Path, name: str) -> FloatArray:
-    """One array of an .npz file, of finite numbers."""
+    """Read one array of an .npz file, of finite numbers."""
     try:
         with path.open("rb") as file:
             stored = np.load(file, allow_pickle=False)
@@ -119,7 +119,7 @@ def _load_bundled(data: Mapping[str, Any], _: Path) -> Loaded:
 
 
 def _shifted(y: FloatArray, data: Mapping[str, Any]) -> FloatArray:
-    """y minus the public constant target_shift: the model has no intercept."""
+    """Subtract the public constant target_shift from y: the model has no intercept."""
     shift = data.get("target_shift")
     if shift is None:
         return y
@@ -133,7 +133,7 @@ def _shifted(y: FloatArray, data: Mapping[str, Any]) -> FloatArray:
 
 
 def _recipe(draw: Callable[..., tuple[FloatArray, FloatArray]]) -> ArraySource:
-    """A synthetic source: its keys are the parameters of `draw`."""
+    """Make a synthetic source: its keys are the parameters of `draw`."""
 
     def load(data: Mapping[str, Any], _: Path) -> Loaded:
         if data["n"] * data["p"] > MOST_NUMBERS:

@@ -27,7 +27,7 @@ def ascended(
     budgets: Sequence[Budget],
     admitted: NDArray[np.bool_],
 ) -> FloatArray:
-    """Weights after a projected step of Barzilai and Borwein; shape (f, L).
+    """Compute weights after a projected step of Barzilai and Borwein; shape (f, L).
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Expansion(ABC):
 
 
 def likely(terms: FloatArray, budgets: Sequence[Budget], more: int) -> IntArray:
-    """The features with the largest terms of some row: so many more than are counted; sorted."""
+    """Choose the features with the largest terms of some row, `more` beyond each count; sorted."""
     found = []
     for budget in budgets:
         count = min(budget.count + more, len(budget.positions))

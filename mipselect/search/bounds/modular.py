@@ -14,7 +14,7 @@ from mipselect.search.simplex import largest_sum
 
 @dataclass(frozen=True, eq=False)
 class Budget:
-    """So many features of T are among these.
+    """Number of features of T that are among these.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Budget:
     count: int
 
     def largest(self, terms: FloatArray) -> float:
-        """The largest sum of so many of their terms."""
+        """Return the largest sum of so many of the terms."""
         return largest_sum(terms[self.positions], self.count)
 
     def likely(self, terms: FloatArray, count: int) -> IntArray:
@@ -59,13 +59,13 @@ class ModularBound:
             object.__setattr__(self, "terms", np.zeros(len(self.terms)))
 
     def largest(self, budgets: Sequence[Budget]) -> float:
-        """The largest bound of a set within disjoint budgets."""
+        """Return the largest bound of a set within disjoint budgets."""
         return self.constant + sum(budget.largest(self.terms) for budget in budgets)
 
     def with_each(self, size: int) -> FloatArray:
-        """The largest bound of `size` features that include each of them, shape (L,).
+        """Compute the largest bound of `size` features that include each of them, shape (L,).
 
-        Of fewer features than `size` all are in.
+        If there are fewer features than `size`, all are in.
         """
         if size == 1:
             return np.asarray(self.constant + self.terms)
@@ -81,9 +81,9 @@ class ModularBound:
         return np.flatnonzero(~(self.with_each(size) <= cutoff))
 
     def among(self, keep: IntArray) -> ModularBound:
-        """The same bound where T is among `keep`."""
+        """Return the same bound where T is among `keep`."""
         return ModularBound(self.constant, self.terms[keep])
 
     def taking(self, position: int, keep: IntArray) -> ModularBound:
-        """The same bound where `position` is in T and the others are among `keep`."""
+        """Return the same bound where `position` is in T and the others are among `keep`."""
         return ModularBound(self.constant + float(self.terms[position]), self.terms[keep])

@@ -14,7 +14,7 @@ from mipselect.search.cuts import Cut
 def fenchel_cut(
     bounds: FenchelBounds, row: int, own: float, credits: FloatArray, length: float
 ) -> Cut:
-    """The bound of any dual point α as a cut, affine in the choice (docs/mathematics/cuts.md, (2)).
+    """Turn the bound of a dual point α into an affine cut (docs/mathematics/cuts.md, (2)).
 
     R(B ∪ T') ≥ (1/n) [Σ_i -ℓ*(y_i, -α_i) - νr²/2 - Σ_{j∈B∪T'} w_j² / (2(λ+ν))], w = Xᵀα.
 

@@ -63,7 +63,7 @@ class DualExpansion(Expansion):
         self.best, self.lowest[0] = first, -proven(first, base, budgets)
 
     def improved(self) -> FenchelBounds:
-        """The best dual point, from the features with the largest weights on: `first` or better."""
+        """Find the best dual point by the features with the largest weights: `first` or better."""
         terms = self.best.weights[0][self._features]
         z = np.zeros((1, len(terms)))
         for budget in self.budgets:
@@ -76,7 +76,7 @@ class DualExpansion(Expansion):
         return self.best
 
     def tried(self, rows: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """By the optimum of the problem in which feature j has the ridge λ/z_j."""
+        """Try the optimum of the problem in which feature j has the ridge λ/z_j."""
         inside = np.flatnonzero(z[0])
         bounds = self._problem.scaled_bounds(
             np.concatenate([self._base, self._features[inside]]),
@@ -97,7 +97,7 @@ class DualExpansion(Expansion):
         return (self.lowest <= self.needed) | hopeless
 
     def admits(self, step: int) -> bool:
-        """At every step."""
+        """Return True at every step."""
         return True
 
     def admit(self, positions: IntArray) -> None:

@@ -40,11 +40,11 @@ class DivideAll:
     name = "native"
 
     def takes(self, node: FenchelNode) -> bool:
-        """Nothing is settled otherwise."""
+        """Return False, for nothing is settled otherwise."""
         return False
 
     def settle(self, node: FenchelNode, collector: Collector, run: Run) -> bool:
-        """Never asked to."""
+        """Return False; this is never called."""
         return False
 
 
@@ -215,7 +215,7 @@ class ConvexMethod:
         return self.engine.name
 
     def center(self, size: int, run: Run) -> ConvexNeighbourhood:
-        """Forward selection by weight, then the best swap until none helps."""
+        """Select forward by weight, then take the best swap until none helps."""
         support, near = np.empty(0, dtype=np.intp), None
         for _ in range(size):
             run.tick()
@@ -236,7 +236,7 @@ class ConvexMethod:
         return center
 
     def center_at(self, support: IntArray, value: float, run: Run) -> ConvexNeighbourhood:
-        """The neighbourhood of a support whose value is known."""
+        """Return the neighbourhood of a support whose value is known."""
         return ConvexNeighbourhood(self.problem, self.engine, support, value, self.scheduler)
 
     @cached_property

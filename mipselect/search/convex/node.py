@@ -71,12 +71,12 @@ class FenchelNode(Node):
         return bounds
 
     def bound(self, credit: FloatArray) -> FloatArray:
-        """Lower bound of completions with Σ_{j∈T} c_j = `credit`."""
+        """Bound completions with Σ_{j∈T} c_j = `credit` from below."""
         return self.bounds.bound(self.row, self.bounds.own(self.row, self.base) + credit)
 
 
 def largest_after(credits: FloatArray, count: int) -> FloatArray:
-    """The sum of the `count` largest, or of all, of the credits after each; shape (L,)."""
+    """Add up the `count` largest, or all, of the credits after each; shape (L,)."""
     sums, kept, total = np.empty(len(credits)), [0.0] * count, 0.0
     for k in range(len(credits) - 1, -1, -1):
         sums[k] = total
@@ -93,7 +93,7 @@ def fenchel_nodes(
     tuning: Tuning = TUNING,
     near: FloatArray | None = None,
 ) -> list[FenchelNode]:
-    """The nodes of several bases, shape (m, k), each at the optimum on its base.
+    """Make the nodes of several bases, shape (m, k), each at the optimum on its base.
 
     The solutions begin at `near`, the coefficients of all columns on a support nearby.
     """
@@ -134,7 +134,7 @@ def screened(node: FenchelNode, collector: Collector, cutoff: float) -> FenchelN
 
 
 def last_bounds(node: FenchelNode, cutoff: float, run: Run) -> FloatArray:
-    """Lower bounds on base ∪ {live[k]}, better ones where those of the base are below `cutoff`."""
+    """Bound base ∪ {live[k]} from below, by more work where the base's bound is below `cutoff`."""
     bounds, point = node.best_bounds, node.bounds.points
     open_ = np.flatnonzero(bounds < cutoff)
     few = len(open_) < node.tuning.dual_points.stepped
@@ -171,7 +171,7 @@ def offer_last_additions(nodes: list[FenchelNode], collector: Collector, run: Ru
 
 
 def starts(nodes: list[FenchelNode]) -> FloatArray | None:
-    """The coefficients on the bases of these nodes, shape (m, c), if all of them are known."""
+    """Return the coefficients on the bases of these nodes, shape (m, c), if all are known."""
     known = [node.bounds.start(node.row) for node in nodes]
     return None if any(coef is None for coef in known) else np.array(known)
 

@@ -45,7 +45,7 @@ class BlockConvexity:
         }
 
     def columns(self, places: IntArray) -> FloatArray:
-        """P on these live columns, shape (C, K), all those of some features."""
+        """Return P on these live columns, shape (C, K), all those of some features."""
         result = np.zeros((len(self.node.g), len(places)))
         offsets = self.node.problem.features.offsets(self.node.live)
         positions = np.unique(np.searchsorted(offsets, places, side="right") - 1)
@@ -54,11 +54,11 @@ class BlockConvexity:
         return result
 
     def block(self, positions: IntArray) -> FloatArray:
-        """D on the columns of these live features, one after another."""
+        """Return D on the columns of these live features, one after another."""
         return np.asarray(block_diag(*(self._own[int(j)] for j in positions)))
 
     def gains(self, slope: FloatArray) -> FloatArray:
-        """slope_jᵀ D_j⁻¹ slope_j, shape (L,)."""
+        """Compute slope_jᵀ D_j⁻¹ slope_j, shape (L,)."""
         gains = np.empty(len(self.node.live))
         classes = self.node.problem.features.by_width(self.node.live)
         for (here, columns), blocks in zip(classes, self.blocks, strict=True):
@@ -87,7 +87,7 @@ class BlockCurvature:
     lost: float
 
     def at(self, node: SquaredNode) -> BlockConvexity:
-        """D_j = (ρ - a)I + E_j."""
+        """Compute D_j = (ρ - a)I + E_j."""
         classes, least = node.problem.features.by_width(node.live), node.ridge - self.lost
         blocks = (
             self.blocks[columns.shape[1]][self.rank[node.live[here]]]

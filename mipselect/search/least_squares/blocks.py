@@ -53,7 +53,7 @@ class FeatureBlocks:
 
     @cached_property
     def norms(self) -> FloatArray:
-        """At least ‖E_j^(-1/2) H_jl E_l^(-1/2)‖₂ for j ≠ l, zero for j = l; shape (L, L)."""
+        """Bounds of ‖E_j^(-1/2) H_jl E_l^(-1/2)‖₂ for j ≠ l, zero for j = l; shape (L, L)."""
         squares = self.H**2 / np.multiply.outer(self.eigenvalues, self.eigenvalues)
         summed = np.add.reduceat(np.add.reduceat(squares, self.offsets, 0), self.offsets, 1)
         # H is positive definite, so that no scaled block is longer than one.
@@ -68,7 +68,7 @@ class FeatureBlocks:
         return np.flatnonzero(np.repeat(taken, self.widths))
 
     def dominated(self, off_sums: FloatArray) -> FloatArray:
-        """M with H - diag(M) ⪰ 0 on every set of features whose `norms` sum up to `off_sums`.
+        """Find M with H - diag(M) ⪰ 0 on every set of features whose `norms` sum up to `off_sums`.
 
         In scaled columns H is at least 1 - o_j by dominance and at least (λ+ν)/e_k always; the
         two are mixed for all features alike, as far as M stays positive. Shape (C,).
@@ -80,11 +80,11 @@ class FeatureBlocks:
         return np.asarray(self.eigenvalues * (least + theta * (left - least)))
 
     def gains(self, M: FloatArray) -> FloatArray:
-        """Σ g_k²/M_k over the columns of every feature, shape (L,)."""
+        """Compute Σ g_k²/M_k over the columns of every feature, shape (L,)."""
         return self.sums(self.g**2 / M)
 
     def sums(self, values: FloatArray) -> FloatArray:
-        """Over the columns of every feature, shape (L,)."""
+        """Add up values over the columns of every feature, shape (L,)."""
         return np.asarray(np.add.reduceat(values, self.offsets))
 
 

@@ -144,7 +144,7 @@ def divided_by_clusters(node: SquaredNode, most: int, tree: SquaredTree) -> Squa
 
 
 def settle_child(node: SquaredNode, tree: SquaredTree) -> None:
-    """By clusters, before any other bound, for their parent's said little of it."""
+    """Look at a child by clusters before any other bound: its parent's bound said little of it."""
     left = tree.try_in_order([VERY_FEW_CLUSTERS], node)
     if left is not None:
         branch_and_bound(left, tree)
@@ -205,7 +205,7 @@ def divided_by_shares(node: SquaredNode, tree: SquaredTree) -> None:
 def open_children(
     children: Children, convexity: ChildrenConvexity, tree: SquaredTree
 ) -> Iterator[SquaredNode]:
-    """The children that their bounds leave, with these bounds; the others are settled."""
+    """Yield the children that their bounds leave, with these bounds; the others are pruned."""
     tree.visit(len(children.row))
     cutoff = tree.cutoff
     needed = children.needed_gains(cutoff)

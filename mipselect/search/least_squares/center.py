@@ -52,7 +52,7 @@ class Center:
     value : float
         R(Ŝ).
     coef : ndarray of shape (c,)
-        Of the columns of Ŝ.
+        Coefficients of the columns of Ŝ.
     multiplier : float
         ν.
     whole : SquaredNode
@@ -60,7 +60,7 @@ class Center:
     candidates : ndarray of int, shape (p-s,)
         The features outside Ŝ.
     tops : RowTops
-        Of G among the candidates.
+        Tops of G among the candidates.
     """
 
     problem: PreparedSquared
@@ -90,7 +90,7 @@ class Center:
     def node(
         self, base: IntArray, size: int, candidates: IntArray, multiplier: float
     ) -> SquaredNode:
-        """The node of `size` candidates added to a base, with what is known of G."""
+        """Return the node of `size` candidates added to a base, with what is known of G."""
         known = self.tops.known
         return squared_node(self.problem, base, size, candidates, multiplier, known, self.tuning)
 

@@ -62,19 +62,19 @@ class Children:
         return self.since >= np.arange(len(self.row))[:, None]
 
     def among(self, places: IntArray) -> Children:
-        """The same children, that may add no others than these."""
+        """Return the same children, which may add no others than these."""
         return replace(
             self, later=self.later[places], row=self.row[:, places], since=self.since[places]
         )
 
     def needed_gains(self, cutoff: float) -> FloatArray:
-        """The gains that their additions must exceed, shape (F,)."""
+        """Compute the gains that the additions of the children must exceed, shape (F,)."""
         needed = self.parent.needed_gain(cutoff) - self.step**2
         return np.where(needed < np.inf, needed, -np.inf)
 
 
 def children_of(node: SquaredNode, order: IntArray, start: int, stop: int) -> Children:
-    """Those that take order[start:stop]; a feature is added by none after the one that takes it."""
+    """Make a child for each of order[start:stop]; children after it do not add its feature."""
     first, later = order[start:stop], order[start + 1 :]
     root = np.sqrt(node.h[first])
     row = node.rectangle(first, later) / root[:, None]
@@ -82,7 +82,7 @@ def children_of(node: SquaredNode, order: IntArray, start: int, stop: int) -> Ch
 
 
 def itself(node: SquaredNode) -> Children:
-    """The node as its own only child, which takes nothing."""
+    """Return the node as its own only child, which takes nothing."""
     L = len(node.live)
     none = np.empty((1, 0), dtype=np.intp)
     return Children(node, none, np.arange(L), np.arange(L), np.zeros((1, L)), np.zeros(1))

@@ -30,7 +30,7 @@ class ChildrenExpansion(Expansion):
     Attributes
     ----------
     constants : ndarray of shape (F,)
-        Of the best bounds, ``inf`` where there is none.
+        Constants of the best bounds, ``inf`` where there is none.
     terms : ndarray of shape (F, L)
         Zero for features that a child may not add.
     """
@@ -50,7 +50,7 @@ class ChildrenExpansion(Expansion):
         self.constants, self.terms = np.full(F, np.inf), np.zeros((F, L))
 
     def admits(self, step: int) -> bool:
-        """At some steps, as long as there are not too many."""
+        """Return True at some steps, as long as there are not too many members."""
         return step in self._limits.admitting and len(self.members) < self._limits.members
 
     def admit(self, positions: IntArray) -> None:
@@ -65,7 +65,7 @@ class ChildrenExpansion(Expansion):
         self.admitted[:, new] = self._children.after[:, new]
 
     def tried(self, rows: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """By `around`."""
+        """Bound the gains of children by `around`, and keep the bounds that are better."""
         constants, terms, reachable = self.around(rows, z[:, self.members])
         largest = constants + largest_sums(terms.copy(), self._children.size)
         better = (-np.inf < largest) & (largest < self.lowest[rows])
@@ -82,7 +82,7 @@ class ChildrenExpansion(Expansion):
         return ~((missing > 0.0) & (lowest - reachable > close * missing))
 
     def around(self, k: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Constants, shares and gᵀx of children at x = (Q + D/z)⁻¹ g; see `PointBounds.around`.
+        """Compute constants, shares and gᵀx of children at x = (Q + D/z)⁻¹ g: see `PointBounds`.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class ChildrenExpansion(Expansion):
 def best_expanded_children(
     children: Children, convexity: ChildrenConvexity, needed: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Points whose bounds on the gains of the children are small, or below `needed`, (F,).
+    """Find points whose bounds on the gains of the children are small, or below `needed`, (F,).
 
     Returns the constants of the bounds, shape (F,), their terms, shape (F, L), zero for features
     that a child may not add, and the largest bounds on what the children gain, shape (F,). These

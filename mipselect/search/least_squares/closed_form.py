@@ -25,7 +25,7 @@ class ClosedForm:
     name = "native"
 
     def takes(self, node: SquaredNode) -> bool:
-        """Features of one column each; pairs need no bound, triples should have one."""
+        """Return True for features of one column; triples must have a bound, pairs need none."""
         if (node.bound is None and node.size != 2) or not node.problem.features.singles:
             return False
         return len(node.live) <= _most(node)
@@ -45,7 +45,7 @@ class ClosedForm:
         return True
 
     def _settle_two(self, node: SquaredNode, collector: Collector, run: Run) -> None:
-        """By clusters where near features are known; by the node's bound if it has a constant."""
+        """Settle pairs by clusters where near features are known, or by the node's bound."""
         known = node.near if node.tuning.uses(Strategy.CLUSTERS_OF_PAIRS) else None
         near = None if known is None else known.up_to(2)
         if near is None and node.bound is not None and node.bound.constant > 0.0:
@@ -58,7 +58,7 @@ class ClosedForm:
                 account.successes += 1
 
     def _settle_three(self, node: SquaredNode, collector: Collector, run: Run) -> bool:
-        """The first feature by its share is added, then pairs of those after it are looked at.
+        """Take first features in the order of shares, and look at pairs of those after each.
 
         Given up, before the pairs of any batch are looked at, where its shares leave too many open.
         """
@@ -172,7 +172,7 @@ def _most(node: SquaredNode) -> int:
 
 
 def pair_shares(children: Children) -> FloatArray:
-    """u with gain({j, l}) ≤ u_j + u_l for the pairs of every child, (F, L); -inf if not after.
+    """Compute u with gain({j, l}) ≤ u_j + u_l for pairs of every child, (F, L); -inf elsewhere.
 
     By dominance as in `gain_shares`, where |H_jl| is bounded by √(h_j - ρ)√(h_l - ρ) and by
     |G_jl| and what the base takes from it (docs/mathematics/cuts.md, (7)).

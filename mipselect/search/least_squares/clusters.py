@@ -1,6 +1,6 @@
 """Bounds on additions by clusters of near columns: what these gain together is looked at together.
 
-Of every set of additions those that are near to one another form clusters. What clusters have in
+In every set of additions those that are near to one another form clusters. What clusters have in
 common is small, so that little has to be taken from each for the others
 (docs/mathematics/cuts.md, (17)).
 """
@@ -20,14 +20,14 @@ LEAST_PIVOT = 0.05
 
 
 def by_clusters(node: SquaredNode, near: LiveSets, needed: float) -> tuple[Division, LiveSets]:
-    """By the shares of single features and the gains of clusters, the largest share first.
+    """Divide by shares of single features and gains of clusters, the largest share first.
 
     Parameters
     ----------
     node : SquaredNode
         At least two additions, of features of one column each.
     near : LiveSets
-        Of all live features, or more, up to `node.size`.
+        Sets of all live features, or more, up to `node.size`.
     needed : float
         Clusters that cannot matter for gains above it are bounded by less work.
 
@@ -35,7 +35,7 @@ def by_clusters(node: SquaredNode, near: LiveSets, needed: float) -> tuple[Divis
     -------
     Division
     LiveSets
-        Of the live features only.
+        Sets of the live features only.
     """
     m, L = node.size, len(node.live)
     place = np.full(len(near.columns.scale), -1, dtype=np.intp)
@@ -69,12 +69,12 @@ def by_clusters(node: SquaredNode, near: LiveSets, needed: float) -> tuple[Divis
 
 
 def largest_by_first(with_first: list[FloatArray]) -> FloatArray:
-    """The largest sums of clusters with m features in all of which k is the first; shape (L,).
+    """Find the largest sums of clusters with m features in all of which k is the first; shape (L,).
 
     Parameters
     ----------
     with_first : list of m ndarrays of shape (L,)
-        The most that one of 1, 2, … features has whose first is k, 0 where there is none. Of one
+        The most that one of 1, 2, … features has whose first is k, 0 where there is none. For one
         feature it is falling.
     """
     m, L = len(with_first), len(with_first[0])
@@ -92,17 +92,17 @@ def largest_by_first(with_first: list[FloatArray]) -> FloatArray:
 def far_sums(
     node: SquaredNode, near: LiveSets, place: IntArray, alone: FloatArray, omega: FloatArray
 ) -> FloatArray:
-    """At least the sums of the c largest |H_jl|/√(h_jh_l) over l that are not near to j; (m, L).
+    """Bound sums of the c largest |H_jl|/√(h_jh_l) over l not near to j from above; (m, L).
 
-    With an allowance for rounding of H, in row c = 0 too. Of some rows all entries are looked at;
-    those of the others are |G_jl| and what the base takes of it at most.
+    With an allowance for rounding of H, in row c = 0 too. All entries of some rows are looked at;
+    those of other rows are |G_jl| and what the base takes of it at most.
 
     Parameters
     ----------
     node : SquaredNode
     near : LiveSets
     place : ndarray of int, shape (p,)
-        Of every feature among the live ones.
+        Place of every feature among the live ones.
     alone, omega : ndarray of shape (L,)
         g_j²/h_j, and ‖W_j‖²/h_j.
     """
@@ -129,7 +129,7 @@ def far_sums(
 
 
 def _far_entries(node: SquaredNode, near: LiveSets, place: IntArray, rows: IntArray) -> FloatArray:
-    """|H_jl|/√(h_jh_l) of some rows j, zero where l is j or near to it; shape (len(rows), L)."""
+    """Compute |H_jl|/√(h_jh_l) of rows j, zero where l is j or near to it; shape (len(rows), L)."""
     root = np.sqrt(node.h)
     C = np.abs(node.rectangle(rows, np.arange(len(node.live))))
     C /= root[rows][:, None]
@@ -145,7 +145,7 @@ def _far_entries(node: SquaredNode, near: LiveSets, place: IntArray, rows: IntAr
 
 
 def _largest(C: FloatArray, count: int) -> FloatArray:
-    """The largest entries of every column, falling; shape (count, L)."""
+    """Return the largest entries of every column, falling; shape (count, L)."""
     if count == 1:
         return np.asarray(C.max(axis=0, keepdims=True))
     known = min(count, len(C))
@@ -158,7 +158,7 @@ def _largest(C: FloatArray, count: int) -> FloatArray:
 def cheap_cluster_gains(
     least: FloatArray, at: IntArray, alone: FloatArray, omega: FloatArray, far: FloatArray
 ) -> FloatArray:
-    """At least `cluster_gains`, from the least eigenvalues of G + λI on the clusters; shape (N,).
+    """Bound `cluster_gains` from above by least eigenvalues of G + λI on clusters; shape (N,).
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def cheap_cluster_gains(
 def cluster_gains(
     node: SquaredNode, entries: FloatArray, at: IntArray, far: FloatArray
 ) -> FloatArray:
-    """g_Kᵀ (H_KK - diag(f_jh_j))⁻¹ g_K of every cluster K, inf where a pivot is too small; (N,).
+    """Compute g_Kᵀ (H_KK - diag(f_jh_j))⁻¹ g_K of every cluster K, inf for small pivots; (N,).
 
     Parameters
     ----------

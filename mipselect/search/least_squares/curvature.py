@@ -25,13 +25,13 @@ class Convexity(Protocol):
         """μ > 0 with D ⪰ μI."""
 
     def columns(self, places: IntArray) -> FloatArray:
-        """P on these live columns, shape (C, K)."""
+        """Return P on these live columns, shape (C, K)."""
 
     def block(self, positions: IntArray) -> FloatArray:
-        """D on the columns of these live features, one after another."""
+        """Return D on the columns of these live features, one after another."""
 
     def gains(self, slope: FloatArray) -> FloatArray:
-        """slope_jᵀ D_j⁻¹ slope_j for every live feature, shape (L,)."""
+        """Compute slope_jᵀ D_j⁻¹ slope_j for every live feature, shape (L,)."""
 
 
 class Curvature(Protocol):
@@ -52,10 +52,10 @@ class ChildrenConvexity(Protocol):
         """Let vectors have entries here as well."""
 
     def blocks(self, k: IntArray, at: IntArray, members: IntArray) -> FloatArray:
-        """P of child k[f] on the places at[f], which are admitted as members[f]; (f, K, K)."""
+        """Return P of child k[f] on places at[f], which are admitted as members[f]; (f, K, K)."""
 
     def product(self, k: IntArray, members: IntArray, x: FloatArray) -> FloatArray:
-        """P x of child k[f] for x[f] on the members, all that is admitted, in order; (f, L)."""
+        """Compute P x of child k[f] for x[f] on the members, all admitted, in order; (f, L)."""
 
 
 class ChildrenCurvature(Curvature, Protocol):
@@ -82,17 +82,17 @@ class DiagonalConvexity:
         return float(self.D.min())
 
     def columns(self, places: IntArray) -> FloatArray:
-        """P on these live columns, shape (L, K)."""
+        """Return P on these live columns, shape (L, K)."""
         result = np.zeros((len(self.D), len(places)))
         result[places, np.arange(len(places))] = self.D[places]
         return result
 
     def block(self, positions: IntArray) -> FloatArray:
-        """D on these live features."""
+        """Return D on these live features."""
         return np.diag(self.D[positions])
 
     def gains(self, slope: FloatArray) -> FloatArray:
-        """slope_j²/D_j, shape (L,)."""
+        """Compute slope_j²/D_j, shape (L,)."""
         return np.asarray(slope**2 / self.D)
 
 
@@ -109,11 +109,11 @@ class UniformCurvature:
     excess: float
 
     def at(self, node: SquaredNode) -> DiagonalConvexity:
-        """(ρ + e)I."""
+        """Return (ρ + e)I."""
         return DiagonalConvexity(np.full(len(node.g), node.ridge + self.excess))
 
     def of_children(self, children: Children) -> UniformChildren:
-        """(ρ + e)I."""
+        """Return (ρ + e)I for the children."""
         return UniformChildren(children.row.shape, children.parent.ridge + self.excess)
 
 
@@ -136,14 +136,14 @@ class UniformChildren:
         return np.full(self._shape, self._mu)
 
     def admit(self, places: IntArray) -> None:
-        """Nothing has to be prepared for that."""
+        """Do nothing, for nothing has to be prepared."""
 
     def blocks(self, k: IntArray, at: IntArray, members: IntArray) -> FloatArray:
-        """μI, shape (f, K, K)."""
+        """Return μI, shape (f, K, K)."""
         return np.broadcast_to(self._mu * np.eye(at.shape[1]), (len(k), *at.shape[1:] * 2))
 
     def product(self, k: IntArray, members: IntArray, x: FloatArray) -> FloatArray:
-        """μx, shape (f, L)."""
+        """Compute μx, shape (f, L)."""
         result = np.zeros((len(k), self._shape[1]))
         result[:, members] = self._mu * x
         return result

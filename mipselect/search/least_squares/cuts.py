@@ -12,7 +12,7 @@ from mipselect.search.least_squares.node import SquaredNode
 
 
 def sparse_diagonal_cut(node: SquaredNode, chosen: IntArray) -> Cut:
-    r"""The sparse-diagonal cut on the Schur-complemented problem, at any set T of live features.
+    r"""Compute the sparse-diagonal cut on the Schur complement, at any set T of live features.
 
     R(B ∪ T') ≥ R_ν(B ∪ T) + (1/2n) [Σ_{j∈T\T'} M_j β_j² - Σ_{j∈T'\T} w_j²/M_j] for |T'| = m,
     with β = H_TT⁻¹ g_T, w = g - H_·T β and a diagonal M such that H - M is positive semidefinite
@@ -46,7 +46,7 @@ def sparse_diagonal_cut(node: SquaredNode, chosen: IntArray) -> Cut:
 
 
 def _off_sums(size_H: FloatArray, chosen: IntArray, count: int) -> FloatArray:
-    """Row sums of |H_jl| over the l ≠ j of T ∪ T', for the worst T' of `count` features."""
+    """Add up |H_jl| over the l ≠ j of T ∪ T', by rows, for the worst T' of `count` features."""
     L = len(size_H)
     off = size_H.copy()
     np.fill_diagonal(off, 0.0)

@@ -20,7 +20,7 @@ class Division:
     order : ndarray of int, shape (L,)
         Positions of the live features.
     gains : ndarray of shape (K,)
-        Of the first K of them; with those after them there are too few for a set.
+        Gains with the first K of them; with those after them there are too few for a set.
     """
 
     order: IntArray
@@ -57,7 +57,7 @@ class DivisionByShares(Division):
 
 
 def by_shares(bound: ModularBound, size: int) -> DivisionByShares:
-    """By a constant and the largest sums of shares, for sets of `size` features."""
+    """Divide by a constant and the largest sums of shares, for sets of `size` features."""
     order = np.argsort(-bound.terms, kind="stable")
     shares = bound.terms[order]
     gains = bound.constant + sliding_window_view(shares, size).sum(axis=1)

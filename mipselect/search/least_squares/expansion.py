@@ -38,7 +38,7 @@ class ExpandedBound(ModularBound):
 
 
 class Rounding:
-    """By how much rounding may lower a doubled gain that is bounded around x.
+    """Bound of what rounding may take from a doubled gain that is bounded around x.
 
     The computed g and Q belong to moments that are off by about k·EPS of their size, and products
     with x add K·EPS. What this changes is at most 2·e(√d + Σ|β_j|√G_jj + Σ|x_j|√G_jj)², at the β
@@ -57,7 +57,7 @@ class Rounding:
         self._reach = math.sqrt(problem.target_norm) + self._longest_column * lengths
 
     def allowance(self, x: FloatArray, eliminated: int) -> FloatArray:
-        """For x in the last axis, when so many columns have been eliminated before."""
+        """Bound the rounding for x in the last axis, after so many columns have been eliminated."""
         terms = x.shape[-1] + eliminated + 8
         reach = self._reach + self._longest_column * np.abs(x).sum(axis=-1)
         return np.asarray(4.0 * EPS * terms * reach**2)
@@ -92,7 +92,7 @@ class PointBounds:
         self._Q = np.hstack([self._Q, H - self._convexity.columns(X)])
 
     def around(self, weights: FloatArray) -> tuple[ModularBound, float]:
-        """The bound at x = (Q + D/z)⁻¹ g for weights z ≥ 0 of the members, and gᵀx.
+        """Compute the bound at x = (Q + D/z)⁻¹ g for weights z ≥ 0 of the members, and gᵀx.
 
         gᵀx is what the best x could do at most: it is below the bound of every x on sets whose
         members are in with these weights.
@@ -120,7 +120,7 @@ class NodeExpansion(Expansion):
     cutoff : float
         A bound on the gain that needs no improvement.
     close_if_open : float
-        Of what is missing, where no point will do: see `Expanding`.
+        Share of what is missing, where no point will do: see `Expanding`.
     """
 
     def __init__(
@@ -144,12 +144,12 @@ class NodeExpansion(Expansion):
         self.admitted[0, positions] = True
 
     def admits(self, step: int) -> bool:
-        """At some steps, as long as there are not too many."""
+        """Return True at some steps, as long as there are not too many members."""
         limits = self._limits
         return step in limits.admitting and len(self._bounds.members) < limits.members
 
     def tried(self, rows: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """By `PointBounds.around`."""
+        """Bound the gain by `PointBounds.around`, and keep the bound if it is better."""
         bound, reachable = self._bounds.around(z[0, self._bounds.members])
         largest = bound.largest(self.budgets)
         if largest < self.lowest[0]:
@@ -172,7 +172,7 @@ def best_expanded(
     cutoff: float,
     close_if_open: float,
 ) -> ExpandedBound:
-    """The best bound of a `NodeExpansion` that begins with these weights, shape (L,)."""
+    """Find the best bound of a `NodeExpansion` that begins with these weights, shape (L,)."""
     expansion = NodeExpansion(node, convexity, budgets, cutoff, close_if_open)
     expansion.admit(np.flatnonzero(start))
     expansion.improve(start[None])

@@ -17,11 +17,11 @@ from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import Spectrum
 
 ROUNDING = 1e-10
-"""Of eigenvalues, relative to the largest."""
+"""Rounding of eigenvalues, relative to the largest."""
 
 
 def curvature_of(whole: SquaredNode) -> Curvature:
-    """E of all supports: by the smallest eigenvalue of G, or of its scaled blocks.
+    """Find E of all supports by the smallest eigenvalue of G, or of its scaled blocks.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def curvature_of(whole: SquaredNode) -> Curvature:
 
 
 def _block_curvature(whole: SquaredNode) -> BlockCurvature:
-    """E_j = κ'(H_jj - ρI) in the directions where more than rounding is left of G, else zero."""
+    """Compute E_j = κ'(H_jj - ρI) in directions with more than rounding left of G; 0 in others."""
     features, blocks, ridge = whole.problem.features, whole.blocks, whole.ridge
     excess = blocks.eigenvalues - ridge
     used = excess > ROUNDING * float(blocks.eigenvalues.max())
@@ -64,9 +64,9 @@ def _block_curvature(whole: SquaredNode) -> BlockCurvature:
 
 
 def spectral_curvatures(whole: SquaredNode) -> list[ChildrenCurvature]:
-    """E at t = some shares of the median of G's diagonal, for features of one column each.
+    """Compute E at t = shares of the median of G's diagonal, for features of one column each.
 
-    Of so many columns that eigenvalues take too long E is a `parallel_sum`.
+    Where columns are so many that eigenvalues take too long, E is a `parallel_sum`.
     """
     problem, p, limits = whole.problem, whole.problem.features.size, whole.tuning.spectrum
     if not problem.features.singles or p > limits.inverse_columns:
@@ -100,7 +100,7 @@ def spectral_curvatures(whole: SquaredNode) -> list[ChildrenCurvature]:
 def _parallel_sums(
     G: FloatArray, slacks: dict[float, float], limits: Spectrum, rank: int
 ) -> list[ChildrenCurvature]:
-    """By the middle limit, and by larger ones as long as the spectrum is mostly above them."""
+    """Find parallel sums at the middle limit, and at larger ones that the spectrum exceeds."""
     found: list[ChildrenCurvature] = []
     ts = sorted(slacks)
     for t in ts[min(1, len(ts) - 1) :]:
@@ -114,7 +114,7 @@ def _parallel_sums(
 
 
 def parallel_sum(G: FloatArray, t: float) -> FloatArray | None:
-    """tG(G + tI)⁻¹ = tI - t²(G + tI)⁻¹, whose eigenvalues ωt/(ω + t) are at least min(ω, t)/2.
+    """Compute tG(G + tI)⁻¹ = tI - t²(G + tI)⁻¹, with eigenvalues ωt/(ω + t) ≥ min(ω, t)/2.
 
     None where G + tI is not positive definite as it is rounded.
     """
@@ -137,14 +137,14 @@ def parallel_sum(G: FloatArray, t: float) -> FloatArray | None:
 
 
 def _left_of_gram(whole: SquaredNode) -> FloatArray:
-    """G, or what is left of it after the columns that are always in."""
+    """Return G, or what is left of it after the columns that are always in."""
     if whole.problem.features.plain:
         return whole.problem.gram.full()
     return whole.dense() - whole.ridge * np.eye(len(whole.columns))
 
 
 def _elimination_error(whole: SquaredNode) -> float:
-    """η with (1 - η)S ⪯ S̃ ⪯ (1 + η)S for what is computed for S = ρI + what is left of G.
+    """Bound η with (1 - η)S ⪯ S̃ ⪯ (1 + η)S for the computed S̃ of S = ρI + what is left of G.
 
     S̃ is exact for a matrix that differs from G + ρI ⪰ ρI by a few units of its trace.
     """

@@ -73,7 +73,7 @@ def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTre
 def listed_nodes(
     center: Center, cut: ModularBound, level: int, tree: SquaredTree
 ) -> Iterator[tuple[float, SquaredNode]]:
-    """The node of every removed set that its cut does not settle, after a bound on all that follow.
+    """Yield the node of every removed set that its cut does not prune, and a bound on what follows.
 
     They come in the order of what leaving costs; the others are settled.
     """
@@ -168,7 +168,7 @@ class LeastSquaresNeighbourhood:
         search_level(self.center, level, cut, tree)
 
     def _cut(self, level: int) -> ModularBound:
-        """The cut of a level, made once, and once more when more is known of G."""
+        """Make the cut of a level once, and once more when more is known of G."""
         lean = self.center.lean and level > 1
         if (level, lean) not in self._cuts:
             self._cuts[level, lean] = (
@@ -198,7 +198,7 @@ class LeastSquaresMethod:
         return self.engine.name
 
     def center(self, size: int, run: Run) -> LeastSquaresNeighbourhood:
-        """A support that no swap improves, with its cut."""
+        """Find a support that no swap improves, with its cut."""
         few = self.problem.features.size <= self.tuning.few_columns
         if self.problem.gram.fits and (few or not self.problem.features.singles):
             self.problem.gram.full()
@@ -206,7 +206,7 @@ class LeastSquaresMethod:
         return self.center_at(support, value, run)
 
     def center_at(self, support: IntArray, value: float, run: Run) -> LeastSquaresNeighbourhood:
-        """The neighbourhood of a support whose value is known."""
+        """Return the neighbourhood of a support whose value is known."""
         return LeastSquaresNeighbourhood(
             center_at(self.problem, support, value, run, self.tuning),
             self.engine,

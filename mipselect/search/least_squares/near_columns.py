@@ -16,7 +16,7 @@ from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.tuning import TUNING, Near
 
 ROUNDING = 1e-9
-"""Of the eigenvalues of few columns that are scaled to ones."""
+"""Rounding of the eigenvalues of few columns that are scaled to ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class NearColumns:
         self._sets = [self._with_entries(pairs)]
 
     def sets(self, q: int) -> ConnectedSets | None:
-        """All connected sets of q features; None if they are too many, or too large."""
+        """Find all connected sets of q features; None if they are too many, or too large."""
         while self._complete and len(self._sets) < q - 1:
             larger = self._one_more(self._sets[-1].members.T)
             self._complete = larger is not None
@@ -78,7 +78,7 @@ class NearColumns:
         return self._sets[q - 2] if q - 1 <= len(self._sets) else None
 
     def _one_more(self, members: IntArray) -> IntArray | None:
-        """All connected sets with one more member, each once, sorted within; None if too many."""
+        """Find all connected sets with one more member, each once and sorted; None if too many."""
         p, q = len(self._G), members.shape[1] + 1
         most = self._limits.entries * p // (q * (q - 1) // 2)
         degrees = np.diff(self._starts)
@@ -126,7 +126,7 @@ class LiveSets:
     which: tuple[IntArray, ...] = ()
 
     def up_to(self, q: int) -> LiveSets | None:
-        """With those of at most q features; None where they are not known."""
+        """Add the sets of at most q features; return None where they are not known."""
         if q > len(self.columns.far_entries):
             return None
         members, which = list(self.members[: q - 1]), list(self.which[: q - 1])
@@ -139,7 +139,7 @@ class LiveSets:
         return LiveSets(self.columns, tuple(members), tuple(which))
 
     def among(self, place: IntArray) -> tuple[LiveSets, list[IntArray]]:
-        """The sets whose members all have a place, which is not -1, and these places."""
+        """Return the sets whose members all have a place, which is not -1, and these places."""
         members, which, places = [], [], []
         for some, number in zip(self.members, self.which, strict=True):
             at = place.take(some)

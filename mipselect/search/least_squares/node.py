@@ -91,12 +91,12 @@ class SquaredNode(Node):
         return self.problem.features.columns(self.live)
 
     def lower_bound(self, gain: float) -> float:
-        """Lower bound on R from an upper bound on the gain; -inf if that is no number."""
+        """Bound R from below by an upper bound on the gain; -inf if that is no number."""
         bound = (self.base_value - gain - self.slack) / (2.0 * self.problem.n)
         return bound if bound < math.inf else -math.inf
 
     def needed_gain(self, cutoff: float) -> float:
-        """The gain that a set of additions must exceed for R to be below `cutoff`.
+        """Compute the gain that a set of additions must exceed for R to be below `cutoff`.
 
         Any, -inf, where that is no number.
         """
@@ -110,13 +110,13 @@ class SquaredNode(Node):
         return by_shares(self.bound, self.size)
 
     def dense(self) -> FloatArray:
-        """H on the live columns, shape (C, C)."""
+        """Compute H on the live columns, shape (C, C)."""
         H = self.problem.gram.block(self.columns) - self.whitened.T @ self.whitened
         H[np.diag_indices_from(H)] = self.h
         return H
 
     def rectangle(self, rows: IntArray, columns: IntArray) -> FloatArray:
-        """H between live features of one column each, shape (k, l), off the diagonal."""
+        """Compute H between live features of one column each, shape (k, l), off the diagonal."""
         H = self.problem.gram.rectangle(self.columns[rows], self.columns[columns])
         H -= self.whitened[:, rows].T @ self.whitened[:, columns]
         return H
@@ -130,7 +130,7 @@ class SquaredNode(Node):
         return in_own_eigenvectors(self.dense(), self.g, self.ridge, places, offsets)
 
     def restricted(self, keep: IntArray) -> Self:
-        """The same node with only the positions `keep` of `live`."""
+        """Return the same node with only the positions `keep` of `live`."""
         columns = self.places(keep)
         return replace(
             self,
@@ -142,7 +142,7 @@ class SquaredNode(Node):
         )
 
     def with_feature(self, position: int, keep: IntArray) -> Self:
-        """The child with live[position] in the base; only the positions `keep` stay live.
+        """Return the child with live[position] in the base; only the positions `keep` stay live.
 
         Its columns are eliminated one after another: these are the steps of a Cholesky
         factorisation of its block of H.
@@ -218,7 +218,7 @@ def squared_node(
 
 
 def definite_multiplier(problem: PreparedSquared, size: int, multiplier: float) -> float:
-    """The smallest ν ≥ `multiplier` for which G_SS + (λ+ν)I is positive definite as it is rounded.
+    """Find the least ν ≥ `multiplier` for which G_SS + (λ+ν)I as rounded is positive definite.
 
     All |S| ≤ `size` are covered. Bounds are valid for every ν ≥ 0. Where this one is larger than
     what was asked for, `SquaredNode.slack` is more than yᵀy with either, so nothing is bounded
@@ -230,7 +230,7 @@ def definite_multiplier(problem: PreparedSquared, size: int, multiplier: float) 
 
 
 def gain_shares(node: SquaredNode) -> FloatArray:
-    """u with g_Tᵀ H_TT⁻¹ g_T ≤ Σ_{j∈T} u_j for every T of `size` live features; shape (L,).
+    """Compute u with g_Tᵀ H_TT⁻¹ g_T ≤ Σ_{j∈T} u_j for every T of `size` live features; shape (L,).
 
     With c = size - 1 and o_j at least the sum of the c largest |H_jl|, H_TT - diag(h - o) is
     diagonally dominant, so u_j = g_j²/(h_j - o_j). Where some h_j - o_j is not positive, H ⪰ (λ+ν)I
@@ -248,7 +248,7 @@ def gain_shares(node: SquaredNode) -> FloatArray:
 
 
 def shares_without_blocks(node: SquaredNode) -> FloatArray:
-    """The shares of `gain_shares` from `cheap_off_sums`, for features of one column each; (L,)."""
+    """Compute shares as `gain_shares` does, by `cheap_off_sums`, for single columns; shape (L,)."""
     others = min(node.size, len(node.live)) - 1
     if others <= 0:
         return gains_alone(node)
@@ -258,7 +258,7 @@ def shares_without_blocks(node: SquaredNode) -> FloatArray:
 
 
 def gains_alone(node: SquaredNode) -> FloatArray:
-    """g_jᵀ H_jj⁻¹ g_j of every live feature, shape (L,)."""
+    """Compute g_jᵀ H_jj⁻¹ g_j of every live feature, shape (L,)."""
     if node.problem.features.singles:
         return node.g**2 / node.h
     gains = np.empty(len(node.live))
@@ -269,7 +269,7 @@ def gains_alone(node: SquaredNode) -> FloatArray:
 
 
 def diagonal_blocks(node: SquaredNode) -> list[tuple[IntArray, FloatArray]]:
-    """The live features of each width: their positions, shape (k,), and H_jj, shape (k, w, w)."""
+    """List the live features by width: their positions, shape (k,), and H_jj, shape (k, w, w)."""
     found = []
     for here, columns in node.problem.features.by_width(node.live):
         places = node.places(here).reshape(columns.shape)
@@ -282,9 +282,9 @@ def diagonal_blocks(node: SquaredNode) -> list[tuple[IntArray, FloatArray]]:
 
 
 def off_diagonal_sums(node: SquaredNode, count: int) -> FloatArray:
-    """At least the sums of the `count` ≥ 1 largest |H_jl| over live l ≠ j, shape (L,).
+    """Bound the sums of the `count` ≥ 1 largest |H_jl| over live l ≠ j from above, shape (L,).
 
-    Of features of several columns: of the norms of their scaled blocks; see `FeatureBlocks`.
+    For features of several columns they are norms of scaled blocks; see `FeatureBlocks`.
     """
     if not node.problem.features.singles:
         return largest_sums(node.blocks.norms.copy(), count)
@@ -296,7 +296,7 @@ def off_diagonal_sums(node: SquaredNode, count: int) -> FloatArray:
 
 
 def cheap_off_sums(node: SquaredNode, count: int) -> FloatArray:
-    """Bounds on the sums of the `count` largest |H_jl| that need no block of H, shape (L,).
+    """Bound sums of the `count` largest |H_jl| from above without a block of H, shape (L,).
 
     |H_jl| ≤ √((h_j - ridge)(h_l - ridge)), and |H_jl| ≤ |G_jl| + ‖W_j‖‖W_l‖ with the tops of G.
     """
@@ -341,7 +341,7 @@ def screened(node: SquaredNode, cutoff: float, tick: Callable[[], None]) -> Squa
 
 
 def greedy_completion(node: SquaredNode) -> IntArray:
-    """Positions among the live features of the additions that forward selection makes."""
+    """Find the positions among the live features of the additions that forward selection makes."""
     positions = np.arange(len(node.live))
     chosen: list[int] = []
     while node.size > 0:

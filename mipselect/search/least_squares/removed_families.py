@@ -43,14 +43,14 @@ class LevelFamily(Node):
 
 
 def whole_level(center: Center, level: int) -> LevelFamily:
-    """All kept sets of a level; the point of their bound starts at what gains most alone."""
+    """Make the family of all kept sets of a level; its point starts at what gains most alone."""
     support = center.support
     weights = likely_changes(center, level, gains_alone(center.whole)[center.candidates])
     return LevelFamily(np.empty(0, dtype=np.intp), len(support) - level, support, weights)
 
 
 def open_nodes(center: Center, level: int, tree: SquaredTree) -> Iterator[SquaredNode]:
-    """The node of every removed set that no bound on its family prunes; the others are settled.
+    """Yield the node of every removed set that no bound on its family prunes.
 
     A family is divided by a feature of the incumbent that leaves or stays. That in which the
     costliest feature stays comes first, for good supports are there. Where bounds do not pay, the
@@ -86,7 +86,7 @@ def open_nodes(center: Center, level: int, tree: SquaredTree) -> Iterator[Square
 
 
 def node_of(center: Center, family: LevelFamily, level: int) -> tuple[SquaredNode, list[Budget]]:
-    """The node of a family, to whose base so many of what may stay and candidates are added."""
+    """Make the node of a family, with budgets of what may stay and of candidates."""
     free = np.concatenate([family.live, center.candidates])
     staying, entering = np.split(np.arange(len(free)), [len(family.live)])
     node = center.node(np.sort(family.base), family.size + level, free, center.multiplier)

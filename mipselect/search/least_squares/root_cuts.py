@@ -21,7 +21,7 @@ from mipselect.search.strategies import Strategy
 
 
 def changes(center: Center, level: int) -> list[Budget]:
-    """So many features of Ŝ leave, and as many candidates enter."""
+    """Make budgets for a level: so many features of Ŝ leave, and as many candidates enter."""
     s, p = len(center.support), len(center.support) + len(center.candidates)
     return [Budget(np.arange(s), level), Budget(np.arange(s, p), level)]
 
@@ -29,7 +29,7 @@ def changes(center: Center, level: int) -> list[Budget]:
 def bound_on_changes(
     center: Center, value: float, costs: FloatArray, gains: FloatArray
 ) -> ModularBound:
-    """-R(S) by the features that leave Ŝ and those that enter, whose terms come after them.
+    """Bound -R(S) by the features that leave Ŝ and those that enter, whose terms come after them.
 
     2n·R(S) ≥ 2n·value + Σ_{j∈Ŝ\\S} costs_j - Σ_{j∈S\\Ŝ} gains_j
     """
@@ -38,7 +38,7 @@ def bound_on_changes(
 
 
 def root_cut(center: Center, level: int) -> ModularBound:
-    """The sparse-diagonal cut at Ŝ, with M for the worst supports at this distance.
+    """Compute the sparse-diagonal cut at Ŝ, with M for the worst supports at this distance.
 
     See docs/mathematics/cuts.md, (3).
     """
@@ -69,7 +69,7 @@ def root_cut(center: Center, level: int) -> ModularBound:
 
 
 def _among_candidates(center: Center, count: int) -> FloatArray:
-    """Bounds on the sums of the `count` largest |H_jk| among candidates k ≠ j, shape (p-s,)."""
+    """Bound sums of the `count` largest |H_jk| over candidates k ≠ j from above, shape (p-s,)."""
     if count == 0:
         return np.zeros(len(center.candidates))
     whole = center.whole.restricted(center.candidates)
@@ -77,7 +77,7 @@ def _among_candidates(center: Center, count: int) -> FloatArray:
 
 
 def _root_cut_by_blocks(center: Center, level: int) -> ModularBound:
-    """The same for features of several columns, by all of H."""
+    """Compute the root cut for features of several columns, by all of H."""
     cut = sparse_diagonal_cut(replace(center.whole, size=level), center.support)
     terms = -2.0 * center.problem.n * cut.coefficients
     value = float(cut.at(center.support))
@@ -98,7 +98,7 @@ def likely_changes(center: Center, level: int, gains: FloatArray) -> FloatArray:
 
 
 def lean_cut(center: Center, cut: ModularBound, level: int) -> ModularBound:
-    """The cut of the best expansion point for a level, from a few columns of G.
+    """Compute the cut of the best expansion point for a level, from a few columns of G.
 
     With two budgets, s - i features of Ŝ and i others, the bound on the gain is one on R whose
     terms are what leaving costs and entering gains (docs/mathematics/cuts.md, (12)). The ridge is

@@ -47,7 +47,7 @@ class SpectralCurvature:
         return LeftConvexity(ridge + theta * d, ridge, theta, left)
 
     def of_children(self, children: Children) -> SpectralChildren:
-        """The same for every child: its feature is one more of the base."""
+        """Find the convexity of every child, whose feature is one more of the base."""
         node, others = children.parent, children.size - 1
         first, left = node.live[children.first[:, 0]], self._left(node, node.live[children.later])
         own = self._left(node, first)
@@ -108,7 +108,7 @@ class LeftOver:
         return np.asarray(rows - self.across[:, places].T @ self.across)
 
     def off_sums(self, count: int) -> FloatArray:
-        """At least the sums of the `count` largest entries of rows of |R| off the diagonal, (L,).
+        """Bound sums of the `count` largest |R_jl| over l ≠ j from above, shape (L,).
 
         Where there are many rows, |E_jl| + ‖A_j‖‖A_l‖ bounds their entries; those for which that
         is more than the diagonal are looked at, if they are few.
@@ -150,7 +150,7 @@ class LeftConvexity(DiagonalConvexity):
     left: LeftOver
 
     def columns(self, places: IntArray) -> FloatArray:
-        """P on these live columns, shape (L, K)."""
+        """Return P on these live columns, shape (L, K)."""
         P = self.theta * self.left.rows(places).T
         P[places, np.arange(len(places))] += self.ridge
         return np.asarray(P)
@@ -182,7 +182,7 @@ class SpectralChildren:
         self._R = np.vstack([self._R, self._left.rows(places)])
 
     def blocks(self, k: IntArray, at: IntArray, members: IntArray) -> FloatArray:
-        """P of child k[f] on the places at[f], which are admitted as members[f]; (f, K, K)."""
+        """Return P of child k[f] on places at[f], which are admitted as members[f]; (f, K, K)."""
         a = self._a[k[:, None], at]
         P = self._R[members[:, :, None], at[:, None, :]] - a[:, :, None] * a[:, None, :]
         P *= self._theta[k][:, :, None]
@@ -191,7 +191,7 @@ class SpectralChildren:
         return np.asarray(P)
 
     def product(self, k: IntArray, members: IntArray, x: FloatArray) -> FloatArray:
-        """P x of child k[f] for x[f] on the members, all that is admitted, in order; (f, L)."""
+        """Compute P x of child k[f] for x[f] on the members, all admitted, in order; (f, L)."""
         a = self._a[k]
         P = x @ self._R - np.einsum("fu,fu->f", a[:, members], x)[:, None] * a
         P *= self._theta[k]

@@ -21,7 +21,7 @@ def forward_selection(problem: PreparedSquared, size: int) -> IntArray:
 def best_by_swaps(
     problem: PreparedSquared, size: int, run: Run, tuning: Tuning = TUNING
 ) -> tuple[IntArray, float]:
-    """A support that no single swap improves, and its value; after many swaps any support.
+    """Find a support that no single swap improves, and its value; after many swaps any support.
 
     Any support would do as the incumbent of the search; a better one makes it faster.
     """
@@ -41,7 +41,7 @@ def best_by_swaps(
 def best_swap(
     problem: PreparedSquared, support: IntArray, value: float, run: Run
 ) -> tuple[IntArray, float]:
-    """The best support that differs by one feature, and its value; the same if none is better."""
+    """Find the best support that differs by one feature, and its value, or keep this one."""
     outside = np.setdiff1d(np.arange(problem.features.count), support)
     best = support
     for k in range(len(support)):

@@ -49,12 +49,12 @@ class GramMeasures:
 
     @cached_property
     def cheap_curvature(self) -> Curvature:
-        """By the smallest eigenvalue."""
+        """Curvature by the smallest eigenvalue."""
         return curvature_of(self._whole)
 
     @cached_property
     def curvatures(self) -> list[Curvature]:
-        """By the smallest eigenvalue, and by the spectrum cut off at several limits."""
+        """Curvatures by the smallest eigenvalue, and by the spectrum cut off at several limits."""
         return [self.cheap_curvature, *spectral_curvatures(self._whole)]
 
     @cached_property
@@ -96,9 +96,9 @@ class SquaredTree(TreeSearch[SquaredNode]):
             gram.full()
 
     def informed(self, node: SquaredNode, families: int = 0) -> SquaredNode:
-        """With what is known of near columns, when other bounds had their chance.
+        """Add what is known of near columns to a node, once other bounds had their chance.
 
-        Or if bounds leave so many families of so many features open that it takes long to look.
+        It is also added if bounds leave so many families open that it takes long to look.
         """
         problem, limits, at_once = node.problem, self.tuning.near, Strategy.CLUSTERS_AT_ONCE
         features, gram = problem.features, problem.gram
@@ -117,7 +117,7 @@ class SquaredTree(TreeSearch[SquaredNode]):
         needed: float,
         close_if_open: float,
     ) -> ExpandedBound:
-        """The bound of `best_expanded` by the measure that has been the best for this size.
+        """Bound by `best_expanded` with the curvature that has been the best for this size.
 
         Before cheap bounds have had their chance no spectrum is computed for it.
         """
@@ -139,7 +139,7 @@ class SquaredTree(TreeSearch[SquaredNode]):
         return found
 
     def of_children(self, node: SquaredNode) -> ChildrenCurvature | None:
-        """By what all children of a node are bounded at once; None if one by one is right.
+        """Choose the curvature that bounds all children of a node at once; None for one by one.
 
         Children that add pairs are bounded where the pairs are too many to be looked at.
         """

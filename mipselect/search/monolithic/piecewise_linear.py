@@ -27,7 +27,7 @@ class PiecewiseLinearModels:
     Attributes
     ----------
     problem : PreparedBoxDual
-        Of softness zero, on columns.
+        A problem of softness zero, on columns.
     features : Features
         What they stand for.
     """

@@ -58,7 +58,7 @@ def whole_optimum(instance: Instance, *, form: Form | None = None, **options: An
     Returns
     -------
     SupportPool
-        Of one support; sensitive.
+        A pool of one support; sensitive.
 
     Raises
     ------

@@ -37,7 +37,7 @@ class LogWeight:
         return prior - self.rate * (value - self.reference)
 
     def log_bound(self, node: Node, bound: ModularBound) -> tuple[float, FloatArray]:
-        """A bound on -R as one on the log weight: a constant and one term per live feature."""
+        """Turn a bound on -R into one on the log weight: a constant and a term per live feature."""
         constant = self.log_prior[len(node.base) + node.size]
         constant += float(self.log_features[node.base].sum())
         constant += self.rate * (bound.constant + self.reference)

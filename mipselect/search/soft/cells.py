@@ -38,16 +38,16 @@ class Family(Protocol):
         """True if the bounds are the values themselves, so that nothing can be refined."""
 
     def floors(self) -> list[ModularBound]:
-        """Proven upper bounds on -R(B ∪ T)."""
+        """Return proven upper bounds on -R(B ∪ T)."""
 
     def guess(self) -> ModularBound:
-        """Roughly -R(B ∪ T), from below."""
+        """Estimate -R(B ∪ T) roughly, from below."""
 
     def expanded(self, inclusion: FloatArray) -> ModularBound | None:
-        """One that is good where features are in with these probabilities, if any."""
+        """Return a bound that is good for these probabilities of the features, if there is one."""
 
     def pairs(self, target: LogWeight) -> PairLaw | None:
-        """The law by each pair's own lower bound, where m = 2 and it is little work."""
+        """Return the law by each pair's own lower bound, where m = 2 and it is little work."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,16 +63,16 @@ class Space(Protocol):
     """All supports of one loss and one data set, as families."""
 
     def root(self, size: int) -> Family:
-        """Every support of `size` features."""
+        """Return every support of `size` features."""
 
     def families(self, cuts: Sequence[Origin]) -> list[Family]:
-        """The families that were cut off, with what their bounds need, all at once."""
+        """Return the families that were cut off, with what their bounds need, all at once."""
 
     def evaluated(self, family: Family) -> Family | None:
-        """The same family of size 1 with exact values, where its bounds may not be."""
+        """Return the same family of size 1 with exact values, where its bounds may not be."""
 
     def ceiling(self, node: Node) -> ModularBound:
-        """A proven lower bound on -R(B ∪ T), but for the error of values."""
+        """Return a proven lower bound on -R(B ∪ T), but for the error of values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ class Cell:
         return self.family is not None and self.family.exact
 
     def positions(self, support: IntArray) -> IntArray | None:
-        """Places of what `support`, sorted, adds to the base; None if the cell does not hold it."""
+        """Find the places of what `support`, sorted, adds to the base; None if not in the cell."""
         node = self.node
         added = np.setdiff1d(support, node.base)
         if len(added) != node.size or len(node.base) + node.size != len(support):
@@ -130,14 +130,14 @@ class Cell:
         return places if len(places) == node.size else None
 
     def support(self, positions: IntArray) -> IntArray:
-        """Base ∪ live[positions], sorted."""
+        """Return base ∪ live[positions], sorted."""
         return np.asarray(self.node.supports(positions[None])[0])
 
 
 def tight(
     family: Family, inherited: Sequence[ModularBound], target: LogWeight, tuning: Tuning = TUNING
 ) -> Cell:
-    """The cell of a family, by the best of its own bounds and those of what it was cut from."""
+    """Make the cell of a family, by the best of its own bounds and of those it inherits."""
     node = family.node
     bounds = [*family.floors(), *inherited]
     laws = _finite_laws(family, bounds, target)

@@ -37,16 +37,16 @@ class DualFamily:
         return self.node.size == 0
 
     def floors(self) -> list[ModularBound]:
-        """Two tangents of the bound: where nothing and where the most is added."""
+        """Return two tangents of the bound: where nothing and where the most is added."""
         return modular_bounds(self.node.bounds, self.node.row, self.node)
 
     def guess(self) -> ModularBound:
-        """R(B), roughly: features that are added gain little as a rule."""
+        """Estimate -R by R(B): features that are added gain little as a rule."""
         value = float(self.node.bound(np.zeros(1))[0])
         return ModularBound(-value, np.zeros(len(self.node.live)))
 
     def expanded(self, inclusion: FloatArray) -> ModularBound | None:
-        """The bound of the dual point that is best at these inclusion probabilities π.
+        """Compute the bound of the dual point that is best at these inclusion probabilities π.
 
         For ν = 0 it maximises Σ_i -ℓ*(y_i, -α_i) - Σ_j π_j w_j² / 2λ, the dual of the problem
         in which feature j has the ridge λ/π_j.
@@ -62,12 +62,12 @@ class DualFamily:
         return modular_bounds(node.problem.scaled_bounds(features, scales), 0, node)[0]
 
     def pairs(self, target: LogWeight) -> PairLaw | None:
-        """Each would have to be solved."""
+        """Return None, for each pair would have to be solved."""
         return None
 
 
 def modular_bounds(bounds: FenchelBounds, row: int, node: Node) -> list[ModularBound]:
-    """R(B ∪ T) ≥ (1/n) [constant - νr²/2 - Σ_{j∈B∪T} w_j² / 2(λ+ν)] for two choices of ν."""
+    """Bound R(B ∪ T) ≥ (1/n) [constant - νr²/2 - Σ_{j∈B∪T} w_j² / 2(λ+ν)] for two choices of ν."""
     weights = bounds.weights[row]
     own, size = bounds.own(row, node.base), node.size
     credits = weights[node.live]
@@ -94,7 +94,7 @@ class ConvexSpace:
         self._problem, self._tuning = problem, tuning
 
     def root(self, size: int) -> Family:
-        """Every support of `size` features, with the dual optimum without features."""
+        """Return every support of `size` features, with the dual optimum without features."""
         none = np.empty((1, 0), dtype=np.intp)
         bounds = self._problem.bounds(none)
         everything = np.arange(self._problem.p)
@@ -103,7 +103,7 @@ class ConvexSpace:
         )
 
     def families(self, cuts: Sequence[Origin]) -> list[Family]:
-        """Those with a larger base by one batch of restricted problems."""
+        """Make the families; those with a larger base are solved in one batch."""
         larger = [
             (cut.parent.node, cut.taken)
             for cut in cuts
@@ -124,11 +124,11 @@ class ConvexSpace:
         return families
 
     def evaluated(self, family: Family) -> Family | None:
-        """One by one, as its members are cut off."""
+        """Return None, for members are evaluated one by one as they are cut off."""
         return None
 
     def ceiling(self, node: Node) -> ModularBound:
-        """R(B ∪ T) ≤ R(B)."""
+        """Bound R(B ∪ T) ≤ R(B)."""
         value = float(self._problem.values(node.base[None])[0])
         return ModularBound(-value, np.zeros(len(node.live)))
 
@@ -136,7 +136,7 @@ class ConvexSpace:
 def _in_batches(
     problem: FenchelLoss, bases: list[IntArray], near: list[FenchelNode]
 ) -> list[FenchelBounds]:
-    """The dual optimum on every base, those of one size solved together, from a node nearby."""
+    """Find the dual optimum on every base; those of one size are solved together."""
     found: dict[int, FenchelBounds] = {}
     for size in {len(base) for base in bases}:
         numbers = [k for k, base in enumerate(bases) if len(base) == size]

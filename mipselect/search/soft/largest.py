@@ -23,7 +23,7 @@ class LargestWeight:
     log_weight : callable
         From a support, shape (s,), to the log of its weight.
     allowance : float
-        By how much the log of a weight may be above the bound of its cell.
+        How far the log of a weight may be above the bound of its cell.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ def _open(numbered: tuple[int, Cell], evaluated: set[int]) -> float:
 
 
 def _members(cell: Cell, least: float) -> Iterator[IntArray]:
-    """The supports of a final cell, of at most one addition, whose log bound is above `least`."""
+    """Yield supports of a final cell, of at most one addition, with a log bound above `least`."""
     law = cell.law
     assert isinstance(law, SubsetLaw)
     if law.size == 0:

@@ -50,7 +50,10 @@ class SquaredFamily:
         return False
 
     def floors(self) -> list[ModularBound]:
-        """By dominance, g_Tᵀ H_TT⁻¹ g_T ≤ Σ_{j∈T} g_j² / M_j; R ≥ 0 for the root or if blurred."""
+        """Bound g_Tᵀ H_TT⁻¹ g_T ≤ Σ_{j∈T} g_j² / M_j by dominance, and R ≥ 0 in two cases.
+
+        The second bound is there for the root, and it is the only one if values are blurred.
+        """
         node = self.node
         nothing = ModularBound(0.0, np.zeros(len(node.live)))
         if self.blurred:
@@ -72,7 +75,7 @@ class SquaredFamily:
         return self.node.slack >= self.node.problem.target_norm
 
     def guess(self) -> ModularBound:
-        """Shares by H ⪯ diag(h + o): from above but for the norm constraint and rounding."""
+        """Estimate shares by H ⪯ diag(h + o), from above but for norm constraint and rounding."""
         node = self.node
         if node.size == 1:
             return self._bound(0.0, gains_alone(node))
@@ -82,7 +85,7 @@ class SquaredFamily:
         return self._bound(0.0, node.g**2 / (node.h + self._off_sums))
 
     def expanded(self, inclusion: FloatArray) -> ModularBound | None:
-        """The bound around the coefficients that are expected at these inclusion probabilities.
+        """Bound around the coefficients that are expected at these inclusion probabilities.
 
         The total of the cell is smallest at x = (Q + D/π)⁻¹ g with the inclusion probabilities π
         of the law that x makes.
@@ -97,7 +100,7 @@ class SquaredFamily:
         return self._bound(bound.constant, bound.terms)
 
     def pairs(self, target: LogWeight) -> PairLaw | None:
-        """The gains of all pairs, (h_l g_j² + h_j g_l² - 2 H_jl g_j g_l) / (h_j h_l - H_jl²)."""
+        """Compute gains (h_l g_j² + h_j g_l² - 2 H_jl g_j g_l) / (h_j h_l - H_jl²) of all pairs."""
         node = self.node
         if node.size != 2 or len(node.live) > node.tuning.refining.pair_columns or self.blurred:
             return None
@@ -126,7 +129,7 @@ class SquaredFamily:
         return pair_law(log_weights(np.arange(len(node.live)), node.dense()), row)
 
     def _second_sum(self) -> float:
-        """By how much a pair's gain may change where H is computed a second time, row by row.
+        """Bound how much a pair's gain may change where H is computed again, row by row.
 
         Entries of G that are not kept differ by n roundings, others not at all.
         """
@@ -140,7 +143,7 @@ class SquaredFamily:
         return off_diagonal_sums(self.node, min(self.node.size, len(self.node.live)) - 1)
 
     def _bound(self, constant: float, shares: FloatArray) -> ModularBound:
-        """2n R ≥ v_B - νr² - slack - constant - Σ shares."""
+        """Bound 2n R ≥ v_B - νr² - slack - constant - Σ shares."""
         return ModularBound(-self.node.lower_bound(constant), shares / (2.0 * self.node.problem.n))
 
 
@@ -157,19 +160,19 @@ class EvaluatedFamily:
         return True
 
     def floors(self) -> list[ModularBound]:
-        """The values."""
+        """Return the values."""
         return [ModularBound(0.0, -self.values)]
 
     def guess(self) -> ModularBound:
-        """The values."""
+        """Return the values."""
         return ModularBound(0.0, -self.values)
 
     def expanded(self, inclusion: FloatArray) -> ModularBound | None:
-        """Nothing could be better."""
+        """Return None, for nothing could be better."""
         return None
 
     def pairs(self, target: LogWeight) -> PairLaw | None:
-        """There are none."""
+        """Return None, for there are no pairs."""
         return None
 
 
@@ -204,7 +207,7 @@ class LeastSquaresSpace:
         self.curvature = curvature_of(self._whole(largest, 0.0))
 
     def root(self, size: int) -> Family:
-        """Every support of `size` features."""
+        """Return every support of `size` features."""
         return SquaredFamily(self._whole(size, self._multiplier), self.curvature)
 
     def _whole(self, size: int, multiplier: float) -> SquaredNode:
@@ -214,7 +217,7 @@ class LeastSquaresSpace:
         )
 
     def families(self, cuts: Sequence[Origin]) -> list[Family]:
-        """Each by one step of elimination.
+        """Make each family by one step of elimination.
 
         Where many of them are crowded, bounds without row sums of G do not do, and these are found.
         """
@@ -237,12 +240,12 @@ class LeastSquaresSpace:
         self._tops = self._problem.gram.row_tops(everything, count, self._tick)
 
     def evaluated(self, family: Family) -> Family | None:
-        """By its values, where they are not known yet."""
+        """Evaluate the family where its values are not known yet."""
         node = family.node
         return EvaluatedFamily(node, self._problem.values_of_additions(node.base, node.live))
 
     def ceiling(self, node: Node) -> ModularBound:
-        """R(B ∪ T) ≤ R(B ∪ {j}) for every j ∈ T, so no more than their mean."""
+        """Bound R(B ∪ T) ≤ R(B ∪ {j}) for every j ∈ T, so no more than their mean."""
         base, live, size = node.base, node.live, node.size
         if size == 0:
             return ModularBound(-float(self._problem.values(base[None])[0]), np.zeros(len(live)))

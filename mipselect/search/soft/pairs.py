@@ -51,27 +51,27 @@ class PairLaw:
         return self.log_largest
 
     def log_member(self, positions: IntArray) -> float:
-        """Log of the weight of a pair j < l, shape (2,)."""
+        """Return the log of the weight of a pair j < l, shape (2,)."""
         j, other = positions.tolist()
         return float(self.row(j)[other - j - 1])
 
     def likeliest(self) -> IntArray:
-        """Positions of the pair with the largest weight."""
+        """Return the positions of the pair with the largest weight."""
         return np.array([self.first, self.second])
 
     def draw(self, choose: Choose) -> tuple[IntArray, float]:
-        """Positions of a pair, and the log of the probability with which it was drawn."""
+        """Draw the positions of a pair, and return the log of their probability as drawn."""
         first, log_first = _draw(self.log_rows, choose)
         second, log_second = _draw(self.row(first), choose)
         return np.array([first, first + 1 + second]), log_first + log_second
 
     def log_inclusion(self) -> FloatArray:
-        """Log of the probability that the pair contains each position, shape (L,)."""
+        """Compute the log of the probability that the pair has each position, shape (L,)."""
         return np.asarray(np.minimum(self.log_members - self.log_total, 0.0))
 
 
 def pair_law(log_weights: FloatArray, row: Callable[[int], FloatArray]) -> PairLaw:
-    """The law of all pairs; `log_weights` is symmetric, its diagonal does not matter.
+    """Make the law of all pairs; `log_weights` is symmetric, its diagonal does not matter.
 
     It is overwritten.
     """
@@ -90,7 +90,7 @@ def pair_law(log_weights: FloatArray, row: Callable[[int], FloatArray]) -> PairL
 
 
 def _draw(logs: FloatArray, choose: Choose) -> tuple[int, float]:
-    """An index with probability ∝ exp(logs), and the log of its probability as drawn."""
+    """Draw an index with probability ∝ exp(logs), and return the log of it as drawn."""
     order, cumulative = rising_law(logs)
     place = choose(cumulative)
     return int(order[place]), log_step(cumulative, place)

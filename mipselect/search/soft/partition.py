@@ -106,7 +106,7 @@ class Partition:
         return self._refine([number])
 
     def draw(self, choose: Choose) -> tuple[int, IntArray, float]:
-        """A cell's number, a support, and the log of the bound of its weight."""
+        """Draw a cell's number and a support, and return the log of the bound of its weight."""
         arrangement = self._arrangement()
         number, log_probability = arrangement.draw(choose)
         cell = self._cells[number]
@@ -165,6 +165,6 @@ class _Arrangement:
         return max(cell.log_largest for cell in self.cells.values())
 
     def draw(self, choose: Choose) -> tuple[int, float]:
-        """A cell's number, and the log of the probability with which it was drawn."""
+        """Draw a cell's number, and return the log of its probability as drawn."""
         place = choose(self._cumulative)
         return int(self._numbers[place]), log_step(self._cumulative, place)

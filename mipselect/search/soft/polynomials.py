@@ -76,11 +76,11 @@ class SubsetLaw:
         return self.log_largest - float(self.log_weights[left] - self.log_weights[left - 1])
 
     def log_member(self, positions: IntArray) -> float:
-        """Log of Π_{j∈T} w_j for T = `positions`."""
+        """Compute the log of Π_{j∈T} w_j for T = `positions`."""
         return float(self.log_weights[np.isin(self.order, positions)].sum())
 
     def likeliest(self) -> IntArray:
-        """Positions of the T with the largest Π_{j∈T} w_j."""
+        """Return the positions of the T with the largest Π_{j∈T} w_j."""
         return self.order[len(self.order) - self.size :]
 
     @cached_property
@@ -96,14 +96,14 @@ class SubsetLaw:
         return 16.0 * EPS * self.size * len(self.order) * largest
 
     def cumulative(self, k: int, end: int) -> FloatArray:
-        """The law of the last of k members among the first `end` places, as it is drawn."""
+        """Compute the law of the last of k members among the first `end` places, as it is drawn."""
         logs = self.log_prefix[k, :end]
         # Nothing for the first k - 1 places: the last of k members cannot be there.
         steps = SMALLEST_STEP * np.maximum(np.arange(2.0 - k, end + 2.0 - k), 0.0)
         return np.asarray(np.exp(logs - logs[-1]) + steps)
 
     def draw(self, choose: Choose) -> tuple[IntArray, float]:
-        """Positions of a subset, and the log of the probability with which it was drawn."""
+        """Draw the positions of a subset, and return the log of its probability as drawn."""
         places: list[int] = []
         log_probability, end = 0.0, len(self.order)
         for k in range(self.size, 0, -1):
@@ -114,7 +114,7 @@ class SubsetLaw:
         return self.order[places], log_probability
 
     def log_inclusion(self) -> FloatArray:
-        """Log of the probability that T contains each position, shape (L,)."""
+        """Compute the log of the probability that T has each position, shape (L,)."""
         L, m = len(self.order), self.size
         if m == 0:
             return np.full(L, -np.inf)
@@ -132,20 +132,20 @@ class SubsetLaw:
 
 
 def rising_law(logs: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Indices by rising weight, and the law ∝ exp(logs), shape (K ≥ 1,), as a rising array."""
+    """Return indices by rising weight, and the law ∝ exp(logs), shape (K ≥ 1,), cumulated."""
     order = np.argsort(logs, kind="stable")
     steps = SMALLEST_STEP * np.arange(1.0, len(order) + 1.0)
     return order, np.cumsum(np.exp(logs[order] - logs[order[-1]])) + steps
 
 
 def log_step(cumulative: FloatArray, place: int) -> float:
-    """Log of (C[place] - C[place - 1]) / C[-1]."""
+    """Compute the log of (C[place] - C[place - 1]) / C[-1]."""
     step = float(cumulative[place]) - (float(cumulative[place - 1]) if place else 0.0)
     return math.log(step) - math.log(float(cumulative[-1]))
 
 
 def subset_law(log_weights: FloatArray, size: int) -> SubsetLaw:
-    """The law of subsets of `size` ≤ L positions with these log weights, shape (L,)."""
+    """Make the law of subsets of `size` ≤ L positions with these log weights, shape (L,)."""
     order = np.argsort(log_weights, kind="stable")
     rising = log_weights[order]
     table = np.empty((size + 1, len(order)))
@@ -160,7 +160,7 @@ def subset_law(log_weights: FloatArray, size: int) -> SubsetLaw:
 
 
 def log_cumulative_sum(rising: FloatArray) -> FloatArray:
-    """log Σ_{i≤j} exp(rising_i), each to full relative precision; shape (L,)."""
+    """Compute log Σ_{i≤j} exp(rising_i), each to full relative precision; shape (L,)."""
     sums = np.empty_like(rising)
     carry, end = -math.inf, len(rising)
     start = 0
@@ -175,7 +175,7 @@ def log_cumulative_sum(rising: FloatArray) -> FloatArray:
 
 
 def _log_suffixes(rising: FloatArray, size: int) -> FloatArray:
-    """log e_k of the last places, k < `size` + 1; shape (size + 1, L)."""
+    """Compute log e_k of the last places, k < `size` + 1; shape (size + 1, L)."""
     L = len(rising)
     table = np.full((size + 1, L), -np.inf)
     table[0] = 0.0

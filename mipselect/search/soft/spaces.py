@@ -19,7 +19,7 @@ from mipselect.search.tuning import TUNING, Tuning
 def space_of(
     problem: PreparedLoss, largest: int, run: Run, tuning: Tuning = TUNING
 ) -> tuple[Space, float]:
-    """All supports of at most `largest` features, and R at a good one of them.
+    """Make the space of all supports of at most `largest` features, and R at a good one of them.
 
     Raises
     ------

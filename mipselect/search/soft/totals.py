@@ -20,7 +20,7 @@ class LogInterval:
     Attributes
     ----------
     low, high : ndarray
-        Of any shape, -inf allowed.
+        Ends of any shape, -inf allowed.
     """
 
     low: FloatArray
@@ -71,9 +71,9 @@ class Totals:
 
     @property
     def slack(self) -> float:
-        """By how much the log of any of these totals may be off, on either side.
+        """Error that the log of any of these totals may have, on either side.
 
-        Of features they are totals of laws twice over.
+        For features they are totals of laws twice over.
         """
         rounding = max((law.rounding for _, law in self._laws.values()), default=0.0)
         return 2.0 * max(rounding, self.partition.rounding) + self.allowance
@@ -120,7 +120,7 @@ class Totals:
         return min(constant + law.log_total, cell.log_upper)
 
     def lower(self, number: int, cell: Cell) -> tuple[float, SubsetLaw]:
-        """Lower bounds on the weights of a cell: a factor, as its log, and a law ∝ the bounds."""
+        """Bound the weights of a cell from below: a factor, as its log, and a law ∝ the bounds."""
         if number not in self._laws:
             node, target = cell.node, self.partition.target
             constant, logs = target.log_bound(node, self.space.ceiling(node))
@@ -134,7 +134,7 @@ class Totals:
 def _log_difference(
     larger: FloatArray | float, smaller: FloatArray | float, unknown: float = -np.inf
 ) -> FloatArray:
-    """log(e^larger - e^smaller), -inf where that is not positive."""
+    """Compute log(e^larger - e^smaller), -inf where that is not positive."""
     with np.errstate(invalid="ignore", divide="ignore"):
         missing = np.minimum(np.subtract(smaller, larger), 0.0)
         difference = larger + np.log(-np.expm1(missing))

@@ -45,7 +45,7 @@ def penalty_ballot(
 def votes_at(
     table: FloatArray, target: FloatArray, penalty: float, k: int | None, features: Features
 ) -> list[int]:
-    """The features with the k longest coefficients of the Lasso at a penalty."""
+    """Return the features with the k longest coefficients of the Lasso at a penalty."""
     lengths: FloatArray = np.zeros(features.count)
     for segment in lasso_path(table, target):
         lengths = lengths_of(segment.at(penalty), features)
@@ -71,7 +71,7 @@ def path_ballot(
 
 
 def votes_along(table: FloatArray, target: FloatArray, k: int, features: Features) -> list[int]:
-    """The same in the middle of the first segment of the path with k of them."""
+    """Return features in the middle of the first segment of the path with k of them."""
     lengths: FloatArray = np.zeros(features.count)
     for segment in lasso_path(table, target):
         lengths = lengths_of(segment.middle, features)
@@ -83,7 +83,7 @@ def votes_along(table: FloatArray, target: FloatArray, k: int, features: Feature
 def in_block(
     X: FloatArray, y: FloatArray, features: Features, penalise_intercept: bool = False
 ) -> tuple[FloatArray, np.float64, FloatArray, np.float64]:
-    """The features' columns and the target of a block, and the units of both.
+    """Centre the features' columns and the target of a block, and return the units of both.
 
     Centred, or with a column of ones behind them. Beside the columns that are always in: a Lasso
     on what they do not explain is one in which they have no penalty.
@@ -133,7 +133,7 @@ def unexplained(columns: FloatArray, fixed: FloatArray) -> FloatArray:
 
 
 def lengths_of(coefficients: FloatArray, features: Features) -> FloatArray:
-    """‖β_F‖ of every feature; what stands behind their columns is left out."""
+    """Compute ‖β_F‖ of every feature; what stands behind their columns is left out."""
     coefficients = coefficients[: features.starts[-1]]
     if features.singles:
         return np.abs(coefficients)

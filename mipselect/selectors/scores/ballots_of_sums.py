@@ -13,7 +13,7 @@ from mipselect.restricted.features import Features
 from mipselect.tables.moments.sums import IntMatrix
 
 Votes = Callable[[FloatArray, FloatArray, Features, int], list[int]]
-"""From columns, a target, features and the number of rows to the features that are voted for."""
+"""Function from columns, a target, features and the number of rows to features with a vote."""
 
 
 def votes_of_folds(sums: ExactSums, ballot: Votes) -> FloatArray:
@@ -39,7 +39,7 @@ def votes_of_folds(sums: ExactSums, ballot: Votes) -> FloatArray:
 
 
 def centred_root(fold: IntMatrix, entries: np.ndarray[tuple[int], np.dtype[np.intp]]) -> FloatArray:
-    """A matrix R, as wide as the entries, with RᵀR = Σ (z_i - z̄)(z_i - z̄)ᵀ up to rounding.
+    """Find R, as wide as the entries, with RᵀR = Σ (z_i - z̄)(z_i - z̄)ᵀ up to rounding.
 
     A Lasso on R has the path of one on the centred rows.
     """

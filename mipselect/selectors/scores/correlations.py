@@ -41,7 +41,7 @@ def in_units_of(bound: float, values: Any) -> Any:
 
 
 def exact_correlations(table: Any, target: FloatArray, unit: float = UNIT) -> FloatArray:
-    """|Σ_i x_ij y_i|, every product rounded to a multiple of 1/unit and then summed exactly.
+    """Add up |Σ_i x_ij y_i| exactly, with every product rounded to a multiple of 1/unit before.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def exact_correlations(table: Any, target: FloatArray, unit: float = UNIT) -> Fl
 
 
 def exact_lengths(layout: Layout, table: Any, target: FloatArray) -> FloatArray:
-    """‖Σ_i y_i x_iF/b_F‖ of every feature F, of clipped rows.
+    """Compute ‖Σ_i y_i x_iF/b_F‖ of every feature F, of clipped rows.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def exact_lengths(layout: Layout, table: Any, target: FloatArray) -> FloatArray:
 
 
 def exact_covariances(layout: Layout, table: Any, target: FloatArray) -> FloatArray:
-    """‖Σ_i (y_i - ȳ)(x_iF - x̄_F)/b_F‖ of every feature F, of clipped rows.
+    """Compute ‖Σ_i (y_i - ȳ)(x_iF - x̄_F)/b_F‖ of every feature F, of clipped rows.
 
     Parameters and result are those of `exact_lengths`.
 
@@ -118,14 +118,14 @@ def exact_covariances(layout: Layout, table: Any, target: FloatArray) -> FloatAr
 
 
 def summed_lengths(sums: ExactSums) -> FloatArray:
-    """The scores of `exact_lengths`, from sums over rows that were cut to the grid."""
+    """Compute the scores of `exact_lengths` from sums over rows that were cut to the grid."""
     layout, matrix = sums.layout, sums.moments.matrix
     columns = sums.places[: layout.features.starts[-1]]
     return _lengths(_shared(sums, matrix[columns, -1].tolist()), layout.features.starts, 1)
 
 
 def summed_covariances(sums: ExactSums) -> FloatArray:
-    """The scores of `exact_covariances`, from the sums."""
+    """Compute the scores of `exact_covariances` from the sums."""
     layout, matrix = sums.layout, sums.moments.matrix
     columns = sums.places[: layout.features.starts[-1]]
     n, one = sums.n, int(GRID)
@@ -136,7 +136,7 @@ def summed_covariances(sums: ExactSums) -> FloatArray:
 
 
 def _shared(sums: ExactSums, values: Sequence[int]) -> Sequence[int | Fraction]:
-    """Sums over columns in units of their features' bounds, exactly."""
+    """Convert sums over columns to units of their features' bounds, exactly."""
     shares = sums.shares.tolist()
     return [
         value if share == 1.0 else value * Fraction(share)
@@ -145,7 +145,7 @@ def _shared(sums: ExactSums, values: Sequence[int]) -> Sequence[int | Fraction]:
 
 
 def _unit_rows(layout: Layout, table: Any) -> Iterator[tuple[slice, FloatArray]]:
-    """Some rows at a time, clipped and in units of the bounds: no longer than 1 in any feature."""
+    """Yield some rows at a time, clipped, in units of the bounds: at most 1 long in any feature."""
     features = layout.features
     starts, widths = features.starts, features.widths
     # A row that is clipped in floating point may be too long by less than this.
@@ -159,7 +159,7 @@ def _unit_rows(layout: Layout, table: Any) -> Iterator[tuple[slice, FloatArray]]
 
 
 def _lengths(sums: Sequence[int | Fraction], starts: IntArray, divisor: int) -> FloatArray:
-    """The length of every feature's sums, divided and rounded down to multiples of 1/UNIT."""
+    """Compute lengths of features' sums, divided and rounded down to multiples of 1/UNIT."""
     squares = [value * value for value in sums]
     ends = pairwise(starts.tolist())
     lengths = [math.isqrt(math.floor(sum(squares[i:j]))) // divisor for i, j in ends]
@@ -167,7 +167,7 @@ def _lengths(sums: Sequence[int | Fraction], starts: IntArray, divisor: int) -> 
 
 
 def _doubles(units: np.ndarray[Any, np.dtype[np.int64]], unit: float = UNIT) -> FloatArray:
-    """Lengths in units of 1/unit as doubles, rounded down.
+    """Convert lengths in units of 1/unit to doubles, rounded down.
 
     Where one has more digits than a double its last ten bits are cut: what is larger is on a
     coarser grid, of which Δ is a multiple, and so the cut adds nothing to a sensitivity.

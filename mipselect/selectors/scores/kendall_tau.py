@@ -66,7 +66,7 @@ class Rankings:
         return cls(ranks)
 
     def correlations(self, target: IntArray) -> FloatArray:
-        """τ̂ of every column with a target, from the number of discordant pairs; see `tau`.
+        """Compute τ̂ of every column with a target, by the number of discordant pairs; see `tau`.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class Rankings:
 
 
 def tau(discordant: IntArray, n: int) -> FloatArray:
-    """τ̂ = n/2 - 2d/(n-1) of d discordant pairs of n rows, cut towards zero to the grid.
+    """Compute τ̂ = n/2 - 2d/(n-1) of d discordant pairs of n rows, cut towards zero to the grid.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class BlockRankings:
     seed: int = field(repr=False)
 
     def with_target(self) -> FloatArray:
-        """Σ τ̂ of every column with the target, shape (p,); one pass over the blocks."""
+        """Add up τ̂ of every column with the target, shape (p,); one pass over the blocks."""
         total = np.zeros(self.size)
         for number, (table, y) in enumerate(self.blocks()):
             target = Rankings.of(y[:, None], self._seed(2 * number + 1)).ranks[0]
@@ -144,7 +144,7 @@ class BlockRankings:
         return total
 
     def with_column(self, c: int) -> FloatArray:
-        """The same with column c."""
+        """Add up τ̂ of every column with column c, shape (p,); one pass over the blocks."""
         total = np.zeros(self.size)
         for number, (table, _) in enumerate(self.blocks()):
             columns = Rankings.of(table, self._seed(2 * number))
@@ -205,7 +205,7 @@ def inversions(sequences: IntArray) -> IntArray:
 
 
 def _direct_inversions(groups: IntArray) -> IntArray:
-    """Inversions of each row of values below `SMALL`, by comparing all pairs."""
+    """Count inversions of each row of values below `SMALL`, by comparing all pairs."""
     count, size = groups.shape
     entries = np.ascontiguousarray(groups.astype(np.uint8).T)
     larger_before = np.zeros((size, count), dtype=np.uint8)
@@ -218,7 +218,7 @@ def _direct_inversions(groups: IntArray) -> IntArray:
 
 
 def _order(column: FloatArray, seed: int, number: int) -> IntArray:
-    """The rows of a column from the smallest value to the largest, equal ones by priority."""
+    """Order the rows of a column from the smallest value to the largest, equal ones by priority."""
     order = np.argsort(column)
     ordered = column[order]
     rises = ordered[1:] != ordered[:-1]
@@ -228,7 +228,7 @@ def _order(column: FloatArray, seed: int, number: int) -> IntArray:
 
 
 def _priorities(n: int, seed: int, number: int) -> IntArray:
-    """One for each row: that of a row stays the same when rows are added after it.
+    """Draw a priority for each row, which stays the same when rows are added after it.
 
     From a cryptographic generator that uses the whole seed, as the ties are part of the law.
     """

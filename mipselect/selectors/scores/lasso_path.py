@@ -49,7 +49,7 @@ class Segment:
         return (self.ends[0] + self.ends[1]) / 2.0
 
     def at(self, penalty: float) -> FloatArray:
-        """The coefficients at a penalty of this segment, or at the nearest of its ends."""
+        """Return the coefficients at a penalty of this segment, or at the nearest of its ends."""
         first, last = self.penalties
         share = (first - min(first, max(penalty, last))) / (first - last) if first > last else 1.0
         return self.ends[0] + share * (self.ends[1] - self.ends[0])
@@ -144,7 +144,7 @@ def until_zero(sizes: FloatArray, growth: FloatArray) -> FloatArray:
 
 
 def solved(factor: FloatArray, right: FloatArray) -> FloatArray:
-    """The solution of LLᵀd = s."""
+    """Solve LLᵀd = s."""
     if not right.size:
         return right
     solution: FloatArray = lapack.dpotrs(factor, right, lower=1)[0]
@@ -152,7 +152,7 @@ def solved(factor: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def with_column(factor: FloatArray, table: FloatArray, column: FloatArray) -> FloatArray:
-    """L of the Gram matrix LLᵀ of a table, for one column more."""
+    """Extend L of the Gram matrix LLᵀ of a table by one column."""
     size = len(factor)
     longer = np.zeros((size + 1, size + 1))
     longer[:size, :size] = factor
@@ -170,7 +170,7 @@ def is_independent(factor: FloatArray) -> bool:
 
 
 def factor_of(table: FloatArray) -> FloatArray:
-    """L of the Gram matrix LLᵀ of independent columns."""
+    """Compute L of the Gram matrix LLᵀ of independent columns."""
     factor: FloatArray = np.zeros((0, 0))
     for j in range(table.shape[1]):
         factor = with_column(factor, table[:, :j], table[:, j])

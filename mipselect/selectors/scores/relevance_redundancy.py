@@ -17,14 +17,14 @@ from mipselect.selectors.scores.kendall_tau import GRID, IntArray, Rankings
 
 
 def mean_on_grid(strengths: list[FloatArray], axis: int) -> FloatArray:
-    """The mean of multiples of `GRID`, cut to such a multiple, in integers."""
+    """Average multiples of `GRID`, cut to such a multiple, in integers."""
     units = (np.array(strengths) / GRID).astype(np.int64)
     mean: FloatArray = np.floor_divide(units.sum(axis=axis), units.shape[axis]) * GRID
     return mean
 
 
 REDUNDANCIES: dict[str, Callable[..., FloatArray]] = {"max": np.max, "mean": mean_on_grid}
-"""From the strengths of the chosen columns to what is subtracted."""
+"""Functions from the strengths of the chosen columns to what is subtracted."""
 
 
 class Correlations(Protocol):
@@ -46,7 +46,7 @@ class Correlations(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class OfAllRows:
-    """Those of a table that is in memory, of all its rows.
+    """Rank correlations of a table that is in memory, by all its rows.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class RelevanceLessRedundancy:
     Parameters
     ----------
     columns : Correlations
-        Of the columns of the features, one after another, then those always in.
+        Correlations of the columns of the features, one after another, then those always in.
     redundancy : {"max", "mean"}
     layout : Layout, optional
         Default: every column is a feature.
@@ -96,7 +96,7 @@ class RelevanceLessRedundancy:
     _kept: dict[int, FloatArray] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, chosen: Support) -> FloatArray:
-        """Scores after `chosen`, shape (p,)."""
+        """Score the features after `chosen`, shape (p,)."""
         relevance = self._strengths(-1)
         starts = self._starts
         parts = [range(starts[j], starts[j + 1]) for j in (*self._always, *chosen)]
@@ -106,7 +106,7 @@ class RelevanceLessRedundancy:
         return relevance - REDUNDANCIES[self.redundancy](each, axis=0)
 
     def _strengths(self, c: int) -> FloatArray:
-        """|τ̂| of every feature with column c, or with the target for -1."""
+        """Return |τ̂| of every feature with column c, or with the target for -1."""
         if c not in self._kept:
             found = np.abs(self.columns.with_target() if c < 0 else self.columns.with_column(c))
             each = np.maximum.reduceat(found, self._starts[:-1])

@@ -48,7 +48,7 @@ class ResidualSquares:
     gram_limit: int = 5_000
 
     def __call__(self, support: ArrayLike) -> float:
-        """RSS of some column indices."""
+        """Compute RSS of some column indices."""
         columns = np.asarray(support, dtype=np.intp)
         gram, products = self._gram_of(columns), self._products[columns]
         return smallest_square(gram, products, self._square, self.coef_bound)
@@ -74,7 +74,7 @@ class ResidualSquares:
 
 
 def smallest_square(gram: FloatArray, products: FloatArray, square: float, bound: float) -> float:
-    """RSS of some columns, from XᵀX, Xᵀy and yᵀy; see `ResidualSquares`."""
+    """Compute RSS of some columns, from XᵀX, Xᵀy and yᵀy; see `ResidualSquares`."""
     coefficients = least_squares(gram, products)
     if not np.abs(coefficients).sum() <= bound:
         coefficients = nearest_in_ball(gram, products, square, bound)
@@ -83,7 +83,7 @@ def smallest_square(gram: FloatArray, products: FloatArray, square: float, bound
 
 
 def least_squares(gram: FloatArray, products: FloatArray) -> FloatArray:
-    """Coefficients that solve the normal equations; ``inf`` if they are singular."""
+    """Solve the normal equations; ``inf`` if they are singular."""
     try:
         coefficients: FloatArray = np.linalg.solve(gram, products)
     except np.linalg.LinAlgError:
@@ -94,7 +94,7 @@ def least_squares(gram: FloatArray, products: FloatArray) -> FloatArray:
 def nearest_in_ball(
     gram: FloatArray, products: FloatArray, square: float, bound: float
 ) -> FloatArray:
-    """Coefficients with ‖β‖₁ ≤ B that minimise βᵀGβ - 2bᵀβ + d; see `ResidualSquares`."""
+    """Minimise βᵀGβ - 2bᵀβ + d over ‖β‖₁ ≤ B; see `ResidualSquares`."""
     s = products.size
     if square == 0.0:
         return np.zeros(s)
@@ -151,7 +151,7 @@ def nonnegative_least_squares(A: FloatArray, target: FloatArray) -> FloatArray:
 def _with_positive(
     A: FloatArray, target: FloatArray, positive: np.ndarray[Any, np.dtype[np.bool_]]
 ) -> FloatArray:
-    """Least squares in the columns that are marked; zero elsewhere."""
+    """Solve least squares in the columns that are marked; zero elsewhere."""
     solution = np.zeros(positive.size)
     solution[positive] = np.linalg.lstsq(A[:, positive], target, rcond=None)[0]
     return solution

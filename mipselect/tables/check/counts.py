@@ -26,7 +26,7 @@ MOST_REMEMBERED = 1000
 """Different odd values of a field that are counted at a time."""
 
 MOST_BYTES = 80
-"""Of an odd value that are remembered."""
+"""Bytes of an odd value that are remembered."""
 
 BEYOND_TEXTS = "a number from 2^53 on"
 
@@ -43,7 +43,7 @@ class FieldCounts:
     categories : int array, shape (K,)
         Rows of each category; empty where there are none.
     lowest, highest : float
-        Of the numbers after clipping; only whether they differ is told.
+        Extremes of the numbers after clipping; only whether they differ is told.
     odd : Counter of bytes
         Values that are in no list or unreadable, at most `MOST_REMEMBERED` of them.
     """
@@ -98,7 +98,7 @@ class FieldCounts:
         return tuple(names[k] for k in np.flatnonzero(self.categories == 0))
 
     def most_frequent(self, most: int) -> tuple[tuple[str, int], ...]:
-        """The most frequent odd values as printable texts, with the rows that they were seen in."""
+        """Return the most frequent odd values as printable texts, with their numbers of rows."""
         found: Counter[str] = Counter()
         for cell, count in self.odd.items():
             text = BEYOND_TEXTS if cell is None else cell.decode("utf-8", "backslashreplace")

@@ -88,7 +88,7 @@ class FieldCheck:
         return self.rule.name
 
     def share(self, kind: str) -> float:
-        """Share of the rows whose value is of a kind; 0 where there are no rows."""
+        """Return the share of the rows whose value is of a kind; 0 where there are no rows."""
         return self.kinds[kind] / self.rows if self.rows else 0.0
 
     @property

@@ -52,7 +52,7 @@ class Finding:
 
 
 def percent(share: float) -> str:
-    """A share in words: "all", "less than 0.1 %" or a number of percent."""
+    """Write a share in words: "all", "less than 0.1 %" or a number of percent."""
     if share >= 1.0:
         return "all"
     if 0.0 < share < 0.001:
@@ -63,7 +63,7 @@ def percent(share: float) -> str:
 
 
 def share_of(share: float, what: str = "values") -> str:
-    """A share of the values at the beginning of a sentence."""
+    """Write a share of the values for the beginning of a sentence."""
     return f"all {what}" if share >= 1.0 else f"{percent(share)} of {what}"
 
 
@@ -125,7 +125,7 @@ def is_finding(rule: FieldRule, kind: int, share: float) -> bool:
 
 
 def number(value: float | None) -> str:
-    """A number of the schema as people write it."""
+    """Write a number of the schema as people do."""
     return "" if value is None else f"{value:,.12g}"
 
 

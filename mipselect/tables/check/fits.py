@@ -14,7 +14,7 @@ LEAST_RIDGE = 1e-9
 """Penalty in rows that keeps a fit of fields that repeat one another from being arbitrary."""
 
 HALVINGS = 100
-"""Of the interval that the penalty lies in."""
+"""Halvings of the interval that the penalty lies in."""
 
 ALL, BEST = "all fields", "the best fields of a greedy search"
 
@@ -40,13 +40,13 @@ class TrialBounds:
     intercept: bool
 
     def radius(self, size: int, always: int) -> float:
-        """r for so many fields besides those that are always in."""
+        """Return r for so many fields besides those that are always in."""
         if self.coef_bound is not None:
             return self.coef_bound
         return default_coef_bound(size, always, self.intercept)
 
     def reach(self, size: int, always: int) -> float:
-        """U: the largest prediction, in halves of the range of the target."""
+        """Return U, the largest prediction, in halves of the range of the target."""
         return self.radius(size, always) * float(np.sqrt(size + always + self.intercept))
 
 
@@ -67,7 +67,7 @@ class TrialFit:
     reach : float
         The largest prediction that the bound admits, in halves of the range of the target.
     coef : float array
-        Of the columns; not for a report.
+        Coefficients of the columns; not for a report.
     places : int array
         Rows of the products that they are of.
     beyond : float or None
@@ -113,7 +113,7 @@ def trial_fits(
     target : int
         The row of `gram` that is the target.
     names : sequence of str
-        Of the fields.
+        Names of the fields.
     always : collection of int
         Fields that are always in, by their places.
     options : TrialBounds
@@ -146,7 +146,7 @@ def trial_fits(
 
 
 def ridge_fit(gram: FloatArray, places: Sequence[int], target: int, ridge: float) -> FloatArray:
-    """Coefficients of some columns by least squares, with a penalty λ on all of them."""
+    """Fit the coefficients of some columns by least squares, with a penalty λ on all of them."""
     inside = gram[np.ix_(places, places)] + max(ridge, LEAST_RIDGE) * np.eye(len(places))
     result: FloatArray = np.linalg.lstsq(inside, gram[places, target], rcond=None)[0]
     return result
@@ -155,7 +155,7 @@ def ridge_fit(gram: FloatArray, places: Sequence[int], target: int, ridge: float
 def fit_within(
     gram: FloatArray, places: Sequence[int], target: int, ridge: float, radius: float
 ) -> FloatArray:
-    """The same within a ball that the free fit is outside of: the penalty that ends on its edge."""
+    """Fit within a ball that the free fit is outside of, by the penalty that ends on its edge."""
     curvatures, directions = np.linalg.eigh(gram[np.ix_(places, places)])
     moment = directions.T @ gram[places, target]
     curvatures = np.maximum(curvatures, 0.0) + max(ridge, LEAST_RIDGE)
@@ -177,7 +177,7 @@ def _lost(
     radius: float,
     options: TrialBounds,
 ) -> float:
-    """Share of the squares that a free fit explains which one within the radius does not."""
+    """Compute the share of the explained squares that a fit within the radius does not explain."""
     within = fit_within(gram, places, target, options.ridge, radius)
     total = gram[target, target]
     if options.intercept:
@@ -218,7 +218,7 @@ def _greedy(
 
 
 def _gain(gram: FloatArray, own: list[int], left: FloatArray, options: TrialBounds) -> float:
-    """Squares that the columns of a field explain of what is left, around their means."""
+    """Compute the squares that the columns of a field explain of the rest, around their means."""
     inside = gram[np.ix_(own, own)] + max(options.ridge, LEAST_RIDGE) * np.eye(len(own))
     if options.intercept:
         inside -= np.outer(gram[own, 0], gram[0, own]) / max(gram[0, 0], 1.0)

@@ -80,7 +80,7 @@ class FieldRule:
         return (FINE, MISSING, *below, *above, UNREADABLE)
 
     def kinds_of(self, column: pa.Array) -> NDArray[np.int8]:
-        """The kind of every value, shape (rows,); no value raises an error."""
+        """Find the kind of every value, shape (rows,); no value raises an error."""
         if self.is_measured:
             kinds = self.kinds_of_numbers(values.numbers(column, self.field))
         elif self.is_listed:
@@ -92,7 +92,7 @@ class FieldRule:
         return kinds
 
     def kinds_of_numbers(self, numbers: NDArray[np.float64]) -> NDArray[np.int8]:
-        """The same of numbers, NaN where there is none."""
+        """Find the kind of every number, NaN where there is none."""
         kinds = np.where(np.isnan(numbers), MISSING, FINE).astype(np.int8)
         if self.high is not None:
             kinds[numbers > self.high] = ABOVE
@@ -103,7 +103,7 @@ class FieldRule:
         return kinds
 
     def _kinds_of_texts(self, column: pa.Array) -> NDArray[np.int8]:
-        """The same of values that are only there or not; a date must be one, as it is written."""
+        """Tell values that are there from missing ones; a date must be one, as it is written."""
         plain = Field(self.name, "string", missing_values=self.field.missing_values)
         texts = values.identities(column, plain)
         kinds = np.zeros(len(texts), np.int8)
@@ -115,7 +115,7 @@ class FieldRule:
 
 
 def kinds_of_codes(codes: NDArray[np.int64]) -> NDArray[np.int8]:
-    """The kinds of values by their places among the categories."""
+    """Find the kinds of values by their places among the categories."""
     absent = np.where(codes == values.MISSING, MISSING, UNLISTED)
     return np.where(codes >= 0, FINE, absent).astype(np.int8)
 
@@ -123,7 +123,7 @@ def kinds_of_codes(codes: NDArray[np.int64]) -> NDArray[np.int8]:
 def rules_of(
     schema: TableSchema, never: Collection[str] = (), ranges: Ranges | None = None
 ) -> tuple[FieldRule, ...]:
-    """The rules of all fields but those of `never` and the one that says whose row it is.
+    """Make the rules of all fields but those of `never` and the one that says whose row it is.
 
     Raises
     ------

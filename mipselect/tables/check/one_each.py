@@ -29,7 +29,7 @@ def kind_counts(
     unit : Field or None
         The field that says whose row it is.
     unit_rule : {"first", "last", "mean"}
-        Of several rows of one person the last one counts under "last", else the first.
+        Among several rows of one person the last one counts under "last", else the first.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def _remember(
 
 
 def _counted(kinds: NDArray[np.int8]) -> NDArray[np.int64]:
-    """Values of each kind, for every column of an array of kinds."""
+    """Count values of each kind, for every column of an array of kinds."""
     return np.stack([(kinds == k).sum(axis=0) for k in range(len(KINDS))], axis=1)
 
 

@@ -48,7 +48,7 @@ class Squeezed:
     field: Field
 
     def columns(self) -> tuple[Column, ...]:
-        """The number alone."""
+        """Return the number alone."""
         return (Column(self.field.name),)
 
     def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
@@ -153,14 +153,14 @@ class ColumnSums:
             self.products += Z.T @ Z
 
     def encoded(self, columns: Sequence[pa.Array]) -> FloatArray:
-        """The rows z of a batch, not shifted, shape (rows, q + 1)."""
+        """Encode the rows z of a batch, not shifted, shape (rows, q + 1)."""
         Z = np.ones((len(columns[0]), len(self.products)))
         for encoder, block, column in zip(self.encoders, self.blocks, columns, strict=True):
             encoder.encode([column], Z[:, block.start : block.stop])
         return Z
 
     def gram(self) -> FloatArray:
-        """Σ z zᵀ of rows that are not shifted, shape (q + 1, q + 1)."""
+        """Compute Σ z zᵀ of rows that are not shifted, shape (q + 1, q + 1)."""
         back = np.eye(len(self.products))
         if self.shift is not None:
             back[1:, 0] = self.shift
@@ -168,7 +168,7 @@ class ColumnSums:
         return result
 
     def repeats(self) -> tuple[tuple[int, int], ...]:
-        """Pairs of encoders whose columns say the same, by absolute correlations."""
+        """Find pairs of encoders whose columns say the same, by absolute correlations."""
         if not self.has_enough_rows:
             return ()
         n = self.rows

@@ -36,7 +36,7 @@ class TableCheck:
     repeats : tuple of (str, str)
         Fields that say the same: absolute correlation of columns above 0.999.
     fits : tuple of TrialFit
-        Of the target on all fields and on a few; do the public bounds bind?
+        Fits of the target on all fields and on a few; do the public bounds bind?
     not_compared : tuple of str
         Fields with too many columns to be compared.
     ignored : tuple of str

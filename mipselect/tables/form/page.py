@@ -103,7 +103,7 @@ def _embedded(content: dict[str, Any], file_name: str) -> str:
 def _gaps() -> dict[str, list[str]]:
     """Return what fields without categories lack, by their types.
 
-    Of each type there are four: without ends, with a minimum, a maximum, and both.
+    Each type has four: without ends, with a minimum, a maximum, and both.
     """
     text = resources.files("mipselect.tables").joinpath("table_schema.json").read_text("utf-8")
     types = json.loads(text)["$defs"]["field"]["properties"]["type"]["enum"]

@@ -1,4 +1,4 @@
-"""From a source to its pieces, each of them read in batches; nothing is read before it is used."""
+"""Pieces of a source, each of them read in batches; nothing is read before it is used."""
 
 from __future__ import annotations
 
@@ -67,9 +67,9 @@ class Piece:
 
 
 def pieces_of_table(source: Any, columns: Mapped) -> Iterable[Piece]:
-    """The parts of a table, whose headers are looked at; of a list all together.
+    """Return the parts of a table, whose headers are looked at; of a list all together.
 
-    Of an iterator one table is looked at after another. A file that is reached twice is refused.
+    Tables of an iterator are looked at one after another. A file that is reached twice is refused.
     """
     if isinstance(source, list | tuple):
         together = [piece for one in source for piece in pieces_of_table(one, columns)]
@@ -100,7 +100,7 @@ def _piece(part: Part, public: PublicMap) -> Piece:
 
 
 def piece_of_arrays(pairs: Iterable[Pair]) -> Piece:
-    """One piece: pairs (X, y) of finite numbers, in slices."""
+    """Make one piece that yields pairs (X, y) of finite numbers, in slices."""
 
     def read() -> Iterator[Pair]:
         for X, y in pairs:
@@ -111,7 +111,7 @@ def piece_of_arrays(pairs: Iterable[Pair]) -> Piece:
 
 
 def checked_pairs(source: Any) -> tuple[tuple[str, ...], Iterator[Pair]]:
-    """The names of the columns, and pairs (X, y) of finite numbers.
+    """Return the names of the columns, and pairs (X, y) of finite numbers.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class FirstRows:
         self._seen: set[bytes | None] = set()
 
     def among(self, column: pa.Array) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """The places of the first rows of people who were not there before."""
+        """Return the places of the first rows of people who were not there before."""
         found = values.identities(column, self._unit).dictionary_encode("encode")
         _, first = np.unique(found.indices.to_numpy(), return_index=True)
         # The bytes, for a text need not be UTF-8.

@@ -78,12 +78,12 @@ class ArrayBlockColumns:
         )
 
     def rows(self, batch: tuple[FloatArray, FloatArray]) -> FloatArray:
-        """X and y side by side, shape (m, p + 1)."""
+        """Put X and y side by side, shape (m, p + 1)."""
         X, y = batch
         return np.column_stack([X, y]).astype(np.float64, copy=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """All but the seed, ready for JSON."""
+        """Return all but the seed, ready for JSON."""
         return {
             "kind": "blocks of arrays",
             "names": list(self.names),
@@ -117,7 +117,7 @@ class TableBlockColumns(SchemaColumns):
         return parts_of_table(self.public)
 
     def rows(self, batch: Any) -> FloatArray:
-        """X and y of an Arrow batch with the columns `public.names`, shape (m, p + 1).
+        """Map an Arrow batch with the columns `public.names` to X and y, shape (m, p + 1).
 
         Where rows are weighted, how much each counts is one more column, the last. Rows that are
         mapped already stay as they are.
@@ -132,7 +132,7 @@ class TableBlockColumns(SchemaColumns):
         return rows
 
     def to_dict(self) -> dict[str, Any]:
-        """All but the seed, ready for JSON."""
+        """Return all but the seed, ready for JSON."""
         return self.stated("blocks of a table", **self.blocks.public())
 
 
@@ -142,7 +142,7 @@ added up, in [-1, 1]; `rows` has the rows before."""
 
 
 def parts_of_table(public: PublicMap) -> ColumnsOfFeatures:
-    """The columns of every field, and the target; all but numbers and places are indicators."""
+    """Return the columns of every field, and the target; columns of categories are indicators."""
     p = len(public.columns)
     indicators = np.zeros(p + 1, dtype=np.bool_)
     for encoder, block in zip(public.encoders, public.blocks, strict=True):

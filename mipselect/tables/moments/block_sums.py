@@ -47,10 +47,10 @@ WINDOW_ENTRIES = 1 << 26
 is; public."""
 
 CHUNK_ENTRIES = 1 << 20
-"""Entries of blocks that are multiplied at once,"""
+"""Entries of blocks that are multiplied at once."""
 
 CHUNK_BLOCKS = 1 << 10
-"""or so many blocks: fewer would make a product slow."""
+"""Least number of blocks that are multiplied at once: fewer would make a product slow."""
 
 CACHED_ENTRIES = 1 << 16
 """Entries of blocks that are normalised at once."""
@@ -163,7 +163,7 @@ def require_room(columns: BlockColumns, n: int) -> None:
 
 
 def _entries_of(columns: BlockColumns) -> Entries:
-    """Signs, where blocks have two rows, features one column, and all blocks count the same."""
+    """Choose signs where blocks have two rows and features one column, and all count the same."""
     several = bool(columns.parts.several) or columns.weighted
     return SIGNS if columns.blocks.rows == 2 and not several else ON_GRID
 
@@ -171,7 +171,7 @@ def _entries_of(columns: BlockColumns) -> Entries:
 def _rows_of_blocks(
     window: FloatArray, blocks: IntArray, columns: BlockColumns
 ) -> NDArray[np.floating]:
-    """The rows of normalised blocks, made in pieces that a cache holds."""
+    """Make the rows of normalised blocks, in pieces that a cache holds."""
     entries, (m, b), size = _entries_of(columns), blocks.shape, len(columns.names) + 1
     shares = window[:, -1] if columns.weighted else None
     window = window[:, :size]
@@ -197,7 +197,7 @@ def _chunks(blocks: IntArray, size: int) -> Iterator[IntArray]:
 def _windows(
     columns: BlockColumns, pieces: Iterable[Piece], pool: ThreadPoolExecutor
 ) -> Iterator[FloatArray]:
-    """Consecutive rows, shape (window, p + 1); the last window may have fewer."""
+    """Yield consecutive rows, shape (window, p + 1); the last window may have fewer."""
     size = len(columns.names) + 1
     b = columns.blocks.rows
     most = min(columns.blocks.window, max(b, WINDOW_ENTRIES // size // b * b))
@@ -218,7 +218,7 @@ def _windows(
 def _mapped(
     columns: BlockColumns, pieces: Iterable[Piece], most: int, pool: ThreadPoolExecutor
 ) -> Iterator[FloatArray]:
-    """Rows in their order, a few at a time, mapped by the pool while others are read."""
+    """Yield rows in their order, a few at a time; the pool maps them while others are read."""
     ahead = deque[Future[FloatArray]]()
     for piece in pieces:
         for batch in piece.read():

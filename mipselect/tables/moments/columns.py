@@ -54,11 +54,11 @@ class Columns(Protocol):
         ...
 
     def rows(self, batch: Any) -> FloatArray:
-        """Z of a batch, shape (m, p + 2)."""
+        """Return Z of a batch, shape (m, p + 2)."""
         ...
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON."""
+        """Return all of it, ready for JSON."""
         ...
 
 
@@ -85,7 +85,7 @@ class ArrayColumns:
         return 0
 
     def rows(self, batch: tuple[FloatArray, FloatArray]) -> FloatArray:
-        """Z of (X, y), shapes (m, p) and (m,), which are finite."""
+        """Map (X, y), which are finite, to Z; shapes (m, p) and (m,)."""
         X, y = batch
         Z = np.empty((len(y), len(self.names) + 2))
         Z[:, 0] = 1.0
@@ -122,7 +122,7 @@ class SchemaColumns(ABC):
 
     @abstractmethod
     def question(self, always: Sequence[str] = (), never: Sequence[str] = ()) -> PublicMap:
-        """The map with some fields always in, and others left out as well."""
+        """Return the map with some fields always in, and others left out as well."""
 
     @cached_property
     def public(self) -> PublicMap:
@@ -150,7 +150,7 @@ class SchemaColumns(ABC):
         return 0
 
     def left_out(self, never: Sequence[str]) -> list[str]:
-        """Fields that are left out, these among them."""
+        """Return the fields that are left out, these among them."""
         return [*self.never, *(name for name in never if name not in self.never)]
 
     def stated(self, kind: str, **more: Any) -> dict[str, Any]:
@@ -195,7 +195,7 @@ class TableColumns(SchemaColumns):
         return 0 if self.public.weight is None else len(self.names)
 
     def rows(self, batch: Any) -> FloatArray:
-        """Z of an Arrow batch with the columns `public.names`."""
+        """Map an Arrow batch with the columns `public.names` to Z."""
         m, public = batch.num_rows, self.public
         shares = public.shares(batch)
         factors = None if shares is None else np.sqrt(counted_shares(shares))

@@ -38,7 +38,7 @@ class Counting:
     rows, bytes : int
         What was read so far, in bytes of Arrow or of arrays.
     known_rows : int or None
-        Of all pieces, where it is known.
+        Rows of all pieces, where they are known.
     """
 
     label: str
@@ -104,12 +104,12 @@ def count(
 
 @cache
 def blas() -> ThreadpoolController:
-    """The libraries that multiply; looking for them takes longer than a small table."""
+    """Find the libraries that multiply, once; finding them takes longer than a small table."""
     return ThreadpoolController()
 
 
 def _batches(piece: Piece, people: FirstRows | None) -> Iterator[tuple[Any, Any]]:
-    """Batches, and which of their rows count; None is all."""
+    """Yield batches, and which of their rows count; None is all."""
     for batch in piece.read():
         if people is None:
             yield batch, None
@@ -126,7 +126,7 @@ def _add(batch: Any, kept: Any, columns: Columns, added: Sums, turn: Lock) -> No
 
 
 def slices(batch: Any, rows: int) -> Iterator[Any]:
-    """Parts of a batch, of so many rows or fewer; nothing is copied."""
+    """Yield parts of a batch, of so many rows or fewer; nothing is copied."""
     for start in range(0, _rows_of(batch), rows):
         some = slice(start, start + rows)
         yield tuple(part[some] for part in batch) if isinstance(batch, tuple) else batch[some]
@@ -142,5 +142,5 @@ def _bytes_of(batch: Any) -> int:
 
 
 def cores() -> int:
-    """Cores that this process may use."""
+    """Count the cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

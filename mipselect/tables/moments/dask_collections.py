@@ -119,7 +119,7 @@ def _sums(pieces: Iterable[Piece], columns: Columns, folds: int) -> Sums:
 
 
 def _partitions(frame: Any, columns: Mapped) -> Sequence[Any]:
-    """The partitions with the columns that are read, delayed."""
+    """Return the delayed partitions with the columns that are read."""
     if isinstance(frame, tuple) or not hasattr(frame, "to_delayed"):
         raise InvalidInput("with a schema the source is one Dask data frame")
     if columns.public.unit is not None:
@@ -154,7 +154,7 @@ def _names(X: Any) -> tuple[str, ...]:
 
 
 def _blocks(X: Any, y: Any) -> list[tuple[Any, Any]]:
-    """Blocks of the same rows of both, delayed."""
+    """Return delayed blocks of the same rows of both."""
     if not hasattr(X, "columns"):
         X = X.rechunk({1: -1})
     left = np.ravel(np.array(X.to_delayed(), dtype=object))

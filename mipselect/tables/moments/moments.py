@@ -200,7 +200,7 @@ class Moments:
         Notes
         -----
         The same to the last bit for any chunks of the same rows in the same order, of one seed.
-        Of Dask collections a block has rows of one partition.
+        In Dask collections a block has rows of one partition.
 
         References
         ----------
@@ -230,7 +230,7 @@ class Moments:
         stored.write(Path(path), Stored(self.columns, self.folds))
 
     def __add__(self, other: object) -> Moments:
-        """Those of both tables together, which must have nobody in common."""
+        """Add the moments of two tables, which must have nobody in common."""
         if not isinstance(other, Moments):
             return NotImplemented
         if self.columns.to_dict() != other.columns.to_dict():

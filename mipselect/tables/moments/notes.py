@@ -17,7 +17,7 @@ from mipselect.tables.moments.sums import Sums
 from mipselect.validation import listed, shown
 
 SECONDS_BETWEEN_NOTES = 10.0
-"""Between two times that the file is written."""
+"""Seconds between two times that the file is written."""
 
 
 class Notes:
@@ -29,7 +29,7 @@ class Notes:
         self._written = time.monotonic()
 
     def go_on(self, pieces: Sequence[Piece]) -> list[Piece]:
-        """The pieces that are left, after those in the file are in the totals."""
+        """Return the pieces that are left, after those in the file are in the totals."""
         if not os.path.lexists(self._path):
             return list(pieces)
         found = stored.read(self._path)
@@ -56,7 +56,7 @@ class Notes:
         return [piece for piece in pieces if piece.label not in found.counted]
 
     def note(self, piece: Piece, totals: Sums) -> None:
-        """A piece is done: it and the totals with it become known in one step."""
+        """Note that a piece is done: it and the totals with it become known in one step."""
         counted = {**self._counted.counted, piece.label: piece.file}
         self._counted = replace(self._counted, totals=totals.totals.copy(), counted=counted)
         if time.monotonic() - self._written >= SECONDS_BETWEEN_NOTES:

@@ -33,7 +33,7 @@ class Entries:
     most_blocks: int
 
     def bytes(self, size: int) -> int:
-        """Bytes of the products of so many columns."""
+        """Return the number of bytes of the products of so many columns."""
         return size**2 * np.dtype(self.type).itemsize
 
 

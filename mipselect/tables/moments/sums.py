@@ -103,7 +103,7 @@ def _checked_rows(rows: int) -> int:
 
 
 def folds_of(Z: FloatArray, folds: int) -> NDArray[np.int64]:
-    """The fold of every row, shape (m,): a hash of all its entries, and of nothing else.
+    """Hash all entries of every row, and nothing else, to its fold, shape (m,).
 
     So it depends neither on the order of the rows nor on who adds them up. Equal rows are in one
     fold, and a row that is replaced may leave one fold and enter another.
@@ -115,7 +115,7 @@ def folds_of(Z: FloatArray, folds: int) -> NDArray[np.int64]:
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """A permutation of the integers below 2^64 that leaves no pattern (Steele et al., SplitMix)."""
+    """Permute the integers below 2^64 without a pattern (Steele et al., SplitMix)."""
     values = values * np.uint64(0x9E3779B97F4A7C15)
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
