@@ -14,7 +14,7 @@ from mipselect.cli.options import Delivery
 from mipselect.cli.output import (
     SENSITIVE,
     banner,
-    check_output,
+    check_new_output,
     deliver,
     line,
     table_of,
@@ -151,9 +151,7 @@ def describe(arguments: DescribeArguments) -> None:
 def _check(arguments: DescribeArguments) -> None:
     """Raise `InvalidInput` for options that do not go together, before anything is read."""
     schema, codebook, output = arguments.schema, arguments.codebook, arguments.delivery.output
-    check_output(output, [Path(arguments.data), *filter(None, (schema, codebook))])
-    if output is not None and output.exists():
-        raise InvalidInput(f"--output {output}: exists, and may hold what somebody has filled in")
+    check_new_output(output, [Path(arguments.data), *filter(None, (schema, codebook))])
     if schema is not None and (arguments.types_from_data or codebook is not None):
         given = "--types-from-data" if arguments.types_from_data else "--codebook"
         raise InvalidInput(f"{given} begins a new schema, and --schema checks one: not both")

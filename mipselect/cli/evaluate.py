@@ -17,8 +17,8 @@ from mipselect.cli.ledger_entry import (
     relation_of,
     told_of_the_ledger,
 )
-from mipselect.cli.options import PRIVACY_PANEL, Delivery
-from mipselect.cli.output import NOT_PRIVATE, banner, check_output, deliver, heading, line
+from mipselect.cli.options import PRIVACY_PANEL, ReleaseDelivery
+from mipselect.cli.output import NOT_PRIVATE, banner, check_new_output, deliver, heading, line
 from mipselect.cli.progress import Spinner
 from mipselect.cli.quality import show_quality
 from mipselect.cli.streams import say
@@ -75,7 +75,7 @@ class EvaluateArguments:
         "Reproducible draws, for tests: the result is NOT PRIVATE.",
         panel=PRIVACY_PANEL,
     )
-    delivery: Delivery = group(Delivery)
+    delivery: ReleaseDelivery = group(ReleaseDelivery)
 
 
 @command
@@ -108,7 +108,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
     checked_choice(relation, "--relation", RELATIONS)
     files = [] if arguments.schema is None else [arguments.schema]
     read = [arguments.model, Path(arguments.data), *files, *arguments.ledger.files]
-    check_output(delivery.output, read)
+    check_new_output(delivery.output, read, replace=delivery.replace)
     unit = ROW if schema is None or schema.privacy_unit is None else schema.privacy_unit
     head = {
         "command": "evaluate",

@@ -12,8 +12,8 @@ from mipselect.cli.declared import command, group, option, options, refuse
 from mipselect.cli.field_titles import titles_of
 from mipselect.cli.inputs import Input, NumberTable, SchemaTable
 from mipselect.cli.method_options import SupportDrawOptions
-from mipselect.cli.options import Delivery, MethodKind, require_positive, stated
-from mipselect.cli.output import check_output
+from mipselect.cli.options import MethodKind, ReleaseDelivery, require_positive, stated
+from mipselect.cli.output import check_new_output
 from mipselect.cli.releasing import DrawTask, Plan, plan_draws
 from mipselect.cli.table_options import (
     HAS_SCHEMA,
@@ -72,7 +72,7 @@ class SelectArguments:
     question: SchemaOptions = group(SchemaOptions)
     scores: ScoreOptions = group(ScoreOptions)
     drawing: SupportDrawOptions = group(SupportDrawOptions)
-    delivery: Delivery = group(Delivery)
+    delivery: ReleaseDelivery = group(ReleaseDelivery)
 
     def bounds(self) -> dict[str, float]:
         """Return the public bounds that were given."""
@@ -99,7 +99,9 @@ def select(arguments: SelectArguments) -> None:
     plan = plan_draws(drawing)
     size = _support_size(arguments, plan.method)
     given = (_of_numbers if table.schema is None else _of_schema)(arguments, plan, size)
-    check_output(delivery.output, [*given.files, *drawing.ledger.files])
+    check_new_output(
+        delivery.output, [*given.files, *drawing.ledger.files], replace=delivery.replace
+    )
     title, head = (
         Path(table.data).name,
         {"command": "select", **table.head, **titles_of(table.schema)},
