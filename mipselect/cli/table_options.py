@@ -243,7 +243,7 @@ def of_two_classes(schema: TableSchema, target: str) -> bool:
 
 def numbers_only(schema: TableSchema, left_out: Collection[str]) -> bool:
     """Return whether all fields but some are numbers by their schema; one names the person."""
-    known = {*left_out, schema.privacy_unit, *schema.only_read}
+    known = {*left_out, schema.privacy_unit, *schema.only_read, *schema.ignored}
     return all(
         field.is_number and field.categories is None
         for field in schema.features

@@ -151,7 +151,7 @@ def map_table(
 
 def open_table(source: Any, public: PublicMap) -> tuple[Part, ...]:
     """Look at the headers of a table; raise `InvalidInput` for a column that is not there."""
-    return open_columns(source, public.names)
+    return open_columns(source, (*public.names, *public.ignored))
 
 
 def open_columns(source: Any, names: Sequence[str]) -> tuple[Part, ...]:

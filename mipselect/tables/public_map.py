@@ -22,6 +22,7 @@ from mipselect.tables.encoders import (
     Unscaled,
 )
 from mipselect.tables.fields import Field
+from mipselect.tables.ignored import refuse_ignored
 from mipselect.tables.input_map import (
     InputMap,
     Ranges,
@@ -70,6 +71,8 @@ class PublicMap(InputMap):
         The field that says whose row it is.
     weight : Weight or None
         The field that says how much a row counts; it is no feature.
+    ignored : tuple of str
+        Columns that the table must have, and of which nothing is read.
 
     Examples
     --------
@@ -83,6 +86,7 @@ class PublicMap(InputMap):
     target: Target
     unit: Field | None
     weight: Weight | None = None
+    ignored: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -145,10 +149,12 @@ class PublicMap(InputMap):
     ) -> PublicMap:
         aimed = schema.field(target, "target")
         _require_no_weight(schema.weight, {target})
+        refuse_ignored(schema, {target}, "target")
         require_complete([aimed], gap)
         aim = _target_of(aimed, encoder(aimed))
         kept_in = checked_fields(schema, always, "always", target)
         left_out = checked_fields(schema, never, "never", target)
+        refuse_ignored(schema, kept_in, "always")
         both = sorted(kept_in & left_out)
         if both:
             raise InvalidInput(f"a field cannot be in always and in never: {listed(both)}")
@@ -173,6 +179,7 @@ class PublicMap(InputMap):
             aim,
             None if unit is None else schema.field(unit, "privacy unit"),
             weight_of(schema.weight),
+            schema.ignored,
         )
         require_names(result.columns)
         return result
