@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from mipselect.cli.arguments import asked_score
-from mipselect.cli.declared import command, group, option, options, refuse, required
+from mipselect.cli.declared import command, given, group, option, options, refuse, required
 from mipselect.cli.fit_plan import FitOptions
 from mipselect.cli.fit_table import FitTable
 from mipselect.cli.fitting import FitTask
@@ -207,7 +207,9 @@ def fit(arguments: FitArguments) -> None:
     if plan.drawn.ranges is not None:
         say(f"note: {NO_RANGES}. {ADVICE}.")
     note_of_the_target(table.schema, arguments.table.target)
-    task = FitTask.of(table, plan, problem, all_terms=arguments.all_terms)
+    task = FitTask.of(
+        table, plan, problem, given(arguments.question), all_terms=arguments.all_terms
+    )
     deliver_task(task, delivery, dry_run=drawing.dry_run)
 
 

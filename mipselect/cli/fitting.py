@@ -53,10 +53,17 @@ class FitTask(Task):
 
     @classmethod
     def of(
-        cls, table: FitTable, plan: FitPlan, given: Mapping[str, Any], *, all_terms: bool
+        cls,
+        table: FitTable,
+        plan: FitPlan,
+        given: Mapping[str, Any],
+        asked: Mapping[str, Any],
+        *,
+        all_terms: bool,
     ) -> FitTask:
         """Put a table and a plan together."""
         return cls(
+            asked=asked,
             title=table.title,
             head=table.head,
             method=plan.method,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mipselect.cli.arguments import chosen_loss, of_blocks, option_named, refuse_bounds
-from mipselect.cli.declared import command, group, option, options, refuse
+from mipselect.cli.declared import command, given, group, option, options, refuse
 from mipselect.cli.field_titles import titles_of
 from mipselect.cli.inputs import Input, NumberTable, SchemaTable
 from mipselect.cli.method_options import SupportDrawOptions
@@ -98,15 +98,16 @@ def select(arguments: SelectArguments) -> None:
     table, delivery, drawing = arguments.table, arguments.delivery, arguments.drawing
     plan = plan_draws(drawing)
     size = _support_size(arguments, plan.method)
-    given = (_of_numbers if table.schema is None else _of_schema)(arguments, plan, size)
+    source = (_of_numbers if table.schema is None else _of_schema)(arguments, plan, size)
     check_new_output(
-        delivery.output, [*given.files, *drawing.ledger.files], replace=delivery.replace
+        delivery.output, [*source.files, *drawing.ledger.files], replace=delivery.replace
     )
     title, head = (
         Path(table.data).name,
         {"command": "select", **table.head, **titles_of(table.schema)},
     )
-    deliver_task(DrawTask.of(given, plan, title, head), delivery, dry_run=drawing.dry_run)
+    task = DrawTask.of(source, plan, title, head, given(arguments.question))
+    deliver_task(task, delivery, dry_run=drawing.dry_run)
 
 
 def _support_size(arguments: SelectArguments, method: PrivateSelector) -> int:
