@@ -20,7 +20,7 @@ from mipselect.cli.ledger_entry import (
 from mipselect.cli.options import PRIVACY_PANEL, ReleaseDelivery
 from mipselect.cli.output import NOT_PRIVATE, banner, check_new_output, deliver, heading, line
 from mipselect.cli.progress import Spinner
-from mipselect.cli.quality import show_quality
+from mipselect.cli.quality import rows_in_words, show_quality
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput, about
 from mipselect.privacy.guarantee import RELATIONS, ROW
@@ -139,7 +139,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
         if not quality.guarantee.private:
             banner(console, NOT_PRIVATE)
         heading(console, f"{arguments.model.name}: {model.table.target if model.table else ''}")
-        show_quality(console, quality)
+        show_quality(console, quality, rows_in_words(quality, Path(arguments.data).name))
         line(console, f"Guarantee: {quality.guarantee.of_unit(unit)}.")
         print_charged(console, charged)
 

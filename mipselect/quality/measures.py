@@ -143,7 +143,8 @@ class Quality:
     rows : int or None
         How many rows they are about; None where their number is private.
     share : float or None
-        Share of the rows of the fit that was kept apart for it; None for rows of another table.
+        Share of the rows of the fit that was kept apart for it; None for a table that was given
+        for it, which may be that of the fit.
     clip : float or None
         Of R²: errors and distances from the mean count up to ± this, in the units of the target.
     bins : tuple of ShareInBin

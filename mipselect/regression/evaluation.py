@@ -46,7 +46,7 @@ def evaluate_model(
     ledger: Ledger | None = None,
     random_state: Any = None,
 ) -> Quality:
-    """Release how good a model of a table is on the rows of another table.
+    """Release how good a model of a table is on rows that it was not fitted to.
 
     Parameters
     ----------
