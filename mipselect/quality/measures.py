@@ -20,7 +20,7 @@ from mipselect.validation import (
 )
 
 LEVEL = 0.9
-"""Probability with which an interval holds what it is about."""
+"""Share of repetitions in which an interval covers what it is about."""
 
 R2, AUC, ACCURACY, CONCORDANCE = "R²", "AUC", "accuracy", "concordance"
 SHARE, PREDICTED = "share of the second class", "predicted share of the second class"
@@ -150,7 +150,7 @@ class Quality:
     bins : tuple of ShareInBin
         Calibration of probabilities.
     level : float
-        With this probability an interval holds what it is about.
+        In this share of repetitions an interval covers what it is about.
 
     Examples
     --------

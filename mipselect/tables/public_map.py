@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +34,7 @@ from mipselect.tables.input_map import (
     require_used,
     used_fields,
 )
-from mipselect.tables.schema import TableSchema
+from mipselect.tables.schema import TableSchema, roles_of
 from mipselect.tables.units import Units
 from mipselect.tables.weights import Weight, weight_of
 from mipselect.validation import listed, shown
@@ -160,7 +160,8 @@ class PublicMap(InputMap):
             raise InvalidInput(f"a field cannot be in always and in never: {listed(both)}")
         if schema.privacy_unit in kept_in or schema.privacy_unit == target:
             raise InvalidInput(
-                f"{shown(schema.privacy_unit)} says whose row it is and cannot be used otherwise"
+                f"the person column {shown(schema.privacy_unit)} says whose row it is and cannot "
+                "be used otherwise"
             )
         _require_no_weight(schema.weight, {*kept_in, *left_out})
         apart = {*left_out, schema.privacy_unit, schema.weight_name}
@@ -196,6 +197,12 @@ class PublicMap(InputMap):
         unit = () if self.unit is None else (self.unit.name,)
         weight = () if self.weight is None else (self.weight.field.name,)
         return (*self.inputs, *self.target.encoder.field.inputs, *weight, *unit)
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """Roles of the columns that are no features, for messages."""
+        weight = None if self.weight is None else self.weight.field.name
+        return roles_of(None if self.unit is None else self.unit.name, weight)
 
     def target_arrays(self, batch: pa.RecordBatch) -> Sequence[pa.Array]:
         """Return what the target is made of, from a batch whose columns are `names`."""

@@ -205,6 +205,11 @@ class TableSchema:
         return None if self.weight is None else self.weight.name
 
     @property
+    def roles(self) -> dict[str, str]:
+        """Roles of the fields that are no features, for messages."""
+        return roles_of(self.privacy_unit, self.weight_name)
+
+    @property
     def without_weight(self) -> TableSchema:
         """The same without its survey weight."""
         weight, content = self.weight, self.content
@@ -219,6 +224,12 @@ class TableSchema:
             if field.name == name:
                 return field
         raise InvalidInput(f"{what}: {unknown_name(name, [field.name for field in self.features])}")
+
+
+def roles_of(unit: str | None, weight: str | None) -> dict[str, str]:
+    """Return what columns are for that are no features, for messages."""
+    named = {unit: "person column", weight: "weight column"}
+    return {name: role for name, role in named.items() if name is not None}
 
 
 def unknown_name(name: object, known: Iterable[str]) -> str:

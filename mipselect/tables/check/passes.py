@@ -145,7 +145,7 @@ def _opened(source: Any, schema: TableSchema, rules: Sequence[FieldRule]) -> tup
                 f"columns ({listed(absent)}); is it the schema of another table? Columns: "
                 f"{listed(part.names)}"
             )
-        require_columns(part.label, names, part.names)
+        require_columns(part.label, names, part.names, schema.roles)
     return parts
 
 
