@@ -25,7 +25,8 @@ mipselect schema confirm patients.schema.json --yes
 """
 
 QUESTION = (
-    "Is each of these types known without the data, from a codebook or the design of the study?"
+    "Is each of these types and roles known without the data, from a codebook or the design of the "
+    "study?"
 )
 
 
