@@ -52,6 +52,19 @@ def test_they_are_what_never_leaves_out(run: Run, table: Path, command: str, sco
             assert one.report.get(key) == other.report.get(key), key
 
 
+def test_two_classes_among_numbers_come_from_blocks_beside_ignored_texts(
+    run: Run, table: Path
+) -> None:
+    """The rule of `fields_from_blocks` looks at the fields that are used alone."""
+    table.with_name("numbers.json").write_text(json.dumps(schema_without(("sex", "ward"))))
+    draw = ("--target", "died", "--support-size", "1", "--epsilon", "9", "--dry-run", "--json")
+    scores = [
+        run("select", table, "--schema", table.with_name(schema), *draw).report.get("score", "loss")
+        for schema in ("numbers.json", "schema.json")
+    ]
+    assert scores == ["block-r2", "loss"]
+
+
 def test_a_table_without_them_is_refused(run: Run, table: Path) -> None:
     table.write_text(table.read_text().replace("sex", "gender", 1))
     run(*asked("select", table, "ignoring.json")).failed_with(2, "there is no column sex")

@@ -204,6 +204,9 @@ def test_values_propose_nothing_without_the_mark(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="proposed from the data"):
         PublicMap.of(schema, target="income")
     assert confirmed(schema).ignored == ("code",)
+    # Without a mark nothing would refuse what the values have told.
+    codebook = Codebook(fields={"code": {"type": "string"}})
+    assert described(path, codebook, types, unlike).schema.ignored == ()
 
 
 def test_the_content_is_not_changed_by_reading_it() -> None:
