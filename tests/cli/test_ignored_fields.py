@@ -65,6 +65,21 @@ def test_two_classes_among_numbers_come_from_blocks_beside_ignored_texts(
     assert scores == ["block-r2", "loss"]
 
 
+@pytest.mark.parametrize("more", [(), ("--ranges", "private"), ("--quality-share", "0.2")])
+def test_a_model_predicts_from_tables_without_them(
+    run: Run, table: Path, more: tuple[str, ...]
+) -> None:
+    model, other = table.with_name("m.json"), table.with_name("other.csv")
+    schema = schema_without(APART)
+    if "private" in more:
+        del schema["fields"][1]["constraints"]
+        table.with_name("ignoring.json").write_text(json.dumps(schema))
+    done = run(*asked("fit", table, "ignoring.json"), "--output", model, *more)
+    assert done.code == 0, done.err
+    other.write_text(table.read_text().replace("sex", "gender", 1))
+    assert run("predict", model, other).code == 0
+
+
 def test_a_table_without_them_is_refused(run: Run, table: Path) -> None:
     table.write_text(table.read_text().replace("sex", "gender", 1))
     run(*asked("select", table, "ignoring.json")).failed_with(2, "there is no column sex")
