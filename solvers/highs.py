@@ -35,6 +35,15 @@ ENDINGS = {
 }
 
 
+class QuietHighs(highspy.Highs):
+    """HiGHS that prints nothing: it greets as soon as callbacks are enabled, by its constructor."""
+
+    def enableCallbacks(self) -> None:
+        """Set `output_flag` to false first."""
+        self.setOptionValue("output_flag", False)
+        super().enableCallbacks()  # type: ignore[no-untyped-call]
+
+
 class HighsMaster(Master):
     """min η subject to Σ z = m, z binary, and the rows added so far.
 
@@ -43,7 +52,7 @@ class HighsMaster(Master):
 
     def __init__(self, columns: int, cardinality: int, threads: int | None, seed: int) -> None:
         super().__init__(columns, cardinality, FEASIBILITY)
-        model: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+        model: Any = QuietHighs()  # type: ignore[no-untyped-call]
         model.setOptionValue("output_flag", False)
         if threads is not None:
             # HiGHS' threads are shared by all models of a process and must be stopped to change.

@@ -23,8 +23,14 @@ from mipselect.cli.ledger_entry import (
     relation_of,
     told_of_the_ledger,
 )
-from mipselect.cli.options import PRIVACY_PANEL, Delivery, stated
-from mipselect.cli.output import SENSITIVE, check_output, deliver, line, write_whole
+from mipselect.cli.options import PRIVACY_PANEL, ReleaseDelivery, stated
+from mipselect.cli.output import (
+    SENSITIVE,
+    check_output,
+    deliver,
+    line,
+    write_whole,
+)
 from mipselect.cli.progress import Spinner
 from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, Regularisation, SchemaOptions
 from mipselect.errors import InvalidInput, about
@@ -97,9 +103,12 @@ class CheckArguments:
         "With --epsilon: reproducible draws, for tests: the result is NOT PRIVATE.",
         panel=PRIVACY_PANEL,
     )
-    delivery: Delivery = group(
-        Delivery,
-        help={"--output": "Also write a page (FILE.html), or the JSON object, to FILE."},
+    delivery: ReleaseDelivery = group(
+        ReleaseDelivery,
+        help={
+            "--output": "Also write a page (FILE.html), or the JSON object, to FILE.",
+            "--replace": "With --epsilon: replace the FILE of --output if it exists.",
+        },
     )
 
     @property
@@ -140,16 +149,22 @@ def check(arguments: CheckArguments) -> None:
     with about(str(arguments.schema)):
         checked_rule(arguments.question.unit_rule or "first", schema.privacy_unit)
     read = [Path(arguments.data), arguments.schema, *arguments.ledger.files]
-    check_output(arguments.delivery.output, read)
+    output = arguments.delivery.output
     if arguments.epsilon is None:
+        check_output(output, read)
         _deliver_check(arguments, schema)
     else:
+        check_output(output, read, replace=arguments.delivery.replace)
         _deliver_shares(arguments, schema, arguments.epsilon)
 
 
 def _deliver_check(arguments: CheckArguments, schema: TableSchema) -> None:
     """Count, and show it to the curator."""
-    of_release = {"--relation": arguments.relation, "--seed": arguments.seed}
+    of_release = {
+        "--relation": arguments.relation,
+        "--seed": arguments.seed,
+        "--replace": arguments.delivery.replace or None,
+    }
     _refuse({**of_release, **given(arguments.ledger)}, NEEDS_EPSILON)
     asked = dict(arguments.question.keywords)
     asked.pop("unit_rule", None)

@@ -64,7 +64,8 @@ def notes_of(check: TableCheck) -> tuple[str, ...]:
         lines.append(
             f"{listed(lacking)}: no range, no categories, or no feature made of it in the schema; "
             "'fit' and --score loss refuse that, while blocks need no range of a number. Write it "
-            f"from public knowledge, or leave fields out: --never {','.join(lacking)}"
+            'from public knowledge, give what is never a feature "mipselect:role": "ignored", or '
+            f"leave fields out: --never {','.join(lacking)}"
         )
     if check.not_compared:
         lines.append(f"not compared with others, for their columns: {listed(check.not_compared)}")

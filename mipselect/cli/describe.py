@@ -14,7 +14,7 @@ from mipselect.cli.options import Delivery
 from mipselect.cli.output import (
     SENSITIVE,
     banner,
-    check_output,
+    check_new_output,
     deliver,
     line,
     table_of,
@@ -26,7 +26,8 @@ from mipselect.tables.codebook_files import codebook_beside, read_codebook
 from mipselect.tables.derivations import Crossed, DerivedField
 from mipselect.tables.derived import FEATURES
 from mipselect.tables.described import Described, described
-from mipselect.tables.fields import Field
+from mipselect.tables.fields import IGNORED, Field
+from mipselect.tables.identifiers import without_repeats
 from mipselect.tables.proposed_types import proposed_types
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
@@ -54,8 +55,9 @@ TYPICAL = (
     "can be drawn without, and 'mipselect fit --ranges private' draws the ranges of those too."
 )
 IDENTIFIERS = (
-    "What identifies a person is no feature: name its field in csvw-eo:privacyUnit, or leave it "
-    "out with --never. Leave dates out too, unless a feature is made of them."
+    "What identifies a person is no feature: name its field in csvw-eo:privacyUnit, or give it "
+    '"mipselect:role": "ignored", which leaves it out of every command, as --never does of one. '
+    "Leave dates out too, unless a feature is made of them."
 )
 NO_TYPES = (
     "A CSV file has no types, nor has a sheet of Excel, so every field begins as a string: make it "
@@ -91,8 +93,8 @@ class DescribeArguments:
     )
     types_from_data: bool = option(
         "--types-from-data",
-        "Of CSV and Excel: propose integer, number, boolean or string from the rows. SENSITIVE "
-        "until 'mipselect schema confirm'.",
+        "Of CSV and Excel: propose integer, number, boolean or string from the rows, and to ignore "
+        "texts that never repeat. SENSITIVE until 'mipselect schema confirm'.",
         default=False,
     )
     delivery: Delivery = group(
@@ -151,9 +153,7 @@ def describe(arguments: DescribeArguments) -> None:
 def _check(arguments: DescribeArguments) -> None:
     """Raise `InvalidInput` for options that do not go together, before anything is read."""
     schema, codebook, output = arguments.schema, arguments.codebook, arguments.delivery.output
-    check_output(output, [Path(arguments.data), *filter(None, (schema, codebook))])
-    if output is not None and output.exists():
-        raise InvalidInput(f"--output {output}: exists, and may hold what somebody has filled in")
+    check_new_output(output, [Path(arguments.data), *filter(None, (schema, codebook))])
     if schema is not None and (arguments.types_from_data or codebook is not None):
         given = "--types-from-data" if arguments.types_from_data else "--codebook"
         raise InvalidInput(f"{given} begins a new schema, and --schema checks one: not both")
@@ -178,10 +178,11 @@ def _begun(arguments: DescribeArguments, source: TableFile) -> Described:
     """Begin a schema of the header, of a codebook, and where it is asked of the rows."""
     if arguments.schema is not None:
         return described(source)
-    types = proposed_types(source) if arguments.types_from_data else None
-    if arguments.codebook is not None:
-        return described(source, read_codebook(arguments.codebook, source), types)
-    return described(source, codebook_beside(source), types)
+    types = proposed_types(source) if arguments.types_from_data else {}
+    unlike = without_repeats(source, [name for name, kind in types.items() if kind == "string"])
+    given = arguments.codebook
+    codebook = codebook_beside(source) if given is None else read_codebook(given, source)
+    return described(source, codebook, types, unlike)
 
 
 def _table(schema: TableSchema) -> Table:
@@ -204,6 +205,8 @@ def _special(schema: TableSchema, field: Field) -> str:
     """Say what a field is for that is no feature itself; "" for others."""
     if field.name == schema.privacy_unit:
         return "whose row it is"
+    if field.role == IGNORED:
+        return "nothing, it is ignored"
     made = [one.name for one in schema.derived if field.name in one.inputs]
     return f"made into {escape(', '.join(made))}" if field.name in schema.only_read else ""
 

@@ -17,10 +17,10 @@ from mipselect.cli.ledger_entry import (
     relation_of,
     told_of_the_ledger,
 )
-from mipselect.cli.options import PRIVACY_PANEL, Delivery
+from mipselect.cli.options import PRIVACY_PANEL, ReleaseDelivery
 from mipselect.cli.output import NOT_PRIVATE, banner, check_output, deliver, heading, line
 from mipselect.cli.progress import Spinner
-from mipselect.cli.quality import show_quality
+from mipselect.cli.quality import rows_in_words, show_quality
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput, about
 from mipselect.privacy.guarantee import RELATIONS, ROW
@@ -75,7 +75,7 @@ class EvaluateArguments:
         "Reproducible draws, for tests: the result is NOT PRIVATE.",
         panel=PRIVACY_PANEL,
     )
-    delivery: Delivery = group(Delivery)
+    delivery: ReleaseDelivery = group(ReleaseDelivery)
 
 
 @command
@@ -108,7 +108,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
     checked_choice(relation, "--relation", RELATIONS)
     files = [] if arguments.schema is None else [arguments.schema]
     read = [arguments.model, Path(arguments.data), *files, *arguments.ledger.files]
-    check_output(delivery.output, read)
+    check_output(delivery.output, read, replace=delivery.replace)
     unit = ROW if schema is None or schema.privacy_unit is None else schema.privacy_unit
     head = {
         "command": "evaluate",
@@ -139,7 +139,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
         if not quality.guarantee.private:
             banner(console, NOT_PRIVATE)
         heading(console, f"{arguments.model.name}: {model.table.target if model.table else ''}")
-        show_quality(console, quality)
+        show_quality(console, quality, rows_in_words(quality, Path(arguments.data).name))
         line(console, f"Guarantee: {quality.guarantee.of_unit(unit)}.")
         print_charged(console, charged)
 

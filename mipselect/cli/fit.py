@@ -6,13 +6,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from mipselect.cli.arguments import asked_score
-from mipselect.cli.declared import command, group, option, options, refuse, required
+from mipselect.cli.declared import command, given, group, option, options, refuse, required
 from mipselect.cli.fit_plan import FitOptions
 from mipselect.cli.fit_table import FitTable
 from mipselect.cli.fitting import FitTask
 from mipselect.cli.ledger_entry import relation_of
 from mipselect.cli.method_options import METHODS_IN_WORDS, DrawOptions
-from mipselect.cli.options import PRIVACY_PANEL, Delivery, MethodKind, stated
+from mipselect.cli.options import PRIVACY_PANEL, MethodKind, ReleaseDelivery, stated
 from mipselect.cli.output import check_output
 from mipselect.cli.regressions import ModelOptions
 from mipselect.cli.releasing import default_method
@@ -169,7 +169,7 @@ class FitArguments:
         "does not say that they may be missing, and numbers in place of 'open'.",
         default=False,
     )
-    delivery: Delivery = group(Delivery)
+    delivery: ReleaseDelivery = group(ReleaseDelivery)
 
 
 @command
@@ -194,12 +194,18 @@ def fit(arguments: FitArguments) -> None:
         raise InvalidInput("--support-size or --sizes must be given: one of them")
     problem = stated(**asdict(arguments.regularisation), loss=arguments.scores.loss)
     table = _table(arguments, schema, private=options.private_ranges)
-    check_output(delivery.output, [Path(table.data), *table.files, *drawing.ledger.files])
+    check_output(
+        delivery.output,
+        [Path(table.data), *table.files, *drawing.ledger.files],
+        replace=delivery.replace,
+    )
     plan = table.plan(options, arguments.support_size, problem)
     if plan.drawn.ranges is not None:
         say(f"note: {NO_RANGES}. {ADVICE}.")
     note_of_the_target(table.schema, arguments.table.target)
-    task = FitTask.of(table, plan, problem, all_terms=arguments.all_terms)
+    task = FitTask.of(
+        table, plan, problem, given(arguments.question), all_terms=arguments.all_terms
+    )
     deliver_task(task, delivery, dry_run=drawing.dry_run)
 
 

@@ -14,7 +14,7 @@ from mipselect.cli.failures import NOT_SPENT, amount, spent_by, without_numbers
 from mipselect.cli.fit_plan import FitPlan
 from mipselect.cli.fit_table import FitTable
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
-from mipselect.cli.quality import show_quality
+from mipselect.cli.quality import rows_in_words, show_quality
 from mipselect.cli.task import Task
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.problem.problem import Problem
@@ -53,10 +53,17 @@ class FitTask(Task):
 
     @classmethod
     def of(
-        cls, table: FitTable, plan: FitPlan, given: Mapping[str, Any], *, all_terms: bool
+        cls,
+        table: FitTable,
+        plan: FitPlan,
+        given: Mapping[str, Any],
+        asked: Mapping[str, Any],
+        *,
+        all_terms: bool,
     ) -> FitTask:
         """Put a table and a plan together."""
         return cls(
+            asked=asked,
             title=table.title,
             head=table.head,
             method=plan.method,
@@ -237,7 +244,7 @@ class FittedModel:
                 f"private, drawn with ε = {drawn['epsilon']:.6g}.",
             )
         if model.quality is not None:
-            show_quality(console, model.quality)
+            show_quality(console, model.quality, rows_in_words(model.quality))
         for note in model.footnotes:
             line(console, f"Note: {note}.")
         if model.private:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -11,7 +12,8 @@ from rich.markup import escape
 from mipselect.cli.output import heading, table_of
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.composition import Statement, best
-from mipselect.privacy.ledger.entries import LedgerEntry
+from mipselect.privacy.ledger.entries import CHARGED, DRAWN, FAILED, LedgerEntry
+from mipselect.privacy.ledger.rows import Row
 
 
 def budget_in_words(ledger: Ledger) -> str:
@@ -38,9 +40,22 @@ def left_in_words(ledger: Ledger, remaining: Guarantee) -> str:
     return f"(ε, δ) = ({remaining.epsilon:.15g}, {remaining.delta:.15g})"
 
 
-def entry_report(entry: LedgerEntry) -> Mapping[str, Any]:
+def rows_of_entries(rows: Sequence[Row]) -> list[tuple[int, ...]]:
+    """Return the rows of a file that each entry has: its charge, and what came of it."""
+    found: dict[int, tuple[int, ...]] = {}
+    for row in rows:
+        if row.event == CHARGED:
+            found[row.number] = (row.number,)
+        elif row.event in (DRAWN, FAILED):
+            charge = json.loads(row.content)["of"]
+            found[charge] = (*found[charge], row.number)
+    return list(found.values())
+
+
+def entry_report(entry: LedgerEntry, rows: Sequence[int]) -> Mapping[str, Any]:
     """Describe an entry as a part of a JSON object."""
     return {
+        "rows": list(rows),
         "time": entry.time,
         "what": entry.what,
         "part": None if entry.part is None else dict([entry.part]),
@@ -50,17 +65,19 @@ def entry_report(entry: LedgerEntry) -> Mapping[str, Any]:
     }
 
 
-def print_entries(console: Console, entries: tuple[LedgerEntry, ...]) -> None:
-    """Print what was charged, a line each."""
-    titles = ("", "time (UTC)", "what", "part", "ε", "δ", "ρ", "status")
-    table = table_of(*titles, right=("", "ε", "δ", "ρ"), fold=titles)
+def print_entries(
+    console: Console, entries: Sequence[LedgerEntry], rows: Sequence[tuple[int, ...]]
+) -> None:
+    """Print what was charged, a line each, with its rows of the file."""
+    titles = ("rows", "time (UTC)", "what", "part", "ε", "δ", "ρ", "status")
+    table = table_of(*titles, right=("ε", "δ", "ρ"), fold=titles)
     latest = ""
-    for number, entry in enumerate(entries, start=1):
+    for entry, numbers in zip(entries, rows, strict=True):
         guarantee, rho = entry.guarantee, entry.guarantee.concentrated
         late = " (the clock went back)" if entry.time < latest else ""
         latest = max(latest, entry.time)
         table.add_row(
-            str(number),
+            ", ".join(map(str, numbers)),
             entry.time + late,
             escape(entry.what),
             "" if entry.part is None else escape("{} = {}".format(*entry.part)),

@@ -30,6 +30,13 @@ class Delivery:
 
 
 @options
+class ReleaseDelivery(Delivery):
+    """The same of a release, which is paid for: its file replaces no other by itself."""
+
+    replace: bool = option("--replace", "Replace the FILE of --output if it exists.", default=False)
+
+
+@options
 class SearchArguments:
     """Options of a certified search."""
 

@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mipselect import disk
+from mipselect.cli.kept_files import refuse_existing, refuse_paid
 from mipselect.cli.streams import abandon
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.pictures import SUFFIXES, require_matplotlib
@@ -50,7 +51,13 @@ class InterruptedRun(MipselectError):
     """An interrupt came between trials; those in the file are kept."""
 
 
-def check_output(path: Path | None, inputs: Iterable[Path] = (), option: str = "--output") -> None:
+def check_output(
+    path: Path | None,
+    inputs: Iterable[Path] = (),
+    option: str = "--output",
+    *,
+    replace: bool | None = None,
+) -> None:
     """Raise `InvalidInput` before any work unless `path` can become a file, or replace one.
 
     Parameters
@@ -61,9 +68,28 @@ def check_output(path: Path | None, inputs: Iterable[Path] = (), option: str = "
         What the command reads; none of them may be replaced.
     option : str
         Option or argument that names the path.
+    replace : bool, optional
+        What --replace says: a release is replaced by its leave only. None: no such option.
     """
-    if path is None:
-        return
+    if path is not None:
+        _check_place(path, inputs, option)
+        refuse_paid(path, option, replace=replace)
+
+
+def check_new_output(
+    path: Path | None,
+    inputs: Iterable[Path] = (),
+    option: str = "--output",
+    *,
+    replace: bool | None = None,
+) -> None:
+    """Do the same, and let no file be replaced unless --replace says so; None: no such option."""
+    if path is not None:
+        _check_place(path, inputs, option)
+        refuse_existing(path, option, replace=replace)
+
+
+def _check_place(path: Path, inputs: Iterable[Path], option: str) -> None:
     with about_output(path, option):
         if path.is_symlink():
             raise InvalidInput(f"{option} {path}: is a symbolic link; name the file itself")

@@ -16,6 +16,7 @@ from mipselect.validation import did_you_mean, shown
 OF_ONE_RUN: Mapping[str, str] = {
     "seed": "a seed takes the privacy away",
     "output": "it would be replaced at every run",
+    "replace": "it is about one file",
     "plot": "it would be replaced at every run",
     "yes": "a confirmation is a person's",
     "resume": "it is about one pass",

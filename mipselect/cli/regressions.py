@@ -48,7 +48,8 @@ class ObjectiveOptions:
     loss: str | None = option(
         "--model-loss",
         'For objective: squared, "huber(κ)" with κ in halves of the range of the target; for two '
-        'classes logistic, smoothed-hinge, "smoothed-hinge(h)".',
+        'classes logistic, smoothed-hinge, "smoothed-hinge(h)". In Python the squared loss is the '
+        "default of numbers.",
         show_default=f"{LOSS_OF_NUMBERS}; {LOSS_OF_CLASSES} for two classes",
     )
     bound: float | None = option(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mipselect.cli.declared import command, group, options
 from mipselect.cli.inputs import asked_of
 from mipselect.cli.method_options import SupportDrawOptions
-from mipselect.cli.options import Delivery
+from mipselect.cli.options import ReleaseDelivery
 from mipselect.cli.output import check_output
 from mipselect.cli.releasing import DrawTask, block_draw, plan_draws
 from mipselect.cli.table_options import ScoreOptions, SourceOptions, score_in_place_of_the_file
@@ -45,7 +45,7 @@ class ReleaseArguments:
     drawing: SupportDrawOptions = group(SupportDrawOptions)
     scores: ScoreOptions = score_in_place_of_the_file()
     source: SourceOptions = group(SourceOptions)
-    delivery: Delivery = group(Delivery)
+    delivery: ReleaseDelivery = group(ReleaseDelivery)
 
 
 @command
@@ -62,7 +62,7 @@ def release(arguments: ReleaseArguments) -> None:
     given = asked_of(
         arguments.source, drawing.of_the_method.sizes, block_draw(plan, arguments.scores)
     )
-    check_output(delivery.output, [*given.files, *drawing.ledger.files])
+    check_output(delivery.output, [*given.files, *drawing.ledger.files], replace=delivery.replace)
     head = {"command": "release", "instance": instance}
     task = DrawTask.of(given, plan, instance, head)
     deliver_task(task, delivery, dry_run=drawing.dry_run)

@@ -14,6 +14,7 @@ from mipselect.cli.ledger_entry import KEY_VARIABLE, given_key, ledger_files
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_output, deliver, line, write_whole
 from mipselect.cli.reported_files import read_reported
+from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Ledger
 from mipselect.reports import ReleaseReport
@@ -103,6 +104,8 @@ def report(arguments: ReportArguments) -> None:
             line(console, f"{output}: a report on {names}, {amount(made.total)} in all")
 
     deliver(report_of(made), render, as_json=arguments.delivery.as_json, output=None)
+    for warning in made.warnings:
+        say(f"warning: {warning}")
 
 
 PAGES = {".html": ReleaseReport.html, ".md": ReleaseReport.markdown}

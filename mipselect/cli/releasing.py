@@ -151,9 +151,17 @@ class DrawTask(Task):
     plan: Plan
 
     @classmethod
-    def of(cls, given: Input, plan: Plan, title: str, head: Mapping[str, Any]) -> DrawTask:
+    def of(
+        cls,
+        given: Input,
+        plan: Plan,
+        title: str,
+        head: Mapping[str, Any],
+        asked: Mapping[str, Any] | None = None,
+    ) -> DrawTask:
         """Put an input and a plan together."""
         return cls(
+            asked=asked or {},
             title=title,
             head=head,
             method=plan.method,

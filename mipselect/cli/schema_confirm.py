@@ -25,7 +25,8 @@ mipselect schema confirm patients.schema.json --yes
 """
 
 QUESTION = (
-    "Is each of these types known without the data, from a codebook or the design of the study?"
+    "Is each of these types and roles known without the data, from a codebook or the design of the "
+    "study?"
 )
 
 
@@ -75,9 +76,9 @@ def _ask(proposed: list[Field]) -> None:
         raise InvalidInput(
             "only a person can say that types are public: answer on a terminal, or give --yes"
         )
-    table = table_of("field", "type")
+    table = table_of("field", "type", "role")
     for field in proposed:
-        table.add_row(escape(field.name), field.type)
+        table.add_row(escape(field.name), field.type, field.role or "")
     Console(stderr=True, highlight=False).print(table)
     say(f"{QUESTION} [y/N]")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.options import Delivery
-from mipselect.cli.output import check_output, deliver, line, write_whole
+from mipselect.cli.output import check_new_output, deliver, line, write_whole
 from mipselect.cli.schema_summary import in_words, summary
 from mipselect.errors import InvalidInput, about
 from mipselect.tables.schema import TableSchema
@@ -51,7 +51,7 @@ def to_csv(arguments: ToCsvArguments) -> None:
     given, path = arguments.schema, arguments.csv
     if arguments.delimiter not in CHARACTERS:
         raise InvalidInput(f"--delimiter must be , or ; or tab, got {shown(arguments.delimiter)}")
-    _check(path, given, "OUT.csv", arguments.replace)
+    check_new_output(path, [given], "OUT.csv", replace=arguments.replace)
     schema = TableSchema.read(given)
     with about(str(given)):
         content = spreadsheet_of(schema, CHARACTERS[arguments.delimiter])
@@ -77,21 +77,11 @@ def from_csv(arguments: FromCsvArguments) -> None:
     named with its line and column.
     """
     given, path = arguments.csv, arguments.schema
-    _check(path, given, "OUT.json", arguments.replace)
+    check_new_output(path, [given], "OUT.json", replace=arguments.replace)
     schema = read_spreadsheet(given)
     # Half a pair of surrogates has no UTF-8; the backslash makes it the escape of JSON.
     write_whole(path, schema.text.encode("utf-8", "backslashreplace"), sensitive=False)
     _deliver("schema from-csv", given, path, schema, arguments.delivery)
-
-
-def _check(path: Path, given: Path, called: str, replace: bool) -> None:
-    """Raise `InvalidInput` unless the file may be written."""
-    check_output(path, [given], called)
-    if path.exists() and not replace:
-        raise InvalidInput(
-            f"{called} {path}: exists, and may hold what somebody has filled in (--replace to "
-            "replace it)"
-        )
 
 
 def _deliver(name: str, given: Path, path: Path, schema: TableSchema, delivery: Delivery) -> None:

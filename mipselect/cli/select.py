@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mipselect.cli.arguments import chosen_loss, of_blocks, option_named, refuse_bounds
-from mipselect.cli.declared import command, group, option, options, refuse
+from mipselect.cli.declared import command, given, group, option, options, refuse
 from mipselect.cli.field_titles import titles_of
 from mipselect.cli.inputs import Input, NumberTable, SchemaTable
 from mipselect.cli.method_options import SupportDrawOptions
-from mipselect.cli.options import Delivery, MethodKind, require_positive, stated
+from mipselect.cli.options import MethodKind, ReleaseDelivery, require_positive, stated
 from mipselect.cli.output import check_output
 from mipselect.cli.releasing import DrawTask, Plan, plan_draws
 from mipselect.cli.table_options import (
@@ -69,7 +69,7 @@ class SelectArguments:
     question: SchemaOptions = group(SchemaOptions)
     scores: ScoreOptions = group(ScoreOptions)
     drawing: SupportDrawOptions = group(SupportDrawOptions)
-    delivery: Delivery = group(Delivery)
+    delivery: ReleaseDelivery = group(ReleaseDelivery)
 
     def bounds(self) -> dict[str, float]:
         """Return the public bounds that were given."""
@@ -95,13 +95,14 @@ def select(arguments: SelectArguments) -> None:
     table, delivery, drawing = arguments.table, arguments.delivery, arguments.drawing
     plan = plan_draws(drawing)
     size = _support_size(arguments, plan.method)
-    given = (_of_numbers if table.schema is None else _of_schema)(arguments, plan, size)
-    check_output(delivery.output, [*given.files, *drawing.ledger.files])
+    source = (_of_numbers if table.schema is None else _of_schema)(arguments, plan, size)
+    check_output(delivery.output, [*source.files, *drawing.ledger.files], replace=delivery.replace)
     title, head = (
         Path(table.data).name,
         {"command": "select", **table.head, **titles_of(table.schema)},
     )
-    deliver_task(DrawTask.of(given, plan, title, head), delivery, dry_run=drawing.dry_run)
+    task = DrawTask.of(source, plan, title, head, given(arguments.question))
+    deliver_task(task, delivery, dry_run=drawing.dry_run)
 
 
 def _support_size(arguments: SelectArguments, method: PrivateSelector) -> int:

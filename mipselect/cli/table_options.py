@@ -21,10 +21,8 @@ if TYPE_CHECKING:  # Reading tables takes long to import.
     from mipselect.problem.block_options import BlockOptions
 
 TABLE_PANEL = "Table with a schema"
-BOUNDS_PANEL = (
-    "Public bounds of --score loss and of single methods (choose them without looking at the "
-    "data; with --schema they have defaults)"
-)
+BOUNDS_PANEL = "Public bounds of --score loss and of single methods"
+BEFORE_THE_DATA = "Choose it without looking at the data; with --schema it has a default."
 MOMENTS_PANEL = "Moments (a file of 'mipselect moments' in place of INSTANCE)"
 
 SCHEMA = "Public ranges and categories: a Table Schema, see 'mipselect describe'."
@@ -69,10 +67,14 @@ class NumbersOptions:
     """Public side of a table of numbers, which has no schema."""
 
     x_bound: float | None = option(
-        "--x-bound", "Features are clipped to ± this; their units.", panel=BOUNDS_PANEL
+        "--x-bound",
+        "Features are clipped to ± this; their units. Choose it without looking at the data.",
+        panel=BOUNDS_PANEL,
     )
     y_bound: float | None = option(
-        "--y-bound", "The target is clipped to ± this; its units.", panel=BOUNDS_PANEL
+        "--y-bound",
+        "The target is clipped to ± this; its units. Choose it without looking at the data.",
+        panel=BOUNDS_PANEL,
     )
     features: str | None = option(
         "--features",
@@ -156,8 +158,12 @@ class Regularisation:
 
     PANEL = BOUNDS_PANEL
 
-    coef_bound: float | None = option("--coef-bound", "Largest length ‖β‖₂ of the coefficients.")
-    ridge: float | None = option("--ridge", "λ of the penalty (λ/2n)‖β‖²; n and X set its scale.")
+    coef_bound: float | None = option(
+        "--coef-bound", f"Largest length ‖β‖₂ of the coefficients. {BEFORE_THE_DATA}"
+    )
+    ridge: float | None = option(
+        "--ridge", f"λ of the penalty (λ/2n)‖β‖²; n and X set its scale. {BEFORE_THE_DATA}"
+    )
 
 
 @options

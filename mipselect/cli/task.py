@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from rich.console import Console
@@ -30,6 +30,9 @@ from mipselect.problem.stored.files import StoredData
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
+
+OF_CHECK = ("--always", "--never", "--range", "--no-intercept")
+"""Options of a draw that its check must have too."""
 
 
 class Outcome(Protocol):
@@ -69,6 +72,8 @@ class Task(ABC):
         A seed takes the privacy away.
     ledger : Ledger or None
         Pays before anything is drawn.
+    asked : mapping
+        Options about a table with a schema as they were given, by their names.
     """
 
     title: str
@@ -76,6 +81,7 @@ class Task(ABC):
     method: PrivateSelector
     seed: int | None
     ledger: Ledger | None
+    asked: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     @abstractmethod
@@ -150,7 +156,7 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
         task.show_plan(console, stated, unit_of(settings))
         print_settings(console, settings)
         if "schema" in task.head:
-            line(console, expected_check(task.head))
+            line(console, expected_check(task.head, task.asked))
 
     ledger = task.ledger
     report = {
@@ -164,13 +170,23 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
     deliver(report, render, as_json=delivery.as_json, output=delivery.output)
 
 
-def expected_check(head: Mapping[str, Any]) -> str:
+def expected_check(head: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     """Say which check of a table with a schema comes before a draw; it depends on names alone."""
     names = ("data", "--schema", "schema", "--target", "target")
     words = [str(head.get(name, name)) for name in names]
     for name in ("delimiter", "encoding", "sheet"):
         words += [f"--{name}", str(head[name])] if name in head else []
+    for option in OF_CHECK:
+        for value in _several(asked.get(option)):
+            words += [option] if value is True else [option, str(value)]
     return f"Expects that the curator has looked at: mipselect check {shlex.join(words)}"
+
+
+def _several(value: object) -> Sequence[object]:
+    """Return what was given of an option, once or several times."""
+    if isinstance(value, list):
+        return value
+    return () if value is None else (value,)
 
 
 def _deliver_answer(task: Task, delivery: Delivery) -> None:

@@ -226,6 +226,7 @@ class Simulation:
         columns |= stored_target(aim, target)
         if public.unit is not None:
             columns[public.unit.name] = pa.array(np.arange(rows)).cast(pa.string())
+        columns |= {name: pa.nulls(rows) for name in public.ignored}
         return pa.table(columns)
 
     def partition_seed(self, number: int, rows: int) -> int:

@@ -20,7 +20,7 @@ from mipselect.validation import (
 )
 
 LEVEL = 0.9
-"""Probability with which an interval holds what it is about."""
+"""Share of repetitions in which an interval covers what it is about."""
 
 R2, AUC, ACCURACY, CONCORDANCE = "R²", "AUC", "accuracy", "concordance"
 SHARE, PREDICTED = "share of the second class", "predicted share of the second class"
@@ -143,14 +143,15 @@ class Quality:
     rows : int or None
         How many rows they are about; None where their number is private.
     share : float or None
-        Share of the rows of the fit that was kept apart for it; None for rows of another table.
+        Share of the rows of the fit that was kept apart for it; None for a table that was given
+        for it, which may be that of the fit.
     clip : float or None
         Clipping of R²: errors and distances from the mean count up to ± this, in the units of the
         target.
     bins : tuple of ShareInBin
         Calibration of probabilities.
     level : float
-        With this probability an interval holds what it is about.
+        In this share of repetitions an interval covers what it is about.
 
     Examples
     --------

@@ -221,7 +221,7 @@ def release_shares(
     name = schema.privacy_unit
     unit = None if name is None else schema.field(name, "privacy unit")
     names = [*(rule.name for rule in rules), *(() if unit is None else (unit.name,))]
-    parts = open_columns(source, names)
+    parts = open_columns(source, [*names, *schema.ignored], schema.roles)
     with paid(ledger, guarantee, "shares of values that do not fit a schema") as promised:
         rows, counts = kind_counts(parts, rules, unit, unit_rule)
         return shares_of(

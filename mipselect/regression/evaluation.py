@@ -46,7 +46,7 @@ def evaluate_model(
     ledger: Ledger | None = None,
     random_state: Any = None,
 ) -> Quality:
-    """Release how good a model of a table is on the rows of another table.
+    """Release how good a model of a table is on rows that it was not fitted to.
 
     Parameters
     ----------
@@ -208,9 +208,13 @@ def evaluation_map(
         return table.public
     used = {field["name"] for field in content["fields"]}
     if unit in used:
-        raise InvalidInput(f"{unit!r} says whose row it is, and the model uses it")
+        raise InvalidInput(
+            f"the person column {unit!r} says whose row it is, and the model uses it"
+        )
     if weight in used:
-        raise InvalidInput(f"{weight!r} says how much a row counts, and the model uses it")
+        raise InvalidInput(
+            f"the weight column {weight!r} says how much a row counts, and the model uses it"
+        )
     missing = {"missingValues": schema.content.get("missingValues", [""])}
     entries = [
         {**missing, **field} if field["name"] == weight else field

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from mipselect.documents.blocks import Alert, Block, Paragraph, TextTable
 from mipselect.quality import Measure, Quality
-from mipselect.quality.measures import ACCURACY, AUC, CONCORDANCE, PREDICTED, R2, SHARE
+from mipselect.quality.measures import ACCURACY, AUC, CHANCE, CONCORDANCE, PREDICTED, R2, SHARE
 from mipselect.reports.words import of_hundred, percent, share_in_words
 
 WARNING = {
@@ -28,6 +28,10 @@ def quality_blocks(quality: Quality, target: str) -> Iterator[Block]:
         ("measure", "estimate", f"{100.0 * quality.level:g} % interval"),
         tuple((one.name, _estimate(one), _interval(one)) for one in quality.measures),
         numbers=("estimate", f"{100.0 * quality.level:g} % interval"),
+    )
+    yield Paragraph(
+        f"A {100.0 * quality.level:g} % interval covers the true value in "
+        f"{100.0 * quality.level:g} % of repetitions, with other rows and other noise."
     )
     if quality.clip is not None:
         yield Paragraph(
@@ -63,28 +67,41 @@ def _about(quality: Quality) -> str:
 def _first(quality: Quality, target: str) -> str:
     """Say in plain words what the first measure means."""
     one = quality.first
-    surely = f"with {100.0 * quality.level:g} % probability"
+    its = f"the {100.0 * quality.level:g} % interval"
     if one.value is None or math.isinf(one.low):
         return f"The noise leaves no estimate of {one.name}; it is at most {one.high:.2f}."
     if one.name == R2:
         if one.value <= 0.0:
             return (
-                f"By the estimate the model does worse than the mean, R² {one.value:.2f}; {surely} "
-                f"R² lies between {one.low:.2f} and {one.high:.2f}."
+                f"By the estimate the model does worse than the mean, R² {one.value:.2f}; {its} of "
+                f"R² is {one.low:.2f} to {one.high:.2f}."
+            )
+        if not quality.beats_chance:
+            return (
+                f"The estimate is that it explains {percent(one.value)} of the variation of "
+                f"{target}, but {its}, {_whole(one.low)} to {percent(one.high)}, does not rule "
+                "out that it explains nothing."
             )
         return (
             f"The model explains {share_in_words(one.value)} of the variation of {target} "
-            f"({percent(one.value)}); {surely} it is between {percent(one.low)} and "
-            f"{percent(one.high)}."
+            f"({percent(one.value)}); {its} is {_whole(one.low)} to {percent(one.high)}."
         )
     if one.name == AUC:
         pair = "Of two rows, one of each class, the model finds out which is which"
     else:
         pair = f"Of two rows, the model finds out which has more of {target}"
+    by = "" if quality.beats_chance else ", by the estimate,"
+    held = one.low <= CHANCE[one.name] <= one.high
     return (
-        f"{pair} in {of_hundred(one.value)} cases; {surely} in {100.0 * one.low:.0f} to "
-        f"{100.0 * one.high:.0f}. Guessing would find it in 50."
+        f"{pair}{by} in {of_hundred(one.value)} cases; {its} is {_whole(one.low)} to "
+        f"{_whole(one.high)}. Guessing would find it in 50"
+        f"{f', which {its} does not rule out' if held else ''}."
     )
+
+
+def _whole(share: float) -> str:
+    """Write in percent without a decimal, and no minus before a zero."""
+    return str(round(100.0 * share))
 
 
 def _accuracy(quality: Quality, accuracy: Measure) -> str:

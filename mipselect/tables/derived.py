@@ -21,7 +21,7 @@ from mipselect.tables.derivations import (
     PartOfTime,
     Transformed,
 )
-from mipselect.tables.fields import POINTS, Field
+from mipselect.tables.fields import IGNORED, POINTS, ROLE, Field
 from mipselect.validation import checked_name, did_you_mean, listed, shown
 
 FEATURES = "mipselect:features"
@@ -101,7 +101,11 @@ def _source(name: str, known: Mapping[str, Field], unit: str | None, where: str)
             f"{where}: the table has no field {shown(name)}{did_you_mean(name, list(known))}"
         )
     if name == unit:
-        raise InvalidInput(f"{where}: {shown(name)} says whose row it is; nothing is made of it")
+        raise InvalidInput(
+            f"{where}: the person column {shown(name)} says whose row it is; nothing is made of it"
+        )
+    if known[name].role == IGNORED:
+        raise InvalidInput(f"{where}: {shown(name)} is ignored ({ROLE}); nothing is made of it")
     if known[name].role is not None:
         raise InvalidInput(f"{where}: {shown(name)} is the survey weight; nothing is made of it")
     return known[name]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mipselect.errors import InvalidInput
 from mipselect.tables.codebooks import NO_CODEBOOK, Codebook
-from mipselect.tables.fields import MAPPED, PROPOSED
+from mipselect.tables.derived import FEATURES
+from mipselect.tables.fields import IGNORED, MAPPED, PROPOSED, ROLE
+from mipselect.tables.identifiers import looks_ignored
 from mipselect.tables.parts import Part
-from mipselect.tables.schema import TableSchema
+from mipselect.tables.schema import PRIVACY_UNIT, TableSchema
 from mipselect.tables.sources import open_source
 from mipselect.validation import listed
 
@@ -18,6 +20,13 @@ CHECK = (
     "categories come from labels: {}. Check each: a field is no category where only some of its "
     "values have labels, such as codes of no value (write these into missingValues) or the top of "
     "a scale (take the categories out and write a range)"
+)
+
+
+IDENTIFYING = (
+    'look like identifiers or free text, and begin with mipselect:role "ignored": {}. Take the '
+    "role out of one that is a feature, and out of the one that says whose row it is where a "
+    "person may have several rows: name that in csvw-eo:privacyUnit"
 )
 
 
@@ -39,7 +48,10 @@ class Described:
 
 
 def described(
-    source: Any, codebook: Codebook = NO_CODEBOOK, types: Mapping[str, str] | None = None
+    source: Any,
+    codebook: Codebook = NO_CODEBOOK,
+    types: Mapping[str, str] | None = None,
+    unlike: Collection[str] = (),
 ) -> Described:
     """Begin a schema of the first part of a table; no value is looked at.
 
@@ -51,6 +63,8 @@ def described(
         What it says of a field takes the place of what the header says.
     types : mapping of str to str, optional
         Types that were proposed from the data, by field; they are marked as that.
+    unlike : collection of str
+        Fields that the data propose to ignore, for no value stands twice; marked too.
 
     Raises
     ------
@@ -64,13 +78,33 @@ def described(
         _field(name, kind, {**said, **codebook.fields.get(name, {})}, (types or {}).get(name))
         for name, kind, said in zip(part.names, part.kinds, public, strict=True)
     ]
+    ignored = _ignored(fields, codebook.table)
+    for field in fields:
+        if field["name"] in ignored or (field.get(PROPOSED) and field["name"] in unlike):
+            field[ROLE] = IGNORED
     try:
         schema = TableSchema.of({**codebook.table, "fields": fields})
     except InvalidInput as error:
         where = codebook.label or f"{part.label}: its columns make no schema"
         raise InvalidInput(f"{where}: {error}") from error
-    notes = (*part.notes, *codebook.notes, *_notes(schema, part, codebook))
-    return Described(schema, notes, part.has_types)
+    notes = [*part.notes, *codebook.notes, *_notes(schema, part, codebook)]
+    if schema.ignored:
+        notes.append(IDENTIFYING.format(listed(list(schema.ignored))))
+    return Described(schema, tuple(notes), part.has_types)
+
+
+def _ignored(fields: Sequence[Mapping[str, Any]], table: Mapping[str, Any]) -> frozenset[str]:
+    """Find the fields that look like identifiers or free text by public knowledge."""
+    key = table.get("primaryKey", ())
+    keys = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, list) else ()
+    made = table.get(FEATURES, ())
+    used = {table.get(PRIVACY_UNIT), *(each.get("from") for each in made)}
+    used |= {name for each in made for name in each.get("product", ())}
+    return frozenset(
+        field["name"]
+        for field in fields
+        if field["name"] not in used and looks_ignored(field["name"], field, keys)
+    )
 
 
 def require_common(codebook: Codebook, part: Part) -> None:

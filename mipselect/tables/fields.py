@@ -32,6 +32,9 @@ BLANKS = " \t\r\n\v\f"
 
 ROLE = "mipselect:role"
 
+IGNORED = "ignored"
+"""The role of a field that is never a feature."""
+
 PROPOSED = "mipselect:typeProposed"
 """Property of a field whose type comes from the data."""
 
@@ -80,7 +83,8 @@ class Field:
     format : str
         How a date or a time is written: "default" for ISO 8601, or a pattern such as "%d.%m.%Y".
     role : str or None
-        `mipselect:role`: "weight" for the survey weight of a row, which is no feature.
+        `mipselect:role`: "weight" for the survey weight of a row, "ignored" for an identifier, a
+        name or whatever else is never used. Both are no features.
     labels : tuple of str
         What the categories mean, in their order: the `label` of each, or else the category. Empty
         where there is no label, or two categories have the same.

@@ -16,7 +16,8 @@ from mipselect.tables.derivations import Crossed, DerivedField, Knotted
 from mipselect.tables.derived import require_inner_knots
 from mipselect.tables.derived_encoders import feature_encoder
 from mipselect.tables.encoders import Column, Encoder, checked_range, places_of_columns
-from mipselect.tables.fields import Field
+from mipselect.tables.fields import IGNORED, ROLE, Field
+from mipselect.tables.ignored import refuse_ignored
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import LARGEST_SCALE, checked_name, checked_number, listed, shown
 
@@ -97,6 +98,7 @@ def input_map(
     narrowed = checked_ranges(checked_schema(schema), ranges or {})
     if target is not None:
         schema.field(target, "target")
+        refuse_ignored(schema, {target}, "target")
     left_out = checked_fields(schema, never, "never", target)
     used = used_fields(schema, target, {*left_out, schema.weight_name})
     require_complete(used, lambda field: "" if field.name in narrowed else field.gap)
@@ -113,11 +115,11 @@ def used_fields(
 ) -> list[Field]:
     """Return the used fields and derived features, in their order, without the target.
 
-    Left out is what is made of a column that the target is made of, and fields of dates and times
-    that are there for derived features.
+    Left out is what is made of a column that the target is made of, fields of dates and times
+    that are there for derived features, and what the schema ignores.
     """
     aimed = set() if target is None else set(schema.field(target, "target").inputs)
-    apart = {*left_out, *schema.only_read, target}
+    apart = {*left_out, *schema.only_read, *schema.ignored, target}
     return [
         field
         for field in schema.features
@@ -143,6 +145,7 @@ def checked_schema(schema: TableSchema, what: str = "schema") -> TableSchema:
 
 def checked_ranges(schema: TableSchema, ranges: Ranges) -> Ranges:
     """Check ranges of the question, which take the place of those of the table."""
+    refuse_ignored(schema, ranges, "ranges")
     result = {}
     for name, ends in ranges.items():
         field = schema.field(name, "ranges")
@@ -190,7 +193,8 @@ def require_complete(fields: Sequence[Field], gap: Callable[[Field], str]) -> No
         more = f" and {len(lacking) - 10} more" if len(lacking) > 10 else ""
         raise InvalidInput(
             "the schema says too little of fields that are used (fill it in from public "
-            f"knowledge, or leave the fields out with never): {says}{more}"
+            "knowledge, or leave the fields out with never, and identifiers for good with "
+            f"{ROLE} {IGNORED!r} in the schema): {says}{more}"
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -151,14 +151,16 @@ def map_table(
 
 def open_table(source: Any, public: PublicMap) -> tuple[Part, ...]:
     """Look at the headers of a table; raise `InvalidInput` for a column that is not there."""
-    return open_columns(source, public.names)
+    return open_columns(source, (*public.names, *public.ignored), public.roles)
 
 
-def open_columns(source: Any, names: Sequence[str]) -> tuple[Part, ...]:
+def open_columns(
+    source: Any, names: Sequence[str], roles: Mapping[str, str] | None = None
+) -> tuple[Part, ...]:
     """Look at the headers; raise `InvalidInput` unless each has each of these names once."""
     parts = open_source(source)
     for part in parts:
-        require_columns(part.label, names, part.names)
+        require_columns(part.label, names, part.names, roles)
     return parts
 
 

@@ -69,18 +69,42 @@ def near_column(name: str, columns: Sequence[str]) -> str:
     return did_you_mean(name, columns) + hint
 
 
-def require_columns(label: str, names: Iterable[str], columns: Sequence[str]) -> None:
-    """Raise `InvalidInput` unless each of these names is that of one column."""
+def require_columns(
+    label: str,
+    names: Iterable[str],
+    columns: Sequence[str],
+    roles: Mapping[str, str] | None = None,
+) -> None:
+    """Raise `InvalidInput` unless each of these names is that of one column.
+
+    Parameters
+    ----------
+    label : str
+        How the table is called in a message.
+    names : iterable of str
+    columns : sequence of str
+        Those of the table.
+    roles : mapping of str to str, optional
+        What some of the names are for, such as "person column".
+    """
     counts = Counter(columns)
     absent = [name for name in names if name not in counts]
     if absent:
         raise InvalidInput(
-            f"{label}: there is no column {listed(absent)}; columns: {listed(columns)}"
+            f"{label}: there is no {_by_role(absent, roles or {})}; columns: {listed(columns)}"
             f"{near_column(absent[0], columns)}"
         )
     repeated = [name for name in names if counts[name] > 1]
     if repeated:
-        raise InvalidInput(f"{label}: two columns are called {listed(repeated)}")
+        roles = {name: f"for the {role}" for name, role in (roles or {}).items()}
+        why = [f" ({roles[name]})" for name in repeated if name in roles]
+        raise InvalidInput(f"{label}: two columns are called {listed(repeated)}{''.join(why)}")
+
+
+def _by_role(names: Sequence[str], roles: Mapping[str, str]) -> str:
+    plain = [name for name in names if name not in roles]
+    parts = [f"column {listed(plain)}"] if plain else []
+    return " and no ".join([*parts, *(f"{roles[n]} {n}" for n in names if n in roles)])
 
 
 def arrow_part(label: str, schema: pa.Schema, rows: int | None, read: Read) -> Part:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from mipselect.tables.encoders import (
     Unscaled,
 )
 from mipselect.tables.fields import Field
+from mipselect.tables.ignored import refuse_ignored
 from mipselect.tables.input_map import (
     InputMap,
     Ranges,
@@ -33,7 +34,7 @@ from mipselect.tables.input_map import (
     require_used,
     used_fields,
 )
-from mipselect.tables.schema import TableSchema
+from mipselect.tables.schema import TableSchema, roles_of
 from mipselect.tables.units import Units
 from mipselect.tables.weights import Weight, weight_of
 from mipselect.validation import listed, shown
@@ -70,6 +71,8 @@ class PublicMap(InputMap):
         The field that says whose row it is.
     weight : Weight or None
         The field that says how much a row counts; it is no feature.
+    ignored : tuple of str
+        Columns that the table must have, and of which nothing is read.
 
     Examples
     --------
@@ -83,6 +86,7 @@ class PublicMap(InputMap):
     target: Target
     unit: Field | None
     weight: Weight | None = None
+    ignored: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -145,16 +149,19 @@ class PublicMap(InputMap):
     ) -> PublicMap:
         aimed = schema.field(target, "target")
         _require_no_weight(schema.weight, {target})
+        refuse_ignored(schema, {target}, "target")
         require_complete([aimed], gap)
         aim = _target_of(aimed, encoder(aimed))
         kept_in = checked_fields(schema, always, "always", target)
         left_out = checked_fields(schema, never, "never", target)
+        refuse_ignored(schema, kept_in, "always")
         both = sorted(kept_in & left_out)
         if both:
             raise InvalidInput(f"a field cannot be in always and in never: {listed(both)}")
         if schema.privacy_unit in kept_in or schema.privacy_unit == target:
             raise InvalidInput(
-                f"{shown(schema.privacy_unit)} says whose row it is and cannot be used otherwise"
+                f"the person column {shown(schema.privacy_unit)} says whose row it is and cannot "
+                "be used otherwise"
             )
         _require_no_weight(schema.weight, {*kept_in, *left_out})
         apart = {*left_out, schema.privacy_unit, schema.weight_name}
@@ -173,6 +180,7 @@ class PublicMap(InputMap):
             aim,
             None if unit is None else schema.field(unit, "privacy unit"),
             weight_of(schema.weight),
+            schema.ignored,
         )
         require_names(result.columns)
         return result
@@ -189,6 +197,12 @@ class PublicMap(InputMap):
         unit = () if self.unit is None else (self.unit.name,)
         weight = () if self.weight is None else (self.weight.field.name,)
         return (*self.inputs, *self.target.encoder.field.inputs, *weight, *unit)
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """Roles of the columns that are no features, for messages."""
+        weight = None if self.weight is None else self.weight.field.name
+        return roles_of(None if self.unit is None else self.unit.name, weight)
 
     def target_arrays(self, batch: pa.RecordBatch) -> Sequence[pa.Array]:
         """Return what the target is made of, from a batch whose columns are `names`."""

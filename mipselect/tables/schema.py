@@ -13,7 +13,7 @@ from mipselect.errors import InvalidInput
 from mipselect.json_objects import faults, read_json
 from mipselect.tables.derivations import DerivedField
 from mipselect.tables.derived import FEATURES, derived_fields
-from mipselect.tables.fields import POINTS, Field, field_of, values_of
+from mipselect.tables.fields import IGNORED, POINTS, ROLE, Field, field_of, values_of
 from mipselect.tables.weights import WEIGHT, checked_weight
 from mipselect.validation import LAST_INTEGER, did_you_mean, listed, shown
 
@@ -122,6 +122,7 @@ class TableSchema:
             raise InvalidInput(f"{PRIVACY_UNIT}: {unknown_name(unit, first)}")
         if unit is not None:
             _require_identities(fields[first[unit]])
+            _require_not_ignored(fields[first[unit]])
         checked_weight(fields, unit)
         derived = derived_fields(content.get(FEATURES, []), fields, unit)
         text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
@@ -189,6 +190,11 @@ class TableSchema:
         return content
 
     @property
+    def ignored(self) -> tuple[str, ...]:
+        """The fields that are never features; a table has them, and nothing is read of them."""
+        return tuple(field.name for field in self.fields if field.role == IGNORED)
+
+    @property
     def weight(self) -> Field | None:
         """The field that is the survey weight of a row, or None."""
         return next((field for field in self.fields if field.role == WEIGHT), None)
@@ -197,6 +203,11 @@ class TableSchema:
     def weight_name(self) -> str | None:
         """The name of that field."""
         return None if self.weight is None else self.weight.name
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """Roles of the fields that are no features, for messages."""
+        return roles_of(self.privacy_unit, self.weight_name)
 
     @property
     def without_weight(self) -> TableSchema:
@@ -215,11 +226,25 @@ class TableSchema:
         raise InvalidInput(f"{what}: {unknown_name(name, [field.name for field in self.features])}")
 
 
+def roles_of(unit: str | None, weight: str | None) -> dict[str, str]:
+    """Return what columns are for that are no features, for messages."""
+    named = {unit: "person column", weight: "weight column"}
+    return {name: role for name, role in named.items() if name is not None}
+
+
 def unknown_name(name: object, known: Iterable[str]) -> str:
     """Say that there is no such field, and which there are."""
     names = list(known)
     hint = did_you_mean(name, names)
     return f"the schema has no field {shown(name)}; its fields: {listed(names)}{hint}"
+
+
+def _require_not_ignored(field: Field) -> None:
+    if field.role == IGNORED:
+        raise InvalidInput(
+            f"{PRIVACY_UNIT}: field {shown(field.name)} is ignored ({ROLE}) and cannot say whose "
+            "row it is; take one of both out"
+        )
 
 
 def _require_identities(field: Field) -> None:

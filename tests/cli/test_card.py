@@ -192,7 +192,7 @@ def test_a_release_by_a_schema(run: Run, folder: Path) -> None:
     table.write_text("\n".join(["id,age,ward,stay", *lines]) + "\n")
     output, books = folder / "release.json", folder / "a.ledger"
     command = ("select", table, "--schema", schema, "--target", "stay", "--support-size", "1")
-    command += ("--epsilon", "1", "--always", "age", "--output", output)
+    command += ("--epsilon", "1", "--always", "age", "--output", output, "--replace")
     assert run(*command).code == 0
     card = run("card", output).out
     for words in ("score: block-r2", "rows of a block: 12", "partitions into blocks: 8"):

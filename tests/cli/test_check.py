@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import stat
 from html.parser import HTMLParser
 from pathlib import Path
@@ -227,6 +228,25 @@ def test_a_dry_run_names_the_check_that_it_expects(run: Run, table: Path, tmp_pa
         "Expects that the curator has looked at: mipselect check FOLDER/t.csv --schema "
         "FOLDER/schema.json --target stay"
     }
+
+
+@pytest.mark.parametrize("command", ["select", "fit"])
+def test_the_check_that_a_dry_run_expects_can_be_copied(
+    run: Run, tmp_path: Path, command: str
+) -> None:
+    table = written(tmp_path / "t.csv", rows(60))
+    table.write_text(table.read_text().replace("noise, plain", "other").replace("died", "dead"))
+    question = ("--schema", tmp_path / "schema.json", "--target", "stay", "--support-size", "1")
+    more = ("--never", '"noise, plain",died', "--range", "age=20:90", "--range", "stay=0:40",
+            "--always", "sex", "--no-intercept", "--coef-bound", "1")  # fmt: skip
+    asked = (command, table, *question, "--epsilon", "1", *more)
+    text = run(*asked, "--dry-run").out
+    (line,) = [line for line in text.splitlines() if line.startswith("Expects")]
+    words = shlex.split(line.partition("mipselect ")[2])
+    checked = run(*words, "--json")
+    assert (checked.code, checked.err) == (0, "")
+    for option in ("--never", "--range", "--always", "--no-intercept"):
+        assert words.count(option) == asked.count(option)
 
 
 def test_a_draw_from_a_table_that_does_not_fit_says_nothing_of_it(run: Run, tmp_path: Path) -> None:

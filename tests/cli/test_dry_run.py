@@ -172,4 +172,5 @@ def test_a_long_line_is_no_header(folder: Path) -> None:
 
 def test_the_check_that_is_expected_reads_the_file_in_the_same_way() -> None:
     head = {"data": "t.csv", "delimiter": ";", "target": "y", "schema": "s.json"}
-    assert expected_check(head).endswith("check t.csv --schema s.json --target y --delimiter ';'")
+    said = expected_check(head, {})
+    assert said.endswith("check t.csv --schema s.json --target y --delimiter ';'")

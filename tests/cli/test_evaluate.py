@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mipselect.cli.quality import rows_in_words
 from mipselect.privacy import Ledger
 from mipselect.quality import Quality
 from mipselect.regression import ModelRelease
@@ -101,6 +102,17 @@ def test_another_table_is_charged_before_it_is_read(run: Run, model: Path, tmp_p
     assert "Better than predicting the mean: R²" in text
     assert "Guarantee: 2-differentially private (pure), replacing all rows of one id" in text
     assert "nothing remembers this release" in text
+    assert "Quality on 3,000 rows of next.csv:" in text
+
+
+def test_nothing_is_said_of_whose_rows_they_are(run: Run, model: Path, table: Path) -> None:
+    asked = ("evaluate", model, table, "--schema", table.with_name("schema.json"), "--epsilon", "2")
+    outcome = run(*asked)
+    assert "Quality on 2,000 rows of t.csv:" in outcome.out
+    assert "another" not in outcome.out
+    assert "another" not in rows_in_words(
+        Quality.from_dict(run(*asked, "--json").report["quality"])
+    )
 
 
 def test_rows_that_are_not_right_raise_nothing(run: Run, model: Path, tmp_path: Path) -> None:

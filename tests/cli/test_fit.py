@@ -66,7 +66,7 @@ def test_schema_target_size_and_epsilon_are_enough(run: Run, table: Path) -> Non
 
 def test_terms_that_say_nothing_without_such_values(run: Run, table: Path, tmp_path: Path) -> None:
     output = tmp_path / "m.json"
-    intervals = ("--regression", "adassp", "--delta", "1e-6", "--output", output)
+    intervals = ("--regression", "adassp", "--delta", "1e-6", "--output", output, "--replace")
     aside = ("ward is missing, compared with a", "ward is in no list, compared with a")
     short = fit(run, table, *intervals).out
     assert not any(words in short for words in aside)
@@ -217,7 +217,7 @@ def test_a_ledger_in_rho_pays_for_normal_noise(run: Run, table: Path) -> None:
 
 def test_two_classes(run: Run, table: Path, tmp_path: Path) -> None:
     output = tmp_path / "m.json"
-    more = ("--never", "stay", "--output", output)
+    more = ("--never", "stay", "--output", output, "--replace")
     report = fit(run, table, *more, "--json", target="died").report
     assert report["model"]["feature_names"] == ["age"]
     assert report["model"]["classes"] == [False, True]

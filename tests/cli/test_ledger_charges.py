@@ -67,6 +67,7 @@ def test_select_is_charged_too_and_notes_what_was_asked(run: Run, folder: Path, 
     command = ("select", data, "--target", "y", "--support-size", "2", "--epsilon", "1", *BOUNDS)
     shown = run(*command, "--ledger", file)
     assert "Ledger study.ledger: charged; ε = 1 is left" in shown.out
+    assert "Its row 2 is" in shown.out
     asked = dict(ledger.entries[0].asked)
     assert (asked["data"], asked["target"], asked["x_bound"]) == ("data.csv", "y", 1.0)
     assert len(asked["features_sha256"]) == 64

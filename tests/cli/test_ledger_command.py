@@ -47,6 +47,27 @@ def test_create_show_verify_export(run: Run, file: Path) -> None:
     assert run("ledger", "verify", file, "--head", previous).code == 0
 
 
+def test_entries_have_the_numbers_of_their_rows(run: Run, folder: Path, file: Path) -> None:
+    """A charge names the row of the file that it has written last."""
+    Ledger.create(file, epsilon=9.0)
+    select = ("select", folder / "data.csv", "--target", "y", "--support-size", "2")
+    named = []
+    for _ in range(2):
+        text = run(*select, "--epsilon", "1", "--ledger", file).out
+        named.append(int(text.partition("Its row ")[2].split()[0]))
+    Ledger.open(file).spend(Guarantee(1.0))
+    report = run("ledger", "show", file, "--json").report
+    rows = [entry["rows"] for entry in report["entries"]]
+    assert rows == [[1, 2], [3, 4], [5]]
+    assert [numbers[-1] for numbers in rows[:2]] == named
+    assert [entry["number"] for entry in report["entries"]] == [*range(1, len(rows) + 1)]
+    shown = [line.split("│")[1].strip() for line in run("ledger", "show", file).out.splitlines()
+             if line.startswith("│")]  # fmt: skip
+    assert shown[:3] == ["1, 2", "3, 4", "5"]
+    stored = run("ledger", "export", file).report["rows"]
+    assert [row["event"] for row in stored if row["number"] in (1, 3, 5)] == ["charged"] * 3
+
+
 def test_a_ledger_in_rho(run: Run, file: Path) -> None:
     made = run("ledger", "create", file, "--rho", "6.25", "--delta", "1e-6")
     assert "ρ = 6.25, which is (23.6973, 1e-06)" in made.out

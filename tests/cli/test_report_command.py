@@ -248,6 +248,22 @@ def test_files_of_one_name_are_told_apart(run: Run, here: Path) -> None:
     assert "other" not in run("report", here / "fields.json", other).out.split("Appendix")[0][:300]
 
 
+@pytest.mark.parametrize("way", [(), ("--json",), ("--output", "r.html"), ("--output", "r.md")])
+def test_the_terminal_says_too_that_a_ledger_is_another_one(
+    run: Run, made: Path, tmp_path: Path, way: tuple[str, ...]
+) -> None:
+    books = tmp_path / "other.ledger"
+    run("ledger", "create", books, "--epsilon", "9")
+    if "--output" in way:
+        way = (way[0], str(tmp_path / way[1]))
+    wrong = run("report", *files(made), "--ledger", books, *way)
+    right = run("report", *files(made), "--ledger", made / "study.ledger", *way)
+    assert (right.code, right.err, wrong.code) == (0, "", 0)
+    (line,) = wrong.err.splitlines()
+    assert line.startswith("mipselect: warning: other.ledger has no row for fields.json, ")
+    assert line.endswith(": it is another ledger.")
+
+
 def test_a_ledger_of_parts_and_of_rho(run: Run, folder: Path) -> None:
     books, output = folder / "a.ledger", folder / "r.json"
     run("ledger", "create", books, "--rho", "1", "--delta", "1e-6")
@@ -298,7 +314,11 @@ def test_a_release_of_an_instance_and_a_stored_model(run: Run, folder: Path) -> 
     X = np.random.default_rng(0).uniform(-1, 1, (2000, 2))
     AdaSSPRegressor(x_bound=1.0, y_bound=1.0).fit(X, X[:, 0]).release_.save(second)
     done = run("report", first, second)
-    assert (done.code, done.err) == (0, "")
+    assert done.code == 0
+    assert done.err == (
+        "mipselect: warning: release.json and saved.json were charged to no ledger: no budget "
+        "remembers that.\n"
+    )
     assert "1 random draw of 2 fields among 3 fields." in done.out
     assert "saved.json and release.json" not in done.out
     assert "release.json and saved.json were charged to no ledger" in done.out

@@ -140,12 +140,14 @@ def test_a_replaced_file_hands_its_mode_on_but_a_sensitive_one_is_its_owners(
 ) -> None:
     target = folder / "report.json"
     released = ("release", folder / "instance.toml", "--epsilon", "1", "--output", target)
+    solved = ("solve", folder / "instance.toml", "--output", target)
     for mode in (0o640, 0o600, 0o777):
         target.touch()
         target.chmod(mode)
-        assert run(*released).code == 0
+        assert run(*released, "--replace").code == 0
         assert stat.S_IMODE(target.stat().st_mode) == mode
-        assert run("solve", folder / "instance.toml", "--output", target).code == 0
+        target.write_text("no release")
+        assert run(*solved).code == 0
         assert stat.S_IMODE(target.stat().st_mode) == 0o600
     target.unlink()
     assert run(*released).code == 0

@@ -29,8 +29,10 @@ def released(epsilon: float = 1.0, **more: Any) -> Release:
     return Release((0, 2), ("age", "dose"), guarantee, "exponential", True)
 
 
-def quality(name: str = "R²", value: float | None = 0.68, low: float = 0.6) -> Quality:
-    return Quality(measures=(Measure(name, value, low, 0.75),), guarantee=Guarantee(0.5))
+def quality(
+    name: str = "R²", value: float | None = 0.68, low: float = 0.6, high: float = 0.75
+) -> Quality:
+    return Quality(measures=(Measure(name, value, low, high),), guarantee=Guarantee(0.5))
 
 
 def reported(name: str = "a.json", **more: Any) -> ReportedRelease:
@@ -116,11 +118,16 @@ def test_shares_in_words(share: float, words: str) -> None:
 def test_quality_in_plain_words() -> None:
     good = ReleaseReport.of([quality()]).markdown()
     assert "explains about two thirds of the variation of the target (68 %)" in good
-    assert "with 90 % probability it is between 60 % and 75 %" in good
+    assert "(68 %); the 90 % interval is 60 to 75 %." in good
+    assert "covers the true value in 90 % of repetitions" in good
+    assert "% probability" not in good
     assert "Not known" not in good
     poor = ReleaseReport.of([quality(low=-0.1)])
     assert "> **Not known to be better than predicting the mean" in poor.markdown()
     assert 'class="alert"' in poor.html()
+    assert "The model explains" not in poor.markdown()
+    assert "The estimate is that it explains 68 %" in poor.markdown()
+    assert "-10 to 75 %, does not rule out that it explains nothing" in poor.markdown()
     worse = ReleaseReport.of([quality(value=-0.3, low=-0.5)]).markdown()
     assert "does worse than the mean" in worse
     assert "explains" not in worse
@@ -128,7 +135,14 @@ def test_quality_in_plain_words() -> None:
     assert "leaves no estimate of R²; it is at most 0.75" in unknown
     ordered = ReleaseReport.of([quality("concordance")]).markdown()
     assert "which has more of the target in 68 of 100 cases" in ordered
-    assert "in 60 to 75. Guessing would find it in 50." in ordered
+    assert "interval is 60 to 75. Guessing would find it in 50." in ordered
+    for name in ("concordance", "AUC"):
+        poor = ReleaseReport.of([quality(name, low=0.45)])
+        assert "by the estimate, in 68 of 100" in poor.markdown()
+        out = "45 to 75. Guessing would find it in 50, which the 90 % interval does not rule out."
+        assert out in poor.markdown()
+        below = ReleaseReport.of([quality(name, value=0.3, low=0.2, high=0.4)]).markdown()
+        assert "interval is 20 to 40. Guessing would find it in 50." in below
 
 
 def test_accuracy_stands_beside_always_naming_the_same_class() -> None:

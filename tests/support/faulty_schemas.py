@@ -63,7 +63,7 @@ def _field(rng: random.Random) -> dict[str, Any]:
         "trueValues": TRUTHS,
         "falseValues": TRUTHS,
         "bareNumber": [*[True] * 9, False],
-        "mipselect:role": ["weight"],
+        "mipselect:role": ["weight", "ignored"],
     }
     constraints = _some(rng, ends)
     return {

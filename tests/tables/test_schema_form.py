@@ -197,6 +197,17 @@ def test_mistakes_are_not_saved(opened: Any) -> None:
     }
 
 
+def test_an_ignored_field_lacks_nothing(opened: Any) -> None:
+    form = opened({"fields": [{"name": "who", "type": "string"}, {"name": "on", "type": "date"}]})
+    form.write("who", role="ignored")
+    form.write("on", role="ignored")
+    assert form.summary == "2 fields: nothing is left to do"
+    saved = form.save()
+    assert [field["mipselect:role"] for field in saved["fields"]] == ["ignored", "ignored"]
+    form.write("who", role="person")
+    assert "mipselect:role" not in form.save()["fields"][0]
+
+
 def test_roles(opened: Any) -> None:
     names = ("id", "w", "z")
     form = opened({"fields": [{"name": name, "type": "string"} for name in names]})

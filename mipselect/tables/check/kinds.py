@@ -123,7 +123,7 @@ def kinds_of_codes(codes: NDArray[np.int64]) -> NDArray[np.int8]:
 def rules_of(
     schema: TableSchema, never: Collection[str] = (), ranges: Ranges | None = None
 ) -> tuple[FieldRule, ...]:
-    """Make the rules of all fields but those of `never` and the one that says whose row it is.
+    """Make the rules of all fields but those of `never`, ignored ones, and whose row it is.
 
     Raises
     ------
@@ -131,7 +131,7 @@ def rules_of(
         For fields that the schema does not have, and ranges of others.
     """
     narrowed = checked_ranges(checked_schema(schema), ranges or {})
-    left_out = checked_fields(schema, tuple(never), "never", None)
+    left_out = checked_fields(schema, tuple(never), "never", None) | {*schema.ignored}
     stored = {entry["name"]: entry for entry in schema.content["fields"]}
     rules = tuple(
         _rule_of(each, stored[each.name], narrowed, is_source=each.name in schema.only_read)

@@ -17,6 +17,7 @@ from mipselect.tables.check.sums import ColumnSums, Comparable, Squeezed, compar
 from mipselect.tables.check.table_check import TableCheck
 from mipselect.tables.defaults import DEFAULT_RIDGE
 from mipselect.tables.encoders import Indicators
+from mipselect.tables.ignored import refuse_ignored
 from mipselect.tables.input_map import Ranges, checked_fields
 from mipselect.tables.parts import Part, require_columns
 from mipselect.tables.schema import TableSchema
@@ -94,6 +95,7 @@ def check_table(
     options = TrialBounds(size, bound, checked_nonnegative(ridge, "ridge"), intercept)
     rules = rules_of(schema, never, ranges)
     kept_in = checked_fields(schema, always, "always", target)
+    refuse_ignored(schema, kept_in, "always")
     aim = None if target is None else _place_of(schema, rules, target)
     encoders, not_compared = comparable(rules)
     if aim is not None and isinstance(encoders.get(aim), Indicators):
@@ -124,6 +126,7 @@ def check_table(
 def _place_of(schema: TableSchema, rules: Sequence[FieldRule], target: str) -> int:
     """Return the place of the target among the rules."""
     name = schema.field(target, "target").name
+    refuse_ignored(schema, {name}, "target")
     for k, rule in enumerate(rules):
         if rule.name == name:
             return k
@@ -133,7 +136,7 @@ def _place_of(schema: TableSchema, rules: Sequence[FieldRule], target: str) -> i
 def _opened(source: Any, schema: TableSchema, rules: Sequence[FieldRule]) -> tuple[Part, ...]:
     """Look at the headers; say of a schema that hardly fits that it may be of another table."""
     parts, unit = open_source(source), schema.privacy_unit
-    names = [*(rule.name for rule in rules), *(() if unit is None else (unit,))]
+    names = [*(rule.name for rule in rules), *(() if unit is None else (unit,)), *schema.ignored]
     for part in parts:
         absent = [name for name in names if name not in part.names]
         if len(part.names) > 1 and len(absent) > len(names) / 2:
@@ -142,7 +145,7 @@ def _opened(source: Any, schema: TableSchema, rules: Sequence[FieldRule]) -> tup
                 f"columns ({listed(absent)}); is it the schema of another table? Columns: "
                 f"{listed(part.names)}"
             )
-        require_columns(part.label, names, part.names)
+        require_columns(part.label, names, part.names, schema.roles)
     return parts
 
 

@@ -66,7 +66,7 @@ function categoriesOf(field) {
 function gapOf(field, content) {
   const kind = field.type ?? "any";
   const { minimum, maximum } = field.constraints ?? {};
-  if (field.name === content[PERSON] || field[ROLE] === "weight") return "";
+  if (field.name === content[PERSON] || ["weight", "ignored"].includes(field[ROLE])) return "";
   if (categoriesOf(field) !== null) return "";
   if (!MAPPED.includes(kind) && isSource(field, content)) return "";
   return page.gaps[kind][(minimum === undefined ? 0 : 1) + (maximum === undefined ? 0 : 2)];
@@ -84,6 +84,7 @@ function faultsOfField(field, tableMissing, isPerson) {
     ...writtenFaults(field),
     ...missingFaults(field, tableMissing),
     ...weightFaults(field, isPerson),
+    ...faultsOf({ role: !(field[ROLE] === "ignored" && isPerson) || "the person is not ignored" }),
   ];
 }
 

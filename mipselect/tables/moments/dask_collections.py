@@ -129,7 +129,9 @@ def _partitions(frame: Any, columns: Mapped) -> Sequence[Any]:
         )
     names = columns.public.names
     labels = [label for label in frame.columns if isinstance(label, str)]
-    require_columns("the Dask frame", names, labels)
+    require_columns(
+        "the Dask frame", (*names, *columns.public.ignored), labels, columns.public.roles
+    )
     parts: Sequence[Any] = frame[list(names)].to_delayed()
     return parts
 

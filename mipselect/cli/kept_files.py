@@ -1,0 +1,68 @@
+"""Files that an output does not replace in silence: what was filled in, and what was paid for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mipselect.disk import small_text
+from mipselect.errors import InvalidInput
+
+FILLED_IN = "may hold what somebody has filled in"
+ANOTHER = "give another name"
+REPLACE = f"{ANOTHER}, or --replace to replace it"
+
+MOST_BYTES = 100_000_000
+
+
+def refuse_existing(path: Path, option: str, *, replace: bool | None = None) -> None:
+    """Raise `InvalidInput`, which says what stands there, if there is a file.
+
+    Parameters
+    ----------
+    path : Path
+    option : str
+        Option or argument that names the path.
+    replace : bool, optional
+        What --replace says; None where the command has no such option.
+    """
+    if path.exists() and not replace:
+        held = paid(path) or FILLED_IN
+        raise InvalidInput(f"{option} {path}: exists, and {held}; {_advice(replace)}")
+
+
+def refuse_paid(path: Path, option: str, *, replace: bool | None = None) -> None:
+    """Raise `InvalidInput` if there is a release; the parameters are those of `refuse_existing`."""
+    held = paid(path)
+    if held and not replace:
+        raise InvalidInput(f"{option} {path}: exists, and {held}; {_advice(replace)}")
+
+
+def _advice(replace: bool | None) -> str:
+    return ANOTHER if replace is None else REPLACE
+
+
+def paid(path: Path) -> str:
+    """Say what a release in a file has cost; "" where there is no file, or another one."""
+    report = _report(path)
+    if report.get("dry_run") or report.get("private") is not True:
+        return ""
+    for key in ("guarantee", "guarantee_of_all_draws"):
+        guarantee = report.get(key)
+        if isinstance(guarantee, dict) and isinstance(guarantee.get("epsilon"), int | float):
+            return f"holds a release that ε = {guarantee['epsilon']:.15g} was paid for"
+    return ""
+
+
+def _report(path: Path) -> Mapping[str, Any]:
+    """Return the JSON object in a file, or an empty one."""
+    try:
+        with path.open("rb") as file:
+            if not file.read(64).lstrip().startswith(b"{"):
+                return {}
+        report = json.loads(small_text(path, MOST_BYTES))
+    except (OSError, InvalidInput, ValueError, RecursionError):
+        return {}
+    return report if isinstance(report, dict) else {}

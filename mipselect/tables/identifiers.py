@@ -1,0 +1,112 @@
+"""Columns that look like identifiers or free text: by their names, their codebook, or their values.
+
+Names and codebooks are public. What is told by values is sensitive until it is confirmed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from mipselect.tables.fields import BLANKS, ROLE
+from mipselect.tables.proposed_types import NONE
+from mipselect.tables.sources import open_source
+
+OF_IDENTIFIERS = frozenset({"id", "ids", "identifier", "uuid", "guid"})
+"""Words that begin or end the name of an identifier."""
+
+OF_PERSONS = r"(patient|person|subject|participant|respondent|case|user|record|visit|household)s?id"
+"""Names of identifiers in one word."""
+
+OF_TEXT = frozenset(
+    (
+        *("name", "surname", "lastname", "firstname", "forename", "fullname"),
+        *("email", "phone", "telephone", "address"),
+        *("comment", "comments", "remark", "remarks", "note", "notes", "freetext"),
+    )
+)
+"""Names of texts that say what no list of categories does, alone or after `BEFORE`."""
+
+BEFORE = frozenset({"first", "last", "family", "given", "full", "patient", "person", "free"})
+
+FORMATS = frozenset({"email", "uri", "uuid", "binary"})
+"""Formats of a text in a Table Schema that identify."""
+
+KNOWN = frozenset({"categories", "constraints", "unit", ROLE})
+"""Properties that somebody gave to a field that is used."""
+
+TEXTS = ("string", "any")
+LEAST_VALUES = 20
+MOST_VALUES = 100_000
+"""So many different values are looked at; beyond, the column is taken to have no end of them."""
+
+
+def looks_ignored(name: str, field: Mapping[str, Any], key: Collection[str]) -> bool:
+    """Return whether a field looks like an identifier or free text, by public knowledge.
+
+    Parameters
+    ----------
+    name : str
+    field : mapping
+        Its properties in a Table Schema.
+    key : collection of str
+        The primary key of the table.
+    """
+    if KNOWN & set(field) or field.get("type") == "boolean":
+        return False
+    if name in key and len(key) == 1:
+        return True
+    words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", name)]
+    if not words:
+        return False
+    if {words[0], words[-1]} & OF_IDENTIFIERS or re.fullmatch(OF_PERSONS, "".join(words)):
+        return True
+    if field.get("type", "any") not in TEXTS:
+        return False
+    is_text = words[-1] in OF_TEXT and set(words[:-1]) <= BEFORE
+    return is_text or "".join(words) in OF_TEXT or field.get("format") in FORMATS
+
+
+def without_repeats(source: Any, names: Sequence[str]) -> frozenset[str]:
+    """Find the columns of texts in which no value stands twice. SENSITIVE: all rows are read.
+
+    Parameters
+    ----------
+    source : path or table
+        See `mipselect.tables.sources.open_source`.
+    names : sequence of str
+        Those that are looked at.
+    """
+    seen: dict[str, set[bytes] | None] = {name: set() for name in names}
+    for part in open_source(source):
+        read = [name for name in dict.fromkeys(part.names) if seen.get(name) is not None]
+        for batch in part.read(read) if read else ():
+            for name, column in zip(read, batch.columns, strict=True):
+                seen[name] = _with(seen[name], column)
+    return frozenset(
+        name for name, values in seen.items() if values is not None and len(values) >= LEAST_VALUES
+    )
+
+
+def _with(seen: set[bytes] | None, column: pa.Array) -> set[bytes] | None:
+    """Add the values of a column; None once one has stood twice."""
+    if seen is None:
+        return None
+    for value in column.to_pylist():
+        if len(seen) >= MOST_VALUES:
+            break
+        text = b"" if value is None else _bytes(value)
+        if text.decode("utf-8", "replace").lower() in NONE:
+            continue
+        if text in seen:
+            return None
+        seen.add(text)
+    return seen
+
+
+def _bytes(value: Any) -> bytes:
+    written = value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
+    return written.strip(BLANKS.encode())

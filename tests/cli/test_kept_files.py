@@ -1,0 +1,105 @@
+"""Outputs: a release that was paid for is replaced by no command in silence."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mipselect.privacy import Ledger
+from tests.support.commandline import BOUNDS, Run
+from tests.support.stays import rows, written
+
+SELECT = ("--target", "y", "--support-size", "2", "--epsilon", "1")
+
+
+@pytest.fixture
+def ledger(folder: Path) -> Ledger:
+    return Ledger.create(folder / "study.ledger", epsilon=100.0)
+
+
+@pytest.fixture
+def paid(run: Run, folder: Path) -> Path:
+    path = folder / "paid.json"
+    assert run("select", folder / "data.csv", *SELECT, "--output", path).code == 0
+    return path
+
+
+@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
+@pytest.mark.parametrize("command", ["select", "release", "fit"])
+def test_a_draw_replaces_no_release_and_charges_nothing(
+    run: Run, folder: Path, ledger: Ledger, paid: Path, command: str, dry: tuple[str, ...]
+) -> None:
+    before = paid.read_text()
+    asked = {
+        "select": ("select", folder / "data.csv", *SELECT),
+        "release": ("release", folder / "instance.toml", "--epsilon", "1"),
+        "fit": ("fit", folder / "data.csv", *SELECT, *BOUNDS[:4]),
+    }[command]
+    drawn = (*asked, "--ledger", folder / "study.ledger", "--output", paid, *dry)
+    run(*drawn).failed_with(
+        2, f"--output {paid}: exists, and holds a release that ε = 1 was paid for; give another "
+        "name, or --replace to replace it"
+    )  # fmt: skip
+    assert paid.read_text() == before
+    assert len(Ledger.open(folder / "study.ledger").entries) == 0
+    assert run(*drawn, "--replace").code == 0
+    assert paid.read_text() != before
+    assert len(Ledger.open(folder / "study.ledger").entries) == (0 if dry else 1)
+
+
+def test_measures_and_shares_are_paid_for_too(run: Run, tmp_path: Path) -> None:
+    table, schema = written(tmp_path / "t.csv", rows(60)), tmp_path / "schema.json"
+    model, quality, shares = (tmp_path / name for name in ("model.json", "q.json", "shares.json"))
+    question = ("--schema", schema, "--target", "stay", "--support-size", "1", "--epsilon", "60")
+    assert run("fit", table, *question, "--output", model).code == 0
+    evaluate = ("evaluate", model, table, "--schema", schema, "--epsilon", "1", "--output", quality)
+    check = ("check", table, "--schema", schema, "--epsilon", "0.5", "--output", shares)
+    for command, amount in ((evaluate, "1"), (check, "0.5")):
+        assert run(*command).code == 0
+        run(*command).failed_with(2, f"holds a release that ε = {amount} was paid for", "--replace")
+        assert run(*command, "--replace").code == 0
+    sensitive = ("check", table, "--schema", schema)
+    run(*sensitive, "--output", shares).failed_with(2, "ε = 0.5 was paid for; give another name\n")
+    run(*sensitive, "--replace").failed_with(2, "--replace goes with --epsilon")
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["kept", "{", "[]", "{}", '{"private": true}', '{"private": true, "guarantee": {"epsilon": 1}, '
+     '"dry_run": true}', "[" * 100_000, '{"a": ' * 100_000],
+)  # fmt: skip
+def test_another_file_is_replaced_by_all_but_describe(run: Run, folder: Path, content: str) -> None:
+    path = folder / "answer.json"
+    path.write_text(content)
+    words = "exists, and may hold what somebody has filled in; give another name"
+    run("describe", folder / "data.csv", "--output", path).failed_with(2, words)
+    assert path.read_text() == content
+    assert run("solve", folder / "instance.toml", "--output", path).code == 0
+    assert run("select", folder / "data.csv", *SELECT, "--output", path).code == 0
+    assert json.loads(path.read_text())["private"] is True
+
+
+@pytest.mark.parametrize("command", ["solve", "card", "report"])
+def test_commands_that_replace_files_replace_no_release(
+    run: Run, folder: Path, paid: Path, command: str
+) -> None:
+    before, other = paid.read_text(), folder / "other.json"
+    other.write_text(before)
+    read = folder / "instance.toml" if command == "solve" else other
+    run(command, read, "--output", paid).failed_with(2)
+    assert paid.read_text() == before
+
+
+def test_solve_says_what_stands_there(run: Run, folder: Path, paid: Path) -> None:
+    run("solve", folder / "instance.toml", "--output", paid).failed_with(
+        2, "holds a release that ε = 1 was paid for; give another name"
+    )
+
+
+def test_a_seeded_draw_was_not_paid_for(run: Run, folder: Path) -> None:
+    path = folder / "seeded.json"
+    select = ("select", folder / "data.csv", *SELECT, "--seed", "1", "--output", path)
+    assert run(*select).code == run(*select).code == 0
+    assert json.loads(path.read_text())["private"] is False

@@ -1,0 +1,214 @@
+"""Fields with the role "ignored": they change nothing, but the table must have them."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from mipselect import Instance
+from mipselect.errors import InvalidInput
+from mipselect.planning import plan_selection
+from mipselect.quality import release_shares
+from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, check_table, map_table
+from mipselect.tables.codebooks import Codebook
+from mipselect.tables.described import described
+from mipselect.tables.identifiers import looks_ignored, without_repeats
+from mipselect.tables.moments import Moments
+from mipselect.tables.proposed_types import confirmed, proposed_types
+from mipselect.tables.spreadsheet import read_spreadsheet, spreadsheet_of
+
+LIMITS = {"minimum": 0, "maximum": 9}
+FIELDS: list[dict[str, Any]] = [
+    {"name": "a", "type": "number", "constraints": LIMITS},
+    {"name": "b", "type": "string", "categories": ["x", "z"]},
+    {"name": "y", "type": "number", "constraints": LIMITS},
+]
+IGNORED: list[dict[str, Any]] = [
+    {"name": "who", "type": "string", "mipselect:role": "ignored"},
+    {"name": "when", "type": "date", "mipselect:role": "ignored"},
+    {"name": "kind", "mipselect:role": "ignored"},
+    {"name": "size", "type": "number", "constraints": LIMITS, "mipselect:role": "ignored"},
+]
+WITHOUT = TableSchema.of({"fields": FIELDS})
+WITH = TableSchema.of({"fields": [IGNORED[0], *FIELDS, *IGNORED[1:]]})
+RNG = np.random.default_rng(3)
+TABLE = pa.table(
+    {
+        "a": RNG.uniform(-1, 10, 60),
+        "b": RNG.choice(["x", "z", "?"], 60).tolist(),
+        "y": RNG.uniform(0, 9, 60),
+        "who": [f"p{k}" for k in range(60)],
+        "when": ["2020-01-01"] * 60,
+        "kind": [None] * 60,
+        "size": RNG.uniform(0, 9, 60),
+    }
+)
+
+
+def test_the_map_is_that_of_a_schema_without_them() -> None:
+    one, other = (map_table(TABLE, schema, target="y") for schema in (WITH, WITHOUT))
+    assert np.array_equal(one.X, other.X)
+    assert np.array_equal(one.y, other.y)
+    assert (one.units, one.feature_names) == (other.units, other.feature_names)
+    assert WITH.ignored == ("who", "when", "kind", "size")
+    assert PublicMap.of(WITH, target="y").names == PublicMap.of(WITHOUT, target="y").names
+    never = map_table(TABLE, WITH, target="y", never=["who", "b"])
+    assert never.feature_names == ("a",)
+    assert SchemaEncoder(WITH, target="y").fit(TABLE).get_feature_names_out().tolist() == [
+        "a", "a=missing", "b=z", "b=missing",
+    ]  # fmt: skip
+
+
+USES: dict[str, Callable[[pa.Table, TableSchema], Any]] = {
+    "map": lambda table, schema: map_table(table, schema, target="y"),
+    "instance": lambda table, schema: Instance.from_table(
+        table, schema, target="y", support_size=1
+    ),
+    "moments": lambda table, schema: Moments.of(table, schema=schema, target="y"),
+    "check": lambda table, schema: check_table(table, schema, target="y"),
+    "shares": lambda table, schema: release_shares(table, schema, epsilon=1.0),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_the_table_must_have_them(use: str) -> None:
+    assert USES[use](TABLE, WITH) is not None
+    for name in WITH.ignored:
+        with pytest.raises(InvalidInput, match=f"there is no column {name}"):
+            USES[use](TABLE.drop_columns([name]), WITH)
+
+
+@pytest.mark.parametrize("use", USES)
+def test_no_value_of_them_is_read(use: str) -> None:
+    strange = pa.table(
+        {name: TABLE[name] if name in "aby" else pa.array([{"k": [1]}] * 60) for name in
+         TABLE.column_names}
+    )  # fmt: skip
+    assert USES[use](strange, WITH) is not None
+
+
+def test_check_and_shares_say_nothing_of_them() -> None:
+    names = [field.name for field in check_table(TABLE, WITH).fields]
+    assert names == ["a", "b", "y"]
+    assert check_table(TABLE, WITH).ignored == ()
+    assert [s.name for s in release_shares(TABLE, WITH, epsilon=1.0).fields] == names
+
+
+def test_a_plan_is_the_same() -> None:
+    one, other = (
+        plan_selection(
+            schema, target="y", support_size=1, rows=500, epsilons=[1.0], tables=2, seed=1
+        )
+        for schema in (WITH, WITHOUT)
+    )
+    assert str(one) == str(other)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"target": "size"}, "target: 'size' is ignored by the schema (mipselect:role)"),
+        ({"target": "y", "always": ["who"]}, "always: 'who' is ignored by the schema"),
+        ({"target": "y", "ranges": {"size": (0, 1)}}, "ranges: 'size' is ignored by the schema"),
+    ],
+)
+def test_what_they_cannot_be(asked: dict[str, Any], message: str) -> None:
+    for use in (
+        lambda: map_table(TABLE, WITH, **asked),
+        lambda: check_table(TABLE, WITH, **asked),
+    ):
+        with pytest.raises(InvalidInput) as caught:
+            use()
+        assert message in str(caught.value)
+
+
+def test_they_are_no_person_and_nothing_is_made_of_them() -> None:
+    content = WITH.content
+    with pytest.raises(InvalidInput, match=r"field 'who' is ignored .* cannot say whose row"):
+        TableSchema.of({**content, "csvw-eo:privacyUnit": "who"})
+    made = [{"name": "log", "from": "size", "transform": "log"}]
+    with pytest.raises(InvalidInput, match=r"'size' is ignored .*; nothing is made of it"):
+        TableSchema.of({**content, "mipselect:features": made})
+
+
+def test_a_spreadsheet_and_back(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_bytes(spreadsheet_of(WITH, ","))
+    assert b"ignored" in path.read_bytes()
+    assert read_spreadsheet(path).content == WITH.content
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["id", "ID", "patient_id", "PatientID", "patientid", "id visit", "uuid", "name", "last_name",
+     "Email", "free text notes", "comments"],
+)  # fmt: skip
+def test_names_of_identifiers_and_texts(name: str) -> None:
+    if name == "free text notes":
+        assert not looks_ignored(name, {"type": "string"}, ())
+        return
+    assert looks_ignored(name, {"type": "string"}, ())
+    assert looks_ignored(name, {"type": "integer"}, ()) == ("id" in name.lower())
+    for known in ({"categories": ["x"]}, {"constraints": {"minimum": 0}}, {"unit": "mm"}):
+        assert not looks_ignored(name, {"type": "string", **known}, ())
+
+
+@pytest.mark.parametrize(
+    "name", ["age", "paid", "covid", "steroid", "hospital_name", "ideal", "sex", "ward", "", "7"]
+)
+def test_names_of_what_may_be_a_feature(name: str) -> None:
+    assert not looks_ignored(name, {"type": "string"}, ())
+
+
+def test_a_key_and_a_format_of_a_codebook_are_public() -> None:
+    assert looks_ignored("nr", {"type": "integer"}, ("nr",))
+    assert not looks_ignored("nr", {"type": "integer"}, ("nr", "year"))
+    assert looks_ignored("x", {"type": "string", "format": "uuid"}, ())
+    found = described(TABLE, Codebook(fields={"b": {}}, table={"primaryKey": "who"}))
+    assert found.schema.ignored == ("who",)
+    (note,) = [note for note in found.notes if "ignored" in note]
+    assert "who" in note
+    assert "csvw-eo:privacyUnit" in note
+    assert described(TABLE).schema.ignored == ()
+    person = {"primaryKey": "who", "csvw-eo:privacyUnit": "who"}
+    assert described(TABLE, Codebook(fields={"b": {}}, table=person)).schema.ignored == ()
+
+
+def written(path: Path, columns: dict[str, list[str]]) -> Path:
+    rows = [",".join(row) for row in zip(*columns.values(), strict=True)]
+    path.write_text("\n".join([",".join(columns), *rows]) + "\n")
+    return path
+
+
+def test_values_propose_nothing_without_the_mark(tmp_path: Path) -> None:
+    columns = {
+        "code": [f"c{k}" for k in range(40)],
+        "ward": ["x", "z"] * 20,
+        "income": [str(1000 + 7 * k) for k in range(40)],
+        "rare": [f"r{k}" if k < 19 else "" for k in range(40)],
+        "half": [f"h{k}" if k else "h39" for k in range(40)],
+    }
+    path = written(tmp_path / "t.csv", columns)
+    assert described(path).schema.ignored == ()
+    types = proposed_types(path)
+    unlike = without_repeats(path, [name for name, kind in types.items() if kind == "string"])
+    assert unlike == {"code"}
+    schema = described(path, types=types, unlike=unlike).schema
+    assert schema.ignored == ("code",)
+    with pytest.raises(InvalidInput, match="proposed from the data"):
+        PublicMap.of(schema, target="income")
+    assert confirmed(schema).ignored == ("code",)
+    # Without a mark nothing would refuse what the values have told.
+    codebook = Codebook(fields={"code": {"type": "string"}})
+    assert described(path, codebook, types, unlike).schema.ignored == ()
+
+
+def test_the_content_is_not_changed_by_reading_it() -> None:
+    content = copy.deepcopy(WITH.content)
+    assert TableSchema.of(content).content == content
