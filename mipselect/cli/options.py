@@ -31,9 +31,11 @@ class Delivery:
 
 @options
 class ReleaseDelivery(Delivery):
-    """The same of a release, which is paid for: its file replaces no other by itself."""
+    """Delivery of a release: its file replaces no release that was paid for by itself."""
 
-    replace: bool = option("--replace", "Replace the FILE of --output if it exists.", default=False)
+    replace: bool = option(
+        "--replace", "Replace FILE of --output also if it holds a release.", default=False
+    )
 
 
 @options

@@ -52,19 +52,6 @@ def test_they_are_what_never_leaves_out(run: Run, table: Path, command: str, sco
             assert one.report.get(key) == other.report.get(key), key
 
 
-def test_two_classes_among_numbers_come_from_blocks_beside_ignored_texts(
-    run: Run, table: Path
-) -> None:
-    """The rule of `fields_from_blocks` looks at the fields that are used alone."""
-    table.with_name("numbers.json").write_text(json.dumps(schema_without(("sex", "ward"))))
-    draw = ("--target", "died", "--support-size", "1", "--epsilon", "9", "--dry-run", "--json")
-    scores = [
-        run("select", table, "--schema", table.with_name(schema), *draw).report.get("score", "loss")
-        for schema in ("numbers.json", "schema.json")
-    ]
-    assert scores == ["block-r2", "loss"]
-
-
 @pytest.mark.parametrize("more", [(), ("--ranges", "private"), ("--quality-share", "0.2")])
 def test_a_model_predicts_from_tables_without_them(
     run: Run, table: Path, more: tuple[str, ...]
