@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -123,7 +124,7 @@ def as_typed(command: list[str]) -> str:
     words = ["FOLDER" if Path(word).is_dir() else word for word in command]
     if Path(words[0]).name.startswith("python"):
         words[0] = "python"
-    return " ".join(words)
+    return shlex.join(words)
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -311,6 +312,6 @@ def test_a_command_is_run_and_stored(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     stored.main()
     run = StoredRun.read(tmp_path / "NAME.json")
     assert run.records == [{"share": 0.12346}]
-    assert run.command == f"python -c {script} FOLDER"
+    assert run.command == shlex.join(["python", "-c", script, "FOLDER"])
     assert "numpy" in run.versions
     assert not run.entered_by_hand
