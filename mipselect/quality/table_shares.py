@@ -121,8 +121,8 @@ class TableShares:
     >>> from mipselect.tables import TableSchema
     >>> table = pa.table({"charges": [900.0] * 500 + [50_000.0] * 4500})
     >>> found = release_shares(table, TableSchema.of_numbers({"charges": (0, 1000)}), epsilon=1.0)
-    >>> found.rows, found.guarantee.epsilon, len(found.findings)
-    (5000, 1.0, 1)
+    >>> found.rows, found.guarantee.epsilon, len(found.findings) > 0
+    (5000, 1.0, True)
     """
 
     fields: tuple[FieldShares, ...]
