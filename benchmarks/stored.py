@@ -121,10 +121,10 @@ def this_machine() -> str:
 
 def as_typed(command: list[str]) -> str:
     """The command without the places of this machine."""
-    words = ["FOLDER" if Path(word).is_dir() else word for word in command]
-    if Path(words[0]).name.startswith("python"):
-        words[0] = "python"
-    return shlex.join(words)
+    program, *words = command
+    if Path(program).name.startswith("python"):
+        program = "python"
+    return shlex.join([program, *("FOLDER" if Path(word).is_dir() else word for word in words)])
 
 
 def main() -> None:
