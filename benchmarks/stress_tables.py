@@ -79,6 +79,25 @@ def wide_categories(rng: np.random.Generator) -> Made:
     return {**texts, **_numbers(X)}, y
 
 
+def moderate_category(rng: np.random.Generator) -> Made:
+    """A region with one value that matters beside a number that explains two thirds as much."""
+    region, month = rng.integers(0, 5, ROWS), rng.integers(0, 12, ROWS)
+    school = rng.choice(3, ROWS, p=[0.3, 0.5, 0.2])
+    age, hours = rng.uniform(18.0, 85.0, ROWS), rng.normal(36.0, 10.0, ROWS)
+    log = np.array([0.0, 0.1, 0.35])[school] + 0.25 * (region == 0)
+    log = log + 0.012 * hours + 0.004 * age + 0.35 * rng.standard_normal(ROWS)
+    texts = {
+        name: np.char.add("c", values.astype(str))
+        for name, values in (("region", region), ("school", school), ("month", month))
+    }
+    return {
+        **texts,
+        "age": age,
+        "hours": hours,
+        **_numbers(rng.standard_normal((ROWS, 7))),
+    }, np.exp(log)
+
+
 def random_categories(rng: np.random.Generator) -> Made:
     """A month and a field of 40 codes that are noise beside numbers that matter little."""
     X = rng.standard_normal((ROWS, FIELDS - 2))
@@ -124,6 +143,7 @@ MAKERS: tuple[Callable[[np.random.Generator], Made], ...] = (
     copies,
     wide_categories,
     random_categories,
+    moderate_category,
     weak_signals,
     skewed_money,
     missing_values,
