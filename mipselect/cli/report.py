@@ -88,10 +88,22 @@ def print_solved(console: Console, solved: Solved, rows: int) -> None:
     else:
         _print_levels(console, solved, solved.found)
     console.print("Certified: yes" if solved.found.certified else "Certified: NO")
+    if (loose := _loose_tolerance(solved.found)) is not None:
+        console.print(loose)
     if solved.comparison is not None:
         console.print(f"This result {solved.comparison.sentence}.", markup=False)
     if solved.profile:
         _print_profile(console, solved.found.effort)
+
+
+def _loose_tolerance(found: SupportPool | MistakeLevels) -> str | None:
+    """Say that a certificate proves next to nothing; None where τΔ is below the best value."""
+    if found.proves_optimum or not found.certified or found.allowance < found.values[0]:
+        return None
+    return (
+        f"That is within τ = {found.allowance:.4g}, more than the best value itself, and proves "
+        "next to nothing: give a smaller --tolerance, or narrower bounds."
+    )
 
 
 def effort_counts(effort: Effort) -> dict[str, Any]:
@@ -192,7 +204,7 @@ def _print_problem(console: Console, solved: Solved) -> None:
         "s": str(instance.support_size),
         "supports": f"{supports:,}" if supports < 10**15 else f"about 10^{len(str(supports)) - 1}",
         "sensitivity Δ": f"{found.sensitivity:.6g}",
-        "tolerance τ": f"{found.tolerance:g} Δ",
+        "tolerance τ": f"{found.tolerance:g} Δ = {found.allowance:.3g}",
         "solver": found.effort.solver,
         "seconds": f"{found.effort.seconds:.2f}",
     }
@@ -239,7 +251,7 @@ def _best_in_words(found: SupportPool | MistakeLevels) -> str:
     if found.proves_optimum:
         return "The best support"
     if found.certified:
-        return f"A support within {found.tolerance:g} Δ of the best"
+        return f"A support within τ = {found.allowance:.4g} of the best"
     return "The best support found"
 
 
@@ -261,7 +273,7 @@ def _print_pool(console: Console, solved: Solved, pool: SupportPool, rows: int) 
     if math.isinf(pool.rest_bound):
         console.print("Every support is listed.")
     else:
-        console.print(f"Proven for each of the others: at least {pool.rest_bound:.10g}")
+        console.print(f"Proven for each of the others: at least {max(pool.rest_bound, 0.0):.10g}")
     if solved.outside is not None:
         console.print(
             f"Probability that top-r with ε = {solved.outside.epsilon:g} draws from outside of "

@@ -7,12 +7,13 @@ import json
 import math
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mipselect import TopR, errors, top_supports
+from mipselect import TopR, errors, load_instance, top_supports
 from mipselect.cli import solve as solve_command
 from mipselect.problem.stored import files
 from tests.support.commandline import Run
@@ -180,6 +181,25 @@ def test_it_says_how_probable_it_is_to_draw_from_outside(run: Run, size: str, ep
     assert outside["epsilon"] == float(epsilon)
     assert outside["probability"] == pytest.approx(1.0 - listed, abs=1e-12)
     assert f"outside of this pool: {outside['probability']:.4g}" in run(*arguments).out
+
+
+@pytest.mark.parametrize(
+    ("rest_bound", "tolerance", "loose"),
+    [(-1e6, 1e-5, False), (-1.0, 1e3, True), (1e9, 1e3, False)],
+)
+def test_a_tolerance_above_the_best_value_is_said_to_prove_nothing(
+    run: Run, monkeypatch: pytest.MonkeyPatch, rest_bound: float, tolerance: float, loose: bool
+) -> None:
+    """Wide bounds make a large Δ, and τ is so many Δ."""
+    found = replace(
+        top_supports(load_instance("diabetes"), 2), rest_bound=rest_bound, tolerance=tolerance
+    )
+    monkeypatch.setattr("mipselect.cli.solve._search", lambda *_: found)
+    text = " ".join(run("solve", "diabetes").out.split())
+    slack = tolerance * found.sensitivity
+    assert f"{tolerance:g} Δ = {slack:.3g}" in text
+    assert ("proves next to nothing: give a smaller" in text) is loose
+    assert ("at least -" in text) is False
 
 
 def test_not_certified_quotes_the_bound(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
