@@ -261,5 +261,6 @@ class Quality:
 
 
 def _cells(one: Measure) -> tuple[str, str, str]:
-    value = "unknown" if one.value is None else f"{one.value:.3f}"
+    unknown = one.value is None or math.isinf(one.low)
+    value = "unknown" if unknown else f"{one.value:.3f}"
     return value, f"{one.low:.3f}", f"{one.high:.3f}"

@@ -120,7 +120,7 @@ def _named(quality: Quality, name: str) -> Measure | None:
 
 
 def _estimate(one: Measure) -> str:
-    if one.value is None:
+    if one.value is None or math.isinf(one.low):
         return "unknown"
     return percent(one.value) if one.name in (ACCURACY, SHARE, PREDICTED) else f"{one.value:.3f}"
 

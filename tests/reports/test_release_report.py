@@ -133,6 +133,9 @@ def test_quality_in_plain_words() -> None:
     assert "explains" not in worse
     unknown = ReleaseReport.of([quality(value=None, low=-math.inf)]).markdown()
     assert "leaves no estimate of R²; it is at most 0.75" in unknown
+    blind = ReleaseReport.of([quality(value=0.483, low=-math.inf)]).markdown()
+    assert "leaves no estimate of R²; it is at most 0.75" in blind
+    assert "0.48" not in blind
     ordered = ReleaseReport.of([quality("concordance")]).markdown()
     assert "which has more of the target in 68 of 100 cases" in ordered
     assert "interval is 60 to 75. Guessing would find it in 50." in ordered
