@@ -211,7 +211,7 @@ def test_coefficients_in_the_units_of_the_table() -> None:
     plain = Instance(
         np.eye(3), [1.0, 0, 0], support_size=1, x_bound=1, y_bound=1, coef_bound=1, ridge=1
     )
-    with pytest.raises(InvalidInput, match="with a schema only"):
+    with pytest.raises(InvalidInput, match="only a table with a schema"):
         plain.fit_in_units([0])
 
 
