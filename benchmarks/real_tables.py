@@ -16,7 +16,6 @@ target, never and size, NAME.question.json; scikit-learn's diabetes data are add
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections import defaultdict
@@ -27,6 +26,7 @@ import numpy as np
 
 from benchmarks.class_tables import class_tables
 from benchmarks.methods_of_tables import METHODS
+from benchmarks.stored import add_json_option, print_records
 from benchmarks.stress_tables import stress_tables
 from benchmarks.tables_at_hand import Table, diabetes, tables_of
 
@@ -102,7 +102,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--classes", action="store_true", help="targets of two classes instead")
     parser.add_argument("--stress", action="store_true", help="generated tables")
-    parser.add_argument("--json", action="store_true", help="one object in place of tables")
+    add_json_option(parser)
     options = parser.parse_args()
     for name in options.methods:
         if name not in METHODS:
@@ -154,7 +154,7 @@ def main() -> None:
                 )
             print_tables(found, large or there, options)
     if options.json:
-        print(json.dumps(report))
+        print_records(report, as_json=True)
 
 
 if __name__ == "__main__":

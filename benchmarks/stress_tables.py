@@ -18,6 +18,10 @@ def _numbers(X: np.ndarray) -> dict[str, np.ndarray]:
     return {f"x{j}": X[:, j] for j in range(X.shape[1])}
 
 
+def _texts(**codes: np.ndarray) -> dict[str, np.ndarray]:
+    return {name: np.char.add("c", values.astype(str)) for name, values in codes.items()}
+
+
 def constant_in_most_blocks(rng: np.random.Generator) -> Made:
     """Eight columns are not 0 in 0.5 % of the rows and large there; half of these matter."""
     X = rng.standard_normal((ROWS, FIELDS))
@@ -72,11 +76,7 @@ def wide_categories(rng: np.random.Generator) -> Made:
     effect, of_rare = rng.standard_normal(70), np.array([0.0, 1.0, -1.0, 3.0, -3.0, 3.0])
     y = effect[codes] + of_rare[rare] + 0.5 * X[:, 0] + 0.3 * X[:, 1]
     y = y + rng.standard_normal(ROWS)
-    texts = {
-        name: np.char.add("c", values.astype(str))
-        for name, values in (("codes", codes), ("others", others), ("rare", rare))
-    }
-    return {**texts, **_numbers(X)}, y
+    return {**_texts(codes=codes, others=others, rare=rare), **_numbers(X)}, y
 
 
 def moderate_category(rng: np.random.Generator) -> Made:
@@ -86,28 +86,17 @@ def moderate_category(rng: np.random.Generator) -> Made:
     age, hours = rng.uniform(18.0, 85.0, ROWS), rng.normal(36.0, 10.0, ROWS)
     log = np.array([0.0, 0.1, 0.35])[school] + 0.25 * (region == 0)
     log = log + 0.012 * hours + 0.004 * age + 0.35 * rng.standard_normal(ROWS)
-    texts = {
-        name: np.char.add("c", values.astype(str))
-        for name, values in (("region", region), ("school", school), ("month", month))
-    }
-    return {
-        **texts,
-        "age": age,
-        "hours": hours,
-        **_numbers(rng.standard_normal((ROWS, 7))),
-    }, np.exp(log)
+    texts = _texts(region=region, school=school, month=month)
+    numbers = {"age": age, "hours": hours, **_numbers(rng.standard_normal((ROWS, 7)))}
+    return {**texts, **numbers}, np.exp(log)
 
 
 def random_categories(rng: np.random.Generator) -> Made:
     """A month and a field of 40 codes that are noise beside numbers that matter little."""
     X = rng.standard_normal((ROWS, FIELDS - 2))
     month, code = rng.integers(0, 12, ROWS), rng.integers(0, 40, ROWS)
-    texts = {
-        name: np.char.add("c", values.astype(str))
-        for name, values in (("month", month), ("code", code))
-    }
     y = X[:, :5] @ np.array([0.5, 0.4, 0.3, 0.2, 0.1]) + rng.standard_normal(ROWS)
-    return {**texts, **_numbers(X)}, y
+    return {**_texts(month=month, code=code), **_numbers(X)}, y
 
 
 def weak_signals(rng: np.random.Generator) -> Made:

@@ -24,13 +24,7 @@ from mipselect.cli.ledger_entry import (
     told_of_the_ledger,
 )
 from mipselect.cli.options import PRIVACY_PANEL, ReleaseDelivery, stated
-from mipselect.cli.output import (
-    SENSITIVE,
-    check_output,
-    deliver,
-    line,
-    write_whole,
-)
+from mipselect.cli.output import SENSITIVE, check_output, deliver, line, write_whole
 from mipselect.cli.progress import Spinner
 from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, Regularisation, SchemaOptions
 from mipselect.errors import InvalidInput, about
@@ -107,7 +101,7 @@ class CheckArguments:
         ReleaseDelivery,
         help={
             "--output": "Also write a page (FILE.html), or the JSON object, to FILE.",
-            "--replace": "With --epsilon: replace the FILE of --output if it exists.",
+            "--replace": "With --epsilon: replace FILE of --output also if it holds a release.",
         },
     )
 

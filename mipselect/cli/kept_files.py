@@ -18,7 +18,7 @@ MOST_BYTES = 100_000_000
 
 
 def refuse_existing(path: Path, option: str, *, replace: bool | None = None) -> None:
-    """Raise `InvalidInput`, which says what stands there, if there is a file.
+    """Raise `InvalidInput` if there is a file, which somebody may have filled in.
 
     Parameters
     ----------
@@ -28,20 +28,18 @@ def refuse_existing(path: Path, option: str, *, replace: bool | None = None) -> 
     replace : bool, optional
         What --replace says; None where the command has no such option.
     """
-    if path.exists() and not replace:
-        held = paid(path) or FILLED_IN
-        raise InvalidInput(f"{option} {path}: exists, and {held}; {_advice(replace)}")
+    _refuse(path, option, FILLED_IN if path.exists() else "", replace)
 
 
 def refuse_paid(path: Path, option: str, *, replace: bool | None = None) -> None:
     """Raise `InvalidInput` if there is a release; the parameters are those of `refuse_existing`."""
-    held = paid(path)
+    _refuse(path, option, paid(path), replace)
+
+
+def _refuse(path: Path, option: str, held: str, replace: bool | None) -> None:
     if held and not replace:
-        raise InvalidInput(f"{option} {path}: exists, and {held}; {_advice(replace)}")
-
-
-def _advice(replace: bool | None) -> str:
-    return ANOTHER if replace is None else REPLACE
+        advice = ANOTHER if replace is None else REPLACE
+        raise InvalidInput(f"{option} {path}: exists, and {held}; {advice}")
 
 
 def paid(path: Path) -> str:

@@ -19,7 +19,6 @@ from mipselect.cli.ledger_tables import (
     left_in_words,
     print_entries,
     print_statements,
-    rows_of_entries,
 )
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_figure, check_output, deliver, heading, line, write_whole
@@ -183,7 +182,6 @@ def show(arguments: ShowArguments) -> None:
     at = delta if delta is not None else (ledger.terms.delta or USUAL_DELTA)
     checked_share(at, "--delta", closed=False)
     entries = ledger.entries
-    rows = rows_of_entries(ledger.rows())[: len(entries)]
     found = statements(entries, at, ledger.currency) if entries else ()
     sensitive = any(entry.status in (CHARGED, FAILED) for entry in entries)
     spent, remaining = ledger.spent, ledger.remaining
@@ -195,8 +193,7 @@ def show(arguments: ShowArguments) -> None:
         "spent": spent.to_dict(),
         "remaining": remaining.to_dict(),
         "entries": [
-            {"number": k, **entry_report(entry, of_entry)}
-            for k, (entry, of_entry) in enumerate(zip(entries, rows, strict=True), start=1)
+            {"number": k, **entry_report(entry)} for k, entry in enumerate(entries, start=1)
         ],
         "together": [asdict(statement) for statement in found],
     }
@@ -207,7 +204,7 @@ def show(arguments: ShowArguments) -> None:
         heading(console, f"{file.name}: a budget of {budget_in_words(ledger)}")
         if ledger.locked:
             console.print(NOT_CHECKED.format(ledger.key_identity))
-        print_entries(console, entries, rows)
+        print_entries(console, entries)
         console.print(f"Spent: {spent}.", markup=False)
         console.print(f"Left: {left_in_words(ledger, remaining)}.", markup=False)
         if found:

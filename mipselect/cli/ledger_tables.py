@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,8 +11,7 @@ from rich.markup import escape
 from mipselect.cli.output import heading, table_of
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.composition import Statement, best
-from mipselect.privacy.ledger.entries import CHARGED, DRAWN, FAILED, LedgerEntry
-from mipselect.privacy.ledger.rows import Row
+from mipselect.privacy.ledger.entries import LedgerEntry
 
 
 def budget_in_words(ledger: Ledger) -> str:
@@ -40,22 +38,10 @@ def left_in_words(ledger: Ledger, remaining: Guarantee) -> str:
     return f"(ε, δ) = ({remaining.epsilon:.15g}, {remaining.delta:.15g})"
 
 
-def rows_of_entries(rows: Sequence[Row]) -> list[tuple[int, ...]]:
-    """Return the rows of a file that each entry has: its charge, and what came of it."""
-    found: dict[int, tuple[int, ...]] = {}
-    for row in rows:
-        if row.event == CHARGED:
-            found[row.number] = (row.number,)
-        elif row.event in (DRAWN, FAILED):
-            charge = json.loads(row.content)["of"]
-            found[charge] = (*found[charge], row.number)
-    return list(found.values())
-
-
-def entry_report(entry: LedgerEntry, rows: Sequence[int]) -> Mapping[str, Any]:
+def entry_report(entry: LedgerEntry) -> Mapping[str, Any]:
     """Describe an entry as a part of a JSON object."""
     return {
-        "rows": list(rows),
+        "rows": list(entry.rows),
         "time": entry.time,
         "what": entry.what,
         "part": None if entry.part is None else dict([entry.part]),
@@ -65,19 +51,17 @@ def entry_report(entry: LedgerEntry, rows: Sequence[int]) -> Mapping[str, Any]:
     }
 
 
-def print_entries(
-    console: Console, entries: Sequence[LedgerEntry], rows: Sequence[tuple[int, ...]]
-) -> None:
+def print_entries(console: Console, entries: Sequence[LedgerEntry]) -> None:
     """Print what was charged, a line each, with its rows of the file."""
     titles = ("rows", "time (UTC)", "what", "part", "ε", "δ", "ρ", "status")
     table = table_of(*titles, right=("ε", "δ", "ρ"), fold=titles)
     latest = ""
-    for entry, numbers in zip(entries, rows, strict=True):
+    for entry in entries:
         guarantee, rho = entry.guarantee, entry.guarantee.concentrated
         late = " (the clock went back)" if entry.time < latest else ""
         latest = max(latest, entry.time)
         table.add_row(
-            ", ".join(map(str, numbers)),
+            ", ".join(map(str, entry.rows)),
             entry.time + late,
             escape(entry.what),
             "" if entry.part is None else escape("{} = {}".format(*entry.part)),

@@ -71,9 +71,16 @@ def check_output(
     replace : bool, optional
         What --replace says: a release is replaced by its leave only. None: no such option.
     """
-    if path is not None:
-        _check_place(path, inputs, option)
-        refuse_paid(path, option, replace=replace)
+    if path is None:
+        return
+    with about_output(path, option):
+        if path.is_symlink():
+            raise InvalidInput(f"{option} {path}: is a symbolic link; name the file itself")
+        check_writable(path, option)
+        for given in inputs:
+            if path.exists() and given.exists() and path.samefile(given):
+                raise InvalidInput(f"{option} {path}: is what is read, and would be replaced")
+    refuse_paid(path, option, replace=replace)
 
 
 def check_new_output(
@@ -84,19 +91,9 @@ def check_new_output(
     replace: bool | None = None,
 ) -> None:
     """Do the same, and let no file be replaced unless --replace says so; None: no such option."""
+    check_output(path, inputs, option, replace=replace)
     if path is not None:
-        _check_place(path, inputs, option)
         refuse_existing(path, option, replace=replace)
-
-
-def _check_place(path: Path, inputs: Iterable[Path], option: str) -> None:
-    with about_output(path, option):
-        if path.is_symlink():
-            raise InvalidInput(f"{option} {path}: is a symbolic link; name the file itself")
-        check_writable(path, option)
-        for given in inputs:
-            if path.exists() and given.exists() and path.samefile(given):
-                raise InvalidInput(f"{option} {path}: is what is read, and would be replaced")
 
 
 def check_figure(path: Path, option: str, inputs: Iterable[Path]) -> None:

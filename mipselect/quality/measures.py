@@ -73,6 +73,11 @@ class Measure:
         if self.value is not None:
             checked_number(self.value, self.name, "a finite number", math.isfinite)
 
+    @property
+    def estimate(self) -> float | None:
+        """The value; None also where the noise leaves the interval no lower end."""
+        return None if math.isinf(self.low) else self.value
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON: None for an end at infinity."""
         ends = [end if math.isfinite(end) else None for end in (self.low, self.high)]
@@ -86,9 +91,9 @@ class Measure:
         return cls(stored["name"], stored["value"], low, high)
 
     def __str__(self) -> str:
-        if self.value is None or math.isinf(self.low):
+        if self.estimate is None:
             return f"{self.name} unknown, at most {self.high:.3f}"
-        return f"{self.name} {self.value:.3f} in [{self.low:.3f}, {self.high:.3f}]"
+        return f"{self.name} {self.estimate:.3f} in [{self.low:.3f}, {self.high:.3f}]"
 
 
 @dataclass(frozen=True)
@@ -261,6 +266,5 @@ class Quality:
 
 
 def _cells(one: Measure) -> tuple[str, str, str]:
-    unknown = one.value is None or math.isinf(one.low)
-    value = "unknown" if unknown else f"{one.value:.3f}"
+    value = "unknown" if one.estimate is None else f"{one.estimate:.3f}"
     return value, f"{one.low:.3f}", f"{one.high:.3f}"

@@ -66,25 +66,25 @@ def _about(quality: Quality) -> str:
 
 def _first(quality: Quality, target: str) -> str:
     """Say in plain words what the first measure means."""
-    one = quality.first
+    one, value = quality.first, quality.first.estimate
     its = f"the {100.0 * quality.level:g} % interval"
-    if one.value is None or math.isinf(one.low):
+    if value is None:
         return f"The noise leaves no estimate of {one.name}; it is at most {one.high:.2f}."
     if one.name == R2:
-        if one.value <= 0.0:
+        if value <= 0.0:
             return (
-                f"By the estimate the model does worse than the mean, R² {one.value:.2f}; {its} of "
+                f"By the estimate the model does worse than the mean, R² {value:.2f}; {its} of "
                 f"R² is {one.low:.2f} to {one.high:.2f}."
             )
         if not quality.beats_chance:
             return (
-                f"The estimate is that it explains {percent(one.value)} of the variation of "
+                f"The estimate is that it explains {percent(value)} of the variation of "
                 f"{target}, but {its}, {_whole(one.low)} to {percent(one.high)}, does not rule "
                 "out that it explains nothing."
             )
         return (
-            f"The model explains {share_in_words(one.value)} of the variation of {target} "
-            f"({percent(one.value)}); {its} is {_whole(one.low)} to {percent(one.high)}."
+            f"The model explains {share_in_words(value)} of the variation of {target} "
+            f"({percent(value)}); {its} is {_whole(one.low)} to {percent(one.high)}."
         )
     if one.name == AUC:
         pair = "Of two rows, one of each class, the model finds out which is which"
@@ -93,7 +93,7 @@ def _first(quality: Quality, target: str) -> str:
     by = "" if quality.beats_chance else ", by the estimate,"
     held = one.low <= CHANCE[one.name] <= one.high
     return (
-        f"{pair}{by} in {of_hundred(one.value)} cases; {its} is {_whole(one.low)} to "
+        f"{pair}{by} in {of_hundred(value)} cases; {its} is {_whole(one.low)} to "
         f"{_whole(one.high)}. Guessing would find it in 50"
         f"{f', which {its} does not rule out' if held else ''}."
     )
@@ -120,9 +120,10 @@ def _named(quality: Quality, name: str) -> Measure | None:
 
 
 def _estimate(one: Measure) -> str:
-    if one.value is None or math.isinf(one.low):
+    value = one.estimate
+    if value is None:
         return "unknown"
-    return percent(one.value) if one.name in (ACCURACY, SHARE, PREDICTED) else f"{one.value:.3f}"
+    return percent(value) if one.name in (ACCURACY, SHARE, PREDICTED) else f"{value:.3f}"
 
 
 def _interval(one: Measure) -> str:

@@ -97,16 +97,17 @@ class Chain:
         with _about(row):
             content = content_of(row, self._key)
             if row.event == CHARGED:
-                entry = _entry(content, row.time)
+                entry = _entry(content, row)
                 self._as_stored.admit(entry)
                 self._as_stored.add(entry)
                 self.account.add(_counted(entry))
                 self._charges[row.number] = len(entries) - 1
             elif row.event in (DRAWN, FAILED):
                 place = self._charges[content["of"]]
-                if entries[place].status != CHARGED:
+                paid = entries[place]
+                if paid.status != CHARGED:
                     raise LedgerBroken(f"row {content['of']} already has an outcome")
-                entries[place] = replace(entries[place], status=row.event)
+                entries[place] = replace(paid, status=row.event, rows=(*paid.rows, row.number))
             else:
                 raise LedgerBroken(f"its event {row.event!r} is not known")
         self.head = row
@@ -148,7 +149,7 @@ class Chain:
             raise _misfit(row, "its hash is not that of its content")
 
 
-def _entry(content: Mapping[str, Any], time: str) -> LedgerEntry:
+def _entry(content: Mapping[str, Any], row: Row) -> LedgerEntry:
     guarantee = Guarantee(
         _number(content["epsilon"]),
         _number(content["delta"]),
@@ -159,7 +160,8 @@ def _entry(content: Mapping[str, Any], time: str) -> LedgerEntry:
     )
     part: Part | None = None if content["part"] is None else _names(*content["part"])
     asked = None if content["asked"] is None else checked_note(content["asked"])
-    return replace(checked_entry(guarantee, content["what"], part, asked), time=time)
+    entry = checked_entry(guarantee, content["what"], part, asked)
+    return replace(entry, time=row.time, rows=(row.number,))
 
 
 def _names(column: str, value: str) -> Part:

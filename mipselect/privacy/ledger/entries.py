@@ -116,8 +116,10 @@ class LedgerEntry:
         killed. Whether a draw failed may depend on the data.
     time : str
         When it was charged, in UTC; "" in memory.
+    rows : tuple of int
+        Its rows of a file: that of the charge, and that of what came of it. () in memory.
 
-    Entries are equal if they were charged for the same, whatever came of it and when.
+    Entries are equal if they were charged for the same, whatever came of it, when, and where.
 
     Examples
     --------
@@ -135,6 +137,7 @@ class LedgerEntry:
     asked: Mapping[str, Any] | None = None
     status: str = field(default=CHARGED, compare=False)
     time: str = field(default="", compare=False)
+    rows: tuple[int, ...] = field(default=(), compare=False)
 
 
 def checked_entry(
