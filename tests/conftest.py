@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from mipselect.cli import main
 from mipselect.cli.project_file import find_project
@@ -14,6 +15,10 @@ from tests.support.commandline import INSTANCE, TABLE, Outcome, Run
 from tests.support.wants import pytest_terminal_summary
 
 __all__ = ["folder", "pytest_sessionstart", "pytest_terminal_summary", "repository", "run", "shell"]
+
+# A deadline would judge the machine: an example that waits for a busy core is not wrong.
+settings.register_profile("without deadlines", deadline=None)
+settings.load_profile("without deadlines")
 
 
 def pytest_sessionstart() -> None:

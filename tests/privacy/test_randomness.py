@@ -86,7 +86,7 @@ def test_every_integer_below_the_sum_belongs_to_its_index() -> None:
 
 
 @given(st.lists(st.floats(-3000.0, 3000.0), min_size=2, max_size=6))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_weights_are_exponentials_to_the_last_bits(logs: list[float]) -> None:
     """Nothing is cut off, however small a weight is against the largest."""
     weights = weights_of(IntegerWeights.from_logs(logs))
@@ -104,7 +104,7 @@ def test_weights_are_exponentials_to_the_last_bits(logs: list[float]) -> None:
         max_size=6,
     )
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_a_change_of_the_logs_by_a_moves_no_probability_by_more_than_2a(
     entries: list[tuple[float, float, int]],
 ) -> None:

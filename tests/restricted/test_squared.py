@@ -18,7 +18,7 @@ def restricted_objective(instance: Instance, support: np.ndarray, coef: np.ndarr
     return float(residual @ residual + instance.ridge * coef @ coef) / (2 * instance.n)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.integers(0, 10**6))
 def test_the_solution_satisfies_the_optimality_conditions(seed: int) -> None:
     """Convex problem: stationarity, feasibility and complementarity are proof enough."""

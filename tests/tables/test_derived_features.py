@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mipselect.errors import InvalidInput
@@ -62,7 +62,6 @@ def test_every_value_becomes_what_the_page_says() -> None:
     agree_with_the_hand(CLINIC_ROWS + [[value] * len(NAMES) for value in CLINIC_HOSTILE])
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_odd_rows_become_what_the_page_says(data: st.DataObject) -> None:
     dates = st.dates().map(str) | st.datetimes().map(lambda t: t.isoformat())
@@ -151,7 +150,6 @@ def test_ranges_of_the_question_are_of_the_feature_that_they_name() -> None:
         PublicMap.of(SCHEMA, target="stay", ranges={"weekday": (0, 1)})
 
 
-@settings(deadline=None)
 @given(
     low=st.floats(-1e25, 1e25),
     width=st.floats(1e-20, 1e25),

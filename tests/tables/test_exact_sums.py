@@ -42,7 +42,7 @@ def test_sums_are_those_of_pythons_integers() -> None:
     assert (ours.matrix == summed(entries, target)).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_chunks_and_order_change_nothing(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 60))

@@ -130,7 +130,7 @@ def is_schema(content: Any) -> bool:
     return True
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[*HealthCheck])
+@settings(max_examples=200, suppress_health_check=[*HealthCheck])
 @given(content=contents().filter(is_schema), delimiter=st.sampled_from([",", ";", "\t"]))
 @example(content={**HOSPITAL, "csvw-eo:privacyUnit": "icd"}, delimiter=";")
 @example(content={"fields": [{**DAY, "constraints": {"minimum": "1,5"}}]}, delimiter=";")
