@@ -49,11 +49,6 @@ class ColumnsOfFeatures:
         """The parts of more than one column."""
         return [part for part in self.parts if len(part) > 1]
 
-    @property
-    def widest(self) -> int:
-        """Columns of the widest part."""
-        return max(map(len, self.parts))
-
 
 def normalised(
     rows: FloatArray,

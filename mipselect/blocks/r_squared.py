@@ -1,4 +1,4 @@
-"""Block R²: every support by the cross-validated R² of ridge regression within each block of rows.
+"""Block R²: every support by the adjusted R² of ridge regression within each block of rows.
 
 F(S) = (1/T) Σ u(S) over the blocks of T partitions, u(S) ∈ [0, 1]. A row is in one block of each
 partition at most, so that F moves by at most 1 for every S, whatever stands in the row
@@ -20,7 +20,7 @@ from threading import Event
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.blocks.kernel_steps import Products, cross_validated_r_squared
+from mipselect.blocks.kernel_steps import Products, adjusted_r_squared
 from mipselect.blocks.normalised import ColumnsOfFeatures, centred
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
@@ -54,7 +54,7 @@ class BlockR2:
     penalty : float
         ℓ of ridge regression within a block, where the kernel of a feature has trace b.
     depth : float
-        c: cross-validated R² below -c times the best of its block counts as -c.
+        c: adjusted R² below -c times the best of its block counts as -c.
 
     Raises
     ------
@@ -238,11 +238,11 @@ def _counts_of_batch(
     products, there = _products(rows, features, settings.penalty)
     widths, s, b = features.widths, features.support_size, rows.shape[1]
     best = np.full(len(rows), LEAST_BEST)
-    for g in _until(stop, cross_validated_of_supports(products, widths, s, b)):
+    for g in _until(stop, adjusted_of_supports(products, widths, s, b)):
         np.maximum(best, g.max(axis=0), out=best)
     counts = np.zeros(math.comb(features.count, s), dtype=np.int64)
     start = 0
-    for g in _until(stop, cross_validated_of_supports(products, widths, s, b)):
+    for g in _until(stop, adjusted_of_supports(products, widths, s, b)):
         u = rounded_share(g, best, settings.depth) * there
         counts[start : start + len(g)] = u.sum(axis=1)
         start += len(g)
@@ -258,10 +258,10 @@ def rounded_share(g: FloatArray, best: FloatArray, depth: float) -> FloatArray:
     return np.rint((np.clip(g / best, -depth, 1.0) + depth) * (UNITS / (1.0 + depth)))
 
 
-def cross_validated_of_supports(
+def adjusted_of_supports(
     products: Products, widths: Sequence[int], left: int, rows: int
 ) -> Iterator[FloatArray]:
-    """Yield the cross-validated R² of all supports with `left` more features, some at a time.
+    """Yield the adjusted R² of all supports with `left` more features, some at a time.
 
     Parameters
     ----------
@@ -278,24 +278,22 @@ def cross_validated_of_supports(
     ndarray of shape (supports, B)
     """
     if left == 1:
-        yield from _cross_validated_of_last(products, widths, rows)
+        yield from _adjusted_of_last(products, widths, rows)
         return
     place = 0
     for k, width in enumerate(widths[: len(widths) - left + 1]):
         here = products.without(place)
         place += width
         if left == 2 and width == 1:
-            yield here.diagonal_with_first().cross_validated(rows)
+            yield here.diagonal_with_first().adjusted(rows)
             continue
         for _ in range(width):
             here = here.with_first()
-        yield from cross_validated_of_supports(here, widths[k + 1 :], left - 1, rows)
+        yield from adjusted_of_supports(here, widths[k + 1 :], left - 1, rows)
 
 
-def _cross_validated_of_last(
-    products: Products, widths: Sequence[int], rows: int
-) -> Iterator[FloatArray]:
-    """Yield the cross-validated R² with one more feature; those of one column come at once."""
+def _adjusted_of_last(products: Products, widths: Sequence[int], rows: int) -> Iterator[FloatArray]:
+    """Yield the adjusted R² with one more feature; those of one column come at once."""
     place = 0
     for width in widths:
         if width == 1:
@@ -304,9 +302,9 @@ def _cross_validated_of_last(
         place += width
         for _ in range(width):
             here = here.with_first()
-        yield cross_validated_r_squared(here.twice[0, 0], here.trace, rows)[None]
+        yield adjusted_r_squared(here.twice[0, 0], here.trace, here.square, rows)[None]
     if place < len(products.once) - 1:
-        yield products.without(place).diagonal().cross_validated(rows)
+        yield products.without(place).diagonal().adjusted(rows)
 
 
 def _products(

@@ -104,7 +104,7 @@ class BlockR2Choice:
         self.require_listed(count, support_size)
         b = self.block_rows
         if b is None:
-            b = default_block_rows(n, self.epsilon, support_size, columns.widest)
+            b = default_block_rows(n, self.epsilon, support_size)
         one = Blocks.of(b, 1, self.partition_seed)
         BlockR2(one).require_rows(support_size)
         if n < one.rows:

@@ -110,8 +110,7 @@ class BlockOptions:
         if stated or short or not self.lists or math.comb(count, support_size) > MOST_SUPPORTS:
             return BLOCKS
         rows = UNKNOWN_ROWS if n is None else n
-        given = (rows, self.epsilon, support_size, columns.widest)
-        b = self.block_rows or default_block_rows(*given)
+        b = self.block_rows or default_block_rows(rows, self.epsilon, support_size)
         if rows < b:
             return BLOCKS
         features = ListedFeatures(columns, count, support_size, b)

@@ -38,7 +38,7 @@ class BlockScores(OfProblem):
     """Block R²: the score F(S) of every support, which one row moves by at most 1.
 
     The rows are divided at random into blocks of b. Within a block every support S has the
-    cross-validated R² of ridge regression on it, as a share u(S) of the best of this block, from 0
+    adjusted R² of ridge regression on it, as a share u(S) of the best of this block, from 0
     to 1. F(S) is the sum of u(S) over all blocks, the mean of T partitions. A row is in one block
     of each partition, and nothing that stands in it moves u beyond [0, 1]: no range of a column or
     of the target is asked for.

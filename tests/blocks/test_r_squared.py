@@ -175,7 +175,7 @@ def test_whatever_stands_in_the_rows_shares_are_between_0_and_1(value: float) ->
 
 
 def test_noise_explains_nothing_however_many_columns_it_has() -> None:
-    """Over targets that are noise g = 1 - (b - 1) tr M²/(tr M)² is 0 at most, and falls."""
+    """Over targets that are noise g has the mean 1 - √((b - 1) tr M²)/tr M, at most 0."""
     rng = np.random.default_rng(0)
     b, targets = 12, 40_000
     category = np.eye(9)[rng.permutation(np.arange(b) % 9)]
@@ -187,13 +187,13 @@ def test_noise_explains_nothing_however_many_columns_it_has() -> None:
     columns = ColumnsOfFeatures(((0,), (1,), tuple(range(2, 11)), (11,)), indicators)
     features = ListedFeatures(columns, 3, 1, b)
     products, _ = r_squared._products(rows, features, 1.0)
-    g = np.concatenate(list(r_squared.cross_validated_of_supports(products, features.widths, 1, b)))
+    g = np.concatenate(list(r_squared.adjusted_of_supports(products, features.widths, 1, b)))
     error = 4.0 * g.std(axis=1) / math.sqrt(targets)
     of_category, *of_numbers = g.mean(axis=1)
     expected = []
     for part in ((*range(2, 11),), (0,), (1,)):
         M = np.linalg.inv(kernel(X, part, indicators) + np.eye(b)) - np.ones((b, b)) / b
-        expected.append(1.0 - (b - 1) * np.trace(M @ M) / np.trace(M) ** 2)
+        expected.append(1.0 - math.sqrt((b - 1) * np.trace(M @ M)) / np.trace(M))
     assert (np.abs(g.mean(axis=1) - expected) <= error).all()
     assert of_category < max(of_numbers) < 0.0
 
@@ -206,7 +206,7 @@ def test_a_random_month_is_not_drawn_for_its_twelve_columns() -> None:
     rows = np.column_stack([X, np.eye(12)[rng.integers(0, 12, n)], y])
     parts = ((0,), (1,), (2,), (3,), tuple(range(4, 16)), (16,))
     columns = ColumnsOfFeatures(parts, (np.arange(17) >= 4) & (np.arange(17) < 16))
-    features = ListedFeatures(columns, 5, 2, default_block_rows(n, epsilon, 2, 12))
+    features = ListedFeatures(columns, 5, 2, default_block_rows(n, epsilon, 2))
     counts = r_squared_counts(rows, features, settings(features.block_rows, 2))
     law = softmax(epsilon / 2.0 * counts / (2 * r_squared.UNITS))
     chance = dict(zip(combinations(range(5), 2), law, strict=True))
@@ -242,14 +242,13 @@ def test_an_estimate_grows_with_all_that_takes_time() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 6, 12])
 def test_the_rule_of_b_grows_with_n_epsilon_and_s(size: int) -> None:
-    found = [default_block_rows(n, e, size, 1) for n, e in ((50, 0.01), (500, 1.0), (9000, 2.0))]
+    found = [default_block_rows(n, e, size) for n, e in ((50, 0.01), (500, 1.0), (9000, 2.0))]
     assert found == sorted(found)
     assert found[0] > size + 2
-    assert found[0] == default_block_rows(500, 0.001, size, 11)
-    assert default_block_rows(8000, 0.5, size, 1) == default_block_rows(4000, 1.0, size, 1)
-    assert default_block_rows(100, 0.1, size + 4, 1) > found[0]
-    assert default_block_rows(10_000_000, 100.0, size, 11) == MOST_ROWS_OF_A_BLOCK
-    assert default_block_rows(10_000_000, 100.0, size, 12) == max(24, 2 * size + 4)
+    assert found[0] == default_block_rows(500, 0.001, size)
+    assert default_block_rows(8000, 0.5, size) == default_block_rows(4000, 1.0, size)
+    assert default_block_rows(100, 0.1, size + 4) > found[0]
+    assert default_block_rows(10_000_000, 100.0, size) == MOST_ROWS_OF_A_BLOCK
 
 
 def test_the_rule_of_partitions_fits_its_time() -> None:

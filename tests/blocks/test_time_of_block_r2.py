@@ -88,7 +88,7 @@ def test_a_batch_ends_within_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
             yield np.zeros((1, 2))
 
     stop, one = Event(), scores(16)
-    monkeypatch.setattr(r_squared, "cross_validated_of_supports", endless)
+    monkeypatch.setattr(r_squared, "adjusted_of_supports", endless)
     blocks = one._rows.reshape(2, 8, 8)
     r_squared._counts_of_batch(blocks, one._features, one.settings, stop)
     assert len(steps) <= 4

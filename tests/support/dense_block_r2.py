@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import combinations
 
 import numpy as np
@@ -53,9 +54,10 @@ def shares(rows: np.ndarray, features: ListedFeatures, settings: BlockR2) -> np.
         residuals = ridge * np.linalg.inv(chosen + ridge * np.eye(b))
         # The constant is an eigenvector of value 1: b - 1 - degrees of freedom without it.
         left = float(np.trace(residuals)) - 1.0
+        of_noise = (float(np.trace(residuals @ residuals)) - 1.0) / (b - 1)
         squares = float(((residuals @ y) ** 2).sum())
-        of_mean = 1.0 / (b - 1)
-        found.append(1.0 - squares / (b - 1) / (left / (b - 1)) ** 2 / of_mean)
+        unbiased, cross_validated = squares / of_noise, squares / (left / (b - 1)) ** 2
+        found.append(1.0 - math.sqrt(unbiased * cross_validated))
     g = np.array(found)
     low = settings.depth
     return (np.clip(g / max(0.25, float(g.max())), -low, 1.0) + low) / (1.0 + low)
