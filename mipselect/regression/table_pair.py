@@ -285,9 +285,16 @@ class TablePlan:
             What fields are drawn from; default the instance.
         progress : callable, optional
             See `top_supports`.
+
+        Raises
+        ------
+        InvalidInput
+            If there are too few rows for ranges that are to be drawn.
         """
         drawn_from = instance if scored is None else scored
         assert drawn_from is not None
+        if self.ranges is not None:
+            self.ranges.require_rows(drawn_from.n, self.size)
         selection = self._law(drawn_from, source, progress)
         guarantee = self.promised(selection.guarantees)
         pair = Pair(

@@ -143,13 +143,31 @@ HOSTILE = [
 @pytest.mark.parametrize("seed", range(3))
 def test_nothing_is_raised_or_said_because_of_the_rows(values: list[str], seed: int) -> None:
     frame = pd.DataFrame(dict.fromkeys(FIELDS, values))
-    model = pair(regressor=clone(HUBER).set_params(random_state=seed))
+    model = pair(20.0, regressor=clone(HUBER).set_params(random_state=seed))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         release = model.fit_table(frame, schema_of(), target="y").release_
     assert release.has_model
     assert all(np.isfinite([e["minimum"], e["maximum"]]).all() for e in release.drawn_ranges)
     assert np.isfinite(release.predict(frame)).all()
+
+
+@pytest.mark.parametrize(
+    ("size", "stated", "count"),
+    [(1, {}, 2), (3, {}, 4), (4, {}, 4), (3, {"y": (0.0, 1.0)}, 3), (1, {"age": (0.0, 90.0)}, 2)],
+)
+def test_too_few_rows_are_refused_before_anything_is_paid(
+    size: int, stated: dict[str, tuple[float, float]], count: int
+) -> None:
+    """With 0.8 for all ranges each has ε = 0.8/count, and n times that must be 48."""
+    least = 60 * count
+    ledger = Ledger(4.0)
+    model = pair(4.0, size=size, ledger=ledger)
+    with pytest.raises(InvalidInput, match=f"48 for each of {count}.* take {least:,} rows"):
+        model.fit_table(table(least - 1), schema_of(**stated), target="y")
+    assert ledger.remaining.epsilon == 4.0
+    model.fit_table(table(least), schema_of(**stated), target="y")
+    assert ledger.remaining.epsilon == 0.0
 
 
 def test_one_row_of_each_person() -> None:
