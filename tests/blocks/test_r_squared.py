@@ -214,6 +214,24 @@ def test_a_random_month_is_not_drawn_for_its_twelve_columns() -> None:
     assert chance[0, 1] > 0.9
 
 
+def test_a_category_is_drawn_before_a_number_that_explains_less() -> None:
+    """Cross-validation draws the third number, which explains less than half as much."""
+    rng = np.random.default_rng(0)
+    n, epsilon = 20_000, 1.0
+    X = rng.standard_normal((n, 3))
+    region = rng.integers(0, 5, n)
+    y = X @ [0.4, 0.4, 0.16] + 0.6 * (region == 0) + rng.standard_normal(n)
+    rows = np.column_stack([X, np.eye(5)[region], y])
+    columns = ColumnsOfFeatures(
+        ((0,), (1,), (2,), tuple(range(3, 8)), (8,)), (np.arange(9) >= 3) & (np.arange(9) < 8)
+    )
+    features = ListedFeatures(columns, 4, 3, default_block_rows(n, epsilon, 3))
+    counts = r_squared_counts(rows, features, settings(features.block_rows, 2))
+    law = softmax(epsilon / 2.0 * counts / (2 * r_squared.UNITS))
+    chance = dict(zip(combinations(range(4), 3), law, strict=True))
+    assert chance[0, 1, 3] > 0.9
+
+
 def test_a_constant_target_says_nothing() -> None:
     rows, features = numbers()
     rows[:, -1] = 3.0
