@@ -3,7 +3,8 @@
 python -m benchmarks.stored NAME --seed TEXT [--records FILE] -- COMMAND ...
 
 runs a command that prints a list of records as JSON, and writes docs/results/NAME.json, whole or
-not at all. With --records the list is read from a file that an earlier run printed. A record is a
+not at all. With --records the list is read from a file that an earlier run printed, or from the
+NAME.csv of `mipselect reproduce`, of which each line is a record. A record is a
 flat object: its values are texts, numbers, or lists of numbers, such as those of repeats. Folders
 in the command are stored as FOLDER, other interpreters as PYTHON. A benchmark has its `--json` from
 `add_json_option`, and prints by `print_records`; of `mipselect bench --json` each selector on an
@@ -13,6 +14,7 @@ instance is a record, of `mipselect plan --json` each line at an ε.
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import platform
@@ -89,6 +91,22 @@ def records_of(printed: Any) -> Any:
     if command == "bench":
         return _of_bench(printed)
     return _of_plan(printed) if command == "plan" else printed
+
+
+def records_of_csv(path: Path) -> list[Record]:
+    """Lines of a file with a heading; what is empty is left out."""
+    with path.open(encoding="utf-8", newline="") as lines:
+        return [
+            {key: _as_number(each) for key, each in line.items() if each}
+            for line in csv.DictReader(lines)
+        ]
+
+
+def _as_number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _of_bench(printed: dict[str, Any]) -> list[Record]:
@@ -176,6 +194,7 @@ def main() -> None:
     else:
         printed = options.records.read_bytes()
         day = date.fromtimestamp(options.records.stat().st_mtime)
+    of_table = options.records is not None and options.records.suffix == ".csv"
     versions = {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
     try:
         run = StoredRun(
@@ -183,7 +202,7 @@ def main() -> None:
             day.isoformat(),
             this_machine(),
             options.seed,
-            records_of(json.loads(printed)),
+            records_of_csv(options.records) if of_table else records_of(json.loads(printed)),
             versions,
         )
     except ValueError as error:
