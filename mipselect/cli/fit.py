@@ -76,7 +76,7 @@ class BudgetOptions:
         "--selection-share",
         "What part of ε the selection may cost, between 0 and 1; the model gets the rest.",
         metavar="A",
-        show_default="0.3 where it draws from blocks of rows, else half",
+        show_default="0.3 where it draws from blocks of rows, else half; 0 where all are in",
     )
     range_share: float | None = option(
         "--range-share",

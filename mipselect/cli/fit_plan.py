@@ -25,6 +25,7 @@ from mipselect.regression.shares import (
     epsilon_of_private_ranges,
 )
 from mipselect.regression.table_pair import TablePlan
+from mipselect.selectors.all_features import AllFeaturesSelector, in_place_of
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector
 from mipselect.selectors.problem import ProblemSelector
@@ -34,6 +35,9 @@ from mipselect.validation import checked_choice, checked_delta, checked_integer,
 
 SCORES = (MethodKind.SIS, MethodKind.KENDALL, MethodKind.SAMPLE_AGGREGATE)
 """The methods that are told their relation; the others state all that they keep."""
+
+ALL_FEATURES = "all-features"
+"""Name of the method in reports and ledgers where nothing is drawn."""
 
 
 @dataclass(frozen=True)
@@ -198,9 +202,10 @@ class FitOptions:
         BudgetExceeded, RelationMismatch
             From the ledger.
         """
-        method = self.selection()
-        if isinstance(method, ExactDrawSelector) and method.sizes is not None:
-            size = max(method.sizes)
+        asked = self.selection()
+        if isinstance(asked, ExactDrawSelector) and asked.sizes is not None:
+            size = max(asked.sizes)
+        method = in_place_of(asked, size, len(public.features))
         # What the selection does not need of its share goes to the model.
         rest: Fraction = exact(self.epsilon) - exact(method.guarantees[self.relation].epsilon)
         rest -= exact(self.epsilon_of_ranges)
@@ -214,8 +219,9 @@ class FitOptions:
         if public.weight is not None:
             model.require_weights()
         blocks = None
-        if self.in_blocks and isinstance(method, ProblemSelector):
-            blocks = of_blocks(self.scores, self.scales, method, stated=False)
+        scored = ranges is not None or method is asked
+        if self.in_blocks and scored and isinstance(asked, ProblemSelector):
+            blocks = of_blocks(self.scores, self.scales, asked, stated=False)
         if blocks is not None and self.seed is not None:
             blocks = replace(blocks, partition_seed=self.seed)
         with about("--epsilon and --delta"):
@@ -250,6 +256,21 @@ class FitPlan:
         return self.drawn.method
 
     @property
+    def selects(self) -> bool:
+        """False where all features are in, and nothing is drawn of them."""
+        return not isinstance(self.method, AllFeaturesSelector)
+
+    @property
+    def method_name(self) -> str:
+        """Name of the method in reports and ledgers."""
+        return self.options.method.value if self.selects else ALL_FEATURES
+
+    @property
+    def share(self) -> float:
+        """The part of ε that the selection may cost."""
+        return self.options.share if self.selects else 0.0
+
+    @property
     def one(self) -> Guarantee:
         """Guarantee of both, of a part of a table with its condition; not private if seeded."""
         ledger, private = self.options.ledger, self.options.seed is None
@@ -280,11 +301,11 @@ class FitPlan:
     def noted(self) -> Mapping[str, Any]:
         """Entries of a ledger besides the settings."""
         return {
-            "method": self.options.method.value,
+            "method": self.method_name,
             "regression": self.options.model.regression.value,
             "epsilon": self.options.epsilon,
             "delta": self.options.delta or 0.0,
-            "selection_share": self.options.share,
+            "selection_share": self.share,
             **self._of_ranges,
             **self._of_quality,
         }
@@ -315,9 +336,9 @@ class FitPlan:
         drawn = ranges is not None and units.target_name in ranges.open
         bounded = ("coef_bound", "residual_bound", "rounds")
         return {
-            "method": self.options.method.value,
+            "method": self.method_name,
             "regression": self.options.model.regression.value,
-            "selection_share": self.options.share,
+            "selection_share": self.share,
             "range_share": self.options.range_share,
             **self._of_ranges,
             **self._of_quality,

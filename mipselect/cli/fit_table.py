@@ -150,8 +150,8 @@ class FitTable:
         plan = options.plan(self.schema, public, size, fit_intercept=intercept, ranges=ranges)
         check_sizes(plan.method, k, self.data)
         bounds = [name for name in problem if name != "loss"]
-        refuse_bounds(bounds, plan.method, options.method.value)
-        chosen_loss(problem.get("loss"), plan.method, options.method.value)
+        refuse_bounds(bounds, plan.method, plan.method_name)
+        chosen_loss(problem.get("loss"), plan.method, plan.method_name)
         return plan
 
     def problem(self, plan: FitPlan, given: Mapping[str, Any]) -> tuple[Problem, int | None]:

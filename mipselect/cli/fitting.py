@@ -165,11 +165,11 @@ class FitTask(Task):
         what = "the coefficients"
         if self.plan.drawn.looks_for_ranges:
             what = "the ranges of numbers and the coefficients"
-        line(
-            console,
-            f"Cost: {amount(parts['selection'])} for the features by {options.method.value}, "
-            f"{ranges}{amount(parts['model'])} for {what} by {options.model.regression.value}.",
-        )
+        features = "nothing for the features, which are all that there are"
+        if self.plan.selects:
+            features = f"{amount(parts['selection'])} for the features by {options.method.value}"
+        by = options.model.regression.value
+        line(console, f"Cost: {features}, {ranges}{amount(parts['model'])} for {what} by {by}.")
         if options.quality_share is not None:
             apart = f"{100.0 * options.quality_share:.6g} % of the rows"
             line(console, f"Quality: on {apart}, kept apart from the fit, at no further ε.")

@@ -23,7 +23,8 @@ class GuessOptions:
 
     effect: float = option(
         "--effect",
-        "R² of the right columns together: 0.02 small, 0.13 medium, 0.26 large.",
+        "R² of the right columns together. In studies of behaviour 0.02 is small, 0.13 medium and "
+        "0.26 large; physical measurements often explain more.",
         default=Guesses.effect,
     )
     correlation: float = option(

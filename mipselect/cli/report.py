@@ -13,6 +13,7 @@ from rich.markup import escape
 
 from mipselect.cli.expectation import Comparison
 from mipselect.cli.output import SENSITIVE, banner, heading, table_of
+from mipselect.cli.settings import BOUNDS, bounds_in_words
 from mipselect.cli.usefulness import Clipping, Outside
 from mipselect.problem.instance import Instance
 from mipselect.search import MistakeLevels, SupportPool
@@ -153,7 +154,7 @@ def _of_levels(levels: MistakeLevels) -> dict[str, Any]:
 
 def _of_both(solved: Solved) -> dict[str, Any]:
     instance, found, best = solved.instance, solved.found, solved.best
-    fit = instance.fit(best)
+    fit, public = instance.fit(best), instance.problem.public()
     return {
         "command": "solve",
         "sensitive": True,
@@ -164,6 +165,7 @@ def _of_both(solved: Solved) -> dict[str, Any]:
         "n_features": instance.n_features,
         "support_size": instance.support_size,
         "number_of_supports": instance.number_of_supports,
+        **{name: public[name] for name in ("loss", *BOUNDS)},
         "sensitivity": found.sensitivity,
         "tolerance": found.tolerance,
         "certified": found.certified,
@@ -213,6 +215,7 @@ def _print_problem(console: Console, solved: Solved) -> None:
     table = table_of(*facts, right=facts)
     table.add_row(*facts.values())
     console.print(table)
+    console.print(f"Problem: {', '.join(bounds_in_words(instance.problem.public()))}", markup=False)
 
 
 def _print_best(console: Console, solved: Solved) -> None:

@@ -28,6 +28,9 @@ from mipselect.selectors.problem import ProblemSelector
 from mipselect.selectors.searched import SearchSettings
 from mipselect.validation import listed
 
+BOUNDS = ("x_bound", "y_bound", "coef_bound", "ridge", "target_shift")
+"""Bounds and scales of a problem, by the keys of `Problem.public`."""
+
 
 def tolerance_of(method: PrivateSelector) -> float:
     """Return τ of the search in units of the sensitivity; exact draws have none, and it is 0."""
@@ -87,19 +90,11 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
         size += f" with complexity {settings['complexity']:g}"
     parts = [] if settings["n"] is None else [f"n = {settings['n']:,}"]
     parts += [dimension(settings["p"], settings["n_features"]), size]
-    score = settings.get("score", LOSS)
-    if settings["loss"] is not None and score == LOSS:
-        parts.append(f"{settings['loss']} loss")
-    for name in ("x_bound", "y_bound", "coef_bound", "ridge", "target_shift"):
-        value = settings[name]
-        if isinstance(value, list):
-            parts.append(f"{name} {min(value):g} to {max(value):g} by feature")
-        elif value is not None:
-            parts.append(f"{name} {value:g}")
+    parts += bounds_in_words(settings)
     if settings["sensitivity"] is not None:
         parts.append(f"sensitivity {settings['sensitivity']:.6g}")
     line("Problem", ", ".join(parts))
-    if score != LOSS:
+    if (score := settings.get("score", LOSS)) != LOSS:
         line("Score", _score_in_words(score, settings))
     if "weight_bound" in settings:
         line(
@@ -123,6 +118,20 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
             "tolerance {tolerance:g}, solver {solver[name]} {solver[version]}".format(**settings)
         )
     line("Search", "; ".join([*used, f"mipselect {settings['mipselect']}"]))
+
+
+def bounds_in_words(public: Mapping[str, Any]) -> list[str]:
+    """Say the loss and the bounds of a problem, from `Problem.public`."""
+    parts = []
+    if public["loss"] is not None and public.get("score", LOSS) == LOSS:
+        parts.append(f"{public['loss']} loss")
+    for name in BOUNDS:
+        value = public[name]
+        if isinstance(value, list):
+            parts.append(f"{name} {min(value):g} to {max(value):g} by feature")
+        elif value is not None:
+            parts.append(f"{name} {value:g}")
+    return parts
 
 
 SCORES_OF_BLOCKS = {

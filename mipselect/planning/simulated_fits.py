@@ -22,6 +22,7 @@ from mipselect.regression import ModelRelease, SelectThenRegress
 from mipselect.regression.pair import columns_of, divided
 from mipselect.regression.shares import default_selection_share
 from mipselect.regression.table_pair import TablePlan, scores_blocks_of_table
+from mipselect.selectors.all_features import in_place_of
 
 FRESH_ROWS = 2_000
 """Rows that no model was fitted to, on which it is scored."""
@@ -132,15 +133,18 @@ class SimulatedFits:
         share, blocks = model.selection_share, None
         if share is None:
             share = default_selection_share(in_blocks=in_blocks)
+        public, size = question.public, question.support_size
         selector, regressor = divided(clone(model.selector), clone(model.regressor), epsilon, share)
-        if in_blocks:
+        kept = in_place_of(selector, size, len(public.features))
+        if kept is not selector:
+            regressor.set_params(epsilon=epsilon)
+        elif in_blocks:
             blocks = question.blocks(rows, selector.epsilon)
             more = rows / question.rows_scored(rows, blocks)
             selector.set_params(epsilon=selector.epsilon * more)
         if "time_limit" in selector.get_params(deep=False):
             selector.set_params(time_limit=time_limit)
-        public, size = question.public, question.support_size
-        asked = question.schema, public, selector, regressor, size, blocks
+        asked = question.schema, public, kept, regressor, size, blocks
         return TablePlan(*asked, model.range_share)
 
     def _scored(self, plan: TablePlan, number: int, rows: int) -> Instance | BlockScores | None:

@@ -20,6 +20,7 @@ from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
 from mipselect.mechanisms.base import Mechanism
 from mipselect.parameters import Check, estimator, parameter
+from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
@@ -46,6 +47,7 @@ from mipselect.regression.shares import (
 )
 from mipselect.regression.table_pair import TablePlan, scores_blocks, scores_blocks_of_table
 from mipselect.selectors import MCMCSelector
+from mipselect.selectors.all_features import in_place_of
 from mipselect.selectors.base import PrivateSelector
 from mipselect.tables.derivations import DerivedField
 from mipselect.tables.input_map import checked_schema
@@ -139,7 +141,8 @@ class SelectThenRegress(NumberPredictor):
     selection_share: float | None = parameter(
         "float, optional",
         "Between 0 and 1; counts with `epsilon` only. Default: 0.3 where features are drawn "
-        "from blocks of rows, else half; by experiment.",
+        "from blocks of rows, else half; by experiment. A selector of all features costs "
+        "nothing.",
         default=None,
         check=lambda share, name: checked_share(share, name, closed=False),
     )
@@ -218,6 +221,8 @@ class SelectThenRegress(NumberPredictor):
         layout = selector._layout()
         # Before the search for a law, which may take long.
         selector._check_number(len(layout.groups))
+        selector = self._nothing_left(selector, regressor, len(layout.groups))
+        selector.n_features_in_ = size
         model = _promise_on_some_columns(selector, regressor, layout)
         apart, fitted = None, np.ones(len(table), dtype=bool)
         if self.quality_share is not None:
@@ -318,11 +323,13 @@ class SelectThenRegress(NumberPredictor):
         sources, private = _sources(selector, regressor)
         selector._check_number(len(public.features))
         of_the_problem = _of_the_problem(selector)
+        kept = self._nothing_left(selector, regressor, len(public.features))
+        in_blocks = in_blocks and (kept is selector or drawn is not None)
         blocks = selector.block_options(sources[0]) if in_blocks else None
         plan = TablePlan(
             schema,
             public,
-            selector.check(),
+            kept.check(),
             regressor,
             most_features(selector),
             blocks,
@@ -439,6 +446,16 @@ class SelectThenRegress(NumberPredictor):
         if share is None:
             share = default_selection_share(in_blocks=in_blocks)
         return divided(selector, regressor, self.epsilon, share, self._epsilon_of_ranges)
+
+    def _nothing_left(
+        self, selector: PrivateSelector, regressor: PrivateLinearModel, p: int
+    ) -> PrivateSelector:
+        """Return the selector; where it has to draw all of p features, one that costs nothing."""
+        kept = in_place_of(selector, int(selector.n_features_to_select), p)
+        if kept is not selector and self.epsilon is not None:
+            rest = exact(self.epsilon) - exact(self._epsilon_of_ranges)
+            regressor.set_params(epsilon=round_down(rest))
+        return kept
 
     @property
     def _epsilon_of_ranges(self) -> float:

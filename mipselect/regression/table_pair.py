@@ -29,6 +29,7 @@ from mipselect.regression.release import ModelRelease
 from mipselect.regression.shares import default_range_share
 from mipselect.regression.typical_range import NARROWEST, TypicalRange, within
 from mipselect.search.progress import ProgressCallback
+from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.encoders import Encoder, Scaled
@@ -305,7 +306,7 @@ class TablePlan:
         progress: ProgressCallback | None,
     ) -> Mechanism[Support]:
         method = self.method
-        if isinstance(method, ProblemSelector):
+        if isinstance(method, ProblemSelector | AllFeaturesSelector):
             return method.on(scored, source, progress)
         assert isinstance(scored, Instance)
         return method.on(scored, source, progress)

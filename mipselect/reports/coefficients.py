@@ -37,7 +37,7 @@ def coefficient_blocks(model: ModelRelease) -> Iterator[Block]:
     told = field_words(model)
     names = model.feature_names or tuple(map(str, model.support))
     always = () if model.table is None else model.table.always
-    role = dict.fromkeys(names, "drawn") | dict.fromkeys(always, "always in")
+    role = dict.fromkeys(names, "in the model") | dict.fromkeys(always, "always in")
     if model.table is not None:
         role[model.table.target] = "target"
     if any(told.values()):
@@ -47,7 +47,8 @@ def coefficient_blocks(model: ModelRelease) -> Iterator[Block]:
         )
     else:
         kept = f"; always in: {', '.join(always)}" if always else ""
-        yield Paragraph(f"{plural(len(names), 'field')} drawn: {', '.join(names)}{kept}.")
+        number = plural(len(names), "field")
+        yield Paragraph(f"{number} in the model: {', '.join(names)}{kept}.")
     if not model.has_model:
         yield Paragraph(NO_MODEL)
         return

@@ -64,6 +64,38 @@ def test_schema_target_size_and_epsilon_are_enough(run: Run, table: Path) -> Non
     assert "replacing all rows of one id;" in fit(run, table, "--dry-run").out
 
 
+def test_fields_that_are_all_in_cost_nothing(run: Run, table: Path) -> None:
+    asked = ("--schema", table.with_name("schema.json"), "--target", "stay", "--epsilon", "60")
+    fields = TableSchema.read(asked[1]).features
+    names = [field.name for field in fields if field.name not in ("stay", "id")]
+    for size, never in ((len(names), ()), (len(names) - 1, ("--never", "ward"))):
+        command = ("fit", table, *asked, "--support-size", str(size), *never)
+        outcome = run(*command, "--json")
+        assert outcome.code == 0, outcome.err
+        report = outcome.report
+        assert len(report["model"]["feature_names"]) == size
+        assert (report["method"], report["selection_share"]) == ("all-features", 0.0)
+        assert report["guarantee_of_selection"]["epsilon"] == 0.0
+        assert report["guarantee_of_model"]["epsilon"] == report["guarantee"]["epsilon"] == 60.0
+        text = run(*command, "--dry-run").out
+        assert "Cost: nothing for the features, which are all that there are, ε = 60 for" in text
+        one = run(*command, "--relation", "add-remove", "--json").report
+        assert one["guarantee_of_model"]["epsilon"] == 60.0
+        refused = run(*command, "--coef-bound", "1")
+        assert refused.code == 2
+        assert "--coef-bound does not apply to --method all-features" in refused.err
+
+
+def test_private_ranges_of_fields_that_are_all_in(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y\n" + "".join(f"{k},{k % 7},{2 * k}\n" for k in range(200)))
+    report = run("fit", path, *PLAIN[:2], "--support-size", "2", *PLAIN[4:], "--json").report
+    assert report["guarantee_of_selection"]["epsilon"] == 0.0
+    assert report["guarantee_of_ranges"]["epsilon"] == 40.0
+    assert report["guarantee_of_model"]["epsilon"] == 160.0
+    assert report["model"]["feature_names"] == ["a", "b"]
+
+
 def test_terms_that_say_nothing_without_such_values(run: Run, table: Path, tmp_path: Path) -> None:
     output = tmp_path / "m.json"
     intervals = ("--regression", "adassp", "--delta", "1e-6", "--output", output, "--replace")

@@ -322,7 +322,7 @@ def test_a_release_of_an_instance_and_a_stored_model(run: Run, folder: Path) -> 
     assert "1 random draw of 2 fields among 3 fields." in done.out
     assert "saved.json and release.json" not in done.out
     assert "release.json and saved.json were charged to no ledger" in done.out
-    assert "2 fields drawn: x0, x1." in done.out
+    assert "2 fields in the model: x0, x1." in done.out
     assert "per unit of x0" in done.out
 
 

@@ -35,6 +35,7 @@ def test_pool_agrees_with_enumeration(run: Run, name: str, solver: str) -> None:
     every = itertools.combinations(range(instance.p), instance.support_size)
     values = sorted(instance.objective(support) for support in every)
     assert report["number_of_supports"] == len(values)
+    assert (report["ridge"], report["coef_bound"]) == (instance.ridge, instance.coef_bound)
     slack = report["tolerance"] * report["sensitivity"]
     assert np.all(report["values"] <= np.add(values[:5], slack + 1e-12))
     assert report["values"][0] == pytest.approx(values[0], rel=1e-9)
@@ -59,6 +60,8 @@ def test_levels_agree_with_what_is_stored(run: Run, name: str) -> None:
 def test_text_is_loudly_sensitive_and_shows_as_many_rows_as_asked(run: Run) -> None:
     outcome = run("solve", "diabetes", "--show", "2")
     assert outcome.code == 0
+    bounds = "Problem: squared loss, x_bound 0.05, y_bound 80, coef_bound 1000, ridge 0.05"
+    assert bounds in outcome.out
     for fragment in ("SENSITIVE", "The 2 best of 23 listed", "bmi", "Certified: yes", "agrees"):
         assert fragment in outcome.out
     levels = run("solve", "diabetes", "--method", "mistakes")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mipselect import Ledger
+from mipselect import Guarantee, Ledger
 from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
 from mipselect.regression import (
@@ -25,6 +25,7 @@ from mipselect.selectors import (
     MistakesSelector,
     TopRSelector,
 )
+from mipselect.selectors.all_features import AllFeaturesSelector
 
 BOUNDS: dict[str, float] = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.5}
 
@@ -200,3 +201,49 @@ def test_k_equals_p_and_no_model() -> None:
     assert len(none.release_.support) == 2
     with pytest.raises(InvalidInput, match="no model"):
         none.predict(X)
+
+
+def three(n: int) -> tuple[pd.DataFrame, np.ndarray]:
+    X, y = data(n)
+    return X[["f1", "f2", "f3"]], y
+
+
+@pytest.mark.parametrize("epsilon", [None, 2.0])
+def test_features_that_are_all_in_cost_nothing(epsilon: float | None) -> None:
+    X, y = three(400)
+    ledger = Ledger(2.0)
+    regressor = ObjectivePerturbationRegressor(epsilon=2.0, **BOUNDS)
+    model = SelectThenRegress(
+        ExponentialSelector(3, epsilon=0.5), regressor, epsilon=epsilon, ledger=ledger
+    ).fit(X, y)
+    assert model.release_.support == (0, 1, 2)
+    assert model.release_.mechanism.startswith("all features, then ")
+    assert model.guarantee_ == Guarantee(2.0)
+    assert ledger.remaining.epsilon == 0.0
+    groups = SelectThenRegress(
+        ExponentialSelector(2, epsilon=0.5, groups=[[0, 2], [1]]), regressor, epsilon=epsilon
+    )
+    assert groups.fit(X, y).guarantee_ == Guarantee(2.0)
+    fewer = SelectThenRegress(ExponentialSelector(2, epsilon=0.5), regressor, epsilon=epsilon)
+    assert fewer.fit(X, y).release_.mechanism.startswith("exponential, then ")
+    assert fewer.guarantee_.epsilon == (2.5 if epsilon is None else epsilon)
+
+
+def test_a_choice_of_sizes_is_paid_for_up_to_all_features() -> None:
+    X, y = three(400)
+    selector = ExponentialSelector(3, sizes=[1, 2, 3], epsilon=0.5)
+    regressor = ObjectivePerturbationRegressor(epsilon=2.0, **BOUNDS)
+    model = SelectThenRegress(selector, regressor).fit(X, y)
+    assert model.guarantee_ == Guarantee(2.5)
+
+
+def test_the_law_of_all_features_is_the_same_for_all_data() -> None:
+    X, y = three(50)
+    for table, target in ((X, y), (-X, 0.0 * y)):
+        law = AllFeaturesSelector(3).mechanism(table, target)
+        assert law.sample() == (0, 1, 2)
+        assert law.log_probability((2, 0, 1)) == 0.0
+        assert {one.epsilon for one in law.guarantees.values()} == {0.0}
+        assert set(law.guarantees) == {"replace-one", "add-remove"}
+    with pytest.raises(InvalidInput, match="all 3 features"):
+        law.log_probability((0, 1))

@@ -245,7 +245,7 @@ def test_a_model_that_was_not_released() -> None:
         private=True, coefficients=None, intercept=0.0, rows=RowMap(1, False, row_bound=1.0),
     )  # fmt: skip
     text = ReleaseReport.of([model]).markdown()
-    assert "1 field drawn: age." in text
+    assert "1 field in the model: age." in text
     assert "No coefficients were released" in text
     assert "what differs" not in text
 
