@@ -79,7 +79,7 @@ system-solvers system-browser:
 
 # Times every usable solver; see benchmarks/ for more.
 bench: $(VENV)/installed
-	$(BIN)/python benchmarks/search.py
+	$(BIN)/python -m benchmarks.search
 
 clean:
 	rm -rf $(VENV) build dist docs/_build docs/gallery docs/reference/generated *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

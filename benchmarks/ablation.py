@@ -3,7 +3,7 @@
     OMP_NUM_THREADS=1 python -m benchmarks.ablation --data ../shared/data   # some 30 minutes
     OMP_NUM_THREADS=1 python -m benchmarks.ablation --strategy clusters --problem "many columns"
 
-Prints two tables in Markdown: nodes and CPU seconds of every search, and for each strategy the
+Prints nodes and CPU seconds of every search, and for each strategy the
 searches whose nodes or seconds grow without it, with both multiples, the largest first;
 ">" means that the time limit came first. The searches are those of
 `tests/support/counted_searches.py` and, where a folder has these data, of real tables (ailerons;
@@ -15,13 +15,14 @@ from __future__ import annotations
 import argparse
 import operator
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.stored import Record, add_json_option, print_records
 from mipselect import Instance
 from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import TUNING
@@ -138,33 +139,21 @@ def entries(found: list[tuple[Search, Work, Work]]) -> str:
     return "; ".join(entry for _, entry in sorted(earned, reverse=True)[:SHOWN])
 
 
-def row(*cells: object) -> None:
-    print("|", " | ".join(map(str, cells)), "|", flush=True)
-
-
-def heading(*titles: str) -> None:
-    row(*titles)
-    row(*("---" for _ in titles))
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, help="folder with regression/ and microarray/")
-    parser.add_argument("--time-limit", type=float, default=20.0, help="seconds for each search")
-    parser.add_argument("--strategy", action="append", type=Strategy, help="default: all")
-    parser.add_argument("--problem", action="append", help="default: all")
-    options = parser.parse_args()
+def measured(options: argparse.Namespace) -> Iterator[Record]:
+    """A record of each search, and one of each strategy."""
     limit, wanted = options.time_limit, options.problem
     chosen = [one for one in searches(options.data) if not wanted or one.problem in wanted]
     groups = list(dict.fromkeys(search.group for search in chosen))
-    heading("group", "problem, search", "nodes", "seconds")
     bases = {}
     for search in chosen:
         bases[search] = base = work(search, frozenset(), limit)
-        sign = "" if base.ended else "> "
-        row(search.group, search.name, f"{sign}{base.nodes:,}", f"{sign}{base.seconds:.2f}")
-    print()
-    heading("without", *(f"{group}: nodes / seconds" for group in groups))
+        yield {
+            "group": search.group,
+            "search": search.name,
+            "ended": "yes" if base.ended else "no",
+            "nodes": base.nodes,
+            "seconds": base.seconds,
+        }
     for strategy in options.strategy or Strategy:
         found = {
             group: [
@@ -174,7 +163,20 @@ def main() -> None:
             ]
             for group in groups
         }
-        row(strategy, *(entries(some) for some in found.values()))
+        yield {"without": str(strategy), **{group: entries(some) for group, some in found.items()}}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, help="folder with regression/ and microarray/")
+    parser.add_argument("--time-limit", type=float, default=20.0, help="seconds for each search")
+    parser.add_argument("--strategy", action="append", type=Strategy, help="default: all")
+    parser.add_argument("--problem", action="append", help="default: all")
+    add_json_option(parser)
+    options = parser.parse_args()
+    print_records(measured(options), as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """A first exact draw from blocks of rows, in units of one `X.T @ X` of the same process.
 
-    OMP_NUM_THREADS=1 python benchmarks/block_draws.py                  # p = 10,000, n = 6,000
-    OMP_NUM_THREADS=1 python benchmarks/block_draws.py --p 1000 --block-rows 4
+    OMP_NUM_THREADS=1 python -m benchmarks.block_draws                  # p = 10,000, n = 6,000
+    OMP_NUM_THREADS=1 python -m benchmarks.block_draws --p 1000 --block-rows 4
 
 The paper's recipe, s = 5. CPU seconds, so that threads and other processes do not count.
 """
@@ -14,8 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from first_draw import first_draw
-
+from benchmarks.first_draw import first_draw
 from mipselect import Instance
 from mipselect.datasets import correlated_gaussian
 

@@ -1,12 +1,12 @@
 """Moments of blocks of a table that is larger than memory, beside the plain moments of the same.
 
-python benchmarks/block_moments.py                  # 10,000,000 rows of 100 fields, 8 GB of Parquet
-python benchmarks/block_moments.py --rows 1000000   # a tenth
-python benchmarks/block_moments.py --block-rows 2 4 8 --partitions 2
+python -m benchmarks.block_moments                  # 10,000,000 rows of 100 fields, 8 GB of Parquet
+python -m benchmarks.block_moments --rows 1000000   # a tenth
+python -m benchmarks.block_moments --rows 1000000 10000000 --block-rows 2 4 8 --json
 
 Files are made once in a folder of their own and removed afterwards. Each part runs in a process of
-its own, in turns: its seconds of wall and of CPU, as shares of those of the plain moments too, and
-the peak of its memory (Linux).
+its own, in turns: microseconds a row, by the clock and of CPU, both by those of the plain moments
+too, and the peak of its memory in MiB (Linux). The plain moments have no rows of a block: 0.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from moments import names, write
-from rich.console import Console
-from rich.table import Table
+
+from benchmarks.moments import names, write
+from benchmarks.stored import Record, add_json_option, print_records
 
 PLAIN = 0
 """In place of the rows of a block: no blocks."""
@@ -49,7 +50,8 @@ def moments(folder: Path, columns: int, block_rows: int, partitions: int) -> int
 
 def measured(options: argparse.Namespace, folder: Path, block_rows: int) -> dict[str, Any]:
     """Run one part in a process of its own."""
-    command = [sys.executable, __file__, "--part", str(block_rows), "--folder", str(folder)]
+    command = [sys.executable, "-m", "benchmarks.block_moments", "--part", str(block_rows)]
+    command += ["--folder", str(folder)]
     for name in ("columns", "cores", "partitions"):
         command += [f"--{name}", str(getattr(options, name))]
     cores = str(options.cores)
@@ -70,9 +72,35 @@ def run_part(options: argparse.Namespace) -> None:
     print(json.dumps({"rows": rows, "wall": wall, "cpu": cpu, "mebibytes": peak}))
 
 
+def best_of(options: argparse.Namespace, rows: int) -> Iterator[Record]:
+    best: dict[int, dict[str, Any]] = {}
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        write(Path(folder), rows, options.columns)
+        for _ in range(options.repeat):
+            for part in (PLAIN, *options.block_rows):
+                run = measured(options, Path(folder), part)
+                if part not in best or run["cpu"] < best[part]["cpu"]:
+                    best[part] = run
+    for part, run in best.items():
+        yield {
+            "rows": rows,
+            "fields": options.columns,
+            "partitions": options.partitions,
+            "cores": options.cores,
+            "block_rows": part,
+            "wall": 1e6 * run["wall"] / run["rows"],
+            "cpu": 1e6 * run["cpu"] / run["rows"],
+            "wall_of_plain": run["wall"] / best[PLAIN]["wall"],
+            "cpu_of_plain": run["cpu"] / best[PLAIN]["cpu"],
+            "mib": run["mebibytes"],
+        }
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rows", type=int, nargs="+", default=[10_000_000])
     parser.add_argument("--columns", type=int, default=100)
     parser.add_argument("--block-rows", type=int, nargs="+", default=[2, 4])
     parser.add_argument("--partitions", type=int, default=2)
@@ -80,31 +108,13 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=2)
     parser.add_argument("--part", type=int)
     parser.add_argument("--folder", type=Path)
+    add_json_option(parser)
     options = parser.parse_args()
     if options.part is not None:
         run_part(options)
         return
-    best: dict[int, dict[str, Any]] = {}
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        write(Path(folder), options.rows, options.columns)
-        for _ in range(options.repeat):
-            for part in (PLAIN, *options.block_rows):
-                run = measured(options, Path(folder), part)
-                if part not in best or run["cpu"] < best[part]["cpu"]:
-                    best[part] = run
-    title = f"{options.rows:,} rows, {options.columns} fields, {options.partitions} partitions"
-    table = Table(title=f"{title}, {options.cores} cores")
-    for column in ("", "µs a row", "CPU µs a row", "of plain", "CPU of plain", "peak MiB"):
-        table.add_column(column, justify="right")
-    plain = best[PLAIN]
-    for part, run in best.items():
-        table.add_row(
-            "Moments.of" if part == PLAIN else f"of blocks of {part} rows",
-            f"{1e6 * run['wall'] / run['rows']:.3g}", f"{1e6 * run['cpu'] / run['rows']:.3g}",
-            f"{run['wall'] / plain['wall']:.2f}", f"{run['cpu'] / plain['cpu']:.2f}",
-            f"{run['mebibytes']:.0f}",
-        )  # fmt: skip
-    Console(width=110).print(table)
+    found = (each for rows in options.rows for each in best_of(options, rows))
+    print_records(found, as_json=options.json)
 
 
 if __name__ == "__main__":

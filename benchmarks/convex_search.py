@@ -3,16 +3,17 @@
 Prints CPU seconds of this process for the optimum, the one-swap pool and all levels. Set
 OMP_NUM_THREADS=1 and OPENBLAS_NUM_THREADS=1.
 
-python benchmarks/convex_search.py                            # every problem, 5 s each
-python benchmarks/convex_search.py --loss "quantile(0.5)" --time-limit 20
+python -m benchmarks.convex_search                            # every problem, 5 s each
+python -m benchmarks.convex_search --loss "quantile(0.5)" --time-limit 20
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
+from benchmarks.stored import Record, add_json_option, print_records
 from mipselect import Instance, NotCertified
 from mipselect.datasets import correlated_gaussian, logistic_gaussian
 from mipselect.search.drivers import find_levels, find_supports
@@ -25,7 +26,10 @@ LOSSES = ("huber(0.3)", "quantile(0.5)", "hinge")
 
 PROBLEMS = (
     (500, 50, 4, 0.0, 0.5, 1.1, 0.024),
+    (500, 50, 4, 0.5, 0.5, 1.1, 0.024),
     (500, 50, 4, 0.9, 0.5, 1.1, 0.024),
+    (500, 50, 4, 0.0, 3.0, 1.5, 0.003),
+    (500, 50, 4, 0.9, 3.0, 1.5, 0.003),
     (1000, 100, 5, 0.0, 0.5, 1.1, 0.024),
     (1000, 100, 5, 0.5, 0.5, 1.1, 0.024),
     (1000, 100, 5, 0.9, 0.5, 1.1, 0.024),
@@ -49,7 +53,7 @@ def problem(
     )  # fmt: skip
 
 
-def seconds(instance: Instance, find: Callable[[Search], object], limit: float) -> str:
+def seconds(instance: Instance, find: Callable[[Search], object], limit: float) -> float | str:
     """CPU seconds; where they did not suffice, how far the proven bound is from the optimum."""
     search = set_up(instance, SearchOptions("native", None, limit))
     run = Run(Deadline(limit, time.process_time), Statistics(), Reporter())
@@ -58,28 +62,34 @@ def seconds(instance: Instance, find: Callable[[Search], object], limit: float) 
         find(Search(instance, search.method, search.tolerance, run))
     except NotCertified as error:
         return f"> {limit:g} (gap {100.0 * (1.0 - error.bound / error.incumbent):.0f} %)"
-    return f"{time.process_time() - started:.2f}"
+    return time.process_time() - started
+
+
+def timed(losses: Sequence[str], limit: float) -> Iterator[Record]:
+    for loss in losses:
+        for shape in PROBLEMS:
+            n, p, s, rho, bound, radius, ridge = shape
+            instance = problem(loss, *shape)
+            pool = number_of_listed(instance, "one-swap")
+            searches: dict[str, Callable[[Search], object]] = {
+                "optimum": lambda search: find_supports(search, 1),
+                "pool": lambda search, pool=pool: find_supports(search, pool),
+                "levels": find_levels,
+            }
+            found = {name: seconds(instance, find, limit) for name, find in searches.items()}
+            named = {"n": n, "p": p, "s": s, "rho": rho, "bound": bound}
+            yield {"loss": loss, **named, "radius": radius, "ridge_by_n": ridge, **found}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--time-limit", type=float, default=5.0, help="seconds for each search")
     parser.add_argument("--loss", action="append")
+    add_json_option(parser)
     options = parser.parse_args()
-    print("| loss | n, p, s, ρ, b, r, λ/n | optimum | pool | levels |")
-    print("| --- | --- | --- | --- | --- |")
-    for loss in options.loss or LOSSES:
-        for shape in PROBLEMS:
-            instance = problem(loss, *shape)
-            pool = number_of_listed(instance, "one-swap")
-            searches: list[Callable[[Search], object]] = [
-                lambda search: find_supports(search, 1),
-                lambda search, pool=pool: find_supports(search, pool),
-                find_levels,
-            ]
-            found = [seconds(instance, find, options.time_limit) for find in searches]
-            numbers = ", ".join(f"{x:g}" for x in shape)
-            print(f"| {loss} | {numbers} | {' | '.join(found)} |", flush=True)
+    print_records(timed(options.loss or LOSSES, options.time_limit), as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
 Prints CPU seconds of this process, and what was not certified in time. Set OMP_NUM_THREADS=1 and
 OPENBLAS_NUM_THREADS=1 to compare with solvers of one thread.
 
-python benchmarks/correlated_search.py                      # every problem, 20 s each
-python benchmarks/correlated_search.py --time-limit 60
+python -m benchmarks.correlated_search                      # every problem, 20 s each
+python -m benchmarks.correlated_search --time-limit 60
 """
 
 from __future__ import annotations

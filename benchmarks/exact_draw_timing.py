@@ -18,9 +18,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from first_draw import OutOfTime, cpu_limit, first_draw
-from timing import Setting, instance_of
-
+from benchmarks.first_draw import OutOfTime, cpu_limit, first_draw
+from benchmarks.timing import Setting, instance_of
 from mipselect import (
     ExponentialMechanism,
     Instance,

@@ -1,21 +1,23 @@
 """Exact draws with other losses: hinge, Huber and quantile in the paper's setting, p = 100.
 
-    OMP_NUM_THREADS=1 python benchmarks/exact_draws_losses.py
+    OMP_NUM_THREADS=1 python -m benchmarks.exact_draws_losses
 
-n = 3,000, s = 5, SNR 5, ρ = 0.1; λ = 200 for the hinge loss, 72 for the others. An entry has the
-CPU seconds of the preparation and the first draw, the acceptance of further draws, and how many of
-them are the features of the model; a dash means that a minute was not enough. Draws are seeded:
-not private.
+n = 3,000, s = 5, SNR 5, ρ = 0.1; λ = 200 for the hinge loss, 72 for the others. Measured
+are the CPU seconds of the preparation and the first draw, the acceptance of further draws, and the
+share of them that are the features of the model; a dash means that a minute was not enough. Draws
+are seeded: not private.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-from first_draw import FURTHER, first_draw
 
+from benchmarks.first_draw import FURTHER, first_draw
+from benchmarks.stored import Record, add_json_option, print_records
 from mipselect import Instance
 from mipselect.datasets import correlated_gaussian, logistic_gaussian
 
@@ -40,23 +42,33 @@ def instance_of(loss: str, n: int = 3_000, p: int = 100) -> Instance:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--loss", action="append", choices=LOSSES)
-    print("| loss |" + "".join(f" ε = {epsilon:g} |" for epsilon in EPSILONS))
-    print("| --- |" + " --- |" * len(EPSILONS))
-    for loss in parser.parse_args().loss or LOSSES:
-        print(f"| `{loss}` |", end="", flush=True)
+def measured(losses: Sequence[str]) -> Iterator[Record]:
+    for loss in losses:
         for epsilon in EPSILONS:
             found = first_draw(instance_of(loss), epsilon)
-            entry = found.entry
-            if found.drawn:
-                rng = np.random.default_rng(1)
-                hits = sum(found.mechanism.sample(rng) == TRUE for _ in range(FURTHER))
-                error = math.sqrt(0.25 / FURTHER)
-                entry += f", {hits / FURTHER:.2f}" + f" ± {error:.2f}" * (0 < hits < FURTHER)
-            print(f" {entry} |", end="", flush=True)
-        print(flush=True)
+            record: Record = {"loss": loss, "epsilon": epsilon}
+            if not found.drawn:
+                yield {**record, "seconds": "–", "acceptance": "–", "share": "–"}
+                continue
+            rng = np.random.default_rng(1)
+            hits = sum(found.mechanism.sample(rng) == TRUE for _ in range(FURTHER))
+            error = f" ± {math.sqrt(0.25 / FURTHER):.2f}" * (0 < hits < FURTHER)
+            yield {
+                **record,
+                "seconds": found.cpu,
+                "acceptance": found.acceptance,
+                "share": f"{hits / FURTHER:.2f}{error}",
+            }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--loss", action="append", choices=LOSSES)
+    add_json_option(parser)
+    options = parser.parse_args()
+    print_records(measured(options.loss or LOSSES), as_json=options.json)
 
 
 if __name__ == "__main__":

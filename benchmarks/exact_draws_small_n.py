@@ -1,6 +1,6 @@
 """Exact draws where rows are few and columns thousands: the microarrays of the DP-SIS paper.
 
-    OMP_NUM_THREADS=1 python benchmarks/exact_draws_small_n.py [FOLDER] [--loss squared|hinge]
+    OMP_NUM_THREADS=1 python -m benchmarks.exact_draws_small_n [FOLDER] [--loss squared|hinge]
 
 s = 3 and 5. The bounds are those of the paper: columns are centred and scaled to [-0.5, 0.5],
 ‖β‖ ≤ 1.1, and the ridge is its λ = 0.024 n (hinge: 0.067 n). The target of the squared loss is the
@@ -18,8 +18,8 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from first_draw import first_draw
 
+from benchmarks.first_draw import first_draw
 from mipselect import Instance
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "microarray"

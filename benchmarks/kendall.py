@@ -1,18 +1,25 @@
 """Kendall's correlation of all columns with one target, beside a loop over SciPy's.
 
-python -m benchmarks.kendall
+python -m benchmarks.kendall [--json]
+
+n/2 · τ of d columns with one target, one thread: CPU seconds, medians of 3, of the ranks of all
+columns, which are computed once, of one pass with them, and of a loop over scipy.stats.kendalltau,
+from some columns. "loops_by_fit" is the time of five such loops by that of the fit of a selector,
+which has five targets. The peak memory of the fit is in tables X.
 """
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import time
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.stats import kendalltau
 
+from benchmarks.stored import Record, add_json_option, print_records
 from mipselect.selectors.kendall import KendallSelector
 from mipselect.selectors.scores.kendall_tau import Rankings
 
@@ -25,14 +32,13 @@ LOOP_ENTRIES = 4_000_000
 def timed(work: Callable[[], object], repeats: int = 3) -> float:
     seconds = []
     for _ in range(repeats):
-        start = time.perf_counter()
+        start = time.process_time()
         work()
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     return statistics.median(seconds)
 
 
-def main() -> None:
-    print("n/2 · τ of d columns with one target, one thread; seconds, median of 3\n")
+def measured() -> Iterator[Record]:
     for n, d in SIZES:
         rng = np.random.default_rng(0)
         y = rng.normal(size=n)
@@ -47,25 +53,31 @@ def main() -> None:
             columns.correlations(target)[some], n / 2 * np.array(scipys), rtol=1e-9, atol=1e-6
         )
         loop = timed(lambda: [kendalltau(X[:, j], y) for j in some]) * d / some.size  # noqa: B023
-        print(f"n = {n:,}, d = {d:,}")
-        print(f"  ranks of all columns, once       {ranking:8.3f}")
-        print(f"  correlations with one target     {counting:8.3f}")
-        print(
-            f"  loop over scipy.stats.kendalltau {loop:8.3f}, from {some.size} columns: "
-            f"{loop / counting:.1f} times as long as one pass, "
-            f"{loop / (ranking + counting):.1f} times with the ranks"
-        )
         selector = KendallSelector(CHOSEN)
         fit = timed(lambda: selector.fit(X, y), 1)  # noqa: B023
-        print(
-            f"  KendallSelector({CHOSEN}).fit           {fit:8.3f}: {CHOSEN} targets, "
-            f"{CHOSEN * loop / fit:.1f} times as fast as {CHOSEN} such loops"
-        )
         tracemalloc.start()
         selector.fit(X, y)
         peak = tracemalloc.get_traced_memory()[1] / X.nbytes
         tracemalloc.stop()
-        print(f"  peak memory of the fit           {peak:8.2f} tables X\n")
+        yield {
+            "n": n,
+            "d": d,
+            "ranks_seconds": ranking,
+            "pass_seconds": counting,
+            "loop_seconds": loop,
+            "loop_by_pass": loop / counting,
+            "fit_seconds": fit,
+            "loops_by_fit": CHOSEN * loop / fit,
+            "peak_tables": peak,
+        }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add_json_option(parser)
+    print_records(measured(), as_json=parser.parse_args().json)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,21 @@
 """Which support sizes are certified on microarrays: few rows, thousands of correlated columns.
 
-    OMP_NUM_THREADS=1 python benchmarks/microarray_search.py [FOLDER] [--time-limit 60]
+    OMP_NUM_THREADS=1 python -m benchmarks.microarray_search [FOLDER] [--time-limit 60]
 
 The instances are those of `exact_draws_small_n.py`, with λ as a share of n. For each λ and each
-search the size grows from s = 2 until one is not certified in the time limit, in CPU seconds; an
-entry is the largest size that was, and its time.
+search the size grows from s = 2, or --least, until one is not certified in the time limit, in CPU
+seconds; told are the largest size that was, and its time.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from exact_draws_small_n import DATA, TABLES, instance_of
-
+from benchmarks.exact_draws_small_n import DATA, TABLES, instance_of
+from benchmarks.stored import Record, add_json_option, print_records
 from mipselect import Instance, NotCertified
 from mipselect.search.drivers import find_levels, find_supports
 from mipselect.search.least_squares.closed_form import ClosedForm
@@ -63,16 +63,15 @@ def with_setting(instance: Instance, support_size: int, ridge: float) -> Instanc
     )
 
 
-def search_of(instance: Instance, limit: float) -> Search:
+def search_of(instance: Instance, limit: float, tolerance: float = DEFAULT_TOLERANCE) -> Search:
     """A native search with a limit in CPU seconds."""
     method = LeastSquaresMethod(instance.prepared, ClosedForm())
     run = Run(Deadline(limit, cpu_clock()), Statistics(), Reporter())
-    return Search(instance, method, DEFAULT_TOLERANCE, run)
+    return Search(instance, method, tolerance, run)
 
 
-def seconds(find: Callable[[Search], object], instance: Instance, limit: float) -> float | None:
+def seconds(find: Callable[[Search], object], search: Search) -> float | None:
     """CPU seconds to the certificate; None if there is none in time."""
-    search = search_of(instance, limit)
     started = time.process_time()
     try:
         find(search)
@@ -82,36 +81,49 @@ def seconds(find: Callable[[Search], object], instance: Instance, limit: float) 
 
 
 def largest(
-    find: Callable[[Search], object], instance: Instance, ridge: float, limit: float, most: int
-) -> str:
-    """The largest size that is certified, of at most `most`, and its time."""
-    entry = "–"
-    for size in range(2, most + 1):
-        if (taken := seconds(find, with_setting(instance, size, ridge), limit)) is None:
+    find: Callable[[Search], object], instance: Instance, ridge: float, options: argparse.Namespace
+) -> Record:
+    """The largest size that is certified, and its time."""
+    found: Record = {"size": "–", "seconds": f"> {options.time_limit:g}"}
+    for size in range(options.least, options.most + 1):
+        search = search_of(
+            with_setting(instance, size, ridge), options.time_limit, options.tolerance
+        )
+        if (taken := seconds(find, search)) is None:
             break
-        entry = f"s = {size} ({taken:.1f})"
-    return entry
+        found = {"size": size, "seconds": taken}
+    return found
+
+
+def measured(options: argparse.Namespace) -> Iterator[Record]:
+    for name in options.table or TABLES:
+        instance = instance_of(options.folder / f"{name}.npz", "squared", options.least)
+        for share in options.share or SHARES:
+            for search, find in SEARCHES.items():
+                yield {
+                    "table": name,
+                    "n": instance.n,
+                    "p": instance.p,
+                    "ridge_by_n": share,
+                    "search": search,
+                    **largest(find, instance, share * instance.n, options),
+                }
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", nargs="?", type=Path, default=DATA)
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for each search")
+    parser.add_argument("--tolerance", type=float, default=DEFAULT_TOLERANCE, help="τ")
     parser.add_argument("--table", action="append", choices=TABLES)
     parser.add_argument("--share", action="append", type=float, help="λ / n")
+    parser.add_argument("--least", type=int, default=2, help="the first size that is tried")
     parser.add_argument("--most", type=int, default=8, help="the largest size that is tried")
+    add_json_option(parser)
     options = parser.parse_args()
-    print("| table | n | p | λ / n |" + "".join(f" {name} |" for name in SEARCHES))
-    print("| --- | ---: | ---: | ---: |" + " --- |" * len(SEARCHES))
-    for name in options.table or TABLES:
-        instance = instance_of(options.folder / f"{name}.npz", "squared", 2)
-        for share in options.share or SHARES:
-            ridge = share * instance.n
-            print(f"| {name} | {instance.n} | {instance.p:,} | {share:g} |", end="", flush=True)
-            for find in SEARCHES.values():
-                entry = largest(find, instance, ridge, options.time_limit, options.most)
-                print(f" {entry} |", end="", flush=True)
-            print()
+    print_records(measured(options), as_json=options.json)
 
 
 if __name__ == "__main__":

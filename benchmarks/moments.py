@@ -1,11 +1,11 @@
 """Moments of a table that is larger than memory, beside reading it alone and multiplying alone.
 
-python benchmarks/moments.py                       # 10,000,000 rows of 100 fields, 8 GB of Parquet
-python benchmarks/moments.py --rows 1000000        # a tenth
-python benchmarks/moments.py --cores 1
+python -m benchmarks.moments                       # 10,000,000 rows of 100 fields, 8 GB of Parquet
+python -m benchmarks.moments --rows 1000000        # a tenth
+python -m benchmarks.moments --cores 1
 
 Files are made once in a folder of their own and removed afterwards. Each part runs in a process of
-its own: its seconds of wall and of CPU, and the peak of its memory (Linux).
+its own: microseconds a row, by the clock and of CPU, and the peak of its memory in MiB (Linux).
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import dataset, parquet
-from rich.console import Console
-from rich.table import Table
+
+from benchmarks.stored import Record, add_json_option, print_records
 
 ROWS_A_FILE = 1_000_000
 IN_MEMORY = 1_000_000
@@ -94,7 +95,7 @@ started = clock()
 
 
 def measured(part: str, folder: Path, columns: int, cores: int) -> dict[str, Any]:
-    command = [sys.executable, __file__, "--part", part, "--folder", str(folder)]
+    command = [sys.executable, "-m", "benchmarks.moments", "--part", part, "--folder", str(folder)]
     command += ["--columns", str(columns), "--cores", str(cores)]
     environment = {**os.environ, "OMP_NUM_THREADS": str(cores), "OPENBLAS_NUM_THREADS": str(cores)}
     run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
@@ -102,14 +103,42 @@ def measured(part: str, folder: Path, columns: int, cores: int) -> dict[str, Any
     return result
 
 
+def best_of(options: argparse.Namespace) -> Iterator[Record]:
+    best: dict[str, dict[str, Any]] = {}
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        write(Path(folder), options.rows, options.columns)
+        for _ in range(options.repeat):
+            for part in PARTS:
+                run = measured(part, Path(folder), options.columns, options.cores)
+                if part not in best or per_row(run) < per_row(best[part]):
+                    best[part] = run
+    for part, run in best.items():
+        yield {
+            "part": part,
+            "cores": options.cores,
+            "rows": run["rows"],
+            "wall": per_row(run),
+            "cpu": 1e6 * run["cpu"] / run["rows"],
+            "mib": run["mebibytes"],
+        }
+
+
+def per_row(run: dict[str, Any]) -> float:
+    """Microseconds by the clock."""
+    return float(1e6 * run["wall"] / run["rows"])
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--columns", type=int, default=100)
     parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--part", choices=list(PARTS))
     parser.add_argument("--folder", type=Path)
+    add_json_option(parser)
     options = parser.parse_args()
     if options.part:
         global started
@@ -122,29 +151,7 @@ def main() -> None:
         peak = int(re.search(r"VmHWM:\s*(\d+)", status)[1]) / 2**10
         print(json.dumps({"rows": rows, "wall": wall, "cpu": cpu, "mebibytes": peak}))
         return
-    table = Table(title=f"{options.rows:,} rows, {options.columns} fields, {options.cores} cores")
-    for column in ("", "µs a row", "CPU µs a row", "rows a second", "peak MiB"):
-        table.add_column(column, justify="right")
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        write(Path(folder), options.rows, options.columns)
-        size = sum(path.stat().st_size for path in Path(folder).iterdir())
-        best: dict[str, dict[str, Any]] = {}
-        for _ in range(options.repeat):
-            for part in PARTS:
-                run = measured(part, Path(folder), options.columns, options.cores)
-                if (
-                    part not in best
-                    or run["wall"] / run["rows"] < best[part]["wall"] / best[part]["rows"]
-                ):
-                    best[part] = run
-    for part, run in best.items():
-        rows = run["rows"]
-        table.add_row(
-            part, f"{1e6 * run['wall'] / rows:.3g}", f"{1e6 * run['cpu'] / rows:.3g}",
-            f"{rows / run['wall']:,.0f}", f"{run['mebibytes']:.0f}",
-        )  # fmt: skip
-    Console(width=110).print(table)
-    print(f"{size / 2**30:.2f} GiB of Parquet")
+    print_records(best_of(options), as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ up; abess proves nothing. l0bnb is given the penalty and the largest coefficient
 answer, which a user would not know.
 
 OMP_NUM_THREADS=1 python -m benchmarks.peers                # 40 s for each, about half an hour
-OMP_NUM_THREADS=1 python -m benchmarks.peers --time-limit 10 --problems 0,3
+OMP_NUM_THREADS=1 python -m benchmarks.peers --time-limit 10 --problems 0,3 --json
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ import sys
 import tempfile
 import time
 import venv
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.correlated_search import problem
+from benchmarks.stored import Record, add_json_option, print_records
 from mipselect import Instance, NotCertified, top_supports
 from mipselect.search.least_squares.swaps import best_by_swaps
 from mipselect.search.progress import Run
@@ -55,14 +57,17 @@ class Row:
     value: float
     bound: float | None
 
-    def cells(self, best: float) -> str:
+    def answer(self, best: float) -> Record:
         """Seconds, how far R is from the best one, and the gap that is left open."""
         off = self.value / best - 1.0
         found = "optimum" if off < 1e-9 else f"+{off:.2%}"
         if self.bound is None:
-            return f"{self.seconds:.2f} | {found} | nothing proven"
-        gap = max(0.0, 1.0 - self.bound / self.value)
-        return f"{self.seconds:.2f} | {found} | {'proven' if gap < 1e-5 else f'gap {gap:.1%}'}"
+            proven = "nothing proven"
+        else:
+            gap = max(0.0, 1.0 - self.bound / self.value)
+            proven = "proven" if gap < 1e-5 else f"gap {gap:.1%}"
+        text = f"{self.seconds:.2f}, {proven}" + f", {found}" * (found != "optimum")
+        return {"answer": text, "seconds": self.seconds, "found": found, "proven": proven}
 
 
 def environment(folder: Path) -> Path:
@@ -126,8 +131,28 @@ def stored(instance: Instance, support: np.ndarray, path: Path) -> None:
     )
 
 
+def answers(numbers: list[int], python: Path, limit: float) -> Iterator[Record]:
+    for number in numbers:
+        shape = PROBLEMS[number]
+        instance = problem(*shape)
+        rows: dict[str, Row | str] = {"mipselect": by_mipselect(instance, limit)}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "problem.npz"
+            stored(instance, best_by_swaps(instance.prepared, shape[2], Run.start())[0], path)
+            for name in PEERS:
+                rows[name] = by_peer(python, name, path, instance, limit)
+        best = min(row.value for row in rows.values() if isinstance(row, Row))
+        n, p, s, rho, _, ridge = shape
+        what = f"{n:,}, {p:,}, {s}, {rho:g}, {ridge:g}"
+        for name, row in rows.items():
+            answer = row.answer(best) if isinstance(row, Row) else {"answer": row}
+            yield {"setting": what, "solver": name, **answer}
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--time-limit", type=float, default=40.0, help="seconds for each solver")
     parser.add_argument("--problems", help="comma-separated numbers; default: all of them")
     parser.add_argument(
@@ -136,25 +161,12 @@ def main() -> None:
         default=Path(tempfile.gettempdir()) / "mipselect-peers",
         help="folder of the environment of the other solvers",
     )
+    add_json_option(parser)
     options = parser.parse_args()
+    every = range(len(PROBLEMS))
+    numbers = list(map(int, options.problems.split(","))) if options.problems else list(every)
     python = environment(options.environment)
-    print("| n, p, s, ρ, SNR, λ | solver | CPU s | found | proven |")
-    print("| --- | --- | --- | --- | --- |")
-    numbers = map(int, options.problems.split(",")) if options.problems else range(len(PROBLEMS))
-    for number in numbers:
-        shape = PROBLEMS[number]
-        instance = problem(*shape)
-        rows: dict[str, Row | str] = {"mipselect": by_mipselect(instance, options.time_limit)}
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "problem.npz"
-            stored(instance, best_by_swaps(instance.prepared, shape[2], Run.start())[0], path)
-            for name in PEERS:
-                rows[name] = by_peer(python, name, path, instance, options.time_limit)
-        best = min(row.value for row in rows.values() if isinstance(row, Row))
-        what = ", ".join(f"{number:g}" for number in shape)
-        for name, row in rows.items():
-            cells = row.cells(best) if isinstance(row, Row) else f"- | {row} | -"
-            print(f"| {what} | {name} | {cells} |", flush=True)
+    print_records(answers(numbers, python, options.time_limit), as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """What a user of `fit` gets: R², or accuracy, AUC and calibration, beside the alternatives.
 
 python -m benchmarks.released_models FOLDER [--splits 20] [--epsilons 0.5,1,2] [--rows 50]
-    [--peer PYTHON] [--tables NAME,...]
+    [--peer PYTHON] [--tables NAME,...] [--json]
 
 Every split takes a fifth of the rows for the test. "all fields" and "best subset" have no privacy:
 least squares or logistic regression on all fields, and on the support with the largest R² on the
@@ -16,8 +16,10 @@ from __future__ import annotations
 
 import argparse
 import subprocess
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -27,6 +29,7 @@ from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
 from benchmarks.class_tables import class_tables
 from benchmarks.fit_tables import least_squares
+from benchmarks.stored import Record, add_json_option, print_records
 from benchmarks.tables_at_hand import Table, tables_of
 from benchmarks.two_classes import added_one_by_one
 from mipselect.regression import (
@@ -115,27 +118,29 @@ def models(
             yield "diffprivlib", epsilon, measured(truth, by_peer(peer, X, y, judged, **told))
 
 
-def report(tables: list[Table], options: argparse.Namespace, *, classes: bool) -> None:
+def medians(tables: list[Table], options: argparse.Namespace, *, classes: bool) -> Iterator[Record]:
     names = OF_CLASSES if classes else OF_NUMBERS
-    print("\n| table | rows | ε | model |", " | ".join(names), "|")
-    print("| --- " * (len(names) + 4) + "|")
     for table in tables:
         if options.tables is not None and table.name not in options.tables:
             continue
-        found: dict[tuple[str, float], list[list[float]]] = defaultdict(list)
+        found: dict[str, list[list[float]]] = defaultdict(list)
         for seed in range(options.splits):
             part = table if options.rows is None else table.drawn(options.rows, seed)
             for name, epsilon, values in models(
                 part, options.epsilons, seed, options.peer, classes=classes
             ):
-                found[name, epsilon].append(values)
-        for (name, epsilon), values in found.items():
-            *medians, _ = np.median(values, axis=0)
-            useless = np.mean(values, axis=0)[-1]
-            cells = " | ".join(f"{value:.3f}" for value in (*medians, useless))
-            rows = len(table.frame) if options.rows is None else options.rows
-            asked = f"{epsilon:g}" if epsilon else ""
-            print(f"| {table.name} | {rows:,} | {asked} | {name} | {cells} |", flush=True)
+                found[f"{name}, ε = {epsilon:g}" if epsilon else name].append(values)
+            print(table.name, seed, file=sys.stderr)
+        for name, splits in found.items():
+            *middle, _ = np.median(splits, axis=0).tolist()
+            useless = float(np.mean(splits, axis=0)[-1])
+            yield {
+                "target": "two classes" if classes else "number",
+                "table": table.name,
+                "rows": len(table.frame) if options.rows is None else options.rows,
+                "model": name,
+                **dict(zip(names, [*middle, useless], strict=True)),
+            }
 
 
 def main() -> None:
@@ -152,9 +157,13 @@ def main() -> None:
         type=lambda text: [float(one) for one in text.split(",")],
         default=[0.5, 1.0, 2.0],
     )
+    add_json_option(parser)
     options = parser.parse_args()
-    report(tables_of(options.folder), options, classes=False)
-    report(class_tables(options.folder), options, classes=True)
+    found = chain(
+        medians(tables_of(options.folder), options, classes=False),
+        medians(class_tables(options.folder), options, classes=True),
+    )
+    print_records(found, as_json=options.json)
 
 
 if __name__ == "__main__":

@@ -3,15 +3,18 @@
 python -m benchmarks.stored NAME --seed TEXT [--records FILE] -- COMMAND ...
 
 runs a command that prints a list of records as JSON, and writes docs/results/NAME.json, whole or
-not at all. With --records the list is read from a file that an earlier run printed. A record is a
+not at all. With --records the list is read from a file that an earlier run printed, or from the
+NAME.csv of `mipselect reproduce`, of which each line is a record. A record is a
 flat object: its values are texts, numbers, or lists of numbers, such as those of repeats. Folders
-in the command are stored as FOLDER. A benchmark has its `--json` from `add_json_option`, and
-prints by `print_records`; of `mipselect bench --json` each selector on an instance is a record.
+in the command are stored as FOLDER, other interpreters as PYTHON. A benchmark has its `--json` from
+`add_json_option`, and prints by `print_records`; of `mipselect bench --json` each selector on an
+instance is a record, of `mipselect plan --json` each line at an ε.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import platform
@@ -83,15 +86,54 @@ def _rounded(value: Any) -> Any:
 
 
 def records_of(printed: Any) -> Any:
-    """The list that was printed, or the records in the object of `mipselect bench`."""
-    if not isinstance(printed, dict) or "instances" not in printed:
-        return printed
+    """The list that was printed, or the records in the object of `mipselect bench` or `plan`."""
+    command = printed.get("command") if isinstance(printed, dict) else None
+    if command == "bench":
+        return _of_bench(printed)
+    return _of_plan(printed) if command == "plan" else printed
+
+
+def records_of_csv(path: Path) -> list[Record]:
+    """Lines of a file with a heading; what is empty is left out."""
+    with path.open(encoding="utf-8", newline="") as lines:
+        return [
+            {key: _as_number(each) for key, each in line.items() if each}
+            for line in csv.DictReader(lines)
+        ]
+
+
+def _as_number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _of_bench(printed: dict[str, Any]) -> list[Record]:
     return [
         {"instance": each["instance"], "n": each["n"]}
         | {key: found[key] for key in OF_BENCH if found[key] is not None}
         for each in printed["instances"]
         for found in each["selectors"]
     ]
+
+
+def _of_plan(printed: dict[str, Any]) -> list[Record]:
+    """Lines of models, without privacy too, and of selections; what is null is left out."""
+    model, found = printed["model"], []
+    for line in () if model is None else model["lines"]:
+        named = {"about": "model", "rows": line["rows"]}
+        found += [named | cell for cell in line["cells"]]
+        found.append(named | {"epsilon": "none", "expected": line["without_privacy"]})
+    for epsilon in () if model is None else (*printed["epsilons"], "none"):
+        found.append({"about": "level", "epsilon": epsilon, "expected": model["level"]})
+    for line in printed["lines"]:
+        named = {key: each for key, each in line.items() if key != "cells"}
+        cells = zip(printed["epsilons"], line["cells"], strict=True)
+        found += [named | {"epsilon": epsilon} | cell for epsilon, cell in cells]
+    for epsilon in printed["epsilons"]:
+        found.append({"about": "chance level", "epsilon": epsilon, "found": printed["blind"]})
+    return [{key: each for key, each in one.items() if each is not None} for one in found]
 
 
 def add_json_option(parser: argparse.ArgumentParser) -> None:
@@ -124,7 +166,14 @@ def as_typed(command: list[str]) -> str:
     program, *words = command
     if Path(program).name.startswith("python"):
         program = "python"
-    return shlex.join([program, *("FOLDER" if Path(word).is_dir() else word for word in words)])
+    return shlex.join([program, *map(_without_place, words)])
+
+
+def _without_place(word: str) -> str:
+    path = Path(word)
+    if path.is_dir():
+        return "FOLDER"
+    return "PYTHON" if path.is_absolute() and path.name.startswith("python") else word
 
 
 def main() -> None:
@@ -145,6 +194,7 @@ def main() -> None:
     else:
         printed = options.records.read_bytes()
         day = date.fromtimestamp(options.records.stat().st_mtime)
+    of_table = options.records is not None and options.records.suffix == ".csv"
     versions = {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
     try:
         run = StoredRun(
@@ -152,7 +202,7 @@ def main() -> None:
             day.isoformat(),
             this_machine(),
             options.seed,
-            records_of(json.loads(printed)),
+            records_of_csv(options.records) if of_table else records_of(json.loads(printed)),
             versions,
         )
     except ValueError as error:

@@ -85,6 +85,12 @@ class Table:
 
     def ways(self) -> np.ndarray:
         """(R² - mean R²)/(largest R² - mean R²) of every support, of least squares on all rows."""
+        r_squared = self.r_squared()
+        mean = r_squared.mean()
+        return (r_squared - mean) / (r_squared.max() - mean)
+
+    def r_squared(self) -> np.ndarray:
+        """R² of every support, of least squares on all rows."""
         public = self.unscaled
         X, y, _ = read_rows(open_table(self.frame, public), public, "first")
         there = np.isfinite(y)
@@ -96,9 +102,7 @@ class Table:
         for support in self.supports():
             columns = np.concatenate([list(public.blocks[j]) for j in support])
             found.append(_explained(gram[np.ix_(columns, columns)], b[columns]))
-        r_squared = np.array(found)
-        mean = r_squared.mean()
-        return (r_squared - mean) / (r_squared.max() - mean)
+        return np.array(found)
 
 
 def _unit(X: np.ndarray) -> np.ndarray:

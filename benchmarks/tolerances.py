@@ -1,6 +1,6 @@
 """What a small tolerance costs a search: the same problems at the default τ and at 0.05.
 
-    python benchmarks/tolerances.py [--limit 60]
+    python -m benchmarks.tolerances [--limit 60]
 
 τΔ is paid for in ε, so it should be as small as time and rounding allow. Interleaved in one
 process; CPU seconds and subproblems of pool and levels together.
@@ -11,8 +11,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from timing import Setting, instance_of
-
+from benchmarks.timing import Setting, instance_of
 from mipselect import Instance, NotCertified, mistake_levels, top_supports
 from mipselect.search.options import DEFAULT_TOLERANCE
 

@@ -315,3 +315,41 @@ def test_a_command_is_run_and_stored(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     assert run.command == shlex.join(["python", "-c", script, "FOLDER"])
     assert "numpy" in run.versions
     assert not run.entered_by_hand
+
+
+def test_an_interpreter_in_a_command_is_no_place() -> None:
+    typed = stored.as_typed(["/a/bin/python3.11", "-m", "b", "--peer", "/c/bin/python", "FILE"])
+    assert typed == "python -m b --peer PYTHON FILE"
+
+
+def test_records_of_an_experiment_and_of_a_plan() -> None:
+    selector = {"selector": "sis", "epsilon": 1.0, "exact": 0.5, "f1": 0.7, "seconds_per_fit": None}
+    instance = {"instance": "a", "n": 9, "selectors": [{**selector, "seconds_per_draw": 0.1}]}
+    assert stored.records_of({"command": "bench", "instances": [instance]}) == [
+        {"instance": "a", "n": 9, "selector": "sis", "epsilon": 1.0, "exact": 0.5, "f1": 0.7,
+         "seconds_per_draw": 0.1}
+    ]  # fmt: skip
+    model = {"rows": 90, "without_privacy": 0.3, "cells": [{"epsilon": 2.0, "expected": 0.2}]}
+    line = {"about": "method", "method": "sis", "ridge": None, "cells": [{"found": 0.5}]}
+    plan = {"command": "plan", "epsilons": [2.0], "blind": 0.1, "lines": [line]}
+    selections = [
+        {"about": "method", "method": "sis", "epsilon": 2.0, "found": 0.5},
+        {"about": "chance level", "epsilon": 2.0, "found": 0.1},
+    ]
+    assert stored.records_of({**plan, "model": None}) == selections
+    assert stored.records_of({**plan, "model": {"level": 0.0, "lines": [model]}}) == [
+        {"about": "model", "rows": 90, "epsilon": 2.0, "expected": 0.2},
+        {"about": "model", "rows": 90, "epsilon": "none", "expected": 0.3},
+        {"about": "level", "epsilon": 2.0, "expected": 0.0},
+        {"about": "level", "epsilon": "none", "expected": 0.0},
+        *selections,
+    ]
+
+
+def test_records_of_a_file_with_a_heading(tmp_path: Path) -> None:
+    path = tmp_path / "found.csv"
+    path.write_text('method,x,value\n"GEM, a",0.5,\nRS,1,-2e-3\n', encoding="utf-8")
+    assert stored.records_of_csv(path) == [
+        {"method": "GEM, a", "x": 0.5},
+        {"method": "RS", "x": 1.0, "value": -0.002},
+    ]
