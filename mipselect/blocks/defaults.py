@@ -45,6 +45,15 @@ def default_block_coef_bound(support_size: int, always: int, widest: int) -> flo
     return reach / math.sqrt(support_size + always)
 
 
+def default_rows_of_least_squares(*, classes: bool) -> int:
+    """Return b of least squares on blocks: 2, or 3 where the target has two classes.
+
+    Half of the pairs, or more, are of one class and say nothing. On seven tables of two classes
+    three rows are at least as good as two at every ε from 0.05 to 2.
+    """
+    return 3 if classes else 2
+
+
 def default_block_rows(n: int, epsilon: float, support_size: int) -> int:
     """Compute b = max(12, 2s + 4, ½√(nε)) of block R², at most 256.
 

@@ -112,7 +112,7 @@ class ScoreOptions:
         "--block-rows",
         "Rows of a block, public. Of blocks two see ranks; more come nearer to R².",
         metavar="B",
-        show_default="2; of block-r2 by n, ε and s",
+        show_default="2; 3 for two classes; of block-r2 by n, ε and s",
     )
     partitions: int | None = option(
         "--partitions",

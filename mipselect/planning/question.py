@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from mipselect.blocks.defaults import default_rows_of_least_squares
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
 from mipselect.blocks.r_squared import ListedFeatures
@@ -156,7 +157,8 @@ class Question:
             blocks = BlockR2Choice(epsilon=epsilon).settings(*asked).blocks
             in_time = int(SECONDS_OF_PARTITIONS / self._seconds(rows, blocks.rows))
         else:
-            blocks = Blocks()
+            classes = self._unranged.target.classes is not None
+            blocks = Blocks.of(default_rows_of_least_squares(classes=classes))
             in_time = ENTRIES_OF_PARTITIONS // (rows * len(self._unranged.columns))
         blocks = replace(blocks, partitions=min(blocks.partitions, max(1, in_time)))
         return BlockOptions(score=score, **blocks.public())

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mipselect.arrays import FloatArray
-from mipselect.blocks.defaults import MOST_DEFAULT_SECONDS, default_block_rows
+from mipselect.blocks.defaults import (
+    MOST_DEFAULT_SECONDS,
+    default_block_rows,
+    default_rows_of_least_squares,
+)
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import OF_BLOCKS, Blocks
 from mipselect.blocks.r_squared import ListedFeatures
@@ -174,7 +178,7 @@ class BlockOptions:
         unit_rule: str = "first",
     ) -> Instance | BlockScores:
         """Return what is drawn from, of a table with a schema; see `Instance.from_blocks`."""
-        columns = TableBlockColumns(schema, target, tuple(never), self.blocks)
+        columns = self._columns(schema, target, tuple(never))
         public = columns.question(always)
         checked_rule(unit_rule, schema.privacy_unit)
         if public.unit is not None or (self.score is None and _is_stream(source, public)):
@@ -186,7 +190,18 @@ class BlockOptions:
         question |= {"support_size": support_size, "unit_rule": unit_rule}
         if score == R2:
             return BlockScores.from_table(source, schema, **question, **vars(self.of_block_r2))
-        return Instance.from_blocks(source, schema=schema, **question, **self.of_least_squares)
+        given = {**self.of_least_squares, "block_rows": columns.blocks.rows}
+        return Instance.from_blocks(source, schema=schema, **question, **given)
+
+    def _columns(
+        self, schema: TableSchema, target: str, never: tuple[str, ...]
+    ) -> TableBlockColumns:
+        """Return the columns of a table, with blocks of least squares by the public rule."""
+        columns = TableBlockColumns(schema, target, never, self.blocks)
+        if self.block_rows is not None:
+            return columns
+        rows = default_rows_of_least_squares(classes=columns.public.target.classes is not None)
+        return replace(columns, blocks=replace(columns.blocks, rows=rows))
 
     def _of_rows_of_table(
         self,
@@ -225,7 +240,7 @@ class BlockOptions:
         """
         always, size = question.get("always", ()), question["support_size"]
         never = tuple(question.get("never", ()))
-        columns = TableBlockColumns(schema, question["target"], never, self.blocks)
+        columns = self._columns(schema, question["target"], never)
         public = columns.question(always)
         unknown = source is None or schema.privacy_unit is not None
         opened = () if source is None else open_table(source, public)

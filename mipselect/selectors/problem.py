@@ -91,7 +91,8 @@ class ProblemSelector(PrivateSelector):
     block_rows: int | None = parameter(
         "int, optional",
         "b, rows of a block. Of least squares two see ranks; more come nearer to R², and need more "
-        "rows. Default: 2, and for R² a public rule of n, ε, s and widths.",
+        "rows. Default: 2, of a table with a target of two classes 3, and for R² a public rule of "
+        "n, ε and s.",
         default=None,
         check=checked_block_rows,
     )

@@ -11,6 +11,7 @@ import pytest
 
 from mipselect import BlockScores, Instance
 from mipselect.errors import InvalidInput
+from mipselect.planning.question import Question
 from mipselect.problem import block_problem
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.problem import Problem
@@ -74,6 +75,27 @@ def test_the_rows_of_a_block_are_the_same_beside_any_field(levels: int) -> None:
     made = options.of_table(table, schema(levels), **question)
     assert isinstance(made, BlockScores)
     assert (problem.score, rows, made.settings.blocks.rows) == ("block-r2", 6000, 39)
+
+
+@pytest.mark.parametrize("people", [False, True])
+@pytest.mark.parametrize(
+    ("options", "target", "rows"),
+    [({}, "code", 3), ({}, "y", 2), ({"block_rows": 2}, "code", 2), ({"block_rows": 5}, "y", 5)],
+)
+def test_least_squares_has_three_rows_a_block_where_a_target_has_two_classes(
+    options: dict[str, Any], target: str, rows: int, people: bool
+) -> None:
+    chosen, table, known = BlockOptions(score="blocks", **options), frame(2, 400), schema(2)
+    if people:
+        table["who"], known = np.arange(400), of_people(2)
+    question: dict[str, Any] = {"target": target, "support_size": 1}
+    made = chosen.of_table(table, known, **question)
+    problem, _ = chosen.problem_of_table(table, known, **question)
+    assert isinstance(made, Instance)
+    assert made.problem.blocks is not None
+    assert made.problem.blocks.rows == problem.blocks.rows == rows
+    planned = Question(known, target=target, support_size=1, score="blocks").blocks(400, 1.0)
+    assert planned.block_rows == (3 if target == "code" else 2)
 
 
 @pytest.mark.parametrize("repeats", [1, 2, 4])
