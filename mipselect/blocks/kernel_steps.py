@@ -85,9 +85,8 @@ class Products:
         half = share[:, None] * (row_thrice - (0.5 * norm_thrice) * share)[None]
         thrice = self.thrice[1:, 1:] - half - half.swapaxes(0, 1)
         thrice -= left[:, None] * (weight * left)[None]
-        trace = self.trace - norm * weight
-        square = self.square - weight * (2.0 * norm_thrice - weight * norm * norm)
-        return Products(once, twice, thrice, trace, square, self.penalty)
+        traces = _traces_after(self.trace, self.square, norm * weight, norm_thrice * weight)
+        return Products(once, twice, thrice, *traces, self.penalty)
 
     def diagonal(self) -> Single:
         """Take from the products what a last step with a single column needs."""
@@ -126,8 +125,7 @@ class Products:
             self.twice[1:c, c] - share * half_last - last * half,
             self.twice[c, c] - 2.0 * (last * half_last),
             self.thrice[places, places] - 2.0 * (share * half_thrice) - weight * (left * left),
-            self.trace - norm * weight,
-            self.square - weight * (2.0 * norm_thrice - weight * norm * norm),
+            *_traces_after(self.trace, self.square, norm * weight, norm_thrice * weight),
             self.penalty,
         )
 
@@ -164,9 +162,15 @@ class Single:
         weight = 1.0 / (self.penalty + self.once)
         share = self.once_target * weight
         residual = self.target - share * (2.0 * self.twice_target - share * self.twice)
-        less = self.twice * weight
-        square = self.square - 2.0 * (self.thrice * weight) + less * less
-        return adjusted_r_squared(residual, self.trace - less, square, rows)
+        traces = self.trace, self.square, self.twice * weight, self.thrice * weight
+        return adjusted_r_squared(residual, *_traces_after(*traces), rows)
+
+
+def _traces_after(
+    trace: FloatArray, square: FloatArray, twice: FloatArray, thrice: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Compute tr M' and tr M'² from zᵀM²z and zᵀM³z, both over ℓ + zᵀMz."""
+    return trace - twice, square - 2.0 * thrice + twice * twice
 
 
 def adjusted_r_squared(

@@ -129,22 +129,20 @@ class SimulatedFits:
     def _plan(self, rows: int, epsilon: float, time_limit: float) -> TablePlan:
         """Divide ε; what draws from the scores of fewer rows has so much more of it."""
         question, model = self.question, self.model
-        in_blocks = scores_blocks_of_table(model.selector, model.regressor, question.public)
+        public, size = question.public, question.support_size
+        chosen = in_place_of(clone(model.selector), size, len(public.features))
+        in_blocks = scores_blocks_of_table(chosen, model.regressor, public)
         share, blocks = model.selection_share, None
         if share is None:
             share = default_selection_share(in_blocks=in_blocks)
-        public, size = question.public, question.support_size
-        selector, regressor = divided(clone(model.selector), clone(model.regressor), epsilon, share)
-        kept = in_place_of(selector, size, len(public.features))
-        if kept is not selector:
-            regressor.set_params(epsilon=epsilon)
-        elif in_blocks:
+        selector, regressor = divided(chosen, clone(model.regressor), epsilon, share)
+        if in_blocks:
             blocks = question.blocks(rows, selector.epsilon)
             more = rows / question.rows_scored(rows, blocks)
             selector.set_params(epsilon=selector.epsilon * more)
         if "time_limit" in selector.get_params(deep=False):
             selector.set_params(time_limit=time_limit)
-        asked = question.schema, public, kept, regressor, size, blocks
+        asked = question.schema, public, selector, regressor, size, blocks
         return TablePlan(*asked, model.range_share)
 
     def _scored(self, plan: TablePlan, number: int, rows: int) -> Instance | BlockScores | None:

@@ -130,10 +130,10 @@ class PrivateRanges:
 
         n is public under replace-one. Nothing has been paid for yet.
         """
-        public = self.public
+        public, fields = self.public, self.open
         fixed = [e.field.name for e in (*public.always, public.target.encoder)]
-        of_always = sum(name in self.open for name in fixed)
-        count = of_always + min(size, len(self.open) - of_always)
+        of_always = sum(name in fields for name in fixed)
+        count = of_always + min(size, len(fields) - of_always)
         each = self.epsilon / count
         if n * each >= LEAST_PRODUCT:
             return

@@ -20,7 +20,6 @@ from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
 from mipselect.mechanisms.base import Mechanism
 from mipselect.parameters import Check, estimator, parameter
-from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
@@ -208,7 +207,7 @@ class SelectThenRegress(NumberPredictor):
         stated += ["ranges"] if self.ranges != PUBLIC else []
         if stated:
             raise InvalidInput(f"{' and '.join(stated)} need a schema: they are about its fields")
-        selector, regressor = self.check()._parts(scores_blocks(self.selector))
+        selector, regressor = self.check()._parts()
         sources, private = _sources(selector, regressor)
         table, given = self._validated(X, y)
         if getattr(regressor, "classes", None) is not None:
@@ -221,8 +220,9 @@ class SelectThenRegress(NumberPredictor):
         layout = selector._layout()
         # Before the search for a law, which may take long.
         selector._check_number(len(layout.groups))
-        selector = self._nothing_left(selector, regressor, len(layout.groups))
-        selector.n_features_in_ = size
+        in_blocks = scores_blocks(self.selector)
+        selector = in_place_of(selector, selector.n_features_to_select, len(layout.groups))
+        self._divide(selector, regressor, in_blocks)
         model = _promise_on_some_columns(selector, regressor, layout)
         apart, fitted = None, np.ones(len(table), dtype=bool)
         if self.quality_share is not None:
@@ -319,11 +319,12 @@ class SelectThenRegress(NumberPredictor):
         in_blocks = scores_blocks_of_table(
             self.selector, self.regressor, public, ranged=drawn is not None
         )
-        selector, regressor = self._parts(in_blocks)
+        selector, regressor = self._parts()
         sources, private = _sources(selector, regressor)
         selector._check_number(len(public.features))
         of_the_problem = _of_the_problem(selector)
-        kept = self._nothing_left(selector, regressor, len(public.features))
+        kept = in_place_of(selector, selector.n_features_to_select, len(public.features))
+        self._divide(kept, regressor, in_blocks)
         in_blocks = in_blocks and (kept is selector or drawn is not None)
         blocks = selector.block_options(sources[0]) if in_blocks else None
         plan = TablePlan(
@@ -434,28 +435,24 @@ class SelectThenRegress(NumberPredictor):
     def _labelled(self, y: ArrayLike) -> ArrayLike:
         return self.regressor._labelled(y)
 
-    def _parts(self, in_blocks: bool) -> tuple[Any, Any]:
-        """Copy the two estimators, with their shares of ε if there is one to divide."""
+    def _parts(self) -> tuple[Any, Any]:
+        """Copy the two estimators."""
         selector, regressor = clone(self.selector), clone(self.regressor)
         # A clone copies a generator, and so would draw the same again at each fit.
         selector.random_state = self.selector.random_state
         regressor.random_state = self.regressor.random_state
+        return selector, regressor
+
+    def _divide(
+        self, selector: PrivateSelector, regressor: PrivateLinearModel, in_blocks: bool
+    ) -> None:
+        """Give both their shares of ε, if there is one to divide."""
         if self.epsilon is None:
-            return selector, regressor
+            return
         share = self.selection_share
         if share is None:
             share = default_selection_share(in_blocks=in_blocks)
-        return divided(selector, regressor, self.epsilon, share, self._epsilon_of_ranges)
-
-    def _nothing_left(
-        self, selector: PrivateSelector, regressor: PrivateLinearModel, p: int
-    ) -> PrivateSelector:
-        """Return the selector; where it has to draw all of p features, one that costs nothing."""
-        kept = in_place_of(selector, int(selector.n_features_to_select), p)
-        if kept is not selector and self.epsilon is not None:
-            rest = exact(self.epsilon) - exact(self._epsilon_of_ranges)
-            regressor.set_params(epsilon=round_down(rest))
-        return kept
+        divided(selector, regressor, self.epsilon, share, self._epsilon_of_ranges)
 
     @property
     def _epsilon_of_ranges(self) -> float:

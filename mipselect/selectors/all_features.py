@@ -7,9 +7,8 @@ from typing import Any
 
 from mipselect.mechanisms import Mechanism
 from mipselect.mechanisms.base import Support
-from mipselect.mechanisms.supports.all_features import FREE, AllFeatures
+from mipselect.mechanisms.supports.all_features import AllFeatures, CostsNothing
 from mipselect.parameters import estimator
-from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
@@ -19,22 +18,12 @@ from mipselect.selectors.base import PrivateSelector
 
 
 @estimator
-class AllFeaturesSelector(PrivateSelector):
+class AllFeaturesSelector(CostsNothing, PrivateSelector):
     """Keep all features, at ε = 0 whatever `epsilon` is.
 
     `SelectThenRegress` and `mipselect fit` put it in the place of a selector that would have to
     draw p out of p features.
     """
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """ε = 0."""
-        return FREE["replace-one"]
-
-    @property
-    def guarantees(self) -> dict[str, Guarantee]:
-        """ε = 0 under both relations."""
-        return dict(FREE)
 
     @property
     def bounds(self) -> tuple[str, ...]:

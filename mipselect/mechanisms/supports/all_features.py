@@ -10,11 +10,22 @@ from mipselect.mechanisms.base import Support, SupportMechanism
 from mipselect.privacy.guarantee import RELATIONS, Guarantee
 from mipselect.privacy.randomness import Rng
 
-FREE = {relation: Guarantee(0.0, relation=relation, rho=0.0) for relation in RELATIONS}
-"""Guarantees of what does not depend on the data."""
+
+class CostsNothing:
+    """The guarantee of what does not depend on the data: ε = 0 under both relations."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """ε = 0."""
+        return self.guarantees["replace-one"]
+
+    @property
+    def guarantees(self) -> dict[str, Guarantee]:
+        """ε = 0 under both relations."""
+        return {relation: Guarantee(0.0, relation=relation, rho=0.0) for relation in RELATIONS}
 
 
-class AllFeatures(SupportMechanism):
+class AllFeatures(CostsNothing, SupportMechanism):
     """The only support of p out of p features. It is the same for all data, so that ε is 0.
 
     Parameters
@@ -35,16 +46,6 @@ class AllFeatures(SupportMechanism):
     def name(self) -> str:
         """See `Mechanism.name`."""
         return "all features"
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """ε = 0."""
-        return FREE["replace-one"]
-
-    @property
-    def guarantees(self) -> dict[str, Guarantee]:
-        """ε = 0 under both relations."""
-        return dict(FREE)
 
     def sample(self, rng: Rng = None) -> Support:
         """Return all features."""
