@@ -117,6 +117,11 @@ class Gram:
         self._passed = 0
 
     @property
+    def rows(self) -> FloatArray | None:
+        """The data X, shape (n, p); None where only sums over rows are known."""
+        return self._X
+
+    @property
     def fits(self) -> bool:
         """True if the full matrix is small enough to be kept."""
         return 8 * self.p**2 <= self.memory.full
@@ -277,3 +282,7 @@ class KnownGram(Gram):
         self.p, self.memory = len(matrix), GramMemory()
         self.diagonal = np.diagonal(matrix).copy()
         self._full = matrix
+
+    @property
+    def rows(self) -> None:
+        """None: G was added up elsewhere."""

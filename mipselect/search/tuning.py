@@ -140,12 +140,12 @@ class Spectrum:
 
     Attributes
     ----------
-    eigenvalue_columns : int
-        Most columns for which eigenvalues are computed.
+    eigenvalues : int
+        Most columns, or rows if these are fewer, for which eigenvalues are computed.
     inverse_columns : int
-        Most columns for which G + tI is inverted.
+        Most columns for which G + tI is inverted, or E is formed.
     shares : tuple of float
-        Limits t of the spectrum, in medians of the diagonal of G.
+        Limits t of the spectrum, in medians of the diagonal of G, from small to large.
     mostly : float
         Share of what E could be, from which on a larger limit is worth another inverse.
     exact_rows : int
@@ -154,7 +154,7 @@ class Spectrum:
         So many of the largest entries of every row of E are known.
     """
 
-    eigenvalue_columns: int = 2000
+    eigenvalues: int = 2000
     inverse_columns: int = 5000
     shares: tuple[float, ...] = (0.03, 0.1, 0.3)
     mostly: float = 0.75

@@ -48,7 +48,7 @@ def additions(instance: Instance, base: np.ndarray, size: int) -> SquaredNode:
 
 BY = {
     "eigenvalues": TUNING.spectrum,
-    "parallel sums": replace(TUNING.spectrum, eigenvalue_columns=2),
+    "parallel sums": replace(TUNING.spectrum, eigenvalues=2),
 }
 
 

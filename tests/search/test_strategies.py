@@ -23,7 +23,7 @@ class Earning:
     tuning: Tuning = TUNING
 
 
-BY_INVERSES = replace(TUNING, spectrum=replace(TUNING.spectrum, eigenvalue_columns=10))
+BY_INVERSES = replace(TUNING, spectrum=replace(TUNING.spectrum, eigenvalues=10))
 """All columns are too many for eigenvalues."""
 
 EARNINGS = {

@@ -177,7 +177,7 @@ def curvature_beside_columns(seed: int) -> bool:
 def parallel_sums(seed: int) -> bool:
     """tG(G + tI)⁻¹, which G is not below."""
     problem = singular(seed)
-    by_inverses = replace(TUNING, spectrum=replace(TUNING.spectrum, eigenvalue_columns=1))
+    by_inverses = replace(TUNING, spectrum=replace(TUNING.spectrum, eigenvalues=1))
     found = spectral_curvatures(replace(whole(problem), tuning=by_inverses))
     assert found
     with mpmath.workdps(DIGITS):

@@ -66,13 +66,16 @@ def _block_curvature(whole: SquaredNode) -> BlockCurvature:
 def spectral_curvatures(whole: SquaredNode) -> list[ChildrenCurvature]:
     """Compute E at t = shares of the median of G's diagonal, for features of one column each.
 
-    Where columns are so many that eigenvalues take too long, E is a `parallel_sum`.
+    Where rows and columns are so many that eigenvalues take too long, E is a `parallel_sum`.
     """
     problem, p, limits = whole.problem, whole.problem.features.size, whole.tuning.spectrum
     if not problem.features.singles or p > limits.inverse_columns:
         return []
     if whole.ridge > problem.ridge and problem.features.always:
         return []
+    X = problem.gram.rows if problem.features.plain else None
+    if X is not None and len(X) < p and len(X) <= limits.eigenvalues:
+        return _spectra_of_rows(X, whole) if whole.tuning.uses(Strategy.SPECTRA) else []
     G, off = _left_of_gram(whole), _elimination_error(whole)
     rounding = EPS * len(G) * _trace(whole) + 2.0 * off * whole.ridge
     slacks = {
@@ -81,8 +84,8 @@ def spectral_curvatures(whole: SquaredNode) -> list[ChildrenCurvature]:
     }
     if not np.isfinite(G).all():
         return []
-    known = {t: slack for t, slack in slacks.items() if 30.0 * slack < min(problem.ridge, t)}
-    if p > limits.eigenvalue_columns:
+    known = {t: slack for t, slack in slacks.items() if _is_small(slack, t, whole)}
+    if p > limits.eigenvalues:
         if not whole.tuning.uses(Strategy.PARALLEL_SUMS):
             return []
         return _parallel_sums(G, known, limits, min(problem.n, p))
@@ -95,6 +98,33 @@ def spectral_curvatures(whole: SquaredNode) -> list[ChildrenCurvature]:
         for t, slack in known.items()
         if t > least[0]
     ]
+
+
+def _is_small(slack: float, t: float, whole: SquaredNode) -> bool:
+    """Tell whether rounding is so small that it leaves nearly all of ρ and of E."""
+    return 30.0 * slack < min(whole.problem.ridge, t)
+
+
+def _spectra_of_rows(X: FloatArray, whole: SquaredNode) -> list[ChildrenCurvature]:
+    """Compute E = XᵀU min(1, t/Ω) UᵀX from XXᵀ = UΩUᵀ, n < p; of many columns at one t.
+
+    E ⪯ XᵀUUᵀX whatever the computed Ω is, so that rounding is that of products, and of UUᵀ.
+    """
+    limits = whole.tuning.spectrum
+    rows = X.astype(np.float64, copy=False)
+    outer = rows @ rows.T
+    if not np.isfinite(outer).all():
+        return []
+    eigenvalues, vectors = np.linalg.eigh(outer)
+    n, V = len(rows), vectors.T @ rows
+    slack = EPS * n * (math.sqrt(n) + 2.0) * _trace(whole) + ROUNDING * float(eigenvalues[-1])
+    found: list[ChildrenCurvature] = []
+    for share in limits.shares if V.shape[1] <= limits.eigenvalues else limits.shares[-1:]:
+        t = share * float(np.median(whole.problem.gram.diagonal))
+        if _is_small(slack, t, whole):
+            Z = np.sqrt(t / np.maximum(eigenvalues, t))[:, None] * V
+            found.append(SpectralCurvature(Z.T @ Z, slack, limits))
+    return found
 
 
 def _parallel_sums(
@@ -162,7 +192,7 @@ def _too_many(whole: SquaredNode) -> bool:
     # Where ρ had to be raised, so much may not be left of G under the ρ of smaller supports.
     raised = whole.ridge > problem.ridge and not problem.features.plain
     return raised or problem.features.size > min(
-        whole.tuning.spectrum.eigenvalue_columns, problem.n - 1
+        whole.tuning.spectrum.eigenvalues, problem.n - 1
     )
 
 

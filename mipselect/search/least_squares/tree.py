@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
@@ -56,6 +56,11 @@ class GramMeasures:
     def curvatures(self) -> list[Curvature]:
         """Curvatures by the smallest eigenvalue, and by the spectrum cut off at several limits."""
         return [self.cheap_curvature, *spectral_curvatures(self._whole)]
+
+    def each_curvature(self) -> Iterator[Curvature]:
+        """Yield `curvatures`, and compute no spectrum before the first is not enough."""
+        yield self.cheap_curvature
+        yield from self.curvatures[1:]
 
     @cached_property
     def _whole(self) -> SquaredNode:
@@ -128,7 +133,7 @@ class SquaredTree(TreeSearch[SquaredNode]):
             return best_expanded(node, curvature.at(node), budgets, start, needed, close_if_open)
         lowest, found = math.inf, ExpandedBound(math.inf, np.zeros(len(node.live)), start)
         winner = 0
-        for variant, curvature in enumerate(known.curvatures):
+        for variant, curvature in enumerate(known.each_curvature()):
             bound = best_expanded(node, curvature.at(node), budgets, start, needed, close_if_open)
             worst = bound.largest(budgets)
             if worst < lowest:
