@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from mipselect.search.least_squares import measured_curvature
 from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import TUNING, Tuning
-from tests.support.counted_searches import Unfinished, count
+from tests.support.counted_searches import Unfinished, calls, count
 
 EARNED = 1.5
 
@@ -58,7 +59,10 @@ EARNINGS = {
 
 @pytest.mark.parametrize("strategy", EARNINGS)
 def test_a_search_is_longer_without_it(strategy: Strategy) -> None:
-    earning = EARNINGS[strategy]
+    assert_it_earns(strategy, EARNINGS[strategy])
+
+
+def assert_it_earns(strategy: Strategy, earning: Earning) -> None:
     found = getattr(count(earning.problem, earning.search, earning.tuning), earning.measure)
     without = replace(earning.tuning, without=frozenset({strategy}))
     try:
@@ -66,6 +70,14 @@ def test_a_search_is_longer_without_it(strategy: Strategy) -> None:
     except Unfinished as stopped:
         counts = stopped.counts
     assert getattr(counts, earning.measure) >= EARNED * found
+
+
+def test_a_spectrum_of_rows_spares_inverses_and_earns_its_place() -> None:
+    spectrum = replace(TUNING.spectrum, eigenvalues=300)
+    by_rows = Earning("nearly as many rows", "optimum", tuning=replace(TUNING, spectrum=spectrum))
+    with calls(measured_curvature, "parallel_sum", lambda *_: 1) as inverses:
+        assert_it_earns(Strategy.SPECTRA, by_rows)
+    assert not inverses
 
 
 def test_every_strategy_is_looked_at() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
@@ -25,6 +26,7 @@ from mipselect.search.least_squares.expansion import PointBounds
 from mipselect.search.least_squares.measured_curvature import curvature_of, spectral_curvatures
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, gains_alone, squared_node
+from mipselect.search.least_squares.spectral_curvature import SpectralCurvature
 from mipselect.search.node import Node
 from mipselect.search.scheduler import Scheduler
 from mipselect.search.soft import partition
@@ -178,7 +180,23 @@ def parallel_sums(seed: int) -> bool:
     """tG(G + tI)⁻¹, which G is not below."""
     problem = singular(seed)
     by_inverses = replace(TUNING, spectrum=replace(TUNING.spectrum, eigenvalues=1))
-    found = spectral_curvatures(replace(whole(problem), tuning=by_inverses))
+    return left_over(problem, spectral_curvatures(replace(whole(problem), tuning=by_inverses)))
+
+
+def spectra_of_rows(seed: int) -> bool:
+    """XᵀU min(1, t/Ω) UᵀX of two rows, which G is not below."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((2, 4)) * 10.0 ** rng.uniform(-4, 4)
+    X[1] = X[seed % 2] + 10.0 ** rng.uniform(-9, 0) * X[1]
+    bound = float(np.abs(X).max())
+    bounds = {"x_bound": bound, "y_bound": 9.0, "coef_bound": 9.0, "ridge": bound**2}
+    problem = Instance(X, X[:, 0] / bound, support_size=2, **bounds).prepared
+    assert isinstance(problem, PreparedSquared)
+    return left_over(problem, spectral_curvatures(whole(problem)))
+
+
+def left_over(problem: PreparedSquared, found: Sequence[SpectralCurvature]) -> bool:
+    """E ⪯ G + aI for every E, of which there is one at least."""
     assert found
     with mpmath.workdps(DIGITS):
         G = mpmath.matrix(problem.gram.full().tolist())

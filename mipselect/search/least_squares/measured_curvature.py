@@ -10,7 +10,7 @@ from scipy.linalg import lapack
 from mipselect.arrays import FloatArray
 from mipselect.restricted.squared import EPS
 from mipselect.search.least_squares.block_curvature import BlockCurvature
-from mipselect.search.least_squares.curvature import ChildrenCurvature, Curvature, UniformCurvature
+from mipselect.search.least_squares.curvature import Curvature, UniformCurvature
 from mipselect.search.least_squares.node import SquaredNode
 from mipselect.search.least_squares.spectral_curvature import SpectralCurvature
 from mipselect.search.strategies import Strategy
@@ -63,7 +63,7 @@ def _block_curvature(whole: SquaredNode) -> BlockCurvature:
     return BlockCurvature(found, rank, lost if kappa > 0.0 else 0.0)
 
 
-def spectral_curvatures(whole: SquaredNode) -> list[ChildrenCurvature]:
+def spectral_curvatures(whole: SquaredNode) -> list[SpectralCurvature]:
     """Compute E at t = shares of the median of G's diagonal, for features of one column each.
 
     Where rows and columns are so many that eigenvalues take too long, E is a `parallel_sum`.
@@ -105,7 +105,7 @@ def _is_small(slack: float, t: float, whole: SquaredNode) -> bool:
     return 30.0 * slack < min(whole.problem.ridge, t)
 
 
-def _spectra_of_rows(X: FloatArray, whole: SquaredNode) -> list[ChildrenCurvature]:
+def _spectra_of_rows(X: FloatArray, whole: SquaredNode) -> list[SpectralCurvature]:
     """Compute E = XᵀU min(1, t/Ω) UᵀX from XXᵀ = UΩUᵀ, n < p; of many columns at one t.
 
     E ⪯ XᵀUUᵀX whatever the computed Ω is, so that rounding is that of products, and of UUᵀ.
@@ -118,7 +118,7 @@ def _spectra_of_rows(X: FloatArray, whole: SquaredNode) -> list[ChildrenCurvatur
     eigenvalues, vectors = np.linalg.eigh(outer)
     n, V = len(rows), vectors.T @ rows
     slack = EPS * n * (math.sqrt(n) + 2.0) * _trace(whole) + ROUNDING * float(eigenvalues[-1])
-    found: list[ChildrenCurvature] = []
+    found: list[SpectralCurvature] = []
     for share in limits.shares if V.shape[1] <= limits.eigenvalues else limits.shares[-1:]:
         t = share * float(np.median(whole.problem.gram.diagonal))
         if _is_small(slack, t, whole):
@@ -129,9 +129,9 @@ def _spectra_of_rows(X: FloatArray, whole: SquaredNode) -> list[ChildrenCurvatur
 
 def _parallel_sums(
     G: FloatArray, slacks: dict[float, float], limits: Spectrum, rank: int
-) -> list[ChildrenCurvature]:
+) -> list[SpectralCurvature]:
     """Find parallel sums at the middle limit, and at larger ones that the spectrum exceeds."""
-    found: list[ChildrenCurvature] = []
+    found: list[SpectralCurvature] = []
     ts = sorted(slacks)
     for t in ts[min(1, len(ts) - 1) :]:
         E = parallel_sum(G, t)
@@ -191,9 +191,7 @@ def _too_many(whole: SquaredNode) -> bool:
     problem = whole.problem
     # Where ρ had to be raised, so much may not be left of G under the ρ of smaller supports.
     raised = whole.ridge > problem.ridge and not problem.features.plain
-    return raised or problem.features.size > min(
-        whole.tuning.spectrum.eigenvalues, problem.n - 1
-    )
+    return raised or problem.features.size > min(whole.tuning.spectrum.eigenvalues, problem.n - 1)
 
 
 def _least_eigenvalue(G: FloatArray) -> float:
