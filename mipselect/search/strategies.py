@@ -50,6 +50,8 @@ class Strategy(StrEnum):
     """Bound the gain of a subproblem around coefficients."""
     CHILDREN = "children's bounds", 11
     """Bound many children of a subproblem around expansion points at once."""
+    FEWER_FAMILIES = "shares beside points", 7, 9
+    """Divide by shares where they leave fewer families open than an expansion point does."""
     LEAST_EIGENVALUES = "least eigenvalues", 10
     """Take the smallest eigenvalue of G for its convexity."""
     BLOCK_CURVATURE = "block curvature", 10

@@ -24,6 +24,7 @@ from mipselect.search.least_squares.node import (
     SquaredNode,
     gains_alone,
     screened,
+    shares_without_blocks,
 )
 from mipselect.search.least_squares.tree import SquaredTree
 from mipselect.search.progress import Run
@@ -76,6 +77,27 @@ def around_points(node: SquaredNode, tree: SquaredTree) -> SquaredNode:
     needed = node.needed_gain(tree.cutoff)
     bound = tree.expanded(node, [budget], start, needed, node.tuning.expanding.close)
     return replace(node, bound=bound).restricted(bound.screened(node.size, needed))
+
+
+def is_around_a_point(node: SquaredNode, tree: SquaredTree) -> bool:
+    """Tell whether additions of one column each are bounded around an expansion point."""
+    if node.bound is None or not node.tuning.uses(Strategy.FEWER_FAMILIES):
+        return False
+    pairs_or_more = 1 < node.size <= len(node.live) and node.problem.features.singles
+    return pairs_or_more and node.bound.constant > 0.0
+
+
+def by_fewer_families(node: SquaredNode, tree: SquaredTree) -> SquaredNode:
+    """Take the bound by shares in place of one around a point, if it leaves fewer families open.
+
+    A point that says less of the best completion may say more of all others.
+    """
+    cutoff, by_shares = tree.cutoff, ModularBound(0.0, shares_without_blocks(node))
+    needed, other = node.needed_gain(cutoff), replace(node, bound=by_shares)
+    if len(other.division.open(needed)) >= len(node.division.open(needed)):
+        return node
+    tree.collector.settle(cutoff)
+    return other.restricted(by_shares.screened(node.size, needed))
 
 
 def lacks_shares(node: SquaredNode, tree: SquaredTree) -> bool:
@@ -198,7 +220,7 @@ def divided_by_shares(node: SquaredNode, tree: SquaredTree) -> None:
             stop = min(open_, start + most)
             children = children_of(node, division.order[:last], start, stop)
             for child in open_children(children, curvature.of_children(children), tree):
-                divide(child, tree)
+                divide(tree.try_in_order([FEWER_FAMILIES], child), tree)
             start = stop
 
 
@@ -243,8 +265,11 @@ def enumerate_additions(node: SquaredNode, collector: Collector, run: Run) -> No
 
 SquaredStrategy = NodeStrategy[SquaredNode, SquaredTree]
 
+FEWER_FAMILIES = SquaredStrategy(Strategy.FEWER_FAMILIES, is_around_a_point, by_fewer_families)
+
 BOUNDS = (
     SquaredStrategy(Strategy.EXPANSION, needs_expansion, around_points),
+    FEWER_FAMILIES,
     SquaredStrategy(Strategy.SCREENING, lacks_shares, by_its_shares),
 )
 """Strategies that bound and screen a node."""
