@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from mipselect.cli.card_content import card_of
+from mipselect.cli.card_facts import blank_facts, read_facts, with_facts
 from mipselect.cli.card_pages import html_page, markdown_page
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.options import Delivery
@@ -19,10 +20,12 @@ EXAMPLES = """Examples:
 
 mipselect release diabetes --epsilon 1 --output release.json
 
-mipselect card release.json --output card.html
+mipselect card release.json --output facts.toml
+
+mipselect card release.json --facts facts.toml --output card.html
 """
 
-PAGES = {".md": markdown_page, ".html": html_page}
+PAGES = {".md": markdown_page, ".html": html_page, ".toml": blank_facts}
 
 
 @options
@@ -32,9 +35,15 @@ class CardArguments:
     file: Path = argument("RELEASE.json", "What 'release', 'select' or 'fit' wrote with --output.")
     output: Path | None = option(
         "--output",
-        "Receives the card.",
-        metavar="FILE.md|html",
+        "Receives the card; a .toml file receives its blanks, for --facts.",
+        metavar="FILE.md|html|toml",
         show_default="Markdown on standard output",
+    )
+    facts: Path | None = option(
+        "--facts",
+        "What only people know, for the blanks of the card.",
+        metavar="FILE.toml",
+        show_default="blanks stay",
     )
     delivery: Delivery = group(Delivery, without=("--output",))
 
@@ -51,8 +60,9 @@ def card(arguments: CardArguments) -> None:
     file, output = arguments.file, arguments.output
     if output is not None and output.suffix not in PAGES:
         raise InvalidInput(f"--output must end in {' or '.join(PAGES)}, got {str(output)!r}")
-    check_output(output, [file])
-    made = card_of(read_release(file))
+    check_output(output, [file, *filter(None, [arguments.facts])])
+    facts = {} if arguments.facts is None else read_facts(arguments.facts)
+    made = with_facts(card_of(read_release(file)), facts)
     if output is not None:
         write_whole(output, PAGES[output.suffix](made).encode(), sensitive=False)
 
@@ -61,7 +71,8 @@ def card(arguments: CardArguments) -> None:
             console.print(markdown_page(made), markup=False, soft_wrap=True, end="")
         else:
             blanks = sum(entry.text is None for part in made.parts for entry in part.entries)
-            line(console, f"{output}: a privacy card, with {blanks} fields to be filled in")
+            kind = "the blanks of" if output.suffix == ".toml" else "a privacy card, with"
+            line(console, f"{output}: {kind} {blanks} fields to be filled in")
 
     report = {"command": "card", "sensitive": False, **asdict(made)}
     deliver(report, render, as_json=arguments.delivery.as_json, output=None)

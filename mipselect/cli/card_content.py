@@ -32,6 +32,31 @@ MECHANISMS = {
 """The methods of the command line in words."""
 
 
+BLANKS = {
+    "Name of the study": "a title and a reference number",
+    "Data curator": "who holds the data and answers for the release",
+    "Intended use": "what the release is for, and who will read it",
+    "People in the data": "who they are, where and when data were collected",
+    "Date and place of publication": "when and where it is published",
+    "Legal basis and approval": "consent, law, the vote of the ethics board",
+    "Privacy unit": "whom one row stands for; one person must be in one row",
+    "Who had access to the data": "names or roles, before the release",
+    "Other releases from the same data": (
+        "their privacy losses add to this one; also of releases by other software"
+    ),
+    "Where the public settings came from": (
+        "bounds, ridge, size, ε and δ must have been chosen without looking at these data"
+    ),
+    "Preparation of the data": "what was done before, by public rules only",
+}
+"""Entries that only people know, and a hint for each."""
+
+
+def blank(name: str, text: str | None = None) -> Entry:
+    """Return an entry of `BLANKS`, which people fill in where nothing is known."""
+    return Entry(name, text, BLANKS[name])
+
+
 def card_of(read: ReleaseFile) -> Card:
     """Make the card of a release."""
     return Card(
@@ -45,14 +70,14 @@ def _facts(read: ReleaseFile) -> CardPart:
     return CardPart(
         "Basic facts",
         (
-            Entry("Name of the study", None, "a title and a reference number"),
-            Entry("Data curator", None, "who holds the data and answers for the release"),
-            Entry("Intended use", None, "what the release is for, and who will read it"),
+            blank("Name of the study"),
+            blank("Data curator"),
+            blank("Intended use"),
             Entry("Data", read.name),
-            Entry("People in the data", None, "who they are, where and when data were collected"),
+            blank("People in the data"),
             *(_products(read, about) if read.model is None else of_a_model(read.model, about)),
-            Entry("Date and place of publication", None, "when and where it is published"),
-            Entry("Legal basis and approval", None, "consent, law, the vote of the ethics board"),
+            blank("Date and place of publication"),
+            blank("Legal basis and approval"),
         ),
     )
 
@@ -79,7 +104,7 @@ def _loss(read: ReleaseFile) -> CardPart:
         "Privacy unit and privacy loss",
         (
             Entry("Kind of privacy", _kind(total)),
-            Entry("Privacy unit", unit, "whom one row stands for; one person must be in one row"),
+            blank("Privacy unit", unit),
             Entry("Neighbouring tables", f"Tables that differ by {differ}."),
             Entry("Privacy loss of one draw", _amount(read.one)),
             Entry("Privacy loss of this release", _amount(total)),
@@ -98,7 +123,7 @@ def _model() -> CardPart:
                 "Trust model",
                 "Central: the curator holds the data in the clear, and only the release leaves.",
             ),
-            Entry("Who had access to the data", None, "names or roles, before the release"),
+            blank("Who had access to the data"),
             Entry("Release", "Made once, of a fixed table; nobody can ask further questions."),
         ),
     )
@@ -126,11 +151,7 @@ def _accounting(read: ReleaseFile) -> CardPart:
         (
             Entry("Composition", how),
             remembered,
-            Entry(
-                "Other releases from the same data",
-                None,
-                "their privacy losses add to this one; also of releases by other software",
-            ),
+            blank("Other releases from the same data"),
             Entry("After the draw", "Nothing was changed or left out of what was drawn."),
         ),
     )
@@ -162,12 +183,8 @@ def _implementation(read: ReleaseFile) -> CardPart:
                 if read.features is None
                 else (Entry("Columns that could be chosen", ", ".join(read.features)),)
             ),
-            Entry(
-                "Where the public settings came from",
-                None,
-                "bounds, ridge, size, ε and δ must have been chosen without looking at these data",
-            ),
-            Entry("Preparation of the data", None, "what was done before, by public rules only"),
+            blank("Where the public settings came from"),
+            blank("Preparation of the data"),
             Entry(
                 "Randomness",
                 "From the operating system's generator; draws that are stated as exact are made in "

@@ -162,8 +162,9 @@ def _check(arguments: DescribeArguments) -> None:
 def _show(console: Console, found: Described, file: Path | None) -> None:
     """Print the fields, and what a person should do."""
     fields = found.schema.fields
-    console.print(_table(found.schema))
-    if not found.has_types and all(field.type == "string" for field in fields):
+    typeless = not found.has_types and all(field.type == "string" for field in fields)
+    console.print(_table(found.schema, typeless))
+    if typeless:
         console.print(NO_TYPES, soft_wrap=True)
     for note in found.notes:
         line(console, f"note: {note}.")
@@ -185,7 +186,7 @@ def _begun(arguments: DescribeArguments, source: TableFile) -> Described:
     return described(source, codebook, types, unlike)
 
 
-def _table(schema: TableSchema) -> Table:
+def _table(schema: TableSchema, typeless: bool) -> Table:
     """List the fields, with what is lacking."""
     content = schema.content
     titled = [*content["fields"], *content.get(FEATURES, ())]
@@ -197,6 +198,8 @@ def _table(schema: TableSchema) -> Table:
         said = (escape(label),) if any(labels) else ()
         kind = f"{field.type} ?" if field.type_proposed else field.type
         gap = "" if special else field.gap
+        if gap and typeless:
+            gap = "type; categories of text"
         table.add_row(escape(field.name), *said, kind, special or _becomes(field), gap)
     return table
 
@@ -222,7 +225,7 @@ def _becomes(field: Field) -> str:
         of = " × " if isinstance(field.derivation, Crossed) else ", "
         return f"made of {escape(of.join(field.inputs))}{missing}"
     if field.type == "boolean":
-        return f"-1 or +1{missing}"
+        return f"{field.false_values[0]} is -1, {field.true_values[0]} is +1{missing}"
     if field.categories is None:
         return f"{field.minimum:g} to {field.maximum:g}{missing}"
     k = len(field.categories)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from mipselect.cli.card_facts import read_facts
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.ledger_entry import KEY_VARIABLE, given_key, ledger_files
 from mipselect.cli.options import Delivery
@@ -64,6 +65,12 @@ class ReportArguments:
         metavar="KEY",
         show_default=f"{KEY_VARIABLE}, or none",
     )
+    facts: Path | None = option(
+        "--facts",
+        "What only people know, for the blanks of the cards: a file that 'mipselect card' begins.",
+        metavar="FILE.toml",
+        show_default="blanks stay",
+    )
     delivery: Delivery = group(Delivery, without=("--output",))
 
 
@@ -81,11 +88,12 @@ def report(arguments: ReportArguments) -> None:
     if arguments.key_file is not None and arguments.ledger is None:
         raise InvalidInput("--ledger-key goes with --ledger: it is the key of the ledger")
     ledger = ledger_files(arguments.ledger, arguments.key_file) if arguments.ledger else []
-    check_output(output, [*arguments.files, *ledger])
+    check_output(output, [*arguments.files, *ledger, *filter(None, [arguments.facts])])
     title = arguments.title
     if title is not None:
         checked_line(title, "--title", LONGEST_TITLE)
-    releases, notes = read_once_each(arguments.files)
+    facts = {} if arguments.facts is None else read_facts(arguments.facts)
+    releases, notes = read_once_each(arguments.files, facts)
     made = ReleaseReport(
         title=default_title(releases) if title is None else title,
         releases=releases,
@@ -129,13 +137,13 @@ def account_of(file: Path, arguments: ReportArguments) -> LedgerAccount:
 
 
 def read_once_each(
-    files: Sequence[Path],
+    files: Sequence[Path], facts: Mapping[str, str]
 ) -> tuple[tuple[ReportedRelease, ...], tuple[str, ...]]:
     """Read each release once; return a note for every file that repeats another."""
     kept: dict[str, tuple[Path, ReportedRelease]] = {}
     notes = []
     for path in files:
-        one = read_reported(path)
+        one = read_reported(path, facts)
         same = sum(other.name == path.name for other, _ in kept.values())
         if same:
             one = replace(one, name=f"{one.name} ({same + 1})")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mipselect.cli.card_content import card_of
+from mipselect.cli.card_facts import with_facts
 from mipselect.cli.card_parts import Card
 from mipselect.cli.field_titles import titles_in_words
 from mipselect.cli.public_fields import public_under
@@ -46,8 +47,8 @@ GUARANTEES = {"guarantee", "guarantee_of_all_draws"}
 """A report with one of these keys is of draws; no other may be sensitive."""
 
 
-def read_reported(path: Path) -> ReportedRelease:
-    """Read a release of any kind.
+def read_reported(path: Path, facts: Mapping[str, str]) -> ReportedRelease:
+    """Read a release of any kind; facts fill the blanks of its card.
 
     Raises
     ------
@@ -59,7 +60,7 @@ def read_reported(path: Path) -> ReportedRelease:
     if not isinstance(report, dict):
         raise InvalidInput(f"{path}: is no release: it must be a JSON object, got {shown(report)}")
     try:
-        found = _of_kind(report)
+        found = _of_kind(report, facts)
         if found.model is not None and found.model.has_model:
             # A file may hold numbers from which no intervals can be computed.
             CoefficientTable.of(found.model)
@@ -78,14 +79,14 @@ def read_reported(path: Path) -> ReportedRelease:
     )
 
 
-def _of_kind(report: Mapping[str, Any]) -> ReportedRelease:
+def _of_kind(report: Mapping[str, Any], facts: Mapping[str, str]) -> ReportedRelease:
     if report.get("format") == FORMAT:
         return _of_stored_model(report)
     _require_release(report)
     if isinstance(report.get("model"), dict):
-        return _of_checked(report, MODEL, report["model"])
+        return _of_checked(report, MODEL, report["model"], facts)
     if "releases" in report:
-        return _of_checked(report, SELECTION, report)
+        return _of_checked(report, SELECTION, report, facts)
     return _of_another(report)
 
 
@@ -106,7 +107,10 @@ def _require_release(report: Mapping[str, Any]) -> None:
 
 
 def _of_checked(
-    report: Mapping[str, Any], kind: str, released: Mapping[str, Any]
+    report: Mapping[str, Any],
+    kind: str,
+    released: Mapping[str, Any],
+    facts: Mapping[str, str],
 ) -> ReportedRelease:
     """Describe a selection or a model of the command line, with its card and what was drawn."""
     read = checked_release(report)
@@ -129,7 +133,7 @@ def _of_checked(
         ledger=read.ledger,
         version=read.version,
         twin=_twin(released),
-        card=tuple(_card_blocks(card_of(read))) if read.total.private else (),
+        card=tuple(_card_blocks(with_facts(card_of(read), facts))) if read.total.private else (),
     )
 
 

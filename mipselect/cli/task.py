@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -18,6 +17,7 @@ from mipselect.cli.ledger_entry import (
 )
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import NOT_PRIVATE, banner, deliver, heading, line
+from mipselect.cli.reminders import ONLY_NUMBERS, reminders
 from mipselect.cli.search_progress import Watch
 from mipselect.cli.settings import print_settings, settings_report, unit_of
 from mipselect.cli.sizes import check_sizes
@@ -30,9 +30,6 @@ from mipselect.problem.stored.files import StoredData
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
-
-OF_CHECK = ("--always", "--never", "--range", "--no-intercept")
-"""Options of a draw that its check must have too."""
 
 
 class Outcome(Protocol):
@@ -155,8 +152,10 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
         heading(console, f"{task.title}: dry run; no row was read, nothing drawn and nothing spent")
         task.show_plan(console, stated, unit_of(settings))
         print_settings(console, settings)
-        if "schema" in task.head:
-            line(console, expected_check(task.head, task.asked))
+        if "target" in task.head and "schema" not in task.head:
+            line(console, ONLY_NUMBERS)
+        for reminder in reminders(task.head, task.asked, problem.feature_names):
+            line(console, reminder)
 
     ledger = task.ledger
     report = {
@@ -170,30 +169,13 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
     deliver(report, render, as_json=delivery.as_json, output=delivery.output)
 
 
-def expected_check(head: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    """Say which check of a table with a schema comes before a draw; it depends on names alone."""
-    names = ("data", "--schema", "schema", "--target", "target")
-    words = [str(head.get(name, name)) for name in names]
-    for name in ("delimiter", "encoding", "sheet"):
-        words += [f"--{name}", str(head[name])] if name in head else []
-    for option in OF_CHECK:
-        for value in _several(asked.get(option)):
-            words += [option] if value is True else [option, str(value)]
-    return f"Expects that the curator has looked at: mipselect check {shlex.join(words)}"
-
-
-def _several(value: object) -> Sequence[object]:
-    """Return what was given of an option, once or several times."""
-    if isinstance(value, list):
-        return value
-    return () if value is None else (value,)
-
-
 def _deliver_answer(task: Task, delivery: Delivery) -> None:
     """Read, charge, draw and deliver; say so where the draw stays near chance level."""
     data = task.data()
     n = None if task.hides_n else data.data.n
     settings = _checked_settings(task, data.problem, n)
+    for reminder in reminders(task.head, task.asked, data.problem.feature_names):
+        say(f"note: {reminder}")
     ledger = task.ledger
     if ledger is not None:
         ledger = ledger.noting({**noted({**task.head, **settings}), **task.noted})

@@ -18,7 +18,9 @@ from mipselect.tables.sources import open_source
 OF_IDENTIFIERS = frozenset({"id", "ids", "identifier", "uuid", "guid"})
 """Words that begin or end the name of an identifier."""
 
-OF_PERSONS = r"(patient|person|subject|participant|respondent|case|user|record|visit|household)s?id"
+OF_PERSONS = (
+    r"(patient|person|subject|participant|respondent|case|user|record|visit|household)s?(id|nr|no)"
+)
 """Names of identifiers in one word."""
 
 OF_TEXT = frozenset(

@@ -72,6 +72,45 @@ def test_markdown_and_html_say_the_same(run: Run, release: Path, folder: Path) -
     assert text.read_text() == printed.out
 
 
+def test_facts_fill_the_blanks(run: Run, release: Path, folder: Path) -> None:
+    facts = folder / "facts.toml"
+    assert "11 fields" in run("card", release, "--output", facts).out
+    assert run("card", release, "--facts", facts).out == run("card", release).out
+    begun = facts.read_text()
+    assert begun.count(' = ""') == 11
+    facts.write_text(begun.replace('curator" = ""', 'curator" = "the <clinic>,\\n | ward 3"'))
+    assert (
+        r"| Data curator | the \<clinic\>, \| ward 3 |"
+        in run("card", release, "--facts", facts).out
+    )
+    page = folder / "card.html"
+    assert "with 10 fields" in run("card", release, "--facts", facts, "--output", page).out
+    assert "the &lt;clinic&gt;, | ward 3" in page.read_text()
+    assert r"the \<clinic\>, \| ward 3" in run("report", release, "--facts", facts).out
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ('"Data curatr" = "a"', "did you mean 'Data curator'?"),
+        ('"Data curator" = 1', "must be a text, got 1"),
+        ("Data curator", "is not TOML"),
+        ('"Data" = "another table"', "is no blank of a card"),
+        ('"Data curator" = "\\u0007"', "one printable line"),
+    ],
+)
+def test_wrong_facts_are_told(
+    run: Run, release: Path, folder: Path, content: str, says: str
+) -> None:
+    facts = folder / "facts.toml"
+    facts.write_text(content)
+    for command in ("card", "report"):
+        told = run(command, release, "--facts", facts)
+        assert (told.code, told.out) == (2, "")
+        assert says in told.err
+        assert str(facts) in told.err
+
+
 def test_nothing_is_in_it_that_was_not_checked(run: Run, release: Path) -> None:
     before = run("card", release).out
     changed(release, objective=SECRET, best={"value": SECRET}, values=[SECRET], effort=SECRET)

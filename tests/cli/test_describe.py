@@ -28,7 +28,7 @@ def test_the_text_lists_what_to_fill_in(run: Run, table: Path) -> None:
     assert outcome.code == 0
     for words in ("age", "constraints.minimum", "categories", "smoker", "type date", "codebook"):
         assert words in outcome.out
-    assert "-1 or +1 and =missing" in outcome.out
+    assert "false is -1, true is +1 and =missing" in outcome.out
     assert "99" not in outcome.out
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from mipselect.cli.task import expected_check
+from mipselect.cli.reminders import expected_check
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import Mechanism
 from mipselect.problem.stored.headers import header

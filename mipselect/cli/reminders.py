@@ -1,0 +1,61 @@
+"""Reminders of a look at the table before a draw; they depend on names alone, not on rows."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mipselect.tables.identifiers import looks_ignored
+
+OF_CHECK = ("--always", "--never", "--range", "--no-intercept")
+"""Options of a draw that its check must have too."""
+
+ONLY_NUMBERS = (
+    "Without a schema every column is read as a number. One with text or gaps is refused when "
+    "rows are read, before anything is paid."
+)
+
+
+def reminders(
+    head: Mapping[str, Any], asked: Mapping[str, Any], names: Sequence[str]
+) -> tuple[str, ...]:
+    """Say what to look at before a draw from a table; nothing for an instance.
+
+    Parameters
+    ----------
+    head : mapping
+        First entries of the report of a task.
+    asked : mapping
+        Options about a table with a schema as they were given, by their names.
+    names : sequence of str
+        Names of the features.
+    """
+    if "schema" in head:
+        return (expected_check(head, asked),)
+    if "target" not in head:
+        return ()
+    alike = [name for name in names if looks_ignored(name, {"type": "number"}, ())]
+    if not alike:
+        return ()
+    looks = "looks like an identifier" if len(alike) == 1 else "look like identifiers"
+    return (f"{', '.join(alike)} {looks}, and may be drawn; --features without it leaves it out.",)
+
+
+def expected_check(head: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    """Say which check of a table with a schema comes before a draw."""
+    names = ("data", "--schema", "schema", "--target", "target")
+    words = [str(head.get(name, name)) for name in names]
+    for name in ("delimiter", "encoding", "sheet"):
+        words += [f"--{name}", str(head[name])] if name in head else []
+    for option in OF_CHECK:
+        for value in _several(asked.get(option)):
+            words += [option] if value is True else [option, str(value)]
+    return f"Expects that the curator has looked at: mipselect check {shlex.join(words)}"
+
+
+def _several(value: object) -> Sequence[object]:
+    """Return what was given of an option, once or several times."""
+    if isinstance(value, list):
+        return value
+    return () if value is None else (value,)
