@@ -62,7 +62,8 @@ def notes_of(check: TableCheck) -> tuple[str, ...]:
     lacking = [field.name for field in check.fields if field.rule.gap]
     if lacking:
         lines.append(
-            f"{listed(lacking)}: no range, no categories, or no feature made of it in the schema; "
+            "no range, no categories, or no feature made of it in the schema: "
+            f"{listed(lacking)}; "
             "'fit' and --score loss refuse that, while blocks need no range of a number. Write it "
             'from public knowledge, give what is never a feature "mipselect:role": "ignored", or '
             f"leave fields out: --never {','.join(lacking)}"

@@ -161,10 +161,12 @@ class FitTask(Task):
 
     def _show_parts(self, console: Console) -> None:
         parts, options = self.plan.parts, self.plan.options
-        ranges = f"{amount(parts['ranges'])} for ranges, " if "ranges" in parts else ""
+        ranges = ""
+        if "ranges" in parts:
+            ranges = f"{amount(parts['ranges'])} for ranges that nobody stated, "
         what = "the coefficients"
         if self.plan.drawn.looks_for_ranges:
-            what = "the ranges of numbers and the coefficients"
+            what = "where most values lie within the ranges, and the coefficients"
         features = "nothing for the features, which are all that there are"
         if self.plan.selects:
             features = f"{amount(parts['selection'])} for the features by {options.method.value}"

@@ -22,6 +22,7 @@ from mipselect.planning.lines import (
 )
 from mipselect.planning.simulation import REPEATED_CORRELATION
 from mipselect.problem.scores import R2
+from mipselect.regression.shares import SHARE_OF_BLOCKS
 from mipselect.validation import listed
 
 CHANCE_LEVEL = "chance level"
@@ -57,7 +58,10 @@ def _cell(line: Line, k: int) -> str:
 
 def legend(plan: SelectionPlan) -> str:
     """Say in words what the numbers of the table are."""
-    text = "Share of the right columns that a draw finds; in brackets how often it finds all."
+    text = (
+        "Share of the right columns that a draw finds; in brackets how often it finds all. All of "
+        f"ε is for the draw, as in select; fit spends {SHARE_OF_BLOCKS:g} of its ε on it."
+    )
     text += _scores(plan)
     places = range(len(plan.epsilons))
     errors = [line.error(k) for line in plan.lines if line.tables for k in places]

@@ -7,6 +7,7 @@ import io
 import json
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from mipselect.cli.progress import Spinner
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.regression import ModelRelease
+from mipselect.regression.release import in_no_list
 from mipselect.validation import checked_share
 
 EXAMPLES = """Examples:
@@ -157,7 +159,8 @@ def predict(arguments: PredictArguments) -> None:
     released = _checked_model(arguments)
     assert released.table is not None
     target = released.table.target
-    decisions = released.decisions(arguments.dialect.source(data))
+    unlisted: Counter[str] = Counter()
+    decisions = released.decisions(arguments.dialect.source(data), unlisted)
     answer = AnswerColumns(released, arguments.threshold, probability=arguments.probability)
     if not released.private:
         say(f"warning: {SEEDED}")
@@ -201,6 +204,8 @@ def predict(arguments: PredictArguments) -> None:
                 sys.stdout.writelines(_pieces(lines))
             sys.stdout.flush()
     where = "" if output is None else f"{output}: {rows:,} predictions of {target}. "
+    for name, count in unlisted.items():
+        say(f"warning: {in_no_list(name, count)}")
     say(f"note: {where}{NOT_COVERED}")
 
 

@@ -17,29 +17,28 @@ ONLY_NUMBERS = (
 )
 
 
-def reminders(
-    head: Mapping[str, Any], asked: Mapping[str, Any], names: Sequence[str]
-) -> tuple[str, ...]:
-    """Say what to look at before a draw from a table; nothing for an instance.
-
-    Parameters
-    ----------
-    head : mapping
-        First entries of the report of a task.
-    asked : mapping
-        Options about a table with a schema as they were given, by their names.
-    names : sequence of str
-        Names of the features.
-    """
-    if "schema" in head:
-        return (expected_check(head, asked),)
-    if "target" not in head:
+def like_identifiers(head: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
+    """Say which features of a table without a schema look like identifiers; by their names."""
+    if "schema" in head or "target" not in head:
         return ()
     alike = [name for name in names if looks_ignored(name, {"type": "number"}, ())]
     if not alike:
         return ()
     looks = "looks like an identifier" if len(alike) == 1 else "look like identifiers"
     return (f"{', '.join(alike)} {looks}, and may be drawn; --features without it leaves it out.",)
+
+
+def checks(head: Mapping[str, Any], asked: Mapping[str, Any]) -> tuple[str, ...]:
+    """Say which check of a table with a schema belongs to a draw; none without a schema.
+
+    Parameters
+    ----------
+    head : mapping
+        First entries of the report of a task.
+    asked : mapping
+        Options about the table as they were given, by their names.
+    """
+    return (expected_check(head, asked),) if "schema" in head else ()
 
 
 def expected_check(head: Mapping[str, Any], asked: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from mipselect.cli.ledger_entry import (
 )
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import NOT_PRIVATE, banner, deliver, heading, line
-from mipselect.cli.reminders import ONLY_NUMBERS, reminders
+from mipselect.cli.reminders import ONLY_NUMBERS, checks, like_identifiers
 from mipselect.cli.search_progress import Watch
 from mipselect.cli.settings import print_settings, settings_report, unit_of
 from mipselect.cli.sizes import check_sizes
@@ -146,6 +146,8 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
         stated = task.method.stated(task.method.problem(problem))
         total = task.total(stated)
 
+    alike = like_identifiers(task.head, problem.feature_names)
+
     def render(console: Console) -> None:
         if task.seed is not None:
             banner(console, NOT_PRIVATE)
@@ -154,7 +156,7 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
         print_settings(console, settings)
         if "target" in task.head and "schema" not in task.head:
             line(console, ONLY_NUMBERS)
-        for reminder in reminders(task.head, task.asked, problem.feature_names):
+        for reminder in (*checks(task.head, task.asked), *alike):
             line(console, reminder)
 
     ledger = task.ledger
@@ -174,8 +176,8 @@ def _deliver_answer(task: Task, delivery: Delivery) -> None:
     data = task.data()
     n = None if task.hides_n else data.data.n
     settings = _checked_settings(task, data.problem, n)
-    for reminder in reminders(task.head, task.asked, data.problem.feature_names):
-        say(f"note: {reminder}")
+    for alike in like_identifiers(task.head, data.problem.feature_names):
+        say(f"note: {alike}")
     ledger = task.ledger
     if ledger is not None:
         ledger = ledger.noting({**noted({**task.head, **settings}), **task.noted})
@@ -190,6 +192,8 @@ def _deliver_answer(task: Task, delivery: Delivery) -> None:
         print_charged(console, charged)
         task.show_terms(console)
         print_settings(console, settings)
+        for reminder in checks(task.head, task.asked):
+            line(console, reminder)
 
     report = {
         **task.head,

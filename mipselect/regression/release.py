@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -173,11 +175,19 @@ class ModelRelease(Release):
         ------
         InvalidInput
             If X is no such table, or no model was released.
+
+        Warns
+        -----
+        UserWarning
+            Of values of a table that are in no list: see `decisions`.
         """
         if self.table is None or _holds_columns(X):
             return self._of_columns(X)
-        self._released()
-        return np.concatenate([np.empty(0), *map(self._of_columns, self.table.batches(X))])
+        unlisted: Counter[str] = Counter()
+        found = np.concatenate([np.empty(0), *self.decisions(X, unlisted)])
+        for name, rows in unlisted.items():
+            warnings.warn(in_no_list(name, rows), UserWarning, stacklevel=3)
+        return found
 
     def _of_columns(self, X: Any) -> FloatArray:
         """Compute the linear predictor of the columns of the model."""
@@ -261,12 +271,27 @@ class ModelRelease(Release):
         """
         return self.predictions_of(self.decision(X), threshold=threshold)
 
-    def decisions(self, source: Any) -> Iterator[FloatArray]:
-        """Yield the linear predictors of the rows of a table, some at a time; see `decision`."""
+    def decisions(self, source: Any, unlisted: Counter[str] | None = None) -> Iterator[FloatArray]:
+        """Yield the linear predictors of the rows of a table, some at a time; see `decision`.
+
+        Parameters
+        ----------
+        source : path or table
+        unlisted : Counter, optional
+            Receives how many rows have a value in no list of a field, by the field. Their predictor
+            is mostly noise unless the model was drawn from such rows too.
+        """
         if self.table is None:
             raise InvalidInput("this is no model of a table; `predict` takes its columns")
         self._released()
-        return map(self._of_columns, self.table.batches(source))
+        return self._of_batches(self.table, source, Counter() if unlisted is None else unlisted)
+
+    def _of_batches(
+        self, table: ModelTable, source: Any, unlisted: Counter[str]
+    ) -> Iterator[FloatArray]:
+        for columns in table.batches(source):
+            unlisted.update(table.unlisted(columns))
+            yield self._of_columns(columns)
 
     def predictions(self, source: Any) -> Iterator[np.ndarray[Any, Any]]:
         """Yield the predictions for the rows of a table, some at a time; see `predict`."""
@@ -475,6 +500,15 @@ class ModelRelease(Release):
 
     def __str__(self) -> str:
         return self.summary()
+
+
+def in_no_list(name: str, rows: int) -> str:
+    """Say that the predictions of some rows are mostly noise."""
+    have = "1 row has" if rows == 1 else f"{rows:,} rows have"
+    return (
+        f"{have} a value of {name} that is in no list of its schema, or none: what the model says "
+        "of such a value is mostly noise, unless it was drawn from such rows too"
+    )
 
 
 def _holds_columns(X: Any) -> bool:

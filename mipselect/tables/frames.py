@@ -279,6 +279,8 @@ def _refuse(
             row, *rest = (int(i) for i in np.unravel_index(k, array.shape))
             at = _place((row, *(j + first_column for j in rest)), names)
             why = f"; {DATES}" if isinstance(value, DATE_TYPES) else ""
+            if isinstance(value, str):
+                why = "; a table with texts needs a schema"
             raise InvalidInput(
                 f"{what} must hold real numbers only: {at} holds {shown(value)}{why}"
             )

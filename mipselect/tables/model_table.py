@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from mipselect.errors import InvalidInput
 from mipselect.tables.derived import FEATURES
 from mipselect.tables.derived_encoders import declared, ranges_of
-from mipselect.tables.encoders import Scaled
+from mipselect.tables.encoders import Indicators, Scaled, places_of_columns
 from mipselect.tables.equation import TableEquation, equation
 from mipselect.tables.fields import POINTS
 from mipselect.tables.mapping import mapped_batches
@@ -154,6 +155,19 @@ class ModelTable:
             Naming the fields that are not there, before a row is read.
         """
         return mapped_batches(source, self.public)
+
+    def unlisted(self, columns: NDArray[np.float32]) -> Counter[str]:
+        """Count the rows of `batches` with a value in no list of a field, by the field.
+
+        A missing value is in no list where the schema requires one. Fields of two categories, or of
+        ordered ones, and numbers have a middle in place of it, and are left out.
+        """
+        found: Counter[str] = Counter()
+        encoders = self.public.encoders
+        for encoder, places in zip(encoders, places_of_columns(encoders), strict=True):
+            if isinstance(encoder, Indicators):
+                found[encoder.field.name] = int((columns[:, places] == 0.0).all(axis=1).sum())
+        return +found
 
     def equation(
         self, coef: Sequence[float], intercept: float, *, log_odds: bool = False

@@ -44,6 +44,14 @@ def test_json_and_the_file(run: Run, table: Path) -> None:
     again.failed_with(2, "exists, and may hold what somebody has filled in")
 
 
+def test_of_a_file_without_types_a_type_comes_first(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("age,sex\n18,f\n")
+    assert run("describe", tmp_path / "t.csv").out.count("type; categories of text") == 2
+    proposed = run("describe", tmp_path / "t.csv", "--types-from-data").out
+    assert "type; categories of text" not in proposed
+    assert "categories" in proposed
+
+
 def test_a_schema_that_is_filled_in_is_checked(run: Run, table: Path) -> None:
     path = table.with_name("t.schema.json")
     fields = [

@@ -174,3 +174,15 @@ def test_the_check_that_is_expected_reads_the_file_in_the_same_way() -> None:
     head = {"data": "t.csv", "delimiter": ";", "target": "y", "schema": "s.json"}
     said = expected_check(head, {})
     assert said.endswith("check t.csv --schema s.json --target y --delimiter ';'")
+
+
+def test_columns_like_identifiers_are_named_before_they_are_drawn(run: Run, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("patient_nr,age,y\n" + "".join(f"{k},{k % 7},{k % 5}\n" for k in range(40)))
+    command = ("select", table, "--target", "y", "--support-size", "1", "--epsilon", "1")
+    dry = run(*command, "--dry-run")
+    assert "patient_nr looks like an identifier" in dry.out
+    assert "every column is read as a number" in dry.out
+    assert "note: patient_nr looks like an identifier" in run(*command).err
+    table.write_text(table.read_text().replace("patient_nr", "height"))
+    assert "identifier" not in run(*command, "--dry-run").out + run(*command).err

@@ -123,6 +123,27 @@ def test_hostile_rows_are_predicted_like_any_other(run: Run, model: Path, tmp_pa
     assert run("predict", model, tmp_path / "u.csv").out == "stay\n"
 
 
+def test_values_in_no_list_are_counted(run: Run, model: Path, tmp_path: Path) -> None:
+    assert "no list" not in run("predict", model, tmp_path / "t.csv").err
+    odd = frame(tmp_path / "t.csv")
+    released = ModelRelease.load(model)
+    assert released.table is not None
+    assert "ward" in released.table.schema.content["fields"][1].values()
+    odd.loc[[3, 5], "ward"] = "Attic"
+    odd.to_csv(tmp_path / "odd.csv", index=False)
+    told = run("predict", model, tmp_path / "odd.csv").err
+    assert "warning: 2 rows have a value of ward that is in no list of its schema" in told
+    with pytest.warns(UserWarning, match="2 rows have a value of ward"):
+        predicted = released.predict(tmp_path / "odd.csv")
+    assert predicted.tolist() == [
+        float(x) for x in run("predict", model, tmp_path / "odd.csv").out.split()[1:]
+    ]
+    columns = np.concatenate(list(released.table.batches(tmp_path / "odd.csv")))
+    assert released.table.unlisted(columns) == {"ward": 2}
+    # From arrays of columns, as in a private measure of quality, nothing is told.
+    released.decision(columns)
+
+
 def test_classes_are_named_and_quoted(run: Run, tmp_path: Path) -> None:
     entry = {"name": "died", "type": "string", "categories": ["no, not", 'the "other"']}
     fields = [field for field in SCHEMA["fields"] if field["name"] != "died"]  # type: ignore[index, union-attr]
