@@ -25,6 +25,10 @@ NOT_A_CAUSE = (
     "Each estimate compares two rows that are alike in all other fields of the model. It says what "
     "goes with what, not what would happen if somebody changed a field."
 )
+BY_CHANCE = (
+    "The fields were drawn at random: one whose estimate changes next to nothing may be there by "
+    "chance."
+)
 ELSEWHERE = "the file of the release has them"
 NO_MODEL = (
     "No coefficients were released: a private test found too little in the data for a model that "
@@ -56,7 +60,7 @@ def coefficient_blocks(model: ModelRelease) -> Iterator[Block]:
     unit = unit_of_target(model)
     yield from _plot(model, table, unit)
     yield _table(table, told, unit)
-    yield Paragraph(NOT_A_CAUSE)
+    yield Paragraph(f"{NOT_A_CAUSE} {BY_CHANCE}" if _was_drawn(model) else NOT_A_CAUSE)
     why = _reason(table)
     notes = [note for note in table.notes(ELSEWHERE) if note != why]
     notes += [
@@ -65,6 +69,11 @@ def coefficient_blocks(model: ModelRelease) -> Iterator[Block]:
         for each in model.drawn_ranges
     ]
     yield BulletList(tuple(notes))
+
+
+def _was_drawn(model: ModelRelease) -> bool:
+    """Tell whether a mechanism chose the fields, before another released their coefficients."""
+    return ", then " in model.mechanism and not model.mechanism.startswith("all features")
 
 
 def _plot(model: ModelRelease, table: CoefficientTable, unit: str) -> Iterator[Block]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -78,3 +79,11 @@ def test_every_coefficient_is_there_once(kind: str, schema: TableSchema) -> None
     ticks = re.findall(r"<text[^>]*>([^<]*)</text>", made.html())
     assert ticks
     assert all(tick[0] in "×÷" for tick in ticks) == (kind == "logistic")
+
+
+def test_fields_that_were_drawn_may_be_there_by_chance() -> None:
+    drawn = fitted("huber")
+    assert "may be there by chance" in ReleaseReport.of([drawn]).markdown()
+    for mechanism in ("all features, then objective", drawn.mechanism.split(", then ")[-1]):
+        known = replace(drawn, mechanism=mechanism)
+        assert "by chance" not in ReleaseReport.of([known]).markdown()
