@@ -119,6 +119,8 @@ class Expanding:
         sets, which is divided.
     trials : Trials
         Trials of all measures of convexity, before the best is kept; their share is not used.
+    fewer : Trials
+        Trials of shares beside a point: they leave fewer families open.
     """
 
     least_size: int = 3
@@ -132,6 +134,7 @@ class Expanding:
     close_if_open: float = 0.05
     close_if_divided: float = 0.3
     trials: Trials = Trials(first=3, share=0.0, again=50)
+    fewer: Trials = Trials(first=8, share=0.05, again=16)
 
 
 @dataclass(frozen=True)

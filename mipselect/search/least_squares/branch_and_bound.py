@@ -84,7 +84,9 @@ def is_around_a_point(node: SquaredNode, tree: SquaredTree) -> bool:
     if node.bound is None or not node.tuning.uses(Strategy.FEWER_FAMILIES):
         return False
     pairs_or_more = 1 < node.size <= len(node.live) and node.problem.features.singles
-    return pairs_or_more and node.bound.constant > 0.0
+    if not pairs_or_more or node.bound.constant <= 0.0:
+        return False
+    return tree.scheduler.worth(Strategy.FEWER_FAMILIES, node.size)
 
 
 def by_fewer_families(node: SquaredNode, tree: SquaredTree) -> SquaredNode:
@@ -94,7 +96,9 @@ def by_fewer_families(node: SquaredNode, tree: SquaredTree) -> SquaredNode:
     """
     cutoff, by_shares = tree.cutoff, ModularBound(0.0, shares_without_blocks(node))
     needed, other = node.needed_gain(cutoff), replace(node, bound=by_shares)
-    if len(other.division.open(needed)) >= len(node.division.open(needed)):
+    fewer = len(other.division.open(needed)) < len(node.division.open(needed))
+    tree.scheduler.note(Strategy.FEWER_FAMILIES, node.size, fewer)
+    if not fewer:
         return node
     tree.collector.settle(cutoff)
     return other.restricted(by_shares.screened(node.size, needed))
