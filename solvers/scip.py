@@ -123,23 +123,50 @@ class ScipSolver:
 
     def solve(self, model: Any, *, time_limit: float, gap: float) -> WholeSolution:
         """Minimise a Pyomo model."""
-        from pyomo.contrib.solver.solvers.scip.scip_direct import ScipDirect
-
         return solve_in_memory(
-            ScipDirect(),
+            interruptible_scip(),
             model,
             time_limit=time_limit,
             gap=gap,
             threads=None,
             nodes="NNodes",
             failures=FAILURES,
-            # What SCIP prints goes through a pipe that nobody empties while it solves.
             options={
                 "randomization/randomseedshift": self.seed,
                 "numerics/feastol": 1e-8,
                 "display/verblevel": 0,
             },
         )
+
+
+class WithoutLock:
+    """A SCIP model that lets other threads run while it is solved.
+
+    What its libraries print goes into a pipe, which a thread of Pyomo empties. With the lock of the
+    interpreter held nobody does, and once the pipe is full SCIP waits for ever.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model = model
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def optimize(self) -> None:
+        """Solve the model."""
+        self._model.optimizeNogil()
+
+
+def interruptible_scip() -> Any:
+    """Return Pyomo's interface to SCIP, which solves `WithoutLock`."""
+    from pyomo.contrib.solver.solvers.scip.scip_direct import ScipDirect
+
+    class ScipWithoutLock(ScipDirect):  # type: ignore[misc]
+        def _create_solver_model(self, model: Any, config: Any) -> tuple[Any, Any, bool]:
+            made, loader, has_objective = super()._create_solver_model(model, config)
+            return WithoutLock(made), loader, has_objective
+
+    return ScipWithoutLock()
 
 
 @cache
