@@ -30,6 +30,9 @@ NOT_PROVEN = (
     "The lower bound is the solver's word, and no certificate: nothing here has proven it, and "
     "nothing can be released from it. 'mipselect solve' proves."
 )
+DISAGREES = (
+    "The two differ: the model's cuts are weak here, or it was the model of another instance."
+)
 NO_BOUND = (
     "The file has no lower bound, and no word that the solution is optimal: --bound takes what "
     "the solver printed."
@@ -94,6 +97,7 @@ def _report(
         "names": [instance.feature_names[j] for j in support],
         "value": imported.value,
         "objective": imported.objective,
+        "agrees": imported.agrees,
         "claimed_bound": imported.claimed_bound,
         "certified": imported.certified,
         "note": NO_BOUND if imported.claimed_bound is None else NOT_PROVEN,
@@ -109,6 +113,8 @@ def _show(console: Console, solution: Path, instance: Instance, imported: Import
     line(console, f"Value of this support, computed from the data: {imported.value:.10g}")
     if imported.objective is not None:
         line(console, f"What the solver says of it: {imported.objective:.10g}")
+    if not imported.agrees:
+        line(console, DISAGREES)
     if imported.status:
         line(console, f"Status, in the solver's words: {imported.status}")
     if imported.claimed_bound is None:

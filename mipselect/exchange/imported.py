@@ -28,6 +28,10 @@ INTEGRALITY = 1e-4
 """Error that a 0/1 variable may have: ten times what solvers allow unless told otherwise."""
 
 
+AGREEING = 1e-3
+"""Relative difference between what a solver says of its support and its value."""
+
+
 @dataclass(frozen=True, eq=False)
 class ImportedSolution:
     """Support that a solver found, with its exact value; sensitive.
@@ -66,6 +70,16 @@ class ImportedSolution:
     status: str
     objective: float | None
     claimed_bound: float | None
+
+    @property
+    def agrees(self) -> bool:
+        """False if the solver's objective is not the value, by more than a thousandth.
+
+        Then the cuts of the model are weak here, or it was the model of another instance.
+        """
+        if self.objective is None:
+            return True
+        return abs(self.objective - self.value) <= AGREEING * max(self.value, self.objective)
 
     @property
     def certified(self) -> bool:

@@ -83,7 +83,7 @@ class SupportPool(Certificate):
 
     @property
     def proves_optimum(self) -> bool:
-        """True if no support can be better than the first row; a certificate may leave τΔ open."""
+        """True if no support is better than the first row, but for rounding: τ is not used."""
         return len(self) > 0 and bool(self.rest_bound >= self.values[0])
 
     @property

@@ -270,6 +270,12 @@ def test_a_bound_above_a_value_is_an_error(tmp_path: Path, instance: Instance) -
         imported_from(tmp_path, HIGHS.replace("269.09", "270.09"), instance)
 
 
+def test_an_objective_of_another_model_disagrees(tmp_path: Path, instance: Instance) -> None:
+    assert imported_from(tmp_path, HIGHS, instance).agrees
+    assert not imported_from(tmp_path, HIGHS.replace("269.09", "168.09"), instance).agrees
+    assert imported_from(tmp_path, PRETTY, instance).agrees
+
+
 def test_six_digits_are_no_contradiction(tmp_path: Path, instance: Instance) -> None:
     """HiGHS rounds the objective of a pretty file, here upward, by more than any tolerance."""
     objective = unit_of(instance.prepared) * VALUE
