@@ -166,7 +166,7 @@ class Certificate(ABC):
     @property
     @abstractmethod
     def proves_optimum(self) -> bool:
-        """True if the bounds prove that no support is better than the first row, but for rounding."""
+        """True if bounds prove that no support is better than the first row, but for rounding."""
 
     def require_certified(self) -> None:
         """Raise `NotCertified` unless it is certified: no draw may depend on what is not."""
