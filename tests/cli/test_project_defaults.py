@@ -137,7 +137,7 @@ def test_no_project_takes_nothing_from_the_file(run: Run, project: Path) -> None
     run("select", "--target", "--help").failed_with(2, "mipselect.toml: is not TOML")
 
 
-@pytest.mark.parametrize("command", ["solvers", "instances", "demo", "card", "ledger"])
+@pytest.mark.parametrize("command", ["solvers", "instances", "demo", "ledger"])
 def test_other_commands_look_at_no_file(run: Run, project: Path, command: str) -> None:
     write(project, "not TOML [")
     help = run(command, "--help")
