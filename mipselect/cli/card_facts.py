@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from mipselect.cli.card_content import BLANKS
 from mipselect.cli.card_parts import Card, Entry
-from mipselect.disk import small_text
+from mipselect.cli.toml_files import read_toml
 from mipselect.errors import InvalidInput
-from mipselect.validation import checked_line, did_you_mean, listed, printable, shown
+from mipselect.validation import checked_line, did_you_mean, listed, shown
 
 LARGEST = 100_000
 """Bytes of a file of facts."""
@@ -39,12 +38,8 @@ def read_facts(path: Path) -> dict[str, str]:
     InvalidInput
         For a name that is none of `BLANKS`, and for what is no text.
     """
-    try:
-        content = tomllib.loads(small_text(path, LARGEST))
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{path}: is not TOML: {printable(str(error))}") from None
     facts = {}
-    for name, text in content.items():
+    for name, text in read_toml(path, LARGEST).items():
         if name not in BLANKS:
             raise InvalidInput(
                 f"{path}: {shown(name)} is no blank of a card; blanks are "

@@ -203,9 +203,9 @@ def predict(arguments: PredictArguments) -> None:
             elif output is None:
                 sys.stdout.writelines(_pieces(lines))
             sys.stdout.flush()
-    where = "" if output is None else f"{output}: {rows:,} predictions of {target}. "
     for name, count in unlisted.items():
         say(f"warning: {in_no_list(name, count)}")
+    where = "" if output is None else f"{output}: {rows:,} predictions of {target}. "
     say(f"note: {where}{NOT_COVERED}")
 
 

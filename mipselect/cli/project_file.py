@@ -10,14 +10,13 @@ support-size = 3
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mipselect.cli.project_settings import OF_ONE_RUN, CommandSetting
-from mipselect.disk import small_text
+from mipselect.cli.toml_files import read_toml
 from mipselect.errors import InvalidInput
 from mipselect.validation import did_you_mean, printable, shown
 
@@ -115,11 +114,7 @@ def project_entries(file: Path, command: str, commands: Commands) -> list[Projec
 
 def _sections(file: Path, commands: Commands) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the sections of a file, with their keys as they stand there."""
-    text = small_text(file, LARGEST)
-    try:
-        content = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{file}: is not TOML: {printable(str(error))}") from None
+    content = read_toml(file, LARGEST)
     known = [DEFAULTS, *commands]
     for name, keys in content.items():
         if not isinstance(keys, dict):

@@ -17,6 +17,25 @@ ONLY_NUMBERS = (
 )
 
 
+def reminders_of_a_plan(
+    head: Mapping[str, Any], asked: Mapping[str, Any], names: Sequence[str]
+) -> tuple[str, ...]:
+    """Say what to look at before a draw from a table; nothing for an instance.
+
+    Parameters
+    ----------
+    head : mapping
+        First entries of the report of a task.
+    asked : mapping
+        Options about a table with a schema as they were given, by their names.
+    names : sequence of str
+        Names of the features.
+    """
+    if "schema" in head:
+        return (expected_check(head, asked),)
+    return (ONLY_NUMBERS, *like_identifiers(head, names)) if "target" in head else ()
+
+
 def like_identifiers(head: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
     """Say which features of a table without a schema look like identifiers; by their names."""
     if "schema" in head or "target" not in head:
@@ -26,19 +45,6 @@ def like_identifiers(head: Mapping[str, Any], names: Sequence[str]) -> tuple[str
         return ()
     looks = "looks like an identifier" if len(alike) == 1 else "look like identifiers"
     return (f"{', '.join(alike)} {looks}, and may be drawn; --features without it leaves it out.",)
-
-
-def checks(head: Mapping[str, Any], asked: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say which check of a table with a schema belongs to a draw; none without a schema.
-
-    Parameters
-    ----------
-    head : mapping
-        First entries of the report of a task.
-    asked : mapping
-        Options about the table as they were given, by their names.
-    """
-    return (expected_check(head, asked),) if "schema" in head else ()
 
 
 def expected_check(head: Mapping[str, Any], asked: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from mipselect.cli.ledger_entry import (
 )
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import NOT_PRIVATE, banner, deliver, heading, line
-from mipselect.cli.reminders import ONLY_NUMBERS, checks, like_identifiers
+from mipselect.cli.reminders import expected_check, like_identifiers, reminders_of_a_plan
 from mipselect.cli.search_progress import Watch
 from mipselect.cli.settings import print_settings, settings_report, unit_of
 from mipselect.cli.sizes import check_sizes
@@ -146,17 +146,13 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
         stated = task.method.stated(task.method.problem(problem))
         total = task.total(stated)
 
-    alike = like_identifiers(task.head, problem.feature_names)
-
     def render(console: Console) -> None:
         if task.seed is not None:
             banner(console, NOT_PRIVATE)
         heading(console, f"{task.title}: dry run; no row was read, nothing drawn and nothing spent")
         task.show_plan(console, stated, unit_of(settings))
         print_settings(console, settings)
-        if "target" in task.head and "schema" not in task.head:
-            line(console, ONLY_NUMBERS)
-        for reminder in (*checks(task.head, task.asked), *alike):
+        for reminder in reminders_of_a_plan(task.head, task.asked, problem.feature_names):
             line(console, reminder)
 
     ledger = task.ledger
@@ -192,8 +188,8 @@ def _deliver_answer(task: Task, delivery: Delivery) -> None:
         print_charged(console, charged)
         task.show_terms(console)
         print_settings(console, settings)
-        for reminder in checks(task.head, task.asked):
-            line(console, reminder)
+        if "schema" in task.head:
+            line(console, expected_check(task.head, task.asked))
 
     report = {
         **task.head,

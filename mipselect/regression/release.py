@@ -284,13 +284,14 @@ class ModelRelease(Release):
         if self.table is None:
             raise InvalidInput("this is no model of a table; `predict` takes its columns")
         self._released()
-        return self._of_batches(self.table, source, Counter() if unlisted is None else unlisted)
+        return self._of_batches(self.table, source, unlisted)
 
     def _of_batches(
-        self, table: ModelTable, source: Any, unlisted: Counter[str]
+        self, table: ModelTable, source: Any, unlisted: Counter[str] | None
     ) -> Iterator[FloatArray]:
         for columns in table.batches(source):
-            unlisted.update(table.unlisted(columns))
+            if unlisted is not None:
+                unlisted.update(table.unlisted(columns))
             yield self._of_columns(columns)
 
     def predictions(self, source: Any) -> Iterator[np.ndarray[Any, Any]]:

@@ -89,6 +89,12 @@ def test_facts_fill_the_blanks(run: Run, release: Path, folder: Path) -> None:
     assert r"the \<clinic\>, \| ward 3" in run("report", release, "--facts", facts).out
 
 
+def test_facts_that_are_not_there(run: Run, release: Path, folder: Path) -> None:
+    told = run("card", release, "--facts", folder / "none.toml")
+    told.failed_with(2, "none.toml: no such file")
+    assert "TOML" not in told.err
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [

@@ -138,11 +138,16 @@ def singular(seed: int) -> PreparedSquared:
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((9, 2)) @ rng.standard_normal((2, 4)) * 10.0 ** rng.uniform(-4, 4)
     X += 10.0 ** rng.uniform(-9, -5) * np.abs(X).max() * rng.standard_normal(X.shape)
+    return in_its_own_scale(X)
+
+
+def in_its_own_scale(X: np.ndarray) -> PreparedSquared:
+    """Two of the columns, with bounds and a ridge in the unit of the largest entry."""
     bound = float(np.abs(X).max())
     bounds = {"x_bound": bound, "y_bound": 9.0, "coef_bound": 9.0, "ridge": bound**2}
-    instance = Instance(X, X[:, 0] / bound, support_size=2, **bounds)
-    assert isinstance(instance.prepared, PreparedSquared)
-    return instance.prepared
+    problem = Instance(X, X[:, 0] / bound, support_size=2, **bounds).prepared
+    assert isinstance(problem, PreparedSquared)
+    return problem
 
 
 def whole(problem: PreparedSquared) -> SquaredNode:
@@ -188,10 +193,7 @@ def spectra_of_rows(seed: int) -> bool:
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((2, 4)) * 10.0 ** rng.uniform(-4, 4)
     X[1] = X[seed % 2] + 10.0 ** rng.uniform(-9, 0) * X[1]
-    bound = float(np.abs(X).max())
-    bounds = {"x_bound": bound, "y_bound": 9.0, "coef_bound": 9.0, "ridge": bound**2}
-    problem = Instance(X, X[:, 0] / bound, support_size=2, **bounds).prepared
-    assert isinstance(problem, PreparedSquared)
+    problem = in_its_own_scale(X)
     return left_over(problem, spectral_curvatures(whole(problem)))
 
 

@@ -119,8 +119,9 @@ def _spectra_of_rows(X: FloatArray, whole: SquaredNode) -> list[SpectralCurvatur
     n, V = len(rows), vectors.T @ rows
     slack = EPS * n * (math.sqrt(n) + 2.0) * _trace(whole) + ROUNDING * float(eigenvalues[-1])
     found: list[SpectralCurvature] = []
+    median = float(np.median(whole.problem.gram.diagonal))
     for share in limits.shares if V.shape[1] <= limits.eigenvalues else limits.shares[-1:]:
-        t = share * float(np.median(whole.problem.gram.diagonal))
+        t = share * median
         if _is_small(slack, t, whole):
             Z = np.sqrt(t / np.maximum(eigenvalues, t))[:, None] * V
             found.append(SpectralCurvature(Z.T @ Z, slack, limits))

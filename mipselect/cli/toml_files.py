@@ -1,0 +1,26 @@
+"""TOML files that people write for the command line."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from mipselect.disk import small_text
+from mipselect.errors import InvalidInput
+from mipselect.validation import printable
+
+
+def read_toml(path: Path, most: int) -> dict[str, Any]:
+    """Read the content of a TOML file of at most so many bytes.
+
+    Raises
+    ------
+    InvalidInput
+        If it cannot be read, is too large or no TOML.
+    """
+    text = small_text(path, most)
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{path}: is not TOML: {printable(str(error))}") from None
