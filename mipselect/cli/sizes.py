@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
+from mipselect.problem.problem import Problem
+from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector
 from mipselect.validation import checked_integer, shown
@@ -35,6 +38,18 @@ def check_sizes(method: PrivateSelector, p: int, title: str) -> None:
     """Raise `InvalidInput` if `method` has sizes beyond the p features of what `title` names."""
     if isinstance(method, ExactDrawSelector) and method.sizes is not None:
         checked_integer(method.sizes[-1], f"{title}: the largest of --sizes", 1, p)
+
+
+def warn_of_nothing(method: PrivateSelector, problem: Problem) -> None:
+    """Say so of a method that is paid for a draw of all p out of p features."""
+    of_sizes = isinstance(method, ExactDrawSelector) and method.sizes is not None
+    if of_sizes or isinstance(method, AllFeaturesSelector):
+        return
+    if problem.support_size == problem.n_features:
+        say(
+            f"warning: all {problem.n_features:,} features are asked for, so the draw says nothing "
+            "and costs ε: ask for fewer, or let 'mipselect fit' make a model of them, at no draw"
+        )
 
 
 def dimension(p: int, n_features: int) -> str:

@@ -20,7 +20,7 @@ from mipselect.cli.output import NOT_PRIVATE, banner, deliver, heading, line
 from mipselect.cli.reminders import expected_check, like_identifiers, reminders_of_a_plan
 from mipselect.cli.search_progress import Watch
 from mipselect.cli.settings import print_settings, settings_report, unit_of
-from mipselect.cli.sizes import check_sizes
+from mipselect.cli.sizes import check_sizes, warn_of_nothing
 from mipselect.cli.streams import say
 from mipselect.cli.usefulness import chance_level
 from mipselect.errors import InvalidInput, about
@@ -165,6 +165,7 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
         "ledger": None if ledger is None else _ledger_after(ledger, total),
     }
     deliver(report, render, as_json=delivery.as_json, output=delivery.output)
+    warn_of_nothing(task.method, problem)
 
 
 def _deliver_answer(task: Task, delivery: Delivery) -> None:
@@ -205,6 +206,7 @@ def _deliver_answer(task: Task, delivery: Delivery) -> None:
     sentence = [] if chance is None or not chance.sentence else [chance.sentence]
     for warning in (*sentence, *answer.warnings):
         say(f"warning: {warning}")
+    warn_of_nothing(task.method, data.problem)
 
 
 def _checked_settings(task: Task, problem: Problem, n: int | None) -> dict[str, Any]:

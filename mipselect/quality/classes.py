@@ -32,16 +32,20 @@ take some 0.001 from an AUC."""
 GROUPS = 5
 """Groups of bins whose calibration is stated."""
 
+LARGEST_ERROR = 1.0 / 3.0
+"""Noise of the rows above a threshold, relative to those that are of the second class."""
+
 BEYOND = 10
 """One row in so many should lie in the first and the last bin."""
 
 
 @dataclass(frozen=True)
 class ClassQuality:
-    """Measures of predictions of two classes, and the calibration of their probabilities."""
+    """Measures of predictions of two classes, and what they say of probabilities; see `Quality`."""
 
     measures: tuple[Measure, ...]
     bins: tuple[ShareInBin, ...]
+    matching_threshold: float | None
 
 
 def quality_of_classes(
@@ -134,7 +138,26 @@ def of_noisy_cells(counts: FloatArray, edges: FloatArray, variance: float) -> Cl
         ShareInBin(ends[group[0]], ends[group[-1] + 1], calibration(counts[:, group], variance))
         for group in groups
     )
-    return ClassQuality(measures, bins)
+    return ClassQuality(measures, bins, matching_threshold(counts, edges, variance))
+
+
+def matching_threshold(counts: FloatArray, edges: FloatArray, variance: float) -> float | None:
+    """Find the probability above which as many rows lie as have the second class.
+
+    Between two edges rows are taken to be spread evenly. None where that is beyond the edges, or
+    noise alone may be more than `LARGEST_ERROR` of that number: rows above an edge less those of
+    the second class are the first class above less the second below, one count for each bin.
+    """
+    second = float(counts[1].sum())
+    if QUANTILE * math.sqrt(counts.shape[1] * variance) > LARGEST_ERROR * second:
+        return None
+    above = float(counts.sum()) - np.cumsum(counts.sum(axis=0))[:-1]
+    beyond = int(np.argmax(above <= second))
+    if beyond == 0:  # At the first edge, or at none.
+        return None
+    more, less = above[beyond - 1], above[beyond]
+    part = float((more - second) / (more - less))
+    return float(expit(edges[beyond - 1] + part * (edges[beyond] - edges[beyond - 1])))
 
 
 def calibration(counts: FloatArray, variance: float) -> Measure:

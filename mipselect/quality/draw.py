@@ -37,6 +37,9 @@ class Predictions:
         True if it is public that every row has a target.
     weights : float array, shape (n,), or None
         How much each row counts, in [0, 1]; None where all count the same.
+    log_odds : bool
+        True for classes if linear predictors are the log-odds; else nothing is said of
+        probabilities.
     """
 
     target: FloatArray = field(repr=False)
@@ -46,6 +49,7 @@ class Predictions:
     complete: bool
     scale: float = 1.0
     weights: FloatArray | None = field(default=None, repr=False)
+    log_odds: bool = True
 
 
 def quality_of(
@@ -77,9 +81,11 @@ def quality_of(
     with np.errstate(all="ignore"):
         if predictions.of_classes:
             of_classes = quality_of_classes(y, found, relation, epsilon, source, weights)
+            known = predictions.log_odds
             return Quality(
                 measures=of_classes.measures,
-                bins=of_classes.bins,
+                bins=of_classes.bins if known else (),
+                matching_threshold=of_classes.matching_threshold if known else None,
                 guarantee=guarantee,
                 rows=rows,
                 share=share,
@@ -88,11 +94,11 @@ def quality_of(
             assert weights is None
             ordered = concordance_of_numbers(np.nan_to_num(y), found, epsilon, source)
             return Quality(measures=(ordered,), guarantee=guarantee, rows=rows, share=share)
-        known, bound = ~np.isnan(y), predictions.bound
+        present, bound = ~np.isnan(y), predictions.bound
         of_numbers = r2_of_numbers(
             np.clip(y / bound, -1.0, 1.0),
             found / bound,
-            known,
+            present,
             rows if predictions.complete and weights is None else None,
             relation,
             epsilon,

@@ -155,6 +155,9 @@ class Quality:
         target.
     bins : tuple of ShareInBin
         Calibration of probabilities.
+    matching_threshold : float or None
+        The probability above which about as many rows lie as have the second class; None where the
+        noise leaves none, and without probabilities.
     level : float
         In this share of repetitions an interval covers what it is about.
 
@@ -175,6 +178,7 @@ class Quality:
     share: float | None = None
     clip: float | None = None
     bins: tuple[ShareInBin, ...] = ()
+    matching_threshold: float | None = None
     level: float = LEVEL
 
     def __post_init__(self) -> None:
@@ -185,6 +189,8 @@ class Quality:
             checked_integer(self.rows, "rows", 0)
         if self.share is not None:
             checked_share(self.share, "share", closed=False)
+        if self.matching_threshold is not None:
+            checked_share(self.matching_threshold, "matching_threshold", closed=False)
         checked_share(self.level, "level", closed=False)
 
     @property
@@ -205,10 +211,15 @@ class Quality:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The verdict, where squares were clipped, and a line for every other measure and bin."""
-        clip = self.clip
+        """The verdict, where squares were clipped, other measures, a threshold, and the bins."""
+        clip, threshold = self.clip, self.matching_threshold
         of_clip = () if clip is None else (f"Errors and distances count up to ±{clip:.4g}.",)
-        return (f"{self.verdict}.", *of_clip, *map(str, self.measures[1:]), *map(str, self.bins))
+        of_threshold: tuple[str, ...] = ()
+        if threshold is not None:
+            above = f"{threshold:.2g}"
+            of_threshold = (f"as many are predicted as there are at a threshold of {above}",)
+        measures = map(str, self.measures[1:])
+        return (f"{self.verdict}.", *of_clip, *measures, *of_threshold, *map(str, self.bins))
 
     def measure(self, name: str) -> Measure:
         """Return a measure by its name; raise `InvalidInput` if there is none."""
@@ -223,6 +234,7 @@ class Quality:
         return {
             "measures": [one.to_dict() for one in self.measures],
             "bins": [one.to_dict() for one in self.bins],
+            "matching_threshold": self.matching_threshold,
             "level": self.level,
             "rows": self.rows,
             "share": self.share,
@@ -237,6 +249,7 @@ class Quality:
         return cls(
             measures=tuple(map(Measure.from_dict, stored["measures"])),
             bins=tuple(map(ShareInBin.from_dict, stored["bins"])),
+            matching_threshold=stored.get("matching_threshold"),
             level=stored["level"],
             rows=stored["rows"],
             share=stored["share"],

@@ -164,7 +164,7 @@ class HeldOut:
             predictions = predictions_of(model, self.apart.opened(), public, unit_rule)
         else:
             none = np.empty(0)
-            predictions = _predictions(none, none, public, none if public.weight else None)
+            predictions = _predictions(model, none, none, public, none if public.weight else None)
         quality = quality_of(predictions, within(model.guarantee), self.source, self.share)
         return replace(model, quality=quality)
 
@@ -231,10 +231,11 @@ def predictions_of(
 ) -> Predictions:
     """Read the rows of a table, one for each person, with their targets; sensitive."""
     X, y, weights = read_rows(parts, public, unit_rule)
-    return _predictions(y, model.decision(X), public, weights)
+    return _predictions(model, y, model.decision(X), public, weights)
 
 
 def _predictions(
+    model: ModelRelease,
     y: FloatArray,
     decisions: FloatArray,
     public: PublicMap,
@@ -249,4 +250,5 @@ def _predictions(
         complete=public.target.encoder.field.required,
         scale=public.target.scale,
         weights=weights,
+        log_odds=model.has_probabilities,
     )

@@ -78,6 +78,13 @@ class RowsApart:
         if not release.has_model:
             return release
         found = release.decision(X[self.mask])
-        unseen = Predictions(target[self.mask], found, self.of_classes, self.bound, complete=True)
+        unseen = Predictions(
+            target[self.mask],
+            found,
+            self.of_classes,
+            self.bound,
+            complete=True,
+            log_odds=release.has_probabilities,
+        )
         quality = quality_of(unseen, within(release.guarantee), self.source, self.share)
         return replace(release, quality=quality)

@@ -38,6 +38,11 @@ def quality_blocks(quality: Quality, target: str) -> Iterator[Block]:
             f"Errors and distances from the mean count up to ±{quality.clip:.4g}, so that no "
             "single row can decide the result."
         )
+    if quality.matching_threshold is not None:
+        yield Paragraph(
+            f"About as many rows as are of the second class of {target} have a probability above "
+            f"{quality.matching_threshold:.2g}: the threshold for predictions of the right number."
+        )
     if quality.bins:
         yield Paragraph(
             "Do predicted probabilities mean what they say? Of the rows with a prediction in the "

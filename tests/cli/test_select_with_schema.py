@@ -273,3 +273,13 @@ def test_bounds_that_a_method_does_not_know(run: Run, tmp_path: Path) -> None:
         ("sample-aggregate", ("--loss", "squared")),
     ):
         select(run, path, "--method", method, *more).failed_with(2, f"{more[0]} does not apply")
+
+
+@pytest.mark.parametrize("more", [("--dry-run",), (), ("--method", "sis")])
+def test_a_draw_of_all_features_is_told_to_say_nothing(
+    run: Run, tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    path = written(tmp_path / "t.csv", rows(300))
+    told = "warning: all 5 features are asked for, so the draw says nothing and costs ε"
+    assert told in select(run, path, "--support-size", "5", *more).err
+    assert told not in select(run, path, "--support-size", "4", *more).err

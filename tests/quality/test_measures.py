@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
@@ -15,7 +16,13 @@ from sklearn.metrics import roc_auc_score
 from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.quality import Measure, Quality, ShareInBin
-from mipselect.quality.classes import area_under_curve, bin_edges, cells, quality_of_classes
+from mipselect.quality.classes import (
+    area_under_curve,
+    bin_edges,
+    cells,
+    matching_threshold,
+    quality_of_classes,
+)
 from mipselect.quality.draw import Predictions, quality_of
 from mipselect.quality.numbers import r2_of_numbers
 from mipselect.quality.pairs import concordance_of_numbers, halves, random_pairs
@@ -137,6 +144,56 @@ def test_accuracy_without_noise_is_exact_at_the_threshold() -> None:
     assert all(a.upper == b.lower for a, b in zip(found.bins, found.bins[1:], strict=False))
 
 
+@pytest.mark.parametrize("rate", [0.06, 0.25, 0.5, 0.8])
+def test_as_many_rows_as_are_of_the_second_class_are_above_the_matching_threshold(
+    rate: float,
+) -> None:
+    rng = np.random.default_rng(4)
+    logits = rng.normal(loc=np.log(rate / (1.0 - rate)), size=20_000)
+    target = np.where(rng.random(20_000) < 1.0 / (1.0 + np.exp(-logits)), 1.0, -1.0)
+    shares = []
+    for seed in range(40):
+        rows = rng.integers(0, 20_000, 2000)
+        found = quality_of_classes(
+            target[rows], logits[rows], REPLACE, Fraction(1), random.Random(seed)
+        )
+        threshold = found.matching_threshold
+        assert threshold is not None
+        shares.append((logits > np.log(threshold / (1.0 - threshold))).mean())
+    true = (target > 0.0).mean()
+    assert np.mean(shares) == pytest.approx(true, rel=0.04)
+    assert np.mean(np.abs(np.array(shares) / true - 1.0) < 1.0 / 3.0) >= 0.9
+
+
+def test_a_threshold_divides_the_rows_between_two_edges_evenly() -> None:
+    counts, edges = np.array([[40.0, 10.0, 0.0], [0.0, 10.0, 5.0]]), np.array([-1.0, 1.0])
+    # 25 rows lie above -1 and 5 above 1; 15 are of the second class.
+    assert matching_threshold(counts, edges, 0.0) == 0.5
+    beyond = np.array([[40.0, 0.0, 9.0], [0.0, 0.0, 5.0]])
+    assert matching_threshold(beyond, edges, 0.0) is None
+    assert matching_threshold(counts[:, ::-1], edges, 0.0) is None
+
+
+def test_noise_that_may_move_the_rows_above_by_a_third_leaves_no_threshold() -> None:
+    counts, edges = np.array([[40.0, 10.0, 0.0], [0.0, 10.0, 5.0]]), np.array([-1.0, 1.0])
+    # 1.645 deviations of the sum of three counts are 5 where the variance is 3.08.
+    assert matching_threshold(counts, edges, 3.07) is not None
+    assert matching_threshold(counts, edges, 3.09) is None
+
+
+def test_linear_predictors_that_are_no_log_odds_say_nothing_of_probabilities() -> None:
+    rng = np.random.default_rng(5)
+    logits, guarantee = rng.normal(size=2000), Guarantee(1.0)
+    target = np.where(rng.random(2000) < 1.0 / (1.0 + np.exp(-logits)), 1.0, -1.0)
+    of_odds = Predictions(target, logits, True, None, complete=True)
+    of_none = replace(of_odds, log_odds=False)
+    known, unknown = (quality_of(one, guarantee, random.Random(1)) for one in (of_odds, of_none))
+    assert known.measures == unknown.measures
+    assert known.matching_threshold is not None
+    assert len(known.bins) > 0
+    assert (unknown.matching_threshold, unknown.bins) == (None, ())
+
+
 def test_pairs_are_disjoint_and_ties_are_shared() -> None:
     pairs = random_pairs(7, random.Random(0))
     assert pairs.shape == (3, 2)
@@ -176,6 +233,7 @@ def quality() -> Quality:
     return Quality(
         measures=(Measure("AUC", 0.7, 0.6, 0.8), Measure("accuracy", None, 0.0, 1.0)),
         bins=(ShareInBin(0.0, 1.0, Measure("share of the second class", 0.5, 0.25, 0.75)),),
+        matching_threshold=0.314,
         guarantee=Guarantee(0.5, rho=0.1),
         rows=70,
         share=0.1,
@@ -193,6 +251,10 @@ def test_a_quality_survives_json_and_says_what_it_knows() -> None:
     assert quality().beats_chance
     assert quality().verdict.startswith("Better than chance at ordering rows: AUC 0.700 in")
     assert "of rows with 0 to 100 %: 50 % in [25, 75]" in str(quality())
+    assert "as many are predicted as there are at a threshold of 0.31" in quality().lines
+    before = quality().to_dict()
+    del before["matching_threshold"]  # As written by a version that had none.
+    assert Quality.from_dict(before) == replace(quality(), matching_threshold=None)
     assert not open_end.beats_chance
     assert open_end.lines[1] == "Errors and distances count up to ±0.5."
     assert open_end.lines[0] == (
