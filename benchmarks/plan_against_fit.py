@@ -25,7 +25,7 @@ from sklearn.metrics import r2_score
 from benchmarks.fit_defaults import TEST_SHARE, best_subset
 from benchmarks.stored import Record, add_json_option, print_records
 from benchmarks.tables_at_hand import Table, diabetes, tables_of
-from mipselect.cli.plan import default_fit
+from mipselect.cli.planned_fit import planned_fit, planned_options
 from mipselect.planning import Guesses, plan_fit
 
 EPSILONS = (0.5, 1.0, 2.0)
@@ -43,7 +43,9 @@ def split(table: Table, seed: int) -> tuple[Table, Table]:
 
 def reached(train: Table, test: Table, epsilon: float, seed: int) -> float:
     """Test R² of one model of `fit`."""
-    model = clone(default_fit(train.support_size, of_classes=False)).set_params(epsilon=epsilon)
+    model = clone(planned_fit(planned_options(), train.support_size, of_classes=False)).set_params(
+        epsilon=epsilon
+    )
     model.selector.random_state = model.regressor.random_state = seed
     model.fit_table(train.frame, train.schema, **train.question)
     return float(r2_score(test.frame[test.target], model.predict(test.frame)))
@@ -54,7 +56,7 @@ def of_table(table: Table, options: argparse.Namespace) -> Iterator[Record]:
     best = float(np.mean([best_subset(train, test) for test, train in parts]))
     rows, size = len(parts[0][1].frame), table.support_size
     plan = plan_fit(
-        default_fit(size, of_classes=False),
+        planned_fit(planned_options(), size, of_classes=False),
         table.schema,
         **table.question,
         rows=rows,

@@ -14,7 +14,7 @@ from mipselect.cli.ledger_entry import relation_of
 from mipselect.cli.method_options import METHODS_IN_WORDS, DrawOptions
 from mipselect.cli.options import PRIVACY_PANEL, MethodKind, ReleaseDelivery, stated
 from mipselect.cli.output import check_output
-from mipselect.cli.regressions import ModelOptions
+from mipselect.cli.regressions import DivisionOptions, ModelOptions
 from mipselect.cli.releasing import default_method
 from mipselect.cli.streams import say
 from mipselect.cli.table_options import (
@@ -67,24 +67,7 @@ class BudgetOptions:
     PANEL = PRIVACY_PANEL
 
     epsilon: float = required("--epsilon", "ε of features and coefficients together.")
-    delta: float | None = option(
-        "--delta",
-        "δ of features and coefficients together, for the methods and regressions that need one.",
-        show_default="0",
-    )
-    selection_share: float | None = option(
-        "--selection-share",
-        "What part of ε the selection may cost, between 0 and 1; the model gets the rest.",
-        metavar="A",
-        show_default="0.3 where it draws from blocks of rows, else half; 0 where all are in",
-    )
-    range_share: float | None = option(
-        "--range-share",
-        "What part of the model's ε finds where most values of each number lie within its range; "
-        "0 takes ranges as they are. Not for --regression tukey.",
-        metavar="A",
-        show_default="0.04 for each number of the model, 0.16 at most",
-    )
+    division: DivisionOptions = group(DivisionOptions)
     ranges: str | None = option(
         "--ranges",
         "private: draw the ranges of drawn fields and of the target that nobody stated, and "
@@ -92,13 +75,6 @@ class BudgetOptions:
         "5,000 or more; typical ranges that are stated do better.",
         metavar="public|private",
         show_default="public; private without --schema, --x-bound and --y-bound",
-    )
-    quality_share: float | None = option(
-        "--quality-share",
-        "Keep this share of the rows, or people, apart from the fit, to say how good the model is; "
-        "it costs no further ε.",
-        metavar="A",
-        show_default="nothing says it",
     )
     relation: str | None = option(
         "--relation",
@@ -230,11 +206,11 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
         of_the_method=drawing.of_the_method,
         model=arguments.model,
         epsilon=budget.epsilon,
-        delta=budget.delta,
-        selection_share=budget.selection_share,
-        range_share=budget.range_share,
+        delta=budget.division.delta,
+        selection_share=budget.division.selection_share,
+        range_share=budget.division.range_share,
         private_ranges=private,
-        quality_share=budget.quality_share,
+        quality_share=budget.division.quality_share,
         in_blocks=in_blocks,
         scores=arguments.scores,
         scales=scales,

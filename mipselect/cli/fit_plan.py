@@ -21,8 +21,8 @@ from mipselect.regression.private_ranges import PRIVATE, PrivateRanges
 from mipselect.regression.shares import (
     SHARE_OF_PRIVATE_RANGES,
     checked_range_share,
-    default_selection_share,
     epsilon_of_private_ranges,
+    share_of_selection,
 )
 from mipselect.regression.table_pair import TablePlan
 from mipselect.selectors.all_features import AllFeaturesSelector, in_place_of
@@ -140,9 +140,7 @@ class FitOptions:
     @property
     def share(self) -> float:
         """The part of ε that the selection may cost."""
-        if self.selection_share is not None:
-            return self.selection_share
-        return default_selection_share(in_blocks=self.in_blocks)
+        return share_of_selection(self.selection_share, in_blocks=self.in_blocks)
 
     def selection(self) -> PrivateSelector:
         """Return the method that selects features, within its share of ε.
@@ -180,6 +178,11 @@ class FitOptions:
         return round_down(exact(self.delta) / self.parts_of_delta)
 
     @property
+    def delta_of_the_model(self) -> float | None:
+        """Part of δ that the model costs; None if it is pure."""
+        return self._delta_each if self.model.needs_delta else None
+
+    @property
     def epsilon_of_ranges(self) -> float:
         """Price of private ranges in ε; 0 where none is drawn."""
         return epsilon_of_private_ranges(self.epsilon) if self.private_ranges else 0.0
@@ -212,7 +215,7 @@ class FitOptions:
         model = self.model.model(
             of_classes=public.units.classes is not None,
             epsilon=round_down(rest),
-            delta=self._delta_each if self.model.needs_delta else None,
+            delta=self.delta_of_the_model,
             relation=self.relation,
             fit_intercept=fit_intercept,
         )

@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 from dataclasses import asdict
 from itertools import count
-from typing import Any
 
 from rich.console import Console
 
 from mipselect.cli.declared import command
+from mipselect.cli.fit_plan import FitOptions
 from mipselect.cli.output import check_figure, deliver, heading, line, write_whole
 from mipselect.cli.plan_model_report import model_legend, model_report, model_table
 from mipselect.cli.plan_options import PlanArguments
+from mipselect.cli.plan_quality_report import quality_legend, quality_table
 from mipselect.cli.plan_report import (
     SIMULATED,
     UNWEIGHTED,
@@ -21,13 +22,15 @@ from mipselect.cli.plan_report import (
     plan_report,
     plan_table,
 )
-from mipselect.cli.progress import Spinner
-from mipselect.cli.regressions import ModelOptions
-from mipselect.cli.releasing import default_method
-from mipselect.cli.streams import say
-from mipselect.cli.table_options import (
-    of_two_classes,
+from mipselect.cli.planned_fit import (
+    mechanism_legend,
+    mechanism_report,
+    planned_fit,
+    planned_options,
 )
+from mipselect.cli.progress import Spinner
+from mipselect.cli.streams import say
+from mipselect.cli.table_options import of_two_classes
 from mipselect.errors import InvalidInput
 from mipselect.pictures import drawn
 from mipselect.planning.answers import answers
@@ -36,11 +39,10 @@ from mipselect.planning.forecasts import ModelPlan
 from mipselect.planning.lines import Progress, SelectionPlan, Step
 from mipselect.planning.model_sentences import model_sentences
 from mipselect.planning.plan import checked_methods, plan_selection
+from mipselect.planning.quality_sentences import quality_sentences
 from mipselect.planning.question import Question
 from mipselect.planning.range_advice import range_advice
 from mipselect.planning.simulation import Guesses
-from mipselect.regression import SelectThenRegress
-from mipselect.selectors import BY_NAME
 from mipselect.tables import TableSchema
 from mipselect.validation import checked_share, checked_time_limit, listed
 
@@ -97,8 +99,9 @@ def plan(arguments: PlanArguments) -> None:
     question = Question(schema, target, size, score=score, **scales, **chosen)
     checked_methods(methods, question)
     checked_share(simulation["goal"], "goal", closed=False)
-    if arguments.quality_share is not None:
-        checked_share(arguments.quality_share, "--quality-share", closed=False)
+    options = planned_options(arguments.model, arguments.division, score)
+    # With as many fields as are picked nothing is drawn.
+    share = options.share if size < len(question.public.features) else 0.0
     with Spinner("planning") as spinner:
         steps = count()
 
@@ -109,7 +112,7 @@ def plan(arguments: PlanArguments) -> None:
 
         model = None
         if not question.without_range:
-            model = _model_plan(arguments, schema, SHARE_OF_MODELS * limit, watch)
+            model = _model_plan(arguments, options, schema, SHARE_OF_MODELS * limit, watch)
         left = limit - (time.monotonic() - began)
         result = plan_selection(
             schema,
@@ -137,11 +140,11 @@ def plan(arguments: PlanArguments) -> None:
             f"{path}: {target} by {result.support_size} of {result.features} fields, "
             f"{result.rows:,} rows",
         )
-        _show_model(console, model, result)
+        _show_model(console, model, result, mechanism_legend(options, share))
         if advice:
             line(console, advice)
         console.print(plan_table(result))
-        line(console, legend(result))
+        line(console, legend(result, share))
         for asking, answer in answers(result):
             line(console, f"{asking} {answer}.")
         console.print(SIMULATED, soft_wrap=True)
@@ -154,23 +157,31 @@ def plan(arguments: PlanArguments) -> None:
     report = plan_report(result, path, target, tables, plot)
     if schema.weight is not None:
         report["not_simulated"] = [schema.weight.name]
-    report["model"] = None if model is None else model_report(model)
+    if model is not None:
+        report["model"] = {**model_report(model), **mechanism_report(options, share)}
+    else:
+        report["model"] = None
     report["ranges"] = advice or None
     deliver(report, render, as_json=arguments.delivery.as_json, output=None)
 
 
 def _model_plan(
-    arguments: PlanArguments, schema: TableSchema, time_limit: float, progress: Progress
+    arguments: PlanArguments,
+    options: FitOptions,
+    schema: TableSchema,
+    time_limit: float,
+    progress: Progress,
 ) -> ModelPlan:
-    """Plan models by what `fit` does without further options."""
+    """Plan models of `fit` with these options."""
     asked = dict(arguments.question.keywords)
-    model = default_fit(
+    model = planned_fit(
+        options,
         arguments.support_size,
         of_classes=of_two_classes(schema, arguments.target),
         fit_intercept=asked.pop("intercept", True),
-        score=arguments.score,
-        quality_share=arguments.quality_share,
     )
+    if schema.weight is not None:
+        model.regressor.require_weights()
     return plan_fit(
         model,
         schema,
@@ -186,31 +197,23 @@ def _model_plan(
     )
 
 
-def default_fit(
-    support_size: int,
-    *,
-    of_classes: bool,
-    fit_intercept: bool = True,
-    score: str | None = None,
-    quality_share: float | None = None,
-) -> SelectThenRegress:
-    """Return what `fit` draws with without further options, at an ε that is still to be set."""
-    shared: dict[str, Any] = {"relation": "replace-one", "fit_intercept": fit_intercept}
-    regressor = ModelOptions().model(of_classes=of_classes, epsilon=1.0, delta=None, **shared)
-    selector = BY_NAME[default_method(None)](support_size, score=score)
-    return SelectThenRegress(selector, regressor, quality_share=quality_share)
-
-
-def _show_model(console: Console, model: ModelPlan | None, selection: SelectionPlan) -> None:
+def _show_model(
+    console: Console, model: ModelPlan | None, selection: SelectionPlan, mechanism: str
+) -> None:
     if model is None:
         fields = listed(selection.without_range)
         line(console, f"A model of fit is left out: its coefficients need a range of {fields}.")
         return
     if model.of_fit.tables:
         console.print(model_table(model))
-        line(console, model_legend(model))
+        line(console, f"{model_legend(model)} {mechanism}")
     for sentence in model_sentences(model):
         line(console, sentence)
+    if model.quality_share is not None and model.of_fit.tables:
+        console.print(quality_table(model))
+        line(console, quality_legend(model))
+        for sentence in quality_sentences(model):
+            line(console, sentence)
 
 
 def _numbers(option: str, text: str) -> list[float]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
+from mipselect.cli.plan_quality_report import quality_cell, quality_report
 from mipselect.planning.forecasts import R_SQUARED, ModelLine, ModelPlan, in_two_places
 from mipselect.planning.model_sentences import model_sentences, no_better, without_a_model
 from mipselect.planning.simulated_fits import FRESH_ROWS
@@ -84,6 +85,7 @@ def model_report(plan: ModelPlan) -> dict[str, Any]:
         "rows_needed": [plan.rows_needed(k) for k in places],
         "epsilon_needed": plan.epsilon_needed,
         "sentences": list(model_sentences(plan)),
+        **quality_report(plan),
     }
 
 
@@ -99,6 +101,8 @@ def _line(line: ModelLine, plan: ModelPlan) -> dict[str, Any]:
                 "low": low,
                 "high": high,
                 "share": line.share(k, plan.level),
+                "unreleased": line.unreleased(k),
+                "quality": quality_cell(line, k),
             }
         )
     possible = {"without_privacy": line.without_privacy}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mipselect.cli.declared import group, option, options, required
 from mipselect.cli.options import Delivery
+from mipselect.cli.regressions import MODEL_PANEL, DivisionOptions, ModelOptions
 from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, Regularisation, SchemaOptions
 from mipselect.planning.chances import METHODS, USUAL
 from mipselect.planning.simulation import Guesses
@@ -102,12 +103,18 @@ class PlanArguments:
         metavar="|".join(SCORES),
         show_default="that of select",
     )
-    quality_share: float | None = option(
-        "--quality-share",
-        "Of a model of fit: the share of the rows that is kept apart to say how good it is.",
-        metavar="A",
-        show_default="none",
+    division: DivisionOptions = group(
+        DivisionOptions,
+        panel=MODEL_PANEL,
+        help={
+            "--delta": "δ of features and coefficients together, for the regressions that need "
+            "one.",
+            "--quality-share": "The share of the rows that is kept apart to say how good a model "
+            "is; and how wide the interval of that would be.",
+        },
+        show_default={"--quality-share": "none"},
     )
+    model: ModelOptions = group(ModelOptions)
     question: SchemaOptions = group(SchemaOptions, without=("--unit-rule",))
     regularisation: Regularisation = group(
         Regularisation,

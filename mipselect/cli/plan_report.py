@@ -22,7 +22,6 @@ from mipselect.planning.lines import (
 )
 from mipselect.planning.simulation import REPEATED_CORRELATION
 from mipselect.problem.scores import R2
-from mipselect.regression.shares import SHARE_OF_BLOCKS
 from mipselect.validation import listed
 
 CHANCE_LEVEL = "chance level"
@@ -56,11 +55,11 @@ def _cell(line: Line, k: int) -> str:
     return f"{chance.found:.0%} ({chance.all_found:.0%})"
 
 
-def legend(plan: SelectionPlan) -> str:
-    """Say in words what the numbers of the table are."""
+def legend(plan: SelectionPlan, share: float) -> str:
+    """Say in words what the numbers of the table are; `share` of its ε is what fit draws with."""
     text = (
         "Share of the right columns that a draw finds; in brackets how often it finds all. All of "
-        f"ε is for the draw, as in select; fit spends {SHARE_OF_BLOCKS:g} of its ε on it."
+        f"ε is for the draw, as in select; fit spends {share:g} of its ε on it."
     )
     text += _scores(plan)
     places = range(len(plan.epsilons))

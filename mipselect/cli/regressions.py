@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from mipselect.cli.declared import group, option, options, refuse
+from mipselect.cli.options import PRIVACY_PANEL
 from mipselect.errors import InvalidInput, about
 from mipselect.regression import (
     AdaSSPRegressor,
@@ -37,6 +38,39 @@ class Regression(StrEnum):
     ADASSP = "adassp"
     BOOSTED = "boosted-adassp"
     TUKEY = "tukey"
+
+
+@options
+class DivisionOptions:
+    """Division of ε, δ and the rows between features, coefficients and their quality."""
+
+    PANEL = PRIVACY_PANEL
+
+    delta: float | None = option(
+        "--delta",
+        "δ of features and coefficients together, for the methods and regressions that need one.",
+        show_default="0",
+    )
+    selection_share: float | None = option(
+        "--selection-share",
+        "What part of ε the selection may cost, between 0 and 1; the model gets the rest.",
+        metavar="A",
+        show_default="0.3 where it draws from blocks of rows, else half; 0 where all are in",
+    )
+    range_share: float | None = option(
+        "--range-share",
+        "What part of the model's ε finds where most values of each number lie within its range; "
+        "0 takes ranges as they are. Not for --regression tukey.",
+        metavar="A",
+        show_default="0.04 for each number of the model, 0.16 at most",
+    )
+    quality_share: float | None = option(
+        "--quality-share",
+        "Keep this share of the rows, or people, apart from the fit, to say how good the model is; "
+        "it costs no further ε.",
+        metavar="A",
+        show_default="nothing says it",
+    )
 
 
 @options

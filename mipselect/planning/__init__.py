@@ -6,6 +6,8 @@ from mipselect.planning.forecasts import ModelLine, ModelPlan, TableScores
 from mipselect.planning.lines import Line, SelectionPlan, Setting, Step
 from mipselect.planning.model_sentences import model_sentences
 from mipselect.planning.plan import plan_selection
+from mipselect.planning.quality_forecasts import QualityForecast
+from mipselect.planning.quality_sentences import quality_sentences
 from mipselect.planning.simulation import Guesses
 
 __all__ = [
@@ -13,6 +15,7 @@ __all__ = [
     "Line",
     "ModelLine",
     "ModelPlan",
+    "QualityForecast",
     "SelectionPlan",
     "Setting",
     "Step",
@@ -21,4 +24,5 @@ __all__ = [
     "model_sentences",
     "plan_fit",
     "plan_selection",
+    "quality_sentences",
 ]

@@ -7,10 +7,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from sklearn.base import clone
+
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.planning.chances import require_time
 from mipselect.planning.experiment import MOST_TABLES
-from mipselect.planning.forecasts import AUC, R_SQUARED, ModelLine, ModelPlan, TableScores
+from mipselect.planning.forecasts import (
+    AUC,
+    LARGER_SHARE,
+    LEAST_TABLES,
+    R_SQUARED,
+    ModelLine,
+    ModelPlan,
+    TableScores,
+)
 from mipselect.planning.lines import Progress, Step
 from mipselect.planning.question import Question
 from mipselect.planning.rows import DOUBLINGS, doublings, require_rows
@@ -31,8 +41,8 @@ from mipselect.validation import (
 FURTHER_DOUBLINGS = 5
 """Doublings of the largest ε where it does not reach the goal."""
 
-MOST_LINES = 2 + FURTHER_DOUBLINGS + DOUBLINGS
-"""Lines of n rows, of larger ε, of half as many rows and of more."""
+MOST_LINES = 3 + FURTHER_DOUBLINGS + DOUBLINGS
+"""Lines of n rows, of larger ε, of half as many rows and of more, and of more rows kept apart."""
 
 SHARE_OF_FIT = 0.5
 """Share of the time, for n rows at the ε that were asked for."""
@@ -145,23 +155,40 @@ def plan_fit(
         lines=(),
         quality_share=model.quality_share,
     )
-    fits = SimulatedFits(model, question, guesses, plan.seed)
+    given = question, guesses, plan.seed
+    fits = SimulatedFits(model, *given)
     most = checked_integer(tables, "tables", 1, MOST_TABLES)
-    trials = ModelTrials(fits, most, checked_time_limit(time_limit), clock, progress)
-    plan = replace(plan, lines=(trials.line(rows, asked, SHARE_OF_FIT),))
+    least = 1 if model.quality_share is None else min(LEAST_TABLES, most)
+    limit = checked_time_limit(time_limit)
+    trials = ModelTrials(most, limit, clock, progress, least=least)
+    plan = replace(plan, lines=(trials.line(fits, rows, asked, SHARE_OF_FIT),))
     if not plan.of_fit.tables:
         return plan
     for doubling in range(1, FURTHER_DOUBLINGS + 1):
         if plan.epsilon_needed is not None or not all_done(plan.further):
             break
-        line = trials.line(rows, (max(asked) * 2**doubling,), SHARE_OF_OTHERS)
+        line = trials.line(fits, rows, (max(asked) * 2**doubling,), SHARE_OF_OTHERS)
         plan = replace(plan, further=(*plan.further, line))
+    in_doubt = any(plan.in_doubt(k) for k in range(len(asked)))
+    if in_doubt and model.quality_share is not None and model.quality_share < LARGER_SHARE:
+        of_more = SimulatedFits(clone(model).set_params(quality_share=LARGER_SHARE), *given)
+        line = trials.line(of_more, rows, asked, SHARE_OF_OTHERS)
+        plan = replace(plan, larger_share=line if line.tables else None)
     for count in (max(2, rows // 2), *doublings(rows, question.public)):
-        reached = all(plan.rows_needed(k) is not None for k in range(len(asked)))
-        if count > 2 * rows and (reached or not all_done(plan.lines)):
+        if count > 2 * rows and (enough_rows(plan) or not all_done(plan.lines)):
             break
-        plan = replace(plan, lines=(*plan.lines, trials.line(count, asked, SHARE_OF_OTHERS)))
+        line = trials.line(fits, count, asked, SHARE_OF_OTHERS)
+        plan = replace(plan, lines=(*plan.lines, line))
     return plan
+
+
+def enough_rows(plan: ModelPlan) -> bool:
+    """Return True if at every ε some number of rows reaches the goal, and leaves no doubt of it."""
+    return all(
+        plan.rows_needed(k) is not None
+        and (not plan.in_doubt(k) or plan.rows_that_tell(k) is not None)
+        for k in range(len(plan.epsilons))
+    )
 
 
 def all_done(lines: Sequence[ModelLine]) -> bool:
@@ -174,44 +201,48 @@ class ModelTrials:
 
     Parameters
     ----------
-    fits : SimulatedFits
     tables : int
         The most for each line.
     time_limit : float
         Seconds for all lines.
     clock : callable
     progress : callable, optional
+    least : int
+        So many tables of a line may take the time of later ones.
     """
 
     def __init__(
         self,
-        fits: SimulatedFits,
         tables: int,
         time_limit: float,
         clock: Callable[[], float],
         progress: Progress | None,
+        *,
+        least: int,
     ) -> None:
-        self._fits, self._tables, self._progress = fits, tables, progress
+        self._tables, self._least, self._progress = tables, least, progress
         self._now, self._limit = clock, Deadline(time_limit, clock)
         self._done = 0
         self._taken: dict[int, float] = {}
         """Seconds of the slowest table at one ε, by its rows."""
 
-    def line(self, rows: int, epsilons: tuple[float, ...], share: float) -> ModelLine:
+    def line(
+        self, fits: SimulatedFits, rows: int, epsilons: tuple[float, ...], share: float
+    ) -> ModelLine:
         """Release models of tables for a share of the time that is left, if that is enough for one.
 
-        A table is begun if it is likely to be done: the first of a line within all that is left,
-        and that of the first line in any case.
+        A table is begun if it is likely to be done: the first `least` of a line within all that is
+        left, and the first of the first line in any case.
         """
         own = Deadline(share * self._limit.remaining, self._now)
         done: list[TableScores] = []
         while len(done) < self._tables:
-            left = own.remaining if done else self._limit.remaining
+            left = own.remaining if len(done) >= self._least else self._limit.remaining
             if self._expected(rows) * len(epsilons) > left:
                 break
             before = own.seconds
             try:
-                done.append(self._table(len(done), rows, epsilons))
+                done.append(self._table(fits, len(done), rows, epsilons))
             except NotCertified:
                 break
             taken = (own.seconds - before) / len(epsilons)
@@ -223,7 +254,9 @@ class ModelTrials:
         times = (seconds * max(1.0, rows / done) for done, seconds in self._taken.items())
         return min(times, default=0.0)
 
-    def _table(self, number: int, rows: int, epsilons: tuple[float, ...]) -> TableScores:
+    def _table(
+        self, fits: SimulatedFits, number: int, rows: int, epsilons: tuple[float, ...]
+    ) -> TableScores:
         """Score models of a table; raise `NotCertified` if no time is left."""
         if self._progress is not None:
             what = f"models of {rows:,} rows, table {number + 1}"
@@ -235,5 +268,10 @@ class ModelTrials:
             if self._taken:
                 require_time(self._limit)
                 left = self._limit.remaining
-            models.append(tuple(self._fits.scores(number, rows, epsilon, left)))
-        return TableScores(self._fits.without_privacy(number, rows), tuple(models))
+            models.append(fits.models(number, rows, epsilon, left))
+        return TableScores(
+            fits.without_privacy(number, rows),
+            tuple(tuple(model.score for model in each) for each in models),
+            tuple(tuple(model.quality for model in each) for each in models),
+            tuple(sum(not model.released for model in each) for each in models),
+        )

@@ -9,7 +9,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from mipselect.planning.quality_forecasts import QualityForecast
 from mipselect.planning.simulation import Guesses
+from mipselect.quality import Quality
 
 R_SQUARED, AUC = "R²", "AUC"
 LEVELS = {R_SQUARED: 0.0, AUC: 0.5}
@@ -19,6 +21,13 @@ CLEAR = 2.0
 """A score is above the mean if it is so many of its standard errors above it."""
 
 TENTH = 0.1
+
+LEAST_TABLES = 2
+"""From so many tables on a line says if a quality tells a model from none."""
+
+LARGER_SHARE = 0.3
+"""Share of the rows that is kept apart too, where a smaller one does not tell how good a model is.
+"""
 
 
 @dataclass(frozen=True)
@@ -31,6 +40,10 @@ class TableScores:
         Score of least squares on the right fields.
     models : tuple of tuple of float
         Scores of private models, by ε.
+    qualities : tuple of tuple of Quality
+        What is released of them on rows that are kept apart, by ε; None where nothing is.
+    unreleased : tuple of int
+        How many of them a private test has kept back, by ε; these have the score of the mean.
 
     Examples
     --------
@@ -41,6 +54,8 @@ class TableScores:
 
     without_privacy: float
     models: tuple[tuple[float, ...], ...]
+    qualities: tuple[tuple[Quality | None, ...], ...] = ()
+    unreleased: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -97,6 +112,31 @@ class ModelLine:
         """Return True if models are above a level by more than the simulation is uncertain."""
         return self.expected(k) - CLEAR * (self.error(k) or 0.0) > level
 
+    def quality(self, k: int) -> QualityForecast | None:
+        """Return how well the quality of models at the k-th ε would be known; None without rows.
+
+        These are rows that are kept apart from the fit.
+        """
+        found = [
+            one for table in self.tables for of_one in table.qualities[k : k + 1] for one in of_one
+        ]
+        return QualityForecast(tuple(found)) if any(found) else None
+
+    def unreleased(self, k: int) -> float:
+        """Compute the share of models at the k-th ε that a private test has kept back."""
+        missing = sum(sum(table.unreleased[k : k + 1]) for table in self.tables)
+        return missing / sum(len(table.models[k]) for table in self.tables)
+
+    def tells(self, k: int) -> bool | None:
+        """Return whether the quality tells models at the k-th ε from none; None if unknown.
+
+        It is unknown without a quality, and from fewer than `LEAST_TABLES` tables.
+        """
+        quality = self.quality(k)
+        if quality is None or len(self.tables) < LEAST_TABLES:
+            return None
+        return quality.tells
+
     def _by_table(self, k: int) -> list[float]:
         return [float(np.mean(table.models[k])) for table in self.tables]
 
@@ -123,6 +163,9 @@ class ModelPlan:
         n rows at one larger ε each, where `epsilons` do not reach the goal.
     quality_share : float or None
         Share of the rows of each line that is kept apart, to say how good the model is.
+    larger_share : ModelLine or None
+        n rows at `epsilons` with `LARGER_SHARE` of them kept apart, where `quality_share` leaves
+        some model in doubt and there was time.
 
     Examples
     --------
@@ -144,6 +187,7 @@ class ModelPlan:
     lines: tuple[ModelLine, ...]
     further: tuple[ModelLine, ...] = ()
     quality_share: float | None = None
+    larger_share: ModelLine | None = None
 
     @property
     def level(self) -> float:
@@ -180,9 +224,34 @@ class ModelPlan:
     @property
     def epsilon_needed(self) -> float | None:
         """About which ε reaches the goal with n rows; None if a larger one than was tried."""
+        return self._crossing(self._by_epsilon)
+
+    @property
+    def largest_epsilon(self) -> float:
+        """The largest ε that was tried with n rows."""
+        return self._by_epsilon[-1][0]
+
+    def in_doubt(self, k: int) -> bool:
+        """Return True if a model at the k-th ε is of use, and its quality would rarely tell so."""
+        line = self.of_fit
+        return line.tells(k) is False and line.is_clear(k, self.level)
+
+    def rows_that_tell(self, k: int) -> int | None:
+        """Return the least larger number of rows that was tried and tells at the k-th ε."""
+        more = (line for line in self.by_rows if line.rows > self.rows)
+        return next((line.rows for line in more if line.tells(k)), None)
+
+    def epsilon_that_tells(self, k: int) -> float | None:
+        """Return the least larger ε than the k-th that was tried with n rows and tells."""
+        larger = (at for at in self._by_epsilon if at[0] > self.epsilons[k])
+        return next((epsilon for epsilon, line, place in larger if line.tells(place)), None)
+
+    @property
+    def _by_epsilon(self) -> list[tuple[float, ModelLine, int]]:
+        """Every ε that was tried with n rows, rising, with its line and its place there."""
         lines = [line for line in (self.of_fit, *self.further) if line.tables]
         points = [(e, line, k) for line in lines for k, e in enumerate(line.epsilons)]
-        return self._crossing(sorted(points, key=lambda at: at[0]))
+        return sorted(points, key=lambda at: at[0])
 
     def _reaches(self, line: ModelLine, k: int) -> bool:
         # As far as a share is shown.

@@ -43,11 +43,21 @@ def without_a_model(plan: ModelPlan) -> str:
 
 def _sentence(plan: ModelPlan, k: int) -> str:
     said = f"At ε = {plan.epsilons[k]:g} the model would {_verdict(plan, k)}"
-    return f"{said}." if plan.reaches(k) else f"{said}; {_what_would_do(plan, k)}."
+    if not plan.reaches(k):
+        said += f"; {_what_would_do(plan, k)}"
+    unreleased = plan.of_fit.unreleased(k)
+    if 0.0 < unreleased < 1.0:
+        said += (
+            f". In {unreleased:.0%} of cases none would be released, for its private test would "
+            f"fail: these count as {without_a_model(plan)}"
+        )
+    return f"{said}."
 
 
 def _verdict(plan: ModelPlan, k: int) -> str:
     line, none = plan.of_fit, without_a_model(plan)
+    if line.unreleased(k) == 1.0:
+        return "not be released, for its private test would fail"
     expected = line.expected(k)
     score = f"{plan.measure} {in_two_places(expected)}"
     if expected <= plan.level:
@@ -70,7 +80,7 @@ def _what_would_do(plan: ModelPlan, k: int) -> str:
     if ways:
         return f"{' or '.join(ways)} would do"
     most = max(line.rows for line in plan.by_rows)
-    largest = max(e for line in (plan.of_fit, *plan.further) if line.tables for e in line.epsilons)
+    largest = plan.largest_epsilon
     if most <= plan.rows and largest <= max(plan.epsilons):
         return "no time was left to say what would do"
     return f"neither {most:,} rows nor ε = {largest:g} would do"

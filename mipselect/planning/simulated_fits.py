@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -13,16 +13,22 @@ from sklearn.metrics import r2_score, roc_auc_score
 
 from mipselect.arrays import FloatArray
 from mipselect.mechanisms.base import Support
+from mipselect.planning.forecasts import AUC, LEVELS, R_SQUARED
 from mipselect.planning.question import Question
 from mipselect.planning.simulation import Guesses, Simulation
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
+from mipselect.quality import Quality
 from mipselect.quality.held_out import size_held_out
 from mipselect.regression import ModelRelease, SelectThenRegress
+from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.pair import columns_of, divided
-from mipselect.regression.shares import default_selection_share
+from mipselect.regression.shares import share_of_selection
 from mipselect.regression.table_pair import TablePlan, scores_blocks_of_table
 from mipselect.selectors.all_features import in_place_of
+from mipselect.tables.chosen_rows import chosen_rows
+from mipselect.tables.mapping import open_table
+from mipselect.tables.sources import read_again
 
 FRESH_ROWS = 2_000
 """Rows that no model was fitted to, on which it is scored."""
@@ -42,10 +48,10 @@ class Simulated:
 
     Attributes
     ----------
-    table, fresh_table : pyarrow.Table
-        The rows of n that a model is fitted to, and fresh ones.
+    table, apart, fresh_table : pyarrow.Table
+        The rows of n that a model is fitted to, those that are kept apart, and fresh ones.
     fitted, fresh : Instance
-        The same, mapped into [-1, 1].
+        The first and the last of these, mapped into [-1, 1].
     right : tuple of int
         The features that matter.
     of_classes : bool
@@ -53,6 +59,7 @@ class Simulated:
     """
 
     table: pa.Table
+    apart: pa.Table
     fresh_table: pa.Table
     fitted: Instance
     fresh: Instance
@@ -72,6 +79,25 @@ class Simulated:
         columns = columns_of(self.fitted.layout, self.right)
         rows, fresh = (_with_ones(one.X[:, columns]) for one in (self.fitted, self.fresh))
         return self.score(fresh @ np.linalg.lstsq(rows, self.fitted.y, rcond=None)[0])
+
+
+@dataclass(frozen=True)
+class ScoredModel:
+    """Score of a model on fresh rows, and what is released of its quality.
+
+    Attributes
+    ----------
+    score : float
+        That of a prediction without any knowledge of the row, where no model is released.
+    released : bool
+        False where a private test failed.
+    quality : Quality or None
+        None where no rows are kept apart, and without a model.
+    """
+
+    score: float
+    released: bool
+    quality: Quality | None
 
 
 class SimulatedFits:
@@ -104,20 +130,51 @@ class SimulatedFits:
         """Score least squares on the right features of a table."""
         return self._made(number, rows).without_privacy
 
-    def scores(self, number: int, rows: int, epsilon: float, time_limit: float) -> list[float]:
-        """Score `DRAWS` models of a table at ε, features and coefficients together.
+    def models(
+        self, number: int, rows: int, epsilon: float, time_limit: float
+    ) -> list[ScoredModel]:
+        """Release `DRAWS` models of a table at ε, features and coefficients together.
 
         Raises
         ------
         NotCertified
             If the draws of features take too long.
         """
-        made, plan = self._made(number, rows), self._plan(self.fitted(rows), epsilon, time_limit)
-        seeded = random.Random(f"{self.seed} {number} {rows} {epsilon}")
-        scored = self._scored(plan, number, rows)
-        pair = plan.pair(made.fitted, seeded, private=False, scored=scored)
-        releases = (pair.release(None, (seeded, seeded)) for _ in range(DRAWS))
-        return [made.score(self._predictor(one, made.fresh_table)) for one in releases]
+        made, fitted = self._made(number, rows), self.fitted(rows)
+        plan = self._plan(fitted, epsilon)
+        promise = replace(plan.promise, private=False)
+        words = f"{self.seed} {number} {rows} {epsilon}"
+        seeded, of_quality = random.Random(words), random.Random(f"{words} quality")
+        pair = self._in_time(plan, fitted, time_limit).pair(
+            made.fitted, seeded, private=False, scored=self._scored(plan, number, rows)
+        )
+        releases = [pair.release(None, (seeded, seeded)) for _ in range(DRAWS)]
+        return [
+            ScoredModel(
+                self._score(one, made),
+                one.has_model,
+                self._quality(replace(one, guarantee=promise), made.apart, of_quality),
+            )
+            for one in releases
+        ]
+
+    def _quality(
+        self, release: ModelRelease, table: pa.Table, source: random.Random
+    ) -> Quality | None:
+        """Measure a model on the rows that were kept apart, as its release does."""
+        share, public = self.model.quality_share, self.question.public
+        if share is None:
+            return None
+        parts = open_table(read_again(table), public)
+        apart = chosen_rows(parts, public, lambda units: np.ones(units, dtype=bool))
+        relation = release.guarantee.relation
+        held_out = HeldOut(share, relation, apart, source)
+        return held_out.measured(release, self.question.schema, "first").quality
+
+    def _score(self, release: ModelRelease, made: Simulated) -> float:
+        if not release.has_model:
+            return LEVELS[AUC if made.of_classes else R_SQUARED]
+        return made.score(self._predictor(release, made.fresh_table))
 
     def _predictor(self, release: ModelRelease, table: pa.Table) -> FloatArray:
         """Predict the rows of a table, in halves of the range of the target, or as log-odds."""
@@ -126,24 +183,28 @@ class SimulatedFits:
         target = self.question.public.target
         return np.asarray((release.predict(table) - target.offset) / target.scale)
 
-    def _plan(self, rows: int, epsilon: float, time_limit: float) -> TablePlan:
-        """Divide ε; what draws from the scores of fewer rows has so much more of it."""
+    def _plan(self, rows: int, epsilon: float) -> TablePlan:
+        """Divide ε as `SelectThenRegress` does; δ is the regressor's own."""
         question, model = self.question, self.model
         public, size = question.public, question.support_size
         chosen = in_place_of(clone(model.selector), size, len(public.features))
         in_blocks = scores_blocks_of_table(chosen, model.regressor, public)
-        share, blocks = model.selection_share, None
-        if share is None:
-            share = default_selection_share(in_blocks=in_blocks)
+        share, blocks = share_of_selection(model.selection_share, in_blocks=in_blocks), None
         selector, regressor = divided(chosen, clone(model.regressor), epsilon, share)
         if in_blocks:
             blocks = question.blocks(rows, selector.epsilon)
-            more = rows / question.rows_scored(rows, blocks)
-            selector.set_params(epsilon=selector.epsilon * more)
-        if "time_limit" in selector.get_params(deep=False):
-            selector.set_params(time_limit=time_limit)
         asked = question.schema, public, selector, regressor, size, blocks
         return TablePlan(*asked, model.range_share)
+
+    def _in_time(self, plan: TablePlan, rows: int, time_limit: float) -> TablePlan:
+        """Limit the time of a draw; from the scores of fewer rows it has so much more of ε."""
+        method = clone(plan.method)
+        if plan.blocks is not None:
+            more = rows / self.question.rows_scored(rows, plan.blocks)
+            method.set_params(epsilon=method.epsilon * more)
+        if "time_limit" in method.get_params(deep=False):
+            method.set_params(time_limit=time_limit)
+        return replace(plan, method=method)
 
     def _scored(self, plan: TablePlan, number: int, rows: int) -> Instance | BlockScores | None:
         """Return what features are drawn from; None for the loss of all rows."""
@@ -156,9 +217,11 @@ class SimulatedFits:
 
     def _simulated(self, number: int, rows: int) -> Simulated:
         table = self._simulation.table(number, rows + FRESH_ROWS)
-        parts = table.slice(0, self.fitted(rows)), table.slice(rows)
-        question = self.question
-        fitted, fresh = (question.instance(one, question.bound, question.penalty) for one in parts)
+        count, question = self.fitted(rows), self.question
+        parts = table.slice(0, count), table.slice(count, rows - count), table.slice(rows)
+        fitted, fresh = (
+            question.instance(one, question.bound, question.penalty) for one in parts[::2]
+        )
         right = tuple(int(one[0]) for one in self._simulation.right(number))
         return Simulated(*parts, fitted, fresh, right, question.public.units.classes is not None)
 

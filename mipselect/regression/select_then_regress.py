@@ -41,8 +41,8 @@ from mipselect.regression.private_ranges import PRIVATE, PUBLIC, WAYS, PrivateRa
 from mipselect.regression.rows_apart import RowsApart
 from mipselect.regression.shares import (
     checked_range_share,
-    default_selection_share,
     epsilon_of_private_ranges,
+    share_of_selection,
 )
 from mipselect.regression.table_pair import TablePlan, scores_blocks, scores_blocks_of_table
 from mipselect.selectors import MCMCSelector
@@ -449,9 +449,7 @@ class SelectThenRegress(NumberPredictor):
         """Give both their shares of ε, if there is one to divide."""
         if self.epsilon is None:
             return
-        share = self.selection_share
-        if share is None:
-            share = default_selection_share(in_blocks=in_blocks)
+        share = share_of_selection(self.selection_share, in_blocks=in_blocks)
         divided(selector, regressor, self.epsilon, share, self._epsilon_of_ranges)
 
     @property

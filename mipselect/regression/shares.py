@@ -18,14 +18,18 @@ SHARE_OF_ALL_RANGES = 0.16
 """Share of the ε of a model for all numbers together at most; one costs `SHARE_OF_A_RANGE`."""
 
 
-def default_selection_share(*, in_blocks: bool) -> float:
+def share_of_selection(asked: float | None, *, in_blocks: bool) -> float:
     """Return the part of ε that the selection may cost, between 0 and 1.
 
     Parameters
     ----------
+    asked : float or None
+        None for that of the rule.
     in_blocks : bool
         True if features are drawn from scores from blocks of rows, which need less of it.
     """
+    if asked is not None:
+        return asked
     return SHARE_OF_BLOCKS if in_blocks else SHARE_OF_OTHERS
 
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import signal
+import statistics
 import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
+from mipselect.planning import Guesses
+from mipselect.planning.simulated_fits import RATIO
+from mipselect.planning.simulation import Simulation
+from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.defaults import default_coef_bound
 from tests.support.commandline import LISTENING, Run
 
@@ -245,3 +251,122 @@ def test_an_interrupt_ends_it_with_one_line(question: tuple[str | Path, ...]) ->
     assert (process.returncode, out) == (130, "")
     assert err.splitlines()[-1].startswith("mipselect: error: interrupted")
     assert "Traceback" not in err
+
+
+OF_FIT = [
+    ("--regression adassp", "--delta must be given for --regression adassp"),
+    ("--delta 1e-6", "--delta does not apply to --method permute-and-flip with --regression obj"),
+    ("--regression tukey --delta 0.7", "--delta"),
+    ("--regression adassp --delta 1e-6 --model-loss squared", "--model-loss does not apply to"),
+    ("--model-loss logistic", "logistic is for a target of two classes"),
+    ("--selection-share 1", "--selection-share must be a number"),
+    ("--regression tukey --delta 1e-6 --range-share 0.1", "--range-share does not apply to"),
+    ("--quality-share 0", "--quality-share must be a number"),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), OF_FIT)
+def test_options_of_fit_are_refused_with_its_words(
+    run: Run, question: tuple[str | Path, ...], schema: Path, options: str, message: str
+) -> None:
+    table = schema.with_name("t.csv")
+    table.write_text("x0,x1,x2,x3,kind,y\n" + 9 * "1,2,3,4,a,5\n")
+    asked = ("--schema", schema, "--target", "y", "--support-size", "2", "--epsilon", "1")
+    of_fit = run("fit", table, *asked, *options.split())
+    of_fit.failed_with(2, message)
+    of_plan = run(*question, *options.split())
+    of_plan.failed_with(2, message)
+    last = [outcome.err.splitlines()[-1] for outcome in (of_fit, of_plan)]
+    assert last[0] == last[1]
+
+
+def test_the_regression_that_is_asked_for_is_simulated(
+    run: Run, question: tuple[str | Path, ...]
+) -> None:
+    asked = (*question, "--rows", "2000", "--epsilon", "2", "--method", "permute-and-flip")
+    plain = run(*asked, "--json").report["model"]
+    assert (plain["regression"], plain["delta"]) == ("objective", None)
+    assert (plain["selection_share"], plain["range_share"]) == (0.3, None)
+    more = ("--regression", "adassp", "--delta", "1e-5", "--selection-share", "0.4")
+    text, model = run(*asked, *more).out, run(*asked, *more, "--json").report["model"]
+    assert (model["regression"], model["delta"], model["selection_share"]) == ("adassp", 1e-5, 0.4)
+    assert "Coefficients are those of --regression adassp at δ = 1e-05; the draw of" in text
+    assert "of fields may cost 0.4 of ε." in text
+    assert "fit spends 0.4 of its ε on it" in text
+    expected = [each["lines"][1]["cells"][0]["expected"] for each in (plain, model)]
+    assert expected[0] != expected[1]
+    larger = run(*asked, *more[:3], "0.1", "--json").report["model"]
+    assert larger["lines"][1]["cells"][0]["expected"] != expected[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "size", "share"), [((), 2, 0.3), (("--score", "loss"), 2, 0.5), ((), 5, 0.0)]
+)
+def test_the_share_of_the_draw_is_that_of_fit(
+    run: Run, question: tuple[str | Path, ...], options: tuple[str, ...], size: int, share: float
+) -> None:
+    asked = (*question, *options, "--support-size", size, "--method", "permute-and-flip")
+    text = run(*asked, "--epsilon", "1").out
+    assert f"fit spends {share:g} of its ε on it" in text
+    assert f"may cost {share:g} of ε." in text
+    assert run(*asked, "--json").report["model"]["selection_share"] == share
+
+
+def test_a_regression_without_weights_is_refused_for_a_table_with_weights(
+    run: Run, question: tuple[str | Path, ...], schema: Path
+) -> None:
+    fields = json.loads(schema.read_text())["fields"]
+    ends = {"minimum": 0, "maximum": 4}
+    fields.append({"name": "w", "type": "number", "constraints": ends, "mipselect:role": "weight"})
+    schema.write_text(json.dumps({"fields": fields}))
+    run(*question, "--regression", "tukey", "--delta", "1e-6").failed_with(2, "weight")
+    assert run(*question, "--regression", "adassp", "--delta", "1e-6").code == 0
+
+
+def test_the_width_of_the_interval_of_the_quality_is_told(
+    run: Run, question: tuple[str | Path, ...]
+) -> None:
+    asked = (*question, "--rows", "3000", "--epsilon", "0.5,4", "--method", "permute-and-flip")
+    asked = (*asked, "--quality-share", "0.1", "--effect", "0.5")
+    text, model = run(*asked).out, run(*asked, "--json").report["model"]
+    yours = next(line for line in model["lines"] if line["rows"] == 3000)
+    first, second = (cell["quality"] for cell in yours["cells"])
+    assert (first["half_width"] is None) or first["half_width"] > second["half_width"]
+    assert 0.0 < second["half_width"] < 0.3
+    shown = next(row for row in text.splitlines() if "3,000 rows, yours" in row and "±" in row)
+    assert f"±{second['half_width']:.2f} ({second['above_chance']:.0%})" in shown
+    assert "90% interval of R²" in text
+    assert "Half of the width of the interval that fit --quality-share 0.1 would release" in text
+    (sentence,) = model["quality_sentences"]
+    assert sentence.startswith("At ε = 0.5 the 90% interval of R² would ")
+    assert "ε = 4" in sentence
+    assert sentence in text
+    assert model["larger_share"]["quality_share"] == 0.3
+    assert "3,000 rows, --quality-share 0.3" in text
+    assert len(model["rows_that_tell"]) == 2
+    without = run(*question, "--epsilon", "4", "--json").report["model"]
+    assert {cell["quality"] for line in without["lines"] for cell in line["cells"]} == {None}
+    assert (without["quality_sentences"], without["larger_share"]) == ([], None)
+    assert "90% interval" not in run(*question, "--epsilon", "4").out
+
+
+def test_a_fit_has_the_interval_that_its_plan_forecasts(
+    run: Run, question: tuple[str | Path, ...], schema: Path
+) -> None:
+    """Fits of a table that a plan of another seed makes up, and a plan of such fits."""
+    shared = ("--quality-share", "0.3", "--regression", "adassp", "--delta", "1e-5")
+    asked = (*question, "--rows", "4000", "--epsilon", "4", "--method", "permute-and-flip")
+    asked = (*asked, "--tables", "6", "--effect", "0.5", *shared)
+    cells = run(*asked, "--json").report["model"]["lines"][1]["cells"]
+    forecast = cells[0]["quality"]["half_width"]
+    public = PublicMap.of(TableSchema.read(schema), target="y")
+    made_up = Simulation(public, Guesses(effect=0.5), 2, 7, ratio=RATIO)
+    asked = ("--schema", schema, "--target", "y", "--support-size", "2", "--epsilon", "4", *shared)
+    widths = []
+    for number in range(8):
+        path = schema.with_name("t.parquet")
+        pq.write_table(made_up.table(number, 4000), path)
+        quality = run("fit", path, *asked, "--seed", number, "--json").report["model"]["quality"]
+        first = quality["measures"][0]
+        widths.append(0.5 * (first["high"] - first["low"]))
+    assert forecast == pytest.approx(statistics.median(widths), rel=0.2)

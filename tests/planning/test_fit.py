@@ -12,13 +12,9 @@ from sklearn.base import clone
 from sklearn.metrics import r2_score
 
 from mipselect.cli.app import app  # noqa: F401  (options of the command line are declared by it)
-from mipselect.cli.fit_plan import FitOptions
-from mipselect.cli.method_options import MethodOptions
-from mipselect.cli.options import MethodKind
-from mipselect.cli.plan import default_fit
 from mipselect.cli.plan_model_report import model_legend
-from mipselect.cli.regressions import ModelOptions
-from mipselect.cli.table_options import ScoreOptions
+from mipselect.cli.planned_fit import planned_fit, planned_options
+from mipselect.cli.regressions import DivisionOptions
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.planning import (
     Guesses,
@@ -31,8 +27,8 @@ from mipselect.planning import (
 )
 from mipselect.planning.question import Question
 from mipselect.planning.range_advice import range_advice
-from mipselect.planning.simulated_fits import SimulatedFits
-from mipselect.tables import PublicMap, TableSchema
+from mipselect.planning.simulated_fits import ScoredModel, SimulatedFits
+from mipselect.tables import TableSchema
 
 NUMBERS = TableSchema.of_numbers(dict.fromkeys(("a", "b", "c", "d", "e", "y"), (0.0, 10.0)))
 PEOPLE = TableSchema.of(
@@ -51,16 +47,14 @@ PEOPLE = TableSchema.of(
 )
 
 
-NUMBERS_OF_PEOPLE = TableSchema.of(
-    {"fields": [field for field in PEOPLE.content["fields"] if field["name"] not in ("id", "kind")]}
-)
-
-
 def planned(schema: TableSchema = NUMBERS, target: str = "y", **more: Any) -> ModelPlan:
     options: dict[str, Any] = {"rows": 400, "epsilons": [1.0], "tables": 3, "time_limit": 600.0}
     of_classes = target == "ill"
     return plan_fit(
-        default_fit(2, of_classes=of_classes), schema, target=target, **{**options, **more}
+        planned_fit(planned_options(), 2, of_classes=of_classes),
+        schema,
+        target=target,
+        **{**options, **more},
     )
 
 
@@ -80,17 +74,23 @@ def test_many_rows_reach_what_is_possible_and_few_are_worse_than_the_mean() -> N
 
 def test_rows_that_are_kept_apart_are_not_fitted_to() -> None:
     question, guesses = Question(NUMBERS, "y", 2), Guesses(effect=0.6)
-    model = default_fit(2, of_classes=False, quality_share=0.9)
+    apart = planned_options(division=DivisionOptions(quality_share=0.9))
+    model = planned_fit(apart, 2, of_classes=False)
     fits = SimulatedFits(model, question, guesses, 0)
     assert (fits.fitted(1000), fits.fitted(2)) == (100, 1)
-    fits.scores(0, 1000, 2.0, 60.0)
+    fits.models(0, 1000, 2.0, 60.0)
     made = fits._made(0, 1000)
     assert (made.table.num_rows, len(made.fitted.y), len(made.fresh.y)) == (100, 100, 2000)
-    all_of_them = SimulatedFits(default_fit(2, of_classes=False), question, guesses, 0)
+    assert made.apart.num_rows == 900
+    assert made.table.slice(99).to_pylist() != made.apart.slice(0, 1).to_pylist()
+    all_of_them = SimulatedFits(
+        planned_fit(planned_options(), 2, of_classes=False), question, guesses, 0
+    )
     assert all_of_them.fitted(1000) == 1000
     # The model is one of 100 rows, wherever n stands.
     few, many = (
-        np.mean([each.scores(0, 1000, 2.0, 60.0) for _ in range(4)]) for each in (fits, all_of_them)
+        np.mean([one.score for one in each.models(0, 1000, 2.0, 60.0)])
+        for each in (fits, all_of_them)
     )
     assert few < many - 0.1
     options: dict[str, Any] = {"target": "y", "rows": 400, "epsilons": [1.0], "tables": 1}
@@ -124,9 +124,9 @@ def test_without_numbers_there_is_no_range_to_choose() -> None:
 
 def test_a_simulated_model_is_one_of_fit() -> None:
     """Fresh scores of simulated models are those of `fit_table` on the same table."""
-    model, question = default_fit(2, of_classes=False), Question(NUMBERS, "y", 2)
+    model, question = planned_fit(planned_options(), 2, of_classes=False), Question(NUMBERS, "y", 2)
     fits = SimulatedFits(model, question, Guesses(effect=0.6), 0)
-    simulated = np.ravel([fits.scores(3, 2000, 40.0, 60.0) for _ in range(2)])
+    simulated = [one.score for one in fits.models(3, 2000, 40.0, 60.0)]
     made = fits._made(3, 2000)
     fresh = fits._simulation.table(3, 4000).slice(2000)
     released = clone(model).set_params(epsilon=40.0)
@@ -138,52 +138,6 @@ def test_a_simulated_model_is_one_of_fit() -> None:
     # At so large an ε both are private in name only, and nearly the same model.
     assert max(simulated) == pytest.approx(max(scores), abs=0.02)
     assert made.without_privacy > max(*simulated, *scores) - 0.02
-
-
-@pytest.mark.parametrize(
-    ("schema", "target"), [(NUMBERS, "y"), (PEOPLE, "ill"), (NUMBERS_OF_PEOPLE, "ill")]
-)
-def test_the_default_of_a_plan_is_the_default_of_fit(schema: TableSchema, target: str) -> None:
-    of_classes = target == "ill"
-    options = FitOptions(
-        method=MethodKind.PERMUTE_AND_FLIP,
-        of_the_method=MethodOptions(),
-        model=ModelOptions(),
-        epsilon=0.7,
-        delta=None,
-        selection_share=None,
-        range_share=None,
-        quality_share=None,
-        in_blocks=True,
-        scores=ScoreOptions(),
-        scales={},
-        relation="replace-one",
-        seed=None,
-        ledger=None,
-    )
-    public = PublicMap.of(schema, target=target)
-    of_fit = options.plan(schema, public, 2, fit_intercept=True).drawn
-    question = Question(schema, target, 2).of_single_rows
-    simulated = SimulatedFits(default_fit(2, of_classes=of_classes), question, Guesses(), 0)
-    assert len(simulated.scores(0, 500, 0.7, 60.0)) == 2
-    plan = simulated._plan(500, 0.7, 60.0)
-    assert type(plan.method) is type(of_fit.method)
-    assert plan.method.get_params()["epsilon"] == pytest.approx(options.selection().epsilon)
-    mine, theirs = (p.model_on(p.widest).get_params() for p in (plan, of_fit))
-    assert mine.pop("epsilon") == pytest.approx(theirs.pop("epsilon"), rel=1e-9)
-    assert {k: str(v) for k, v in mine.items()} == {k: str(v) for k, v in theirs.items()}
-    assert (plan.blocks is None) == (of_fit.blocks is None)
-    assert plan.range_share == of_fit.range_share
-
-
-def test_a_model_gets_what_its_selection_does_not_cost() -> None:
-    model, question = default_fit(2, of_classes=False), Question(NUMBERS, "y", 2)
-    model.regressor.set_params(relation="add-remove")
-    plan = SimulatedFits(model, question, Guesses(), 0)._plan(500, 0.8, 60.0)
-    assert plan.blocks is None
-    spent = plan.method.guarantees["add-remove"].epsilon
-    assert spent < 0.4
-    assert plan.regressor.get_params()["epsilon"] + spent == pytest.approx(0.8)
 
 
 def test_two_classes_are_scored_by_auc() -> None:
@@ -221,11 +175,13 @@ def counted(
         def __init__(self, *_: object) -> None:
             pass
 
-        def scores(self, number: int, rows: int, epsilon: float, time_limit: float) -> list[float]:
+        def models(
+            self, number: int, rows: int, epsilon: float, time_limit: float
+        ) -> list[ScoredModel]:
             assert time_limit > 0.0
             fitted.append((number, rows, epsilon))
             clock.now += seconds_per_row * rows
-            return [0.4 - 400.0 / (rows * epsilon)] * 2
+            return [ScoredModel(0.4 - 400.0 / (rows * epsilon), True, None)] * 2
 
         def without_privacy(self, *_: int) -> float:
             return 0.4
@@ -276,7 +232,7 @@ def test_a_plan_without_time_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object) -> None:
         raise NotCertified("time limit reached", bound=0.0, incumbent=0.0)
 
-    monkeypatch.setattr(SimulatedFits, "scores", never)
+    monkeypatch.setattr(SimulatedFits, "models", never)
     monkeypatch.setattr(fit, "SimulatedFits", SimulatedFits)
     plan = planned()
     assert (plan.of_fit.tables, plan.further, len(plan.lines)) == ((), (), 1)
@@ -376,10 +332,15 @@ def test_draws_by_the_scores_of_some_rows_have_the_weight_of_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     question = Question(NUMBERS, "y", 2)
-    fits = SimulatedFits(default_fit(2, of_classes=False), question, Guesses(), 0)
-    whole = fits._plan(20_000, 1.0, 60.0)
+    fits = SimulatedFits(
+        planned_fit(planned_options(), 2, of_classes=False), question, Guesses(), 0
+    )
+    whole_promise = fits._plan(20_000, 1.0).promise
+    whole = fits._in_time(fits._plan(20_000, 1.0), 20_000, 60.0)
     monkeypatch.setattr("mipselect.planning.question.SECONDS_OF_SCORES", 1e-9)
-    part = fits._plan(20_000, 1.0, 60.0)
+    part = fits._in_time(fits._plan(20_000, 1.0), 20_000, 60.0)
+    # What is promised is that of a fit, and so is the quality.
+    assert fits._plan(20_000, 1.0).promise == whole_promise
     assert part.blocks is not None
     assert part.blocks == whole.blocks
     few = question.rows_scored(20_000, part.blocks)

@@ -90,7 +90,7 @@ def test_a_slow_method_is_left_out_and_named_and_takes_no_other_with_it(
     assert {len(line.tables) for line in plan.lines if line.tables} == {10}
     # Its first try is the only one of each of its lines.
     assert tried[slow] == len(late)
-    said = legend(plan)
+    said = legend(plan, 0.3)
     assert f"{TOO_SLOW} (--time-limit): {'; '.join(setting.name for setting in late)}".lower() in (
         said.lower()
     )

@@ -1,0 +1,94 @@
+"""The fit that `plan` simulates: its options, checked as by `fit`, and its estimators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mipselect.cli.fit_plan import FitOptions
+from mipselect.cli.method_options import MethodOptions
+from mipselect.cli.regressions import DivisionOptions, ModelOptions
+from mipselect.cli.releasing import default_method
+from mipselect.cli.table_options import ScoreOptions
+from mipselect.problem.scores import LOSS
+from mipselect.regression import SelectThenRegress
+from mipselect.selectors import BY_NAME
+
+
+def planned_options(
+    model: ModelOptions | None = None,
+    division: DivisionOptions | None = None,
+    score: str | None = None,
+) -> FitOptions:
+    """Return options of `fit`, without others than these, at an ε that is still to be set.
+
+    Raises
+    ------
+    InvalidInput
+        As from `fit`.
+    """
+    division = DivisionOptions() if division is None else division
+    return FitOptions(
+        method=default_method(None),
+        of_the_method=MethodOptions(),
+        model=ModelOptions() if model is None else model,
+        epsilon=1.0,
+        delta=division.delta,
+        selection_share=division.selection_share,
+        range_share=division.range_share,
+        quality_share=division.quality_share,
+        in_blocks=score != LOSS,
+        scores=ScoreOptions(score=score),
+        scales={},
+        relation="replace-one",
+        seed=None,
+        ledger=None,
+    )
+
+
+def planned_fit(
+    options: FitOptions, support_size: int, *, of_classes: bool, fit_intercept: bool = True
+) -> SelectThenRegress:
+    """Return the estimators that `fit` draws with, at an ε that is still to be set.
+
+    Parameters
+    ----------
+    options : FitOptions
+        From `planned_options`.
+    support_size : int
+    of_classes : bool
+        Whether the target has two classes.
+    fit_intercept : bool
+    """
+    regressor = options.model.model(
+        of_classes=of_classes,
+        epsilon=options.epsilon,
+        delta=options.delta_of_the_model,
+        relation=options.relation,
+        fit_intercept=fit_intercept,
+    )
+    return SelectThenRegress(
+        BY_NAME[options.method](support_size, score=options.scores.score),
+        regressor,
+        selection_share=options.selection_share,
+        range_share=options.range_share,
+        quality_share=options.quality_share,
+    )
+
+
+def mechanism_legend(options: FitOptions, share: float) -> str:
+    """Say which regression is simulated, at which δ, and what part of ε the selection may cost."""
+    delta = "" if options.delta is None else f" at δ = {options.delta:g}"
+    return (
+        f"Coefficients are those of --regression {options.model.regression.value}{delta}; the draw "
+        f"of fields may cost {share:g} of ε."
+    )
+
+
+def mechanism_report(options: FitOptions, share: float) -> dict[str, Any]:
+    """Return the same as part of a JSON object."""
+    return {
+        "regression": options.model.regression.value,
+        "delta": options.delta,
+        "selection_share": share,
+        "range_share": options.range_share,
+    }
