@@ -73,7 +73,8 @@ def plan(arguments: PlanArguments) -> None:
 
     First how good a model of fit would be: its R² on fresh rows (AUC for two
     classes) by ε and by number of rows, beside the mean of the target and least
-    squares without privacy, and which rows or ε would do where these do not.
+    squares without privacy, and which rows or ε would do where these do not. With
+    --quality-share also how wide the interval would be that says how good it is.
 
     Then the share of the right columns that one draw of select finds: by what
     select does, which needs no range of a number; beside it by the loss and

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from mipselect.planning.forecasts import LARGER_SHARE, ModelLine, ModelPlan
+from mipselect.planning.forecasts import LARGER_SHARE, LEAST_TABLES, ModelLine, ModelPlan
 from mipselect.planning.model_sentences import without_a_model
 from mipselect.planning.quality_forecasts import OFTEN_ENOUGH
 from mipselect.planning.quality_sentences import quality_sentences, width_in_words
@@ -42,7 +42,7 @@ def quality_legend(plan: ModelPlan) -> str:
         f"Half of the width of the interval that fit --quality-share {plan.quality_share:g} would "
         "release, the median of simulated models (open: it has no lower end); in brackets how many "
         f"of these intervals lie above {without_a_model(plan)}. Would do: {OFTEN_ENOUGH:.0%} of "
-        "them do so."
+        f"them do so, in {LEAST_TABLES} tables or more."
     )
 
 

@@ -76,7 +76,8 @@ def plan_fit(
     ----------
     model : SelectThenRegress
         Not fitted. Its shares count, of the selection, of ranges and of rows that are kept apart to
-        say how good it is; its ε is each of `epsilons`.
+        say how good it is, which is released of each model too; its ε is each of `epsilons`. The δ
+        of the two estimators is their own, as in a fit.
     schema : TableSchema
         Every field that is used needs a range, or `ranges` has it.
     target : str

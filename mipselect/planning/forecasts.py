@@ -226,11 +226,6 @@ class ModelPlan:
         """About which ε reaches the goal with n rows; None if a larger one than was tried."""
         return self._crossing(self._by_epsilon)
 
-    @property
-    def largest_epsilon(self) -> float:
-        """The largest ε that was tried with n rows."""
-        return self._by_epsilon[-1][0]
-
     def in_doubt(self, k: int) -> bool:
         """Return True if a model at the k-th ε is of use, and its quality would rarely tell so."""
         line = self.of_fit

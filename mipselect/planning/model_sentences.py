@@ -80,7 +80,7 @@ def _what_would_do(plan: ModelPlan, k: int) -> str:
     if ways:
         return f"{' or '.join(ways)} would do"
     most = max(line.rows for line in plan.by_rows)
-    largest = plan.largest_epsilon
+    largest = max(e for line in (plan.of_fit, *plan.further) if line.tables for e in line.epsilons)
     if most <= plan.rows and largest <= max(plan.epsilons):
         return "no time was left to say what would do"
     return f"neither {most:,} rows nor ε = {largest:g} would do"

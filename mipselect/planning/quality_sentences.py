@@ -67,7 +67,13 @@ def _what_would_do(plan: ModelPlan, k: int) -> str:
         return f"{' or '.join(ways)} would do"
     most = max(line.rows for line in plan.by_rows if line.tells(k) is not None)
     tried = [f"{most:,} rows"] if most > plan.rows else []
-    largest = plan.largest_epsilon
+    of_rows = (plan.of_fit, *plan.further)
+    largest = max(
+        epsilon
+        for line in of_rows
+        for place, epsilon in enumerate(line.epsilons)
+        if line.tells(place) is not None
+    )
     tried += [f"ε = {largest:g}"] if largest > plan.epsilons[k] else []
     tried += [larger_share] if of_more is not None and of_more.tells(k) is False else []
     if not tried:

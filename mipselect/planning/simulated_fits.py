@@ -197,7 +197,7 @@ class SimulatedFits:
         return TablePlan(*asked, model.range_share)
 
     def _in_time(self, plan: TablePlan, rows: int, time_limit: float) -> TablePlan:
-        """Limit the time of a draw; from the scores of fewer rows it has so much more of ε."""
+        """Give a draw so much time at most; from the scores of fewer rows it has more of ε."""
         method = clone(plan.method)
         if plan.blocks is not None:
             more = rows / self.question.rows_scored(rows, plan.blocks)

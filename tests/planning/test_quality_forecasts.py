@@ -169,6 +169,8 @@ def test_few_tables_say_nothing_of_what_would_do() -> None:
         "; no time was left to say what would do."
     )
     assert said(wide, line(1000, -0.1, tables=1)).endswith("no time was left to say what would do.")
+    further = (line(500, -0.1, epsilons=(4.0,), tables=1),)
+    assert said(wide, further=further).endswith("no time was left to say what would do.")
     assert quality_sentences(plan_of(line(500, -0.1, tables=1))) == ()
 
 
