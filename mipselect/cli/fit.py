@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mipselect.cli.arguments import asked_score
 from mipselect.cli.declared import command, given, group, option, options, refuse, required
-from mipselect.cli.fit_plan import FitOptions
+from mipselect.cli.fit_plan import FitOptions, model_of_numbers
 from mipselect.cli.fit_table import FitTable
 from mipselect.cli.fitting import FitTask
 from mipselect.cli.ledger_entry import relation_of
@@ -27,6 +27,7 @@ from mipselect.cli.table_options import (
     ScoreOptions,
     TableOptions,
     note_of_the_target,
+    of_two_classes,
 )
 from mipselect.cli.task import deliver_task
 from mipselect.errors import InvalidInput
@@ -38,6 +39,11 @@ from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_choice
 
 NO_RANGES = "ranges that nobody stated are drawn with a part of epsilon, and released"
+
+FOR_DELTA = (
+    "--delta is spent on --regression adassp, which has intervals; without it --regression "
+    "objective has none and mostly predicts better"
+)
 
 EXAMPLES = """Examples:
 
@@ -178,6 +184,8 @@ def fit(arguments: FitArguments) -> None:
     plan = table.plan(options, arguments.support_size, problem)
     if plan.drawn.ranges is not None:
         say(f"note: {NO_RANGES}. {ADVICE}.")
+    if options.model.way is not arguments.model.way:
+        say(f"note: {FOR_DELTA}.")
     note_of_the_target(table.schema, arguments.table.target)
     task = FitTask.of(
         table, plan, problem, given(arguments.question), all_terms=arguments.all_terms
@@ -201,12 +209,15 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
             "leave out --score loss, --loss and other methods, or state the ranges, by --schema or "
             "by --x-bound and --y-bound"
         )
+    model, delta = arguments.model, budget.division.delta
+    if schema is None or not of_two_classes(schema, arguments.table.target):
+        model = model_of_numbers(model, delta, method, drawing.of_the_method)
     return FitOptions(
         method=method,
         of_the_method=drawing.of_the_method,
-        model=arguments.model,
+        model=model,
         epsilon=budget.epsilon,
-        delta=budget.division.delta,
+        delta=delta,
         selection_share=budget.division.selection_share,
         range_share=budget.division.range_share,
         private_ranges=private,

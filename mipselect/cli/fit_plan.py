@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from mipselect.cli.arguments import method_asked_for, of_blocks
 from mipselect.cli.method_options import MethodOptions
-from mipselect.cli.options import MethodKind, require_positive
-from mipselect.cli.regressions import ModelOptions
+from mipselect.cli.options import MethodKind, require_positive, stated
+from mipselect.cli.regressions import ModelOptions, Regression
 from mipselect.cli.table_options import ScoreOptions
 from mipselect.errors import InvalidInput, about
 from mipselect.privacy import Guarantee, Ledger
@@ -38,6 +38,22 @@ SCORES = (MethodKind.SIS, MethodKind.KENDALL, MethodKind.SAMPLE_AGGREGATE)
 
 ALL_FEATURES = "all-features"
 """Name of the method in reports and ledgers where nothing is drawn."""
+
+
+def selection_needs_delta(method: MethodKind, options: MethodOptions) -> bool:
+    """Return True if a method is (ε, δ)-private, not pure."""
+    tested = options.test_epsilon is not None
+    return method is MethodKind.MCMC or (method is MethodKind.MISTAKES and tested)
+
+
+def model_of_numbers(
+    model: ModelOptions, delta: float | None, method: MethodKind, of_the_method: MethodOptions
+) -> ModelOptions:
+    """Return AdaSSP, which has intervals, for a δ that nothing else needs; else what is asked."""
+    asked = model.regression is not None or bool(stated(**asdict(model.objective)))
+    if delta is None or asked or selection_needs_delta(method, of_the_method):
+        return model
+    return replace(model, regression=Regression.ADASSP)
 
 
 @dataclass(frozen=True)
@@ -96,7 +112,7 @@ class FitOptions:
             if not self.model.looks_for_ranges:
                 raise InvalidInput(
                     "--range-share does not apply to --regression "
-                    f"{self.model.regression.value}: it takes ranges as they are"
+                    f"{self.model.way.value}: it takes ranges as they are"
                 )
             checked_range_share(self.range_share, "--range-share")
         if self.quality_share is not None:
@@ -119,23 +135,18 @@ class FitOptions:
                 checked_delta(self.delta)
         if self.delta is None and self.parts_of_delta:
             who = "--regression" if self.model.needs_delta else "--method"
-            what = self.model.regression if self.model.needs_delta else self.method
+            what = self.model.way if self.model.needs_delta else self.method
             raise InvalidInput(f"--delta must be given for {who} {what.value}")
         if self.delta is not None and not self.parts_of_delta:
             raise InvalidInput(
                 f"--delta does not apply to --method {self.method.value} with --regression "
-                f"{self.model.regression.value}: both are pure"
+                f"{self.model.way.value}: both are pure"
             )
 
     @property
     def parts_of_delta(self) -> int:
         """Number of the two parts, selection and model, that need a δ."""
-        return self._selection_needs_delta + self.model.needs_delta
-
-    @property
-    def _selection_needs_delta(self) -> bool:
-        tested = self.of_the_method.test_epsilon is not None
-        return self.method is MethodKind.MCMC or (self.method is MethodKind.MISTAKES and tested)
+        return selection_needs_delta(self.method, self.of_the_method) + self.model.needs_delta
 
     @property
     def share(self) -> float:
@@ -152,7 +163,7 @@ class FitOptions:
         """
         share = round_down(exact(self.epsilon) * exact(self.share))
         options = self.of_the_method
-        if self._selection_needs_delta:
+        if selection_needs_delta(self.method, self.of_the_method):
             options = replace(options, delta=self._delta_each)
         if self.method in SCORES:
             options = replace(options, relation=self.relation)
@@ -305,7 +316,7 @@ class FitPlan:
         """Entries of a ledger besides the settings."""
         return {
             "method": self.method_name,
-            "regression": self.options.model.regression.value,
+            "regression": self.options.model.way.value,
             "epsilon": self.options.epsilon,
             "delta": self.options.delta or 0.0,
             "selection_share": self.share,
@@ -340,7 +351,7 @@ class FitPlan:
         bounded = ("coef_bound", "residual_bound", "rounds")
         return {
             "method": self.method_name,
-            "regression": self.options.model.regression.value,
+            "regression": self.options.model.way.value,
             "selection_share": self.share,
             "range_share": self.options.range_share,
             **self._of_ranges,

@@ -170,7 +170,7 @@ class FitTask(Task):
         features = "nothing for the features, which are all that there are"
         if self.plan.selects:
             features = f"{amount(parts['selection'])} for the features by {options.method.value}"
-        by = options.model.regression.value
+        by = options.model.way.value
         line(console, f"Cost: {features}, {ranges}{amount(parts['model'])} for {what} by {by}.")
         if options.quality_share is not None:
             apart = f"{100.0 * options.quality_share:.6g} % of the rows"

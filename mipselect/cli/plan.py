@@ -100,7 +100,8 @@ def plan(arguments: PlanArguments) -> None:
     question = Question(schema, target, size, score=score, **scales, **chosen)
     checked_methods(methods, question)
     checked_share(simulation["goal"], "goal", closed=False)
-    options = planned_options(arguments.model, arguments.division, score)
+    of_classes = of_two_classes(schema, target)
+    options = planned_options(arguments.model, arguments.division, score, of_classes=of_classes)
     # With as many fields as are picked nothing is drawn.
     share = options.share if size < len(question.public.features) else 0.0
     with Spinner("planning") as spinner:

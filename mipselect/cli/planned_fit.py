@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mipselect.cli.fit_plan import FitOptions
+from mipselect.cli.fit_plan import FitOptions, model_of_numbers
 from mipselect.cli.method_options import MethodOptions
 from mipselect.cli.regressions import DivisionOptions, ModelOptions
 from mipselect.cli.releasing import default_method
@@ -18,6 +18,8 @@ def planned_options(
     model: ModelOptions | None = None,
     division: DivisionOptions | None = None,
     score: str | None = None,
+    *,
+    of_classes: bool = False,
 ) -> FitOptions:
     """Return options of `fit`, without others than these, at an ε that is still to be set.
 
@@ -27,10 +29,14 @@ def planned_options(
         As from `fit`.
     """
     division = DivisionOptions() if division is None else division
+    model = ModelOptions() if model is None else model
+    method, of_the_method = default_method(None), MethodOptions()
+    if not of_classes:
+        model = model_of_numbers(model, division.delta, method, of_the_method)
     return FitOptions(
-        method=default_method(None),
-        of_the_method=MethodOptions(),
-        model=ModelOptions() if model is None else model,
+        method=method,
+        of_the_method=of_the_method,
+        model=model,
         epsilon=1.0,
         delta=division.delta,
         selection_share=division.selection_share,
@@ -79,7 +85,7 @@ def mechanism_legend(options: FitOptions, share: float) -> str:
     """Say which regression is simulated, at which δ, and what part of ε the selection may cost."""
     delta = "" if options.delta is None else f" at δ = {options.delta:g}"
     return (
-        f"Coefficients are those of --regression {options.model.regression.value}{delta}; the draw "
+        f"Coefficients are those of --regression {options.model.way.value}{delta}; the draw "
         f"of fields may cost {share:g} of ε."
     )
 
@@ -87,7 +93,7 @@ def mechanism_legend(options: FitOptions, share: float) -> str:
 def mechanism_report(options: FitOptions, share: float) -> dict[str, Any]:
     """Return the same as part of a JSON object."""
     return {
-        "regression": options.model.regression.value,
+        "regression": options.model.way.value,
         "delta": options.delta,
         "selection_share": share,
         "range_share": options.range_share,

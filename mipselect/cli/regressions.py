@@ -100,30 +100,35 @@ class ObjectiveOptions:
 class ModelOptions:
     """Options of the model: which regression, and those of objective perturbation."""
 
-    regression: Regression = option(
+    regression: Regression | None = option(
         "--regression",
-        "objective is pure ε; adassp, boosted-adassp and tukey need --delta, and tukey many rows "
-        "for each coefficient.",
-        default=Regression.OBJECTIVE,
+        "objective is pure ε; adassp, which has intervals, boosted-adassp and tukey need --delta, "
+        "and tukey many rows for each coefficient.",
         panel=MODEL_PANEL,
+        show_default="objective; adassp for a number if --delta is given and nothing else needs it",
     )
     objective: ObjectiveOptions = group(ObjectiveOptions)
 
     def __post_init__(self) -> None:
-        if self.regression is not Regression.OBJECTIVE:
-            refuse(self.objective, f"does not apply to --regression {self.regression}")
+        if self.way is not Regression.OBJECTIVE:
+            refuse(self.objective, f"does not apply to --regression {self.way}")
         if self.objective.bound is not None:
             checked_scale(self.objective.bound, "--model-bound")
 
     @property
+    def way(self) -> Regression:
+        """The regression: objective perturbation, unless another is asked for."""
+        return Regression.OBJECTIVE if self.regression is None else self.regression
+
+    @property
     def needs_delta(self) -> bool:
         """True if the regression is (ε, δ)-private, not pure."""
-        return self.regression is not Regression.OBJECTIVE
+        return self.way is not Regression.OBJECTIVE
 
     @property
     def looks_for_ranges(self) -> bool:
         """True if a part of ε may find where most values of a number lie."""
-        return self.regression is not Regression.TUKEY
+        return self.way is not Regression.TUKEY
 
     def model(
         self, *, of_classes: bool, epsilon: float, delta: float | None, **shared: Any
@@ -141,9 +146,9 @@ class ModelOptions:
             relation and fit_intercept.
         """
         shared["epsilon"] = epsilon
-        if self.regression is Regression.OBJECTIVE:
+        if self.way is Regression.OBJECTIVE:
             return self._objective(of_classes, shared)
-        return WITH_DELTA[self.regression](delta=delta, **shared)
+        return WITH_DELTA[self.way](delta=delta, **shared)
 
     def _objective(self, of_classes: bool, shared: dict[str, Any]) -> PrivateLinearModel:
         loss = self.objective.loss or (LOSS_OF_CLASSES if of_classes else LOSS_OF_NUMBERS)

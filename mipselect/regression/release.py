@@ -139,8 +139,11 @@ class ModelRelease(Release):
         if chosen != self.feature_names:
             raise InvalidInput("the features of the model are not those of its table")
         if self.classes is not None:
-            # Classes were texts in files of before.
-            if self.classes not in (table.classes, table.public.target.classes):
+            # Classes were texts in files of before, and a boolean's not spelled as by the schema.
+            known = [table.classes, table.public.target.classes]
+            if table.public.target.encoder.field.type == "boolean":
+                known += [(False, True), ("false", "true")]
+            if self.classes not in known:
                 raise InvalidInput("the classes of the model are not those of its table")
             set_fields(self, classes=table.classes)
         if self.coefficients is not None:

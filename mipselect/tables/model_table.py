@@ -125,12 +125,17 @@ class ModelTable:
 
     @property
     def classes(self) -> tuple[str | bool | int | float, str | bool | int | float] | None:
-        """The two classes of the target as values of the type of its field; None for a number."""
+        """The two classes of the target as its table has them; None for a number.
+
+        A boolean is spelled as the schema does, unless that is false and true.
+        """
         target = self.public.target
         if target.classes is None:
             return None
         field = target.encoder.field
-        first, second = (False, True) if field.type == "boolean" else (field.categories or ())[:2]
+        if field.type == "boolean":
+            return (False, True) if target.classes == ("false", "true") else target.classes
+        first, second = (field.categories or ())[:2]
         return (int(first), int(second)) if field.type == "integer" else (first, second)
 
     @property

@@ -249,6 +249,8 @@ def _target_of(field: Field, encoder: Encoder) -> Target:
         )
     if isinstance(encoder, Ranked) and encoder.levels == 2:
         low, high = field.category_names[:2]
+        if field.type == "boolean":
+            low, high = field.false_values[0], field.true_values[0]
         return Target(encoder, (low, high), 1.0, 0.0)
     (column, *_) = encoder.columns()
     return Target(encoder, None, column.scale, column.offset)

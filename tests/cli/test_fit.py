@@ -120,6 +120,21 @@ def test_terms_that_say_nothing_without_such_values(run: Run, table: Path, tmp_p
     assert "--all-terms" not in long
 
 
+def test_a_delta_that_nothing_else_needs_buys_intervals(run: Run, table: Path) -> None:
+    told = "--delta is spent on --regression adassp, which has intervals"
+    outcome = fit(run, table, "--delta", "1e-6")
+    assert told in outcome.err
+    assert "Brackets are 95 % intervals" in outcome.out
+    report = fit(run, table, "--delta", "1e-6", "--dry-run", "--json").report
+    assert (report["regression"], report["method"]) == ("adassp", "permute-and-flip")
+    spent = ("--delta", "1e-6", "--method", "mcmc", "--mcmc-steps", "300", "--dry-run")
+    outcome = fit(run, table, *spent, "--json")
+    assert outcome.report["regression"] == "objective"
+    assert told not in outcome.err
+    asked = fit(run, table, "--delta", "1e-6", "--regression", "adassp", "--dry-run")
+    assert told not in asked.err
+
+
 def test_a_target_of_ordered_categories_is_a_number_and_says_so(run: Run, tmp_path: Path) -> None:
     path = written(tmp_path / "t.csv", rows(60))
     place = path.with_name("schema.json")
@@ -183,6 +198,7 @@ def test_the_file_is_the_model_and_its_equation(run: Run, table: Path, tmp_path:
         (("--selection-share", "0.25"), (15.0, 45.0), 0.0),
         (("--relation", "add-remove"), (15.0, 45.0), 0.0),
         (("--regression", "adassp", "--delta", "1e-6"), (18.0, 42.0), 1e-6),
+        (("--delta", "1e-6"), (18.0, 42.0), 1e-6),
         (("--regression", "boosted-adassp", "--delta", "1e-6"), (18.0, 42.0), 1e-6),
         (("--regression", "tukey", "--delta", "1e-6"), (18.0, 42.0), 1e-6),
         (("--method", "kendall", "--relation", "add-remove"), (30.0, 30.0), 0.0),
@@ -352,7 +368,9 @@ def test_bad_ways_to_ranges(run: Run, tmp_path: Path, more: tuple[str, ...], wor
     [
         (("--regression", "adassp"), "--delta must be given for --regression adassp"),
         (("--method", "mcmc"), "--delta must be given for --method mcmc"),
-        (("--delta", "1e-6"), "both are pure"),
+        (("--delta", "1e-6", "--regression", "objective"), "both are pure"),
+        (("--delta", "1e-6", "--model-loss", "squared"), "both are pure"),
+        (("--delta", "1e-6", "--target", "died"), "both are pure"),
         (("--delta", "2", "--regression", "adassp"), "--delta: delta must be"),
         (("--selection-share", "1"), "--selection-share must be"),
         (("--selection-share", "0"), "--selection-share must be"),

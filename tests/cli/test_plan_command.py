@@ -255,7 +255,7 @@ def test_an_interrupt_ends_it_with_one_line(question: tuple[str | Path, ...]) ->
 
 OF_FIT = [
     ("--regression adassp", "--delta must be given for --regression adassp"),
-    ("--delta 1e-6", "--delta does not apply to --method permute-and-flip with --regression obj"),
+    ("--delta 1e-6 --regression objective", "--delta does not apply to --method permute-and-flip"),
     ("--regression tukey --delta 0.7", "--delta"),
     ("--regression adassp --delta 1e-6 --model-loss squared", "--model-loss does not apply to"),
     ("--model-loss logistic", "logistic is for a target of two classes"),
@@ -278,6 +278,13 @@ def test_options_of_fit_are_refused_with_its_words(
     of_plan.failed_with(2, message)
     last = [outcome.err.splitlines()[-1] for outcome in (of_fit, of_plan)]
     assert last[0] == last[1]
+
+
+def test_a_delta_without_a_regression_is_that_of_intervals(
+    run: Run, question: tuple[str | Path, ...]
+) -> None:
+    model = run(*question, "--delta", "1e-6", "--json").report["model"]
+    assert (model["regression"], model["delta"]) == ("adassp", 1e-6)
 
 
 def test_the_regression_that_is_asked_for_is_simulated(

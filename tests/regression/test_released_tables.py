@@ -78,7 +78,7 @@ def test_a_model_of_arrays_says_what_it_takes() -> None:
 
 CLASSES = [
     ({"type": "boolean"}, (False, True)),
-    ({"type": "boolean", "trueValues": ["yes"], "falseValues": ["no"]}, (False, True)),
+    ({"type": "boolean", "trueValues": ["yes", "y"], "falseValues": ["no"]}, ("no", "yes")),
     ({"type": "integer", "categories": [7, 3]}, (7, 3)),
     ({"type": "number", "categories": [0.5, 2]}, (0.5, 2.0)),
     ({"type": "string", "categories": ["1", "0"]}, ("1", "0")),
@@ -103,6 +103,11 @@ def test_classes_are_of_the_type_of_their_field(field: dict[str, Any], classes: 
     stored["classes"] = list(release.table.public.target.classes)  # type: ignore[union-attr]
     assert all(isinstance(name, str) for name in stored["classes"])
     assert ModelRelease.from_dict(stored) == release
+    if field["type"] == "boolean":
+        for before in ([False, True], ["false", "true"]):
+            assert ModelRelease.from_dict({**stored, "classes": before}) == release
+        with pytest.raises(InvalidInput, match="classes of the model"):
+            ModelRelease.from_dict({**stored, "classes": [True, False]})
     with pytest.raises(InvalidInput, match="not those of its table"):
         ModelRelease.from_dict({**stored, "classes": ["other", "names"]})
 

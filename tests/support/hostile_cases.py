@@ -519,7 +519,7 @@ CASES: list[Case] = [
     *options("--selection-share", "0", "1", "nan", to=FIT),
     *options("--range-share", "-1", "1", "nan", to=FIT),
     *options("--delta", "0.7", "nan", to=(*FIT, "--regression", "adassp")),
-    *options("--delta", "1e-6", to=FIT, words=("both are pure",)),
+    *options("--delta", "1e-6", to=(*FIT, "--regression", "objective"), words=("both are pure",)),
     *options("--x-bound", "1e308", "0", "nan", to=FIT),
     *options("--y-bound", "1e308", "1e-320", to=FIT),
     *options("--target-shift", "1e308", "nan", to=FIT),

@@ -236,7 +236,7 @@ def test_classes(tmp_path: Path) -> None:
     assert table.units.classes == ("f", "m")
     assert table.y.tolist() == [-1, 1, 1, 0, 0, -1, 0]
     table = map_table(path, SCHEMA, target="smoker", always=["sex", "icd"], never=["dose"])
-    assert table.units.classes == ("false", "true")
+    assert table.units.classes == ("no", "yes")
     assert table.y.tolist() == [1, -1, -1, 0, 0, 1, 0]
     assert table.feature_names == ("age", "systolic", "nyha", "los_days")
     assert table.units.always_names == ("sex", "icd")
