@@ -45,6 +45,16 @@ def small_text(path: Path, most: int) -> str:
     InvalidInput
         If it cannot be read, is no UTF-8 or has more than `most` bytes.
     """
+    content = small_content(path, most)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InvalidInput(f"{path}: line {line} is not UTF-8; save the file as UTF-8") from error
+
+
+def small_content(path: Path, most: int) -> bytes:
+    """Return the content of a file of at most `most` bytes; `InvalidInput` names one of more."""
     try:
         with regular_file(path).open("rb") as file:
             content = file.read(most + 1)
@@ -52,11 +62,7 @@ def small_text(path: Path, most: int) -> str:
         raise unreadable(path, error) from error
     if len(content) > most:
         raise InvalidInput(f"{path}: cannot be read: it has more than {most:,} bytes")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InvalidInput(f"{path}: line {line} is not UTF-8; save the file as UTF-8") from error
+    return content
 
 
 def unreadable(path: Path, error: Exception) -> InvalidInput:

@@ -23,11 +23,10 @@ from mipselect.blocks.r_squared import (
 )
 from mipselect.blocks.r_squared_choice import MOST_SECONDS, BlockR2Choice
 from mipselect.errors import InvalidInput
-from mipselect.problem.data import Rows
+from mipselect.problem.data import Rows, problem_with_rows
 from mipselect.problem.layout import Column, Columns
 from mipselect.problem.of_problem import OfProblem
 from mipselect.problem.problem import Problem
-from mipselect.tables.frames import numeric_matrix
 from mipselect.validation import set_fields
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
@@ -119,17 +118,15 @@ class BlockScores(OfProblem):
     ) -> None:
         from mipselect.problem.block_problem import array_columns, problem_of_block_r2
 
-        matrix, names = numeric_matrix(X, feature_names if groups is None else None)
-        problem = Problem.of_columns(
-            matrix.shape[1],
-            names,
+        problem, rows = problem_with_rows(
+            X,
+            y,
             support_size=support_size,
             feature_names=feature_names,
             groups=groups,
             always=always,
             loss=None,
         )
-        rows = Rows(problem.layout.ordered(matrix), y)
         columns = array_columns(problem, Blocks()).parts
         choice = BlockR2Choice(
             block_rows=block_rows,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -9,9 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
+from mipselect.problem.layout import Columns
 from mipselect.problem.problem import Problem
 from mipselect.problem.weighted_rows import degree_of, scaled_rows
 from mipselect.restricted.prepared import PreparedLoss
+from mipselect.tables.frames import numeric_matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +40,22 @@ class Rows:
     def columns(self, problem: Problem) -> Any:
         """Return the columns of the features, then those always in, without an intercept."""
         return self.X if self.X.shape[1] == problem.p else self.X[:, : problem.p]
+
+
+def problem_with_rows(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    feature_names: Sequence[str] | None,
+    groups: Iterable[Columns] | Mapping[str, Columns] | None,
+    **question: Any,
+) -> tuple[Problem, Rows]:
+    """Return the problem of arrays, and their rows; see `Problem.of_columns` for the question."""
+    matrix, names = numeric_matrix(X, feature_names if groups is None else None)
+    problem = Problem.of_columns(
+        matrix.shape[1], names, feature_names=feature_names, groups=groups, **question
+    )
+    return problem, Rows(problem.layout.ordered(matrix), y)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.losses import Loss
-from mipselect.problem.data import ClippedRows, Rows
+from mipselect.problem.data import ClippedRows, Rows, problem_with_rows
 from mipselect.problem.layout import Column, Columns
 from mipselect.problem.problem import Problem
 from mipselect.problem.restricted import Restricted
-from mipselect.tables.frames import numeric_matrix, numeric_vector, plain_array
+from mipselect.tables.frames import numeric_vector, plain_array
 from mipselect.validation import shown
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
@@ -139,10 +139,9 @@ class Instance(Restricted):
         intercept: bool = False,
         always_bound: float | None = None,
     ) -> None:
-        matrix, names = numeric_matrix(X, feature_names if groups is None else None)
-        problem = Problem.of_columns(
-            matrix.shape[1],
-            names,
+        problem, rows = problem_with_rows(
+            X,
+            y,
             support_size=support_size,
             feature_names=feature_names,
             groups=groups,
@@ -155,7 +154,7 @@ class Instance(Restricted):
             coef_bound=coef_bound,
             ridge=ridge,
         )
-        made = self.of_rows(problem, Rows(problem.layout.ordered(matrix), y))
+        made = self.of_rows(problem, rows)
         self._hold(made.problem, made.data)
 
     @classmethod
@@ -392,17 +391,16 @@ class Instance(Restricted):
             return cls.from_moments(
                 moments, support_size=support_size, coef_bound=coef_bound, ridge=ridge
             )
-        matrix, names = numeric_matrix(X, feature_names if groups is None else None)
-        problem = Problem.of_columns(
-            matrix.shape[1],
-            names,
+        problem, rows = problem_with_rows(
+            X,
+            y,
             support_size=support_size,
             feature_names=feature_names,
             groups=groups,
             always=always,
             loss=None,
-        ).in_blocks(blocks, coef_bound, ridge)
-        return cls.of_rows(problem, Rows(problem.layout.ordered(matrix), y))
+        )
+        return cls.of_rows(problem.in_blocks(blocks, coef_bound, ridge), rows)
 
     @classmethod
     def from_moments(

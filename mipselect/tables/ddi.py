@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
-from mipselect.disk import regular_file, unreadable
+from mipselect.disk import small_content
 from mipselect.errors import InvalidInput
 from mipselect.tables.codebooks import Codebook
 from mipselect.tables.stat_codebook import Missing, missing_codes, properties
@@ -59,14 +59,6 @@ def ddi_codebook(path: Path, names: Sequence[str]) -> Codebook:
 
 
 def _parsed(path: Path) -> Element:
-    try:
-        with regular_file(path).open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise unreadable(path, error) from error
-    if len(content) > MOST_BYTES:
-        raise InvalidInput(f"{path}: cannot be read: it has more than {MOST_BYTES:,} bytes")
-
     def refuse(*_: Any) -> NoReturn:
         raise InvalidInput(
             f"{path}: a document type with entities is not read; remove what begins with <!DOCTYPE"
@@ -82,7 +74,7 @@ def _parsed(path: Path) -> Element:
     parser.EndElementHandler = builder.end
     parser.CharacterDataHandler = builder.data
     try:
-        parser.Parse(content, True)
+        parser.Parse(small_content(path, MOST_BYTES), True)
     except expat.ExpatError as error:
         raise InvalidInput(f"{path}: not valid XML: {error}") from error
     return builder.close()

@@ -81,16 +81,22 @@ CURVES: Mapping[str, Curve] = {
 
 
 @dataclass(frozen=True)
-class Transformed:
-    """A number through a curve."""
+class OfOneField:
+    """A derivation that reads one field."""
 
     source: Field
-    transform: str
 
     @property
     def sources(self) -> tuple[Field, ...]:
         """The field that is read."""
         return (self.source,)
+
+
+@dataclass(frozen=True)
+class Transformed(OfOneField):
+    """A number through a curve."""
+
+    transform: str
 
     def column(self, arrays: Arrays) -> pa.Array:
         """Return the values, NaN where missing; minus infinity below the domain."""
@@ -103,17 +109,11 @@ class Transformed:
 
 
 @dataclass(frozen=True)
-class PartOfTime:
+class PartOfTime(OfOneField):
     """A part of a date or a time; `since` is the day that days are counted from."""
 
-    source: Field
     part: str
     since: int = 0
-
-    @property
-    def sources(self) -> tuple[Field, ...]:
-        """The field that is read."""
-        return (self.source,)
 
     def column(self, arrays: Arrays) -> pa.Array:
         """Return numbers, or the names of categories; null where there is no point in time."""
@@ -141,16 +141,10 @@ class PartOfTime:
 
 
 @dataclass(frozen=True)
-class Knotted:
+class Knotted(OfOneField):
     """A number and its excess over public knots: a broken line."""
 
-    source: Field
     knots: tuple[float, ...]
-
-    @property
-    def sources(self) -> tuple[Field, ...]:
-        """The field that is read."""
-        return (self.source,)
 
     def column(self, arrays: Arrays) -> pa.Array:
         """Return the number."""
