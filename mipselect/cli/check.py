@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -13,14 +12,22 @@ from rich.console import Console
 
 from mipselect.cli.check_page import check_page, shares_page
 from mipselect.cli.check_text import print_check, print_shares
-from mipselect.cli.declared import argument, command, given, group, option, options, required
+from mipselect.cli.declared import (
+    argument,
+    command,
+    given,
+    group,
+    names_of,
+    option,
+    options,
+    required,
+)
 from mipselect.cli.dialect import DialectOptions
 from mipselect.cli.ledger_entry import (
-    LedgerOptions,
+    ChargeOptions,
     charged_report,
     noted,
     print_charged,
-    relation_of,
     told_of_the_ledger,
 )
 from mipselect.cli.options import PRIVACY_PANEL, ReleaseDelivery, stated
@@ -28,12 +35,11 @@ from mipselect.cli.output import SENSITIVE, check_output, deliver, line, write_w
 from mipselect.cli.progress import Spinner
 from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, Regularisation, SchemaOptions
 from mipselect.errors import InvalidInput, about
-from mipselect.privacy.guarantee import RELATIONS
 from mipselect.quality import TableShares, release_shares
 from mipselect.tables import TableSchema, check_table
 from mipselect.tables.people import checked_rule
 from mipselect.tables.table_file import TableFile
-from mipselect.validation import checked_budget, checked_choice, checked_integer
+from mipselect.validation import checked_budget
 
 EXAMPLES = """Examples:
 
@@ -48,6 +54,10 @@ mipselect check patients.csv --schema patients.schema.json \\
 
 PAGE = ".html"
 BOUNDS_OF_CHECK = "Public bounds of a selection by loss, which are looked at with --target"
+OF_THE_CURATOR = {
+    *("--target", "--support-size", "--always", "--no-intercept"),
+    *names_of(Regularisation),
+}
 ALONE = "goes without --epsilon: the private shares are of all fields alike"
 NEEDS_EPSILON = "goes with --epsilon, the private release"
 
@@ -84,18 +94,13 @@ class CheckArguments:
         show_default="none: the report is SENSITIVE",
         panel=PRIVACY_PANEL,
     )
-    relation: str | None = option(
-        "--relation",
-        "With --epsilon: what ε is stated under; under add-remove the number of rows is private.",
-        metavar="replace-one|add-remove",
-        show_default="that of the ledger, or replace-one",
-        panel=PRIVACY_PANEL,
-    )
-    ledger: LedgerOptions = group(LedgerOptions)
-    seed: int | None = option(
-        "--seed",
-        "With --epsilon: reproducible draws, for tests: the result is NOT PRIVATE.",
-        panel=PRIVACY_PANEL,
+    charge: ChargeOptions = group(
+        ChargeOptions,
+        help={
+            "--relation": "With --epsilon: what ε is stated under; under add-remove the number of "
+            "rows is private.",
+            "--seed": "With --epsilon: reproducible draws, for tests: the result is NOT PRIVATE.",
+        },
     )
     delivery: ReleaseDelivery = group(
         ReleaseDelivery,
@@ -142,7 +147,7 @@ def check(arguments: CheckArguments) -> None:
     schema = TableSchema.read(arguments.schema)
     with about(str(arguments.schema)):
         checked_rule(arguments.question.unit_rule or "first", schema.privacy_unit)
-    read = [Path(arguments.data), arguments.schema, *arguments.ledger.files]
+    read = [Path(arguments.data), arguments.schema, *arguments.charge.ledger.files]
     output = arguments.delivery.output
     if arguments.epsilon is None:
         check_output(output, read)
@@ -154,12 +159,7 @@ def check(arguments: CheckArguments) -> None:
 
 def _deliver_check(arguments: CheckArguments, schema: TableSchema) -> None:
     """Count, and show it to the curator."""
-    of_release = {
-        "--relation": arguments.relation,
-        "--seed": arguments.seed,
-        "--replace": arguments.delivery.replace or None,
-    }
-    _refuse({**of_release, **given(arguments.ledger)}, NEEDS_EPSILON)
+    _refuse(arguments, {*names_of(ChargeOptions), "--replace"}, NEEDS_EPSILON)
     asked = dict(arguments.question.keywords)
     asked.pop("unit_rule", None)
     bounds = arguments.regularisation
@@ -194,18 +194,8 @@ def _deliver_check(arguments: CheckArguments, schema: TableSchema) -> None:
 def _deliver_shares(arguments: CheckArguments, schema: TableSchema, epsilon: float) -> None:
     """Charge the ledger, and release private shares."""
     checked_budget(epsilon, "--epsilon")
-    if arguments.seed is not None:
-        checked_integer(arguments.seed, "--seed", 0)
-    of_curator = {
-        "--target": arguments.target,
-        "--support-size": arguments.support_size,
-        **given(replace(arguments.question, never=None, ranges=None, unit_rule=None)),
-        **given(arguments.regularisation),
-    }
-    _refuse(of_curator, ALONE)
-    ledger = arguments.ledger.opened()
-    relation = relation_of(ledger, arguments.relation)
-    checked_choice(relation, "--relation", RELATIONS)
+    _refuse(arguments, OF_THE_CURATOR, ALONE)
+    ledger, relation = arguments.charge.opened()
     noting = None if ledger is None else ledger.noting(noted(arguments.head))
     with told_of_the_ledger(ledger):
         with Spinner(f"reading {arguments.data}"):
@@ -215,7 +205,7 @@ def _deliver_shares(arguments: CheckArguments, schema: TableSchema, epsilon: flo
                 epsilon=epsilon,
                 relation=relation,
                 ledger=noting,
-                random_state=arguments.seed,
+                random_state=arguments.charge.seed,
                 **arguments.question.keywords,
             )
         charged = charged_report(ledger)
@@ -236,10 +226,10 @@ def _deliver_shares(arguments: CheckArguments, schema: TableSchema, epsilon: flo
     )
 
 
-def _refuse(options: Mapping[str, Any], why: str) -> None:
-    """Raise `InvalidInput` for the first option that was given."""
-    for name, value in options.items():
-        if value is not None:
+def _refuse(arguments: CheckArguments, names: Collection[str], why: str) -> None:
+    """Raise `InvalidInput` for the first of these options that was given."""
+    for name in given(arguments):
+        if name in names:
             raise InvalidInput(f"{name} {why}")
 
 

@@ -10,11 +10,10 @@ from rich.console import Console
 from mipselect.cli.declared import argument, command, group, option, options, required
 from mipselect.cli.dialect import DialectOptions
 from mipselect.cli.ledger_entry import (
-    LedgerOptions,
+    ChargeOptions,
     charged_report,
     noted,
     print_charged,
-    relation_of,
     told_of_the_ledger,
 )
 from mipselect.cli.options import PRIVACY_PANEL, ReleaseDelivery
@@ -23,10 +22,10 @@ from mipselect.cli.progress import Spinner
 from mipselect.cli.quality import rows_in_words, show_quality
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput, about
-from mipselect.privacy.guarantee import RELATIONS, ROW
+from mipselect.privacy.guarantee import ROW
 from mipselect.regression import ModelRelease, evaluate_model
 from mipselect.tables.schema import TableSchema
-from mipselect.validation import checked_budget, checked_choice, checked_integer
+from mipselect.validation import checked_budget
 
 EXAMPLES = """Examples:
 
@@ -62,19 +61,7 @@ class EvaluateArguments:
         metavar="first|last|mean",
         default="first",
     )
-    relation: str | None = option(
-        "--relation",
-        "What ε is stated under; under add-remove the number of rows is private too.",
-        metavar="replace-one|add-remove",
-        show_default="that of the ledger, or replace-one",
-        panel=PRIVACY_PANEL,
-    )
-    ledger: LedgerOptions = group(LedgerOptions)
-    seed: int | None = option(
-        "--seed",
-        "Reproducible draws, for tests: the result is NOT PRIVATE.",
-        panel=PRIVACY_PANEL,
-    )
+    charge: ChargeOptions = group(ChargeOptions)
     delivery: ReleaseDelivery = group(ReleaseDelivery)
 
 
@@ -91,10 +78,8 @@ def evaluate(arguments: EvaluateArguments) -> None:
     was not fitted to: on its own rows it looks better than it is. 'mipselect fit
     --quality-share' keeps such rows apart, at no further ε.
     """
-    delivery, seed = arguments.delivery, arguments.seed
+    delivery = arguments.delivery
     checked_budget(arguments.epsilon, "--epsilon")
-    if seed is not None:
-        checked_integer(seed, "--seed", 0)
     model = ModelRelease.load(arguments.model)
     if model.table is None:
         raise InvalidInput(
@@ -103,11 +88,9 @@ def evaluate(arguments: EvaluateArguments) -> None:
         )
     schema = None if arguments.schema is None else TableSchema.read(arguments.schema)
     source = arguments.dialect.source(arguments.data)
-    ledger = arguments.ledger.opened()
-    relation = relation_of(ledger, arguments.relation)
-    checked_choice(relation, "--relation", RELATIONS)
+    ledger, relation = arguments.charge.opened()
     files = [] if arguments.schema is None else [arguments.schema]
-    read = [arguments.model, Path(arguments.data), *files, *arguments.ledger.files]
+    read = [arguments.model, Path(arguments.data), *files, *arguments.charge.ledger.files]
     check_output(delivery.output, read, replace=delivery.replace)
     unit = ROW if schema is None or schema.privacy_unit is None else schema.privacy_unit
     head = {
@@ -131,7 +114,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
                 relation=relation,
                 unit_rule=arguments.unit_rule,
                 ledger=noting,
-                random_state=seed,
+                random_state=arguments.charge.seed,
             )
         charged = charged_report(ledger)
 

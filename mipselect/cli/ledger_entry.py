@@ -12,13 +12,15 @@ from typing import Any
 
 from rich.console import Console
 
-from mipselect.cli.declared import option, options
+from mipselect.cli.declared import group, option, options
 from mipselect.cli.options import PRIVACY_PANEL
 from mipselect.cli.output import InterruptedDelivery, line
 from mipselect.cli.public_fields import public_under
 from mipselect.cli.sizes import sizes_in_words
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Ledger
+from mipselect.privacy.guarantee import RELATIONS
+from mipselect.validation import checked_choice, checked_integer
 
 NOTED = (
     "command",
@@ -91,22 +93,26 @@ class LedgerOptions:
         """Files of the ledger and of its key, which no output may replace."""
         return ledger_files(self.file, self.key_file)
 
-    def opened(self) -> Ledger | None:
-        """Open the ledger, for its part; None without one.
+    def read(self) -> Ledger | None:
+        """Open the ledger, with its key or without; None where no ledger was given.
 
         Raises
         ------
         InvalidInput, LedgerBroken
         """
-        if self.file is None:
-            if self.part is not None:
-                raise InvalidInput(
-                    "--part goes with --ledger: it says what the ledger is charged for"
-                )
-            if self.key_file is not None:
-                raise InvalidInput("--ledger-key goes with --ledger: it is the key of the ledger")
+        if self.file is not None:
+            return Ledger.open(self.file, key_file=given_key(self.key_file))
+        if self.part is not None:
+            raise InvalidInput("--part goes with --ledger: it says what the ledger is charged for")
+        if self.key_file is not None:
+            raise InvalidInput("--ledger-key goes with --ledger: it is the key of the ledger")
+        return None
+
+    def opened(self) -> Ledger | None:
+        """Open the ledger to charge it, for its part; see `read`."""
+        ledger = self.read()
+        if ledger is None:
             return None
-        ledger = Ledger.open(self.file, key_file=given_key(self.key_file))
         ledger.require_key()
         if self.part is None:
             return ledger
@@ -116,6 +122,30 @@ class LedgerOptions:
                 f"--part must be COLUMN=VALUE, such as hospital=A, got {self.part!r}"
             )
         return ledger.part(column, value)
+
+
+@options
+class ChargeOptions:
+    """What the ε of one release is stated under, and the ledger that pays it."""
+
+    PANEL = PRIVACY_PANEL
+
+    relation: str | None = option(
+        "--relation",
+        "What ε is stated under; under add-remove the number of rows is private too.",
+        metavar="replace-one|add-remove",
+        show_default="that of the ledger, or replace-one",
+    )
+    ledger: LedgerOptions = group(LedgerOptions)
+    seed: int | None = option("--seed", "Reproducible draws, for tests: the result is NOT PRIVATE.")
+
+    def opened(self) -> tuple[Ledger | None, str]:
+        """Check the options; open the ledger, and return it with the relation."""
+        if self.seed is not None:
+            checked_integer(self.seed, "--seed", 0)
+        ledger = self.ledger.opened()
+        relation = relation_of(ledger, self.relation)
+        return ledger, checked_choice(relation, "--relation", RELATIONS)
 
 
 def charged_report(ledger: Ledger | None) -> Mapping[str, Any] | None:

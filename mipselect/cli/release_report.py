@@ -11,7 +11,7 @@ from rich.console import Console
 
 from mipselect.cli.card_facts import read_facts
 from mipselect.cli.declared import argument, command, group, option, options
-from mipselect.cli.ledger_entry import KEY_VARIABLE, given_key, ledger_files
+from mipselect.cli.ledger_entry import LedgerOptions
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_output, deliver, line, write_whole
 from mipselect.cli.reported_files import read_reported
@@ -53,17 +53,14 @@ class ReportArguments:
     title: str | None = option(
         "--title", "Title of the report.", show_default="the name of the table"
     )
-    ledger: Path | None = option(
-        "--ledger",
-        "The ledger that paid: the report says what is left. Nothing is charged.",
-        metavar="FILE",
-        show_default="not said",
-    )
-    key_file: Path | None = option(
-        "--ledger-key",
-        "With --ledger: the file of the key that the ledger was created with.",
-        metavar="KEY",
-        show_default=f"{KEY_VARIABLE}, or none",
+    ledger: LedgerOptions = group(
+        LedgerOptions,
+        without=("--part",),
+        panel="Options",
+        help={
+            "--ledger": "The ledger that paid: the report says what is left. Nothing is charged."
+        },
+        show_default={"--ledger": "not said"},
     )
     facts: Path | None = option(
         "--facts",
@@ -85,10 +82,9 @@ def report(arguments: ReportArguments) -> None:
     output = arguments.output
     if output is not None and output.suffix not in PAGES:
         raise InvalidInput(f"--output must end in {' or '.join(PAGES)}, got {str(output)!r}")
-    if arguments.key_file is not None and arguments.ledger is None:
-        raise InvalidInput("--ledger-key goes with --ledger: it is the key of the ledger")
-    ledger = ledger_files(arguments.ledger, arguments.key_file) if arguments.ledger else []
-    check_output(output, [*arguments.files, *ledger, *filter(None, [arguments.facts])])
+    ledger = arguments.ledger.read()
+    read = [*arguments.files, *arguments.ledger.files, *filter(None, [arguments.facts])]
+    check_output(output, read)
     title = arguments.title
     if title is not None:
         checked_line(title, "--title", LONGEST_TITLE)
@@ -97,7 +93,7 @@ def report(arguments: ReportArguments) -> None:
     made = ReleaseReport(
         title=default_title(releases) if title is None else title,
         releases=releases,
-        account=None if arguments.ledger is None else account_of(arguments.ledger, arguments),
+        account=None if ledger is None else account_of(ledger),
         notes=notes,
     )
     seeded = not made.total.private
@@ -119,11 +115,10 @@ def report(arguments: ReportArguments) -> None:
 PAGES = {".html": ReleaseReport.html, ".md": ReleaseReport.markdown}
 
 
-def account_of(file: Path, arguments: ReportArguments) -> LedgerAccount:
-    """Read the public part of a ledger: no times, and not how a draw ended."""
-    ledger = Ledger.open(file, key_file=given_key(arguments.key_file))
+def account_of(ledger: Ledger) -> LedgerAccount:
+    """Return the public part of a ledger in a file: no times, and not how a draw ended."""
     return LedgerAccount(
-        name=file.name,
+        name="" if ledger.path is None else ledger.path.name,
         identity=ledger.identity or "",
         unit=ledger.unit,
         budget=ledger.budget,
