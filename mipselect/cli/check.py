@@ -13,7 +13,6 @@ from rich.console import Console
 from mipselect.cli.check_page import check_page, shares_page
 from mipselect.cli.check_text import print_check, print_shares
 from mipselect.cli.declared import (
-    argument,
     command,
     given,
     group,
@@ -22,7 +21,7 @@ from mipselect.cli.declared import (
     options,
     required,
 )
-from mipselect.cli.dialect import DialectOptions
+from mipselect.cli.dialect import TableArgument
 from mipselect.cli.ledger_entry import (
     ChargeOptions,
     charged_report,
@@ -38,7 +37,6 @@ from mipselect.errors import InvalidInput, about
 from mipselect.quality import TableShares, release_shares
 from mipselect.tables import TableSchema, check_table
 from mipselect.tables.people import checked_rule
-from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_budget
 
 EXAMPLES = """Examples:
@@ -66,12 +64,7 @@ NEEDS_EPSILON = "goes with --epsilon, the private release"
 class CheckArguments:
     """Arguments of `check`."""
 
-    data: str = argument(
-        "DATA",
-        "A .csv, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx file, a folder or a "
-        "pattern.",
-    )
-    dialect: DialectOptions = group(DialectOptions)
+    table: TableArgument = group(TableArgument)
     schema: Path = required("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)
     target: str | None = option("--target", "The column to predict; it is looked at as such.")
     question: SchemaOptions = group(
@@ -111,17 +104,11 @@ class CheckArguments:
     )
 
     @property
-    def source(self) -> TableFile:
-        """The table."""
-        return self.dialect.source(self.data)
-
-    @property
     def head(self) -> dict[str, Any]:
         """First entries of a report."""
         return {
             "command": "check",
-            "data": self.data,
-            **self.dialect.keywords,
+            **self.table.head,
             "schema": str(self.schema),
             **({} if self.target is None else {"target": self.target}),
             "mipselect": version("mipselect"),
@@ -147,7 +134,7 @@ def check(arguments: CheckArguments) -> None:
     schema = TableSchema.read(arguments.schema)
     with about(str(arguments.schema)):
         checked_rule(arguments.question.unit_rule or "first", schema.privacy_unit)
-    read = [Path(arguments.data), arguments.schema, *arguments.charge.ledger.files]
+    read = [Path(arguments.table.data), arguments.schema, *arguments.charge.ledger.files]
     output = arguments.delivery.output
     if arguments.epsilon is None:
         check_output(output, read)
@@ -169,11 +156,11 @@ def _deliver_check(arguments: CheckArguments, schema: TableSchema) -> None:
         coef_bound=bounds.coef_bound,
         ridge=bounds.ridge,
     )
-    with Spinner(f"reading {arguments.data}") as spinner:
+    with Spinner(f"reading {arguments.table.data}") as spinner:
         found = check_table(
-            arguments.source,
+            arguments.table.source,
             schema,
-            progress=lambda rows: spinner.tick(f"{arguments.data}: {rows:,} rows"),
+            progress=lambda rows: spinner.tick(f"{arguments.table.data}: {rows:,} rows"),
             **asked,
         )
     report = {
@@ -186,8 +173,8 @@ def _deliver_check(arguments: CheckArguments, schema: TableSchema) -> None:
     _deliver(
         arguments,
         report,
-        partial(print_check, check=found, title=arguments.data),
-        lambda: check_page(found, arguments.data),
+        partial(print_check, check=found, title=arguments.table.data),
+        lambda: check_page(found, arguments.table.data),
     )
 
 
@@ -198,9 +185,9 @@ def _deliver_shares(arguments: CheckArguments, schema: TableSchema, epsilon: flo
     ledger, relation = arguments.charge.opened()
     noting = None if ledger is None else ledger.noting(noted(arguments.head))
     with told_of_the_ledger(ledger):
-        with Spinner(f"reading {arguments.data}"):
+        with Spinner(f"reading {arguments.table.data}"):
             shares = release_shares(
-                arguments.source,
+                arguments.table.source,
                 schema,
                 epsilon=epsilon,
                 relation=relation,
@@ -221,8 +208,8 @@ def _deliver_shares(arguments: CheckArguments, schema: TableSchema, epsilon: flo
     _deliver(
         arguments,
         report,
-        partial(_show_shares, shares=shares, title=arguments.data, charged=charged),
-        lambda: shares_page(shares, arguments.data),
+        partial(_show_shares, shares=shares, title=arguments.table.data, charged=charged),
+        lambda: shares_page(shares, arguments.table.data),
     )
 
 

@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from mipselect.cli.declared import argument, command, group, option, options
-from mipselect.cli.dialect import DialectOptions
+from mipselect.cli.declared import command, group, option, options
+from mipselect.cli.dialect import TableArgument
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import (
     SENSITIVE,
@@ -74,12 +74,7 @@ PROPOSED_TYPES = (
 class DescribeArguments:
     """Arguments of `describe`."""
 
-    data: str = argument(
-        "DATA",
-        "A .csv, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx file, a folder or a "
-        "pattern.",
-    )
-    dialect: DialectOptions = group(DialectOptions)
+    table: TableArgument = group(TableArgument)
     schema: Path | None = option(
         "--schema", "Check this schema in place of a new one.", metavar="FILE"
     )
@@ -112,9 +107,9 @@ def describe(arguments: DescribeArguments) -> None:
     down. No range, no category and no number of rows is taken from the data, and
     no type without --types-from-data.
     """
-    data, schema, output = arguments.data, arguments.schema, arguments.delivery.output
+    data, schema, output = arguments.table.data, arguments.schema, arguments.delivery.output
     _check(arguments)
-    begun = _begun(arguments, arguments.dialect.source(data))
+    begun = _begun(arguments, arguments.table.source)
     columns = [field.name for field in begun.schema.fields]
     found = begun if schema is None else Described(TableSchema.read(schema), (), has_types=True)
     absent = [field.name for field in found.schema.fields if field.name not in columns]
@@ -134,8 +129,7 @@ def describe(arguments: DescribeArguments) -> None:
     report = {
         "sensitive": sensitive,
         "command": "describe",
-        "data": data,
-        **arguments.dialect.keywords,
+        **arguments.table.head,
         "fields": [
             {"name": field.name, "type": field.type, "to_fill_in": field.gap}
             for field in found.schema.features
@@ -153,7 +147,7 @@ def describe(arguments: DescribeArguments) -> None:
 def _check(arguments: DescribeArguments) -> None:
     """Raise `InvalidInput` for options that do not go together, before anything is read."""
     schema, codebook, output = arguments.schema, arguments.codebook, arguments.delivery.output
-    check_new_output(output, [Path(arguments.data), *filter(None, (schema, codebook))])
+    check_new_output(output, [Path(arguments.table.data), *filter(None, (schema, codebook))])
     if schema is not None and (arguments.types_from_data or codebook is not None):
         given = "--types-from-data" if arguments.types_from_data else "--codebook"
         raise InvalidInput(f"{given} begins a new schema, and --schema checks one: not both")

@@ -1,14 +1,15 @@
-"""Options that say how the files of a table are written."""
+"""A table as commands are given it, and options that say how its files are written."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from mipselect.cli.declared import option, options
+from mipselect.cli.declared import argument, group, option, options
 from mipselect.cli.options import stated
 from mipselect.errors import InvalidInput
 from mipselect.tables.table_file import TableFile
 
+TABLE = "A .csv, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx file, a folder or a pattern"
 TAB = ("tab", "\\t")
 """Ways to give a tab."""
 
@@ -47,3 +48,21 @@ class DialectOptions:
             return TableFile(data, **self.keywords)
         except InvalidInput as error:
             raise InvalidInput(f"--{error}") from None
+
+
+@options
+class TableArgument:
+    """A table, and the way in which it is written."""
+
+    data: str = argument("DATA", f"{TABLE}.")
+    dialect: DialectOptions = group(DialectOptions)
+
+    @property
+    def source(self) -> TableFile:
+        """The table, with the way in which it is written."""
+        return self.dialect.source(self.data)
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """First entries of a report, after the command."""
+        return {"data": self.data, **self.dialect.keywords}

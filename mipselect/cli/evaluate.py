@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from mipselect.cli.declared import argument, command, group, option, options, required
-from mipselect.cli.dialect import DialectOptions
+from mipselect.cli.dialect import TABLE, TableArgument
 from mipselect.cli.ledger_entry import (
     ChargeOptions,
     charged_report,
@@ -42,12 +42,13 @@ class EvaluateArguments:
     """Arguments of `evaluate`."""
 
     model: Path = argument("MODEL.json", "What 'mipselect fit' wrote with --output.")
-    data: str = argument(
-        "DATA",
-        "A .csv, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx file, a folder or a "
-        "pattern, with the fields of the model and its target; rows that the model has not seen.",
+    table: TableArgument = group(
+        TableArgument,
+        help={
+            "DATA": f"{TABLE}, with the fields of the model and its target; rows that the model "
+            "has not seen."
+        },
     )
-    dialect: DialectOptions = group(DialectOptions)
     epsilon: float = required("--epsilon", "ε of all that is printed, > 0.", panel=PRIVACY_PANEL)
     schema: Path | None = option(
         "--schema",
@@ -87,17 +88,16 @@ def evaluate(arguments: EvaluateArguments) -> None:
             "be evaluated on a table"
         )
     schema = None if arguments.schema is None else TableSchema.read(arguments.schema)
-    source = arguments.dialect.source(arguments.data)
+    source = arguments.table.source
     ledger, relation = arguments.charge.opened()
     files = [] if arguments.schema is None else [arguments.schema]
-    read = [arguments.model, Path(arguments.data), *files, *arguments.charge.ledger.files]
+    read = [arguments.model, Path(arguments.table.data), *files, *arguments.charge.ledger.files]
     check_output(delivery.output, read, replace=delivery.replace)
     unit = ROW if schema is None or schema.privacy_unit is None else schema.privacy_unit
     head = {
         "command": "evaluate",
         "model": str(arguments.model),
-        "data": arguments.data,
-        **arguments.dialect.keywords,
+        **arguments.table.head,
         "target": model.table.target,
         **({} if schema is None else {"schema": str(arguments.schema)}),
         **({} if schema is None or schema.weight is None else {"weight": schema.weight.name}),
@@ -105,7 +105,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
     }
     noting = None if ledger is None else ledger.noting(noted(head))
     with told_of_the_ledger(ledger):
-        with about(str(arguments.model)), Spinner(f"reading {arguments.data}"):
+        with about(str(arguments.model)), Spinner(f"reading {arguments.table.data}"):
             quality = evaluate_model(
                 model,
                 source,
@@ -122,7 +122,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
         if not quality.guarantee.private:
             banner(console, NOT_PRIVATE)
         heading(console, f"{arguments.model.name}: {model.table.target if model.table else ''}")
-        show_quality(console, quality, rows_in_words(quality, Path(arguments.data).name))
+        show_quality(console, quality, rows_in_words(quality, Path(arguments.table.data).name))
         line(console, f"Guarantee: {quality.guarantee.of_unit(unit)}.")
         print_charged(console, charged)
 

@@ -17,7 +17,7 @@ from typing import Any
 from mipselect import disk
 from mipselect.arrays import FloatArray
 from mipselect.cli.declared import argument, command, group, option, options
-from mipselect.cli.dialect import DialectOptions
+from mipselect.cli.dialect import TABLE, TableArgument
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_output, delivering
 from mipselect.cli.progress import Spinner
@@ -115,13 +115,13 @@ class PredictArguments:
     """Arguments of `predict`."""
 
     model: Path = argument("MODEL.json", "What 'mipselect fit' wrote with --output.")
-    data: str = argument(
-        "DATA",
-        "A .csv, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx file, a folder or a "
-        "pattern, with the fields of the model; others are ignored, and the target need not be "
-        "there.",
+    table: TableArgument = group(
+        TableArgument,
+        help={
+            "DATA": f"{TABLE}, with the fields of the model; others are ignored, and the target "
+            "need not be there."
+        },
     )
-    dialect: DialectOptions = group(DialectOptions)
     output: Path | None = option(
         "--output",
         "Receives the predictions, whole or not at all, readable by you only.",
@@ -155,12 +155,12 @@ def predict(arguments: PredictArguments) -> None:
     Predictions cost no budget, for the model is released. They are not private
     for the rows of DATA.
     """
-    data, output, as_json = arguments.data, arguments.output, arguments.delivery.as_json
+    data, output, as_json = arguments.table.data, arguments.output, arguments.delivery.as_json
     released = _checked_model(arguments)
     assert released.table is not None
     target = released.table.target
     unlisted: Counter[str] = Counter()
-    decisions = released.decisions(arguments.dialect.source(data), unlisted)
+    decisions = released.decisions(arguments.table.source, unlisted)
     answer = AnswerColumns(released, arguments.threshold, probability=arguments.probability)
     if not released.private:
         say(f"warning: {SEEDED}")
@@ -220,7 +220,7 @@ def _checked_model(arguments: PredictArguments) -> ModelRelease:
         )
     if output is not None and output.suffix != ".csv":
         raise InvalidInput(f"--output must end in .csv, got {str(output)!r}")
-    check_output(output, [model, Path(arguments.data)])
+    check_output(output, [model, Path(arguments.table.data)])
     if not released.has_model:
         raise InvalidInput(f"{model}: no model was released, for the private test failed")
     checked_share(arguments.threshold, "--threshold", closed=False)
