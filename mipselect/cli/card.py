@@ -9,7 +9,7 @@ from rich.console import Console
 
 from mipselect.cli.card_content import card_of
 from mipselect.cli.card_facts import blank_facts, read_facts, with_facts
-from mipselect.cli.card_pages import html_page, markdown_page
+from mipselect.cli.card_parts import Card
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_output, deliver, line, write_whole
@@ -25,7 +25,7 @@ mipselect card release.json --output facts.toml
 mipselect card release.json --facts facts.toml --output card.html
 """
 
-PAGES = {".md": markdown_page, ".html": html_page, ".toml": blank_facts}
+PAGES = {".md": Card.markdown, ".html": Card.html, ".toml": blank_facts}
 
 
 @options
@@ -68,7 +68,7 @@ def card(arguments: CardArguments) -> None:
 
     def render(console: Console) -> None:
         if output is None:
-            console.print(markdown_page(made), markup=False, soft_wrap=True, end="")
+            console.print(made.markdown(), markup=False, soft_wrap=True, end="")
         else:
             blanks = sum(entry.text is None for part in made.parts for entry in part.entries)
             kind = "the blanks of" if output.suffix == ".toml" else "a privacy card, with"

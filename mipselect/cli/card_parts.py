@@ -1,8 +1,13 @@
-"""Elements of a privacy card: the card, its parts and their entries."""
+"""Elements of a privacy card: the card, its parts and their entries; and its pages."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+
+from mipselect.documents.blocks import Block, Document, Heading, KeyedTable
+from mipselect.documents.html import html_page
+from mipselect.documents.markdown import markdown_page
 
 
 @dataclass(frozen=True)
@@ -28,3 +33,22 @@ class Card:
 
     title: str
     parts: tuple[CardPart, ...]
+
+    def blocks(self, level: int) -> Iterator[Block]:
+        """Yield a heading of this level and a table for each part."""
+        for part in self.parts:
+            yield Heading(level, part.title)
+            yield KeyedTable(tuple((entry.name, entry.text, entry.hint) for entry in part.entries))
+
+    @property
+    def document(self) -> Document:
+        """The card by itself."""
+        return Document(self.title, tuple(self.blocks(level=2)))
+
+    def html(self) -> str:
+        """Write the card as one HTML file that loads nothing."""
+        return html_page(self.document)
+
+    def markdown(self) -> str:
+        """Write the card as Markdown."""
+        return markdown_page(self.document)

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from mipselect.cli.output import NOT_PRIVATE, SENSITIVE, banner, heading, line, table_of
+from mipselect.documents.blocks import TextTable
 from mipselect.quality import Measure, TableShares
 from mipselect.tables import Finding, TableCheck
 from mipselect.tables.check.kinds import KINDS
@@ -30,17 +31,30 @@ FROM_WHERE = (
 )
 
 
-def cell_of(count: int, rows: int) -> str:
-    """Write a number of values and their share of the rows, or nothing for none."""
-    if not count:
-        return ""
-    return f"{count:,} ({_percent(count / rows)} %)"
+def counts_table(check: TableCheck) -> TextTable:
+    """Return the counts of all fields; sensitive."""
+    rows = (
+        (field.name, *(_cell(field.kinds[kind], field.rows) for kind in KINDS))
+        for field in check.fields
+    )
+    return _table_of_kinds("", rows)
 
 
-def share_in_words(share: Measure) -> str:
-    """Write a private share with its interval, in percent."""
-    value = "?" if share.value is None else f"{100.0 * share.value:.1f}"
-    return f"{value} in [{100.0 * share.low:.1f}, {100.0 * share.high:.1f}]"
+def shares_table(shares: TableShares) -> TextTable:
+    """Return the private shares of all fields, with their intervals, in percent."""
+    rows = []
+    for field in shares.fields:
+        own = {share.name: _in_percent(share) for share in field.shares}
+        rows.append((field.name, *(own.get(kind, "") for kind in KINDS)))
+    return _table_of_kinds(", %", rows)
+
+
+def bounds_in_words(shares: TableShares) -> tuple[str, str]:
+    """Say what the intervals are, and the guarantee."""
+    return (
+        f"In brackets are {100.0 * shares.level:g} % intervals; the noise is all that is in them.",
+        f"Guarantee: {shares.guarantee.of_unit(shares.unit)}.",
+    )
 
 
 def notes_of(check: TableCheck) -> tuple[str, ...]:
@@ -82,12 +96,7 @@ def print_check(console: Console, check: TableCheck, title: str) -> None:
     for text in notes_of(check):
         line(console, text)
     _print_findings(console, check.findings)
-    numbers = [TITLES[kind] for kind in KINDS]
-    table = table_of("field", *numbers, right=numbers, fold=("field",))
-    for field in check.fields:
-        cells = (cell_of(field.kinds[kind], field.rows) for kind in KINDS)
-        table.add_row(escape(printable(field.name)), *cells)
-    console.print(table)
+    _print_table(console, counts_table(check))
     line(console, FROM_WHERE)
 
 
@@ -98,16 +107,9 @@ def print_shares(console: Console, shares: TableShares, title: str) -> None:
     rows = "" if shares.rows is None else f", {shares.rows:,} {rows_of(shares.unit)}"
     heading(console, printable(f"{title}: released shares of values{rows}"))
     _print_findings(console, shares.findings)
-    numbers = [f"{TITLES[kind]}, %" for kind in KINDS]
-    table = table_of("field", *numbers, right=numbers, fold=("field",))
-    for field in shares.fields:
-        known = {share.name for share in field.shares}
-        cells = (share_in_words(field.share(kind)) if kind in known else "" for kind in KINDS)
-        table.add_row(escape(printable(field.name)), *map(escape, cells))
-    console.print(table)
-    level = 100.0 * shares.level
-    line(console, f"In brackets are {level:g} % intervals; the noise is all that is in them.")
-    line(console, f"Guarantee: {shares.guarantee.of_unit(shares.unit)}.")
+    _print_table(console, shares_table(shares))
+    for text in bounds_in_words(shares):
+        line(console, text)
 
 
 def rows_of(unit: str) -> str:
@@ -119,6 +121,29 @@ def _print_findings(console: Console, findings: Iterable[Finding]) -> None:
     lines = [f"- {finding}." for finding in findings]
     for text in lines or [NOTHING]:
         line(console, text)
+
+
+def _print_table(console: Console, table: TextTable) -> None:
+    shown = table_of(*table.titles, right=table.numbers, fold=("field",))
+    for row in table.rows:
+        shown.add_row(*(escape(printable(cell)) for cell in row))
+    console.print(shown)
+
+
+def _table_of_kinds(unit: str, rows: Iterable[tuple[str, ...]]) -> TextTable:
+    titles = tuple(f"{TITLES[kind]}{unit}" for kind in KINDS)
+    return TextTable(("field", *titles), tuple(rows), numbers=titles)
+
+
+def _cell(count: int, rows: int) -> str:
+    """Write a number of values and their share of the rows, or nothing for none."""
+    return f"{count:,} ({_percent(count / rows)} %)" if count else ""
+
+
+def _in_percent(share: Measure) -> str:
+    """Write a private share with its interval."""
+    value = "?" if share.value is None else f"{100.0 * share.value:.1f}"
+    return f"{value} in [{100.0 * share.low:.1f}, {100.0 * share.high:.1f}]"
 
 
 def _percent(share: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import Any
 
 from mipselect.cli.card_content import card_of
 from mipselect.cli.card_facts import with_facts
-from mipselect.cli.card_parts import Card
 from mipselect.cli.field_titles import titles_in_words
 from mipselect.cli.public_fields import public_under
 from mipselect.cli.release_file import (
@@ -23,7 +22,6 @@ from mipselect.cli.release_file import (
 )
 from mipselect.cli.reported_contents import content_blocks
 from mipselect.disk import small_text
-from mipselect.documents.blocks import Block, Heading, KeyedTable
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.json_objects import faults, parsed
 from mipselect.privacy import Guarantee
@@ -133,7 +131,7 @@ def _of_checked(
         ledger=read.ledger,
         version=read.version,
         twin=_twin(released),
-        card=tuple(_card_blocks(with_facts(card_of(read), facts))) if read.total.private else (),
+        card=tuple(with_facts(card_of(read), facts).blocks(level=3)) if read.total.private else (),
     )
 
 
@@ -194,9 +192,3 @@ def _agreeing(guarantee: Guarantee, report: Mapping[str, Any]) -> Guarantee:
 def _twin(released: Mapping[str, Any]) -> str:
     """Compute a hash that two files of the same release share, however they are written."""
     return sha256(json.dumps(released, sort_keys=True).encode()).hexdigest()
-
-
-def _card_blocks(card: Card) -> Iterator[Block]:
-    for part in card.parts:
-        yield Heading(3, part.title)
-        yield KeyedTable(tuple((entry.name, entry.text, entry.hint) for entry in part.entries))

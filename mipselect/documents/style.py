@@ -11,6 +11,7 @@ STYLE = """
 body { margin: 0; background: var(--page); color: var(--ink);
        font: 16px/1.5 system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif }
 main { max-width: 50rem; margin: 0 auto; padding: 1.5rem 1rem 4rem }
+main:has(th:nth-child(7)) { max-width: 70rem }
 h1 { font-size: 1.8rem; line-height: 1.2; margin: .5rem 0 1rem }
 h2 { font-size: 1.35rem; line-height: 1.25; margin: 2.6rem 0 .6rem; padding-top: .8rem;
      border-top: 1px solid var(--line) }
@@ -27,6 +28,7 @@ th { font-weight: 600; color: var(--soft) }
 td:first-child { min-width: 6.4rem }
 td:last-child { min-width: 4.6rem }
 .number { text-align: right; overflow-wrap: normal; font-variant-numeric: tabular-nums }
+td.number { white-space: nowrap }
 .keyed th { width: 32%; overflow-wrap: anywhere; color: var(--ink) }
 .blank { background: var(--fill); font-style: italic }
 .alert { border: 2px solid var(--alarm); border-radius: .3rem; padding: .7rem .9rem;
@@ -57,6 +59,7 @@ figcaption { color: var(--soft); font-size: .9rem; margin-top: .2rem }
   body { font-size: 10.5pt }
   main { max-width: none; padding: 0 }
   h2, h3 { break-after: avoid }
+  td.number { white-space: normal }
   tr, .plot, .alert { break-inside: avoid }
   .blank { border: 2px dashed #888 }
   .plot { border: 1px solid #bbb }
