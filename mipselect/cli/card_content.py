@@ -7,14 +7,13 @@ deployment registry", 2025.
 
 from __future__ import annotations
 
-import math
-
 from mipselect.cli.card_model import REGRESSIONS, chosen, of_a_model
 from mipselect.cli.card_parts import Card, CardPart, Entry
 from mipselect.cli.public_fields import PUBLIC_FIELDS, public_under
 from mipselect.cli.release_file import ReleaseFile
 from mipselect.cli.sizes import sizes_in_words
 from mipselect.privacy.guarantee import ROW, Guarantee, neighbours
+from mipselect.reports.words import HOPELESS, amount, factor
 
 MECHANISMS = {
     "permute-and-flip": "permute-and-flip over all supports, drawn exactly (McKenna and Sheldon "
@@ -106,8 +105,8 @@ def _loss(read: ReleaseFile) -> CardPart:
             Entry("Kind of privacy", _kind(total)),
             blank("Privacy unit", unit),
             Entry("Neighbouring tables", f"Tables that differ by {differ}."),
-            Entry("Privacy loss of one draw", _amount(read.one)),
-            Entry("Privacy loss of this release", _amount(total)),
+            Entry("Privacy loss of one draw", amount(read.one)),
+            Entry("Privacy loss of this release", amount(total)),
             *(() if rho is None else (Entry("In zero-concentrated privacy", f"ρ = {rho:.6g}"),)),
             Entry("What that means", _meaning(total, differ)),
             Entry("Conditions", "; ".join(total.conditions) or "None."),
@@ -216,22 +215,15 @@ def _kind(total: Guarantee) -> str:
     return "Approximate differential privacy (ε, δ)."
 
 
-def _amount(guarantee: Guarantee) -> str:
-    if guarantee.delta == 0.0:
-        return f"ε = {guarantee.epsilon:.15g}"
-    return f"ε = {guarantee.epsilon:.15g}, δ = {guarantee.delta:.15g}"
-
-
 def _meaning(total: Guarantee, differ: str) -> str:
-    if total.epsilon > 20.0:
+    if total.epsilon >= HOPELESS:
         return (
             f"Nothing that protects a person: the chance of a result may change by a factor of "
             f"e^{total.epsilon:.6g} by {differ}."
         )
-    factor = math.exp(total.epsilon)
     rest = f", but for a probability of {total.delta:.3g}" if total.delta > 0.0 else ""
     return (
-        f"By {differ} no result becomes more than {factor:.3g} times as "
+        f"By {differ} no result becomes more than {factor(total.epsilon)} times as "
         f"likely, or less likely by more than that factor{rest}."
     )
 

@@ -19,8 +19,8 @@ from mipselect.cli.public_fields import public_under
 from mipselect.cli.sizes import sizes_in_words
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Ledger
-from mipselect.privacy.guarantee import RELATIONS
-from mipselect.validation import checked_choice, checked_integer
+from mipselect.privacy.guarantee import checked_relation
+from mipselect.validation import checked_integer
 
 NOTED = (
     "command",
@@ -145,7 +145,7 @@ class ChargeOptions:
             checked_integer(self.seed, "--seed", 0)
         ledger = self.ledger.opened()
         relation = relation_of(ledger, self.relation)
-        return ledger, checked_choice(relation, "--relation", RELATIONS)
+        return ledger, checked_relation(relation, "--relation")
 
 
 def charged_report(ledger: Ledger | None) -> Mapping[str, Any] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Sequence
 from fractions import Fraction
@@ -39,11 +38,6 @@ def discrete_laplace(scale: Fraction, source: random.Random) -> int:
             return size
         if size:
             return -size
-
-
-def discrete_laplace_log_probability(k: int, scale: float) -> float:
-    """Compute log P(k) = log tanh(1/2t) - |k|/t, for a scale of t."""
-    return math.log(math.tanh(0.5 / scale)) - abs(k) / scale
 
 
 def in_units(values: FloatArray) -> list[int]:

@@ -256,8 +256,7 @@ class NumberPredictor(RegressorMixin, ReleasedModel):  # type: ignore[misc]
         InvalidInput
             If no model was released.
         """
-        table = self._table(X)
-        return self.release_.decision(table)
+        return self.release_.decision(self._table(X))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

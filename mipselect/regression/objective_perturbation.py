@@ -371,13 +371,11 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
 
         Only of the logistic loss: a hinge has none.
         """
-        table = self._table(X)
-        return self.release_.probabilities(table)
+        return self.release_.probabilities(self._table(X))
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """Return the linear predictor, shape (n,); above 0 for the second class."""
-        table = self._table(X)
-        return self.release_.decision(table)
+        return self.release_.decision(self._table(X))
 
     def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
         """Return a class for every row of X; shape (n,)."""

@@ -17,10 +17,10 @@ from mipselect.quality.noisy_sums import (
     UNIT,
     chosen,
     discrete_laplace,
-    discrete_laplace_log_probability,
     in_units,
     noisy,
 )
+from tests.support.discrete_laplace import discrete_laplace_log_probability
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(7, 4), Fraction(5)])

@@ -17,12 +17,12 @@ import pytest
 from mipselect import Guarantee, Ledger
 from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
 from mipselect.quality import release_shares, table_shares
-from mipselect.quality.noisy_sums import discrete_laplace_log_probability
 from mipselect.quality.table_shares import half_width, shares_of
 from mipselect.tables import TableSchema
 from mipselect.tables.check.kinds import KINDS, rules_of
 from mipselect.tables.check.one_each import kind_counts
 from mipselect.tables.mapping import open_columns
+from tests.support.discrete_laplace import discrete_laplace_log_probability
 
 EPSILON = 0.7
 CONTENT: dict[str, Any] = {

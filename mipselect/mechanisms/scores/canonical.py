@@ -174,11 +174,6 @@ class CanonicalLipschitz(TopKMechanism):
         return float(np.exp(logsumexp(logs + shares[some])))
 
     @cached_property
-    def _order(self) -> IntArray:
-        """Indices, best first; of equal scores the earlier."""
-        return np.argsort(-np.asarray(self.scores), kind="stable")
-
-    @cached_property
     def _ranks(self) -> IntArray:
         """The rank of each index, from 1."""
         ranks = np.empty_like(self._order)

@@ -79,11 +79,6 @@ class JointExponential(TopKMechanism):
         return Estimate(log, 0.0, "closed form")
 
     @cached_property
-    def _order(self) -> IntArray:
-        """Indices, best first."""
-        return np.argsort(-np.asarray(self.scores), kind="stable")
-
-    @cached_property
     def _crossings(self) -> Crossings:
         ranked = np.asarray(self.scores)[self._order]
         # One difference for every crossing: relative to a common score digits would be lost.

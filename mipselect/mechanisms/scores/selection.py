@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field, fields
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.arrays import IntArray
 from mipselect.docstrings import completed_by
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.scores.base import ScoreMechanism
@@ -97,6 +98,11 @@ class TopKMechanism(SelectionMechanism):
         """The guarantee that `stated` returns for these public numbers."""
         public = {each.name: getattr(self, each.name) for each in fields(self) if each.kw_only}
         return self.stated(np.size(self.scores), self.k, self.epsilon, **public)
+
+    @cached_property
+    def _order(self) -> IntArray:
+        """Indices, best first; of equal scores the earlier."""
+        return np.argsort(-np.asarray(self.scores), kind="stable")
 
 
 class TopK(Protocol):

@@ -85,7 +85,6 @@ class Chain:
                 content["unit"],
                 _number_or_none(content["rho"]),
             )
-        self.created_at = first.time
         self.account, self._as_stored = Account(terms), Account(terms)
         self.head = first
         self._charges: dict[int, int] = {}
