@@ -14,7 +14,6 @@ from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_output, deliver, line, write_whole
 from mipselect.cli.release_file import read_release
-from mipselect.errors import InvalidInput
 
 EXAMPLES = """Examples:
 
@@ -58,9 +57,7 @@ def card(arguments: CardArguments) -> None:
     but the release itself.
     """
     file, output = arguments.file, arguments.output
-    if output is not None and output.suffix not in PAGES:
-        raise InvalidInput(f"--output must end in {' or '.join(PAGES)}, got {str(output)!r}")
-    check_output(output, [file, *filter(None, [arguments.facts])])
+    check_output(output, [file, *filter(None, [arguments.facts])], endings=PAGES)
     facts = {} if arguments.facts is None else read_facts(arguments.facts)
     made = with_facts(card_of(read_release(file)), facts)
     if output is not None:

@@ -56,6 +56,7 @@ def check_output(
     inputs: Iterable[Path] = (),
     option: str = "--output",
     *,
+    endings: Collection[str] = (),
     replace: bool | None = None,
 ) -> None:
     """Raise `InvalidInput` before any work unless `path` can become a file, or replace one.
@@ -68,11 +69,15 @@ def check_output(
         What the command reads; none of them may be replaced.
     option : str
         Option or argument that names the path.
+    endings : collection of str
+        Endings that a name may have; empty for any.
     replace : bool, optional
         What --replace says: a release is replaced by its leave only. None: no such option.
     """
     if path is None:
         return
+    if endings and path.suffix not in endings:
+        raise InvalidInput(f"{option} must end in {' or '.join(endings)}, got {str(path)!r}")
     with about_output(path, option):
         if path.is_symlink():
             raise InvalidInput(f"{option} {path}: is a symbolic link; name the file itself")

@@ -218,9 +218,7 @@ def _checked_model(arguments: PredictArguments) -> ModelRelease:
             f"{model}: is a model of arrays, not of a table with a schema; ModelRelease.load in "
             "Python predicts from its columns"
         )
-    if output is not None and output.suffix != ".csv":
-        raise InvalidInput(f"--output must end in .csv, got {str(output)!r}")
-    check_output(output, [model, Path(arguments.table.data)])
+    check_output(output, [model, Path(arguments.table.data)], endings=(".csv",))
     if not released.has_model:
         raise InvalidInput(f"{model}: no model was released, for the private test failed")
     checked_share(arguments.threshold, "--threshold", closed=False)

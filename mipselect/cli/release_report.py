@@ -16,7 +16,6 @@ from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_output, deliver, line, write_whole
 from mipselect.cli.reported_files import read_reported
 from mipselect.cli.streams import say
-from mipselect.errors import InvalidInput
 from mipselect.privacy import Ledger
 from mipselect.reports import ReleaseReport
 from mipselect.reports.release_report import default_title
@@ -80,11 +79,9 @@ def report(arguments: ReportArguments) -> None:
     What is sensitive, such as a report of 'solve', is refused.
     """
     output = arguments.output
-    if output is not None and output.suffix not in PAGES:
-        raise InvalidInput(f"--output must end in {' or '.join(PAGES)}, got {str(output)!r}")
     ledger = arguments.ledger.read()
     read = [*arguments.files, *arguments.ledger.files, *filter(None, [arguments.facts])]
-    check_output(output, read)
+    check_output(output, read, endings=PAGES)
     title = arguments.title
     if title is not None:
         checked_line(title, "--title", LONGEST_TITLE)

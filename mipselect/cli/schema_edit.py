@@ -47,9 +47,7 @@ def edit(arguments: EditArguments) -> None:
     """
     given = arguments.schema
     path = given.with_suffix(".html") if arguments.output is None else arguments.output
-    if path.suffix != ".html":
-        raise InvalidInput(f"--output must end in .html, got {str(path)!r}")
-    check_output(path, [given])
+    check_output(path, [given], endings=(".html",))
     if path.exists() and not is_form_page(path):
         raise InvalidInput(f"--output {path}: exists and is no page of 'schema edit'")
     schema = TableSchema.read(given)
