@@ -126,7 +126,7 @@ class LedgerOptions:
 
 @options
 class ChargeOptions:
-    """What the ε of one release is stated under, and the ledger that pays it."""
+    """Relation under which ε is stated, ledger that pays it, and seed, of one release."""
 
     PANEL = PRIVACY_PANEL
 

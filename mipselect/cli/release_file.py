@@ -122,11 +122,11 @@ def checked_release(report: Mapping[str, Any]) -> ReleaseFile:
     if "model" in report:
         model = ModelRelease.from_dict(report["model"])
         releases: tuple[Release, ...] = (model,)
-        one = total = guarantee_of(report["guarantee"])
+        one = total = Guarantee.from_dict(report["guarantee"])
     else:
         releases = tuple(map(_release, report["releases"]))
-        one = guarantee_of(report["guarantee_of_one_draw"])
-        total = guarantee_of(report["guarantee_of_all_draws"])
+        one = Guarantee.from_dict(report["guarantee_of_one_draw"])
+        total = Guarantee.from_dict(report["guarantee_of_all_draws"])
     if not releases:
         raise InvalidInput("it has no draws")
     least = one.times(len(releases))
@@ -171,21 +171,9 @@ def _release(entry: Mapping[str, Any]) -> Release:
     return Release(
         tuple(entry["support"]),
         tuple(entry["feature_names"]),
-        guarantee_of(entry["guarantee"]),
+        Guarantee.from_dict(entry["guarantee"]),
         entry["mechanism"],
         entry["private"],
-    )
-
-
-def guarantee_of(fields: Mapping[str, Any]) -> Guarantee:
-    """Return a guarantee that was written as JSON."""
-    return Guarantee(
-        fields["epsilon"],
-        fields["delta"],
-        fields["relation"],
-        tuple(fields["conditions"]),
-        fields["private"],
-        fields.get("rho"),
     )
 
 

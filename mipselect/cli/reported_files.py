@@ -17,13 +17,11 @@ from mipselect.cli.release_file import (
     LARGEST,
     LONGEST_PATH,
     checked_release,
-    guarantee_of,
     ledger_note,
 )
 from mipselect.cli.reported_contents import content_blocks
-from mipselect.disk import small_text
 from mipselect.errors import InvalidInput, MipselectError
-from mipselect.json_objects import faults, parsed
+from mipselect.json_objects import faults, read_json
 from mipselect.privacy import Guarantee
 from mipselect.privacy.guarantee import ROW
 from mipselect.quality import Quality
@@ -53,8 +51,7 @@ def read_reported(path: Path, facts: Mapping[str, str]) -> ReportedRelease:
     InvalidInput
         Naming the file and the key, if it is none, or sensitive.
     """
-    text = small_text(path, LARGEST)
-    report = parsed(text, str(path))
+    report = read_json(path, LARGEST)
     if not isinstance(report, dict):
         raise InvalidInput(f"{path}: is no release: it must be a JSON object, got {shown(report)}")
     try:
@@ -155,7 +152,7 @@ def _of_another(report: Mapping[str, Any]) -> ReportedRelease:
         None if name is None else checked_name(name, key) for key, name in names.items()
     )
     key = "guarantee_of_all_draws" if "guarantee_of_all_draws" in report else "guarantee"
-    guarantee = _agreeing(guarantee_of(report[key]), report)
+    guarantee = _agreeing(Guarantee.from_dict(report[key]), report)
     if quality is not None and quality.guarantee != guarantee:
         raise InvalidInput("is no release: its guarantees contradict each other")
     ledger = report.get("ledger")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -159,6 +159,18 @@ class Guarantee:
             "private": self.private,
             **stated,
         }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Guarantee:
+        """Return what `to_dict` wrote."""
+        return cls(
+            stored["epsilon"],
+            stored["delta"],
+            stored["relation"],
+            tuple(stored["conditions"]),
+            stored["private"],
+            stored.get("rho"),
+        )
 
     def of_unit(self, unit: str) -> str:
         """Return the guarantee as a sentence about all rows of one `unit`, or about one "row".

@@ -245,7 +245,6 @@ class Quality:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Quality:
         """Return what `to_dict` wrote, of the shape that the schema of a model states."""
-        given = {**stored["guarantee"]}
         return cls(
             measures=tuple(map(Measure.from_dict, stored["measures"])),
             bins=tuple(map(ShareInBin.from_dict, stored["bins"])),
@@ -254,7 +253,7 @@ class Quality:
             rows=stored["rows"],
             share=stored["share"],
             clip=stored["clip"],
-            guarantee=Guarantee(**{**given, "conditions": tuple(given["conditions"])}),
+            guarantee=Guarantee.from_dict(stored["guarantee"]),
         )
 
     def __str__(self) -> str:

@@ -38,8 +38,7 @@ def fields_of(stored: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidInput(f"not a stored model: {fault}")
     fields = {name: value for name, value in stored.items() if name not in FORMAT_KEYS}
     table, quality = fields.pop("table", None), fields.pop("quality", None)
-    guarantee, rows = {**fields.pop("guarantee")}, {**fields.pop("rows")}
-    guarantee["conditions"] = tuple(guarantee["conditions"])
+    guarantee, rows = Guarantee.from_dict(fields.pop("guarantee")), {**fields.pop("rows")}
     for name in ("x_bound", "unit"):
         rows[name] = None if rows[name] is None else tuple(rows[name])
     if "fields" in rows:
@@ -50,7 +49,7 @@ def fields_of(stored: Mapping[str, Any]) -> dict[str, Any]:
         fields[name] = None if fields[name] is None else tuple(fields[name])
     return {
         **fields,
-        "guarantee": Guarantee(**guarantee),
+        "guarantee": guarantee,
         "rows": RowMap(**rows),
         "table": None if table is None else ModelTable.from_dict(table),
         "quality": None if quality is None else Quality.from_dict(quality),

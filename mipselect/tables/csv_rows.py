@@ -13,7 +13,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import IO, Any
 
 import numpy as np
@@ -156,12 +156,10 @@ class CsvRows:
         except UnicodeDecodeError as error:
             raise InvalidInput(f"{self.label}: the header is {not_in(self._encoding)}") from error
 
-    @contextmanager
-    def _open(self) -> Iterator[IO[bytes]]:
-        with opened_text(
+    def _open(self) -> AbstractContextManager[IO[bytes]]:
+        return opened_text(
             self.label, self._opener, compressed=self._compressed, encoding=self._encoding
-        ) as file:
-            yield file
+        )
 
 
 @contextmanager

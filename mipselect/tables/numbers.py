@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -174,15 +174,13 @@ class _CsvReader:
             self._complain(columns, "not all values are finite")
         return result
 
-    @contextmanager
-    def _open(self) -> Iterator[BinaryIO]:
-        with opened_text(
+    def _open(self) -> AbstractContextManager[Any]:
+        return opened_text(
             str(self.path),
             lambda: self.path.open("rb"),
             compressed=self.path.suffix.lower() == ".gz",
             encoding=self._source.encoding,
-        ) as file:
-            yield file  # type: ignore[misc]
+        )
 
     def _complain(self, columns: Sequence[str], otherwise: str) -> NoReturn:
         with self._open() as file:
