@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mipselect.cli.declared import argument, group, option, options, required
-from mipselect.cli.dialect import DialectOptions
+from mipselect.cli.dialect import TableArgument
 from mipselect.cli.options import stated
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
 from mipselect.problem.scores import BLOCKS, R2
 from mipselect.tables.equation import steps_of
 from mipselect.tables.schema import TableSchema
-from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_choice, shown
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
@@ -38,7 +37,7 @@ NAME = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?=,|$)|([^",]*)(?=,|$)')
 
 
 @options
-class TableOptions:
+class TableOptions(TableArgument):
     """A table that something is drawn from, and the column to predict."""
 
     data: str = argument(
@@ -48,17 +47,11 @@ class TableOptions:
     )
     target: str = required("--target", "The column to predict.")
     schema: Path | None = option("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)
-    dialect: DialectOptions = group(DialectOptions)
-
-    @property
-    def source(self) -> TableFile:
-        """The table, with the way in which it is written."""
-        return self.dialect.source(self.data)
 
     @property
     def head(self) -> dict[str, Any]:
         """First entries of a report, after the command."""
-        named = {"data": self.data, **self.dialect.keywords, "target": self.target}
+        named = {**super().head, "target": self.target}
         return named if self.schema is None else {**named, "schema": str(self.schema)}
 
 

@@ -256,7 +256,8 @@ class NumberPredictor(RegressorMixin, ReleasedModel):  # type: ignore[misc]
         InvalidInput
             If no model was released.
         """
-        return self.release_.decision(self._table(X))
+        table = self._table(X)
+        return self.release_.decision(table)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

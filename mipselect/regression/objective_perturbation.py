@@ -371,11 +371,13 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
 
         Only of the logistic loss: a hinge has none.
         """
-        return self.release_.probabilities(self._table(X))
+        table = self._table(X)
+        return self.release_.probabilities(table)
 
     def decision_function(self, X: ArrayLike) -> FloatArray:
         """Return the linear predictor, shape (n,); above 0 for the second class."""
-        return self.release_.decision(self._table(X))
+        table = self._table(X)
+        return self.release_.decision(table)
 
     def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
         """Return a class for every row of X; shape (n,)."""
