@@ -14,7 +14,7 @@ from mipselect.blocks.partitions import Blocks
 from mipselect.blocks.r_squared_choice import BlockR2Choice
 from mipselect.errors import InvalidInput
 from mipselect.problem.data import Rows
-from mipselect.problem.layout import laid_out
+from mipselect.problem.layout import laid_out, layout_of_table
 from mipselect.problem.problem import Problem
 from mipselect.tables.frames import numeric_vector
 from mipselect.tables.mapping import open_table, read_rows
@@ -64,25 +64,13 @@ def problem_of_blocks(
     if isinstance(columns, ArrayBlockColumns):
         if always or never:
             raise InvalidInput("blocks of arrays hold what is always in; leave out always, never")
-        groups, fixed, names = columns.groups, columns.always, columns.feature_names
-        column_names = columns.names
+        groups = dict(zip(columns.feature_names, columns.groups, strict=True))
+        names = columns.names
+        layout = laid_out(len(names), None, names, groups=groups, always=columns.always)
     else:
         public = columns.question(always, never)
-        k, units, weight = len(public.features), public.units, public.weight
-        parts = tuple(tuple(block) for block in public.blocks)
-        groups, fixed = parts[:k], parts[k:]
-        names = tuple(encoder.field.name for encoder in public.features)
-        column_names = tuple(column.name for column in public.columns)
-    layout = laid_out(
-        len(column_names),
-        None,
-        column_names,
-        groups=dict(zip(names, groups, strict=True)),
-        always=fixed,
-        intercept=False,
-        x_bound=None,
-        always_bound=None,
-    )
+        units, weight = public.units, public.weight
+        layout = layout_of_table(public, intercept=False, bound=None)
     problem = Problem(
         layout=layout,
         support_size=support_size,

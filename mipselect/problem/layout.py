@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from mipselect.validation import (
     checked_scale,
     shown,
 )
+
+if TYPE_CHECKING:  # Reading tables takes long to import.
+    from mipselect.tables.public_map import PublicMap
 
 Column = int | str
 Columns = Column | Sequence[Column]
@@ -187,6 +190,21 @@ def single_below(bound: float) -> float:
     return float(np.nextafter(single, np.float32(0.0)) if float(single) > bound else single)
 
 
+def layout_of_table(public: PublicMap, *, intercept: bool, bound: float | None) -> Layout:
+    """Lay out a table with a schema: every field is a feature or always in, with the same bound."""
+    names = [encoder.field.name for encoder in public.features]
+    return laid_out(
+        len(public.columns),
+        None,
+        [column.name for column in public.columns],
+        groups=dict(zip(names, public.blocks[: len(names)], strict=True)),
+        always=public.blocks[len(names) :],
+        intercept=intercept,
+        x_bound=bound,
+        always_bound=bound,
+    )
+
+
 def laid_out(
     n_columns: int,
     own_names: Sequence[str] | None,
@@ -194,9 +212,9 @@ def laid_out(
     *,
     groups: Iterable[Columns] | Mapping[str, Columns] | None,
     always: Iterable[Columns] | Column | None,
-    intercept: bool,
-    x_bound: float | Sequence[float] | None,
-    always_bound: float | None,
+    intercept: bool = False,
+    x_bound: float | Sequence[float] | None = None,
+    always_bound: float | None = None,
 ) -> Layout:
     """Check all of it; see `Instance` for what it means.
 

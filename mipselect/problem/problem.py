@@ -16,7 +16,7 @@ from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.losses import Loss, SquaredLoss, checked_loss
 from mipselect.losses.base import wants_classes
-from mipselect.problem.layout import Column, Columns, Layout, laid_out, missing
+from mipselect.problem.layout import Column, Columns, Layout, laid_out, layout_of_table, missing
 from mipselect.problem.weighted_rows import degree_of
 from mipselect.validation import (
     checked_indices,
@@ -188,19 +188,8 @@ class Problem:
                 f"the {law.name} loss needs a target of two classes; {units.target_name!r} is a "
                 "number"
             )
-        names = [encoder.field.name for encoder in public.features]
-        k = len(names)
-        layout = laid_out(
-            len(public.columns),
-            None,
-            [column.name for column in public.columns],
-            groups=dict(zip(names, public.blocks[:k], strict=True)),
-            always=public.blocks[k:],
-            intercept=intercept,
-            x_bound=1.0,
-            always_bound=1.0,
-        )
-        checked_integer(support_size, "support_size", 1, k)
+        layout = layout_of_table(public, intercept=intercept, bound=1.0)
+        checked_integer(support_size, "support_size", 1, len(public.features))
         if coef_bound is None:
             coef_bound = default_coef_bound(support_size, len(public.always), intercept)
         return cls(

@@ -237,7 +237,6 @@ def layout_of_arrays(
         always=always,
         intercept=intercept,
         x_bound=1.0,
-        always_bound=None,
     )
 
     def bound(part: Sequence[int]) -> float:

@@ -193,12 +193,5 @@ class PrivateSelector(SelectorMixin, PrivateDraw):  # type: ignore[misc]
     def _layout(self) -> Layout:
         """Return the columns of every feature, without their bounds."""
         return laid_out(
-            self.n_features_in_,
-            self._names(),
-            None,
-            groups=self.groups,
-            always=self.always,
-            intercept=False,
-            x_bound=None,
-            always_bound=None,
+            self.n_features_in_, self._names(), None, groups=self.groups, always=self.always
         )

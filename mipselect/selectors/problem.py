@@ -249,14 +249,7 @@ class ProblemSelector(PrivateSelector):
         return y if classes is None else class_signs(y, classes)
 
     def _in_blocks(self, X: Any, y: Any, source: random.Random) -> Instance | BlockScores:
-        problem = Problem.of_columns(
-            self.n_features_in_,
-            self._names(),
-            support_size=self._support_size(),
-            groups=self.groups,
-            always=self.always,
-            loss=None,
-        )
+        problem = Problem(layout=self._layout(), support_size=self._support_size())
         rows = Rows(problem.layout.ordered(X), y)
         return self.block_options(source).of_rows(problem, rows)
 
