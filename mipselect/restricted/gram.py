@@ -113,7 +113,7 @@ class Gram:
         self.diagonal = sums_of_squares(X)
         self._full: FloatArray | None = None
         self._columns: dict[int, FloatArray] = {}
-        self._streamed_tops: tuple[IntArray, FloatArray] | None = None
+        self._known_tops: tuple[IntArray, FloatArray] | None = None
         self._passed = 0
 
     @property
@@ -186,29 +186,33 @@ class Gram:
         return tops
 
     def _largest(self, candidates: IntArray, count: int, tick: Callable[[], None]) -> FloatArray:
-        """Bound the `count` largest |G_jk| for k ≠ j from above, falling, shape (L, count)."""
-        if self._full is None:
-            return self._streamed(candidates, count, tick)
+        """Bound the `count` largest |G_jk| for k ≠ j from above, falling, shape (L, count).
+
+        They are kept, for another search will need them.
+        """
+        known = self._known_tops
+        if known is None or known[1].shape[1] != count or not np.array_equal(known[0], candidates):
+            if self._full is None:
+                found = streamed_row_tops(self._X, self.diagonal, candidates, count, tick)
+            else:
+                found = self._largest_of_full(self._full, candidates, count, tick)
+            known = self._known_tops = candidates.copy(), found
+        return known[1]
+
+    def _largest_of_full(
+        self, full: FloatArray, candidates: IntArray, count: int, tick: Callable[[], None]
+    ) -> FloatArray:
         L = len(candidates)
         width = max(1, self.memory.block // (8 * L))
         found = np.empty((L, count))
         for start in range(0, L, width):
             tick()
             chosen = candidates[start : start + width]
-            block = np.abs(self._full[np.ix_(chosen, candidates)])
+            block = np.abs(full[np.ix_(chosen, candidates)])
             block[np.arange(len(chosen)), np.arange(start, start + len(chosen))] = -1.0
             block.partition(L - count, axis=1)
             found[start : start + width] = np.sort(block[:, L - count :], axis=1)[:, ::-1]
         return found
-
-    def _streamed(self, candidates: IntArray, count: int, tick: Callable[[], None]) -> FloatArray:
-        """Find the largest entries without G; keep them, for another search will need them."""
-        known = self._streamed_tops
-        if known is None or known[1].shape[1] != count or not np.array_equal(known[0], candidates):
-            tops = streamed_row_tops(self._X, self.diagonal, candidates, count, tick)
-            self._streamed_tops = candidates.copy(), tops
-            return tops
-        return known[1]
 
     def block(self, indices: IntArray) -> FloatArray:
         """Return G[indices][:, indices], shape (k, k), without touching the other columns."""

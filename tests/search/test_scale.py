@@ -69,7 +69,7 @@ def test_the_optimum_of_many_columns_needs_few_of_their_products() -> None:
     pool = top_supports(instance, 1, solver="native")
     gram = instance.prepared.gram
     assert not gram.held
-    assert gram._streamed_tops is None
+    assert gram._known_tops is None
     assert pool.values[0] == pytest.approx(mistake_levels(instance).values[0], rel=1e-12)
 
 

@@ -75,7 +75,7 @@ def test_a_first_draw_from_many_columns_forms_few_of_their_products() -> None:
     mechanism.sample(1)
     gram = instance.prepared.gram
     assert not gram.held
-    assert gram._streamed_tops is None
+    assert gram._known_tops is None
     assert len(gram._columns) < 250
 
 
