@@ -286,6 +286,7 @@ class KnownGram(Gram):
         self.p, self.memory = len(matrix), GramMemory()
         self.diagonal = np.diagonal(matrix).copy()
         self._full = matrix
+        self._known_tops = None
 
     @property
     def rows(self) -> None:
