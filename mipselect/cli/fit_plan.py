@@ -236,8 +236,8 @@ class FitOptions:
         scored = ranges is not None or method is asked
         if self.in_blocks and scored and isinstance(asked, ProblemSelector):
             blocks = of_blocks(self.scores, self.scales, asked, stated=False)
-        if blocks is not None and self.seed is not None:
-            blocks = replace(blocks, partition_seed=self.seed)
+        if blocks is not None:
+            blocks = blocks.seeded(self.seed)
         with about("--epsilon and --delta"):
             drawn = TablePlan(schema, public, method, model, size, blocks, self.range_share, ranges)
             plan = FitPlan(self, drawn, drawn.promise)

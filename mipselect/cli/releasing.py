@@ -309,7 +309,7 @@ def block_draw(plan: Plan, scores: ScoreOptions) -> BlockOptions:
     if not isinstance(method, ProblemSelector):
         refuse(scores, f"does not apply to --method {plan.name}")
         return BlockOptions(epsilon=method.epsilon)
-    return blocks_of_draws(scores, method)
+    return blocks_of_draws(scores, method).seeded(plan.seed)
 
 
 def law_of(

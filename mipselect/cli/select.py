@@ -172,7 +172,8 @@ def _of_blocks(arguments: SelectArguments, plan: Plan, *, stated: bool) -> Block
     scales = {
         name: value for name, value in arguments.bounds().items() if name in ("coef_bound", "ridge")
     }
-    return of_blocks(arguments.scores, scales, plan.method, stated=stated)
+    blocks = of_blocks(arguments.scores, scales, plan.method, stated=stated)
+    return None if blocks is None else blocks.seeded(plan.seed)
 
 
 def _asks_for_add_remove(plan: Plan) -> bool:

@@ -67,6 +67,9 @@ class BlockOptions:
         Seconds of a draw; more than 600 allow block R² so long by its public estimate.
     lists : bool
         True if what draws can list all supports, and draws one size.
+    order_seed : int, optional
+        From which the order of people is drawn, where nothing is to be private; default: from the
+        operating system.
 
     Raises
     ------
@@ -82,12 +85,17 @@ class BlockOptions:
     epsilon: float = 1.0
     time_limit: float | None = None
     lists: bool = True
+    order_seed: int | None = None
 
     def __post_init__(self) -> None:
         set_fields(self, epsilon=checked_epsilon(self.epsilon))
         if self.score is not None:
             checked_choice(self.score, "score", (BLOCKS, R2))
             require_together(self.score, vars(self), lists=self.lists)
+
+    def seeded(self, seed: int | None) -> BlockOptions:
+        """Return the same with partitions, and an order of people, of a draw with a seed."""
+        return self if seed is None else replace(self, partition_seed=seed, order_seed=seed)
 
     def chosen(
         self, n: int | None, columns: ColumnsOfFeatures, count: int, support_size: int
@@ -182,7 +190,7 @@ class BlockOptions:
         public = columns.question(always)
         checked_rule(unit_rule, schema.privacy_unit)
         if public.unit is not None or (self.score is None and _is_stream(source, public)):
-            rows = rows_of_table(source, public, unit_rule)
+            rows = rows_of_table(source, public, unit_rule, self.order_seed)
             return self._of_rows_of_table(rows, columns, always, support_size)
         n = None if self.score is not None else _number_of_rows(source, public)
         score = self._chosen_of_table(n, public, support_size)

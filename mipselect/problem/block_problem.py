@@ -165,18 +165,22 @@ def block_moments_in_memory(columns: TableBlockColumns, rows: FloatArray) -> Mom
     return Moments(columns, block_sums(columns, [piece]).totals)
 
 
-def rows_of_table(source: Any, public: PublicMap, unit_rule: str) -> FloatArray:
+def rows_of_table(
+    source: Any, public: PublicMap, unit_rule: str, order_seed: int | None = None
+) -> FloatArray:
     """Read X and y side by side, shape (n, p + 1); NaN where a value is missing.
 
     Where the schema has a weight, how much each row counts is one more column, the last.
 
     People are brought into an order that the operating system draws, so that the place of a row
-    in the table has no part in what is released (docs/mathematics/blocks.md, (4)).
+    in the table has no part in what is released (docs/mathematics/blocks.md, (4)). An order from a
+    seed repeats, and is not private.
     """
     X, y, shares = read_rows(open_table(source, public), public, unit_rule)
     rows = np.column_stack([X, y] if shares is None else [X, y, shares])
     if public.unit is None:
         return rows
     order = list(range(len(y)))
-    random.SystemRandom().shuffle(order)
+    source_of_order = random.SystemRandom() if order_seed is None else random.Random(order_seed)
+    source_of_order.shuffle(order)
     return rows[order]

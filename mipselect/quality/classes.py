@@ -144,19 +144,20 @@ def of_noisy_cells(counts: FloatArray, edges: FloatArray, variance: float) -> Cl
 def matching_threshold(counts: FloatArray, edges: FloatArray, variance: float) -> float | None:
     """Find the probability above which as many rows lie as have the second class.
 
-    Between two edges rows are taken to be spread evenly. None where that is beyond the edges, or
-    noise alone may be more than `LARGEST_ERROR` of that number: rows above an edge less those of
-    the second class are the first class above less the second below, one count for each bin.
+    Between two edges the logarithm of the rows above is taken to fall along a line, as in a tail.
+    None where the threshold is beyond the edges, or noise alone may be `LARGEST_ERROR` of that
+    number: rows above an edge less those of the second class are the first class above less the
+    second below, one count for each bin.
     """
     second = float(counts[1].sum())
-    if QUANTILE * math.sqrt(counts.shape[1] * variance) > LARGEST_ERROR * second:
+    if QUANTILE * math.sqrt(counts.shape[1] * variance) >= LARGEST_ERROR * second:
         return None
     above = float(counts.sum()) - np.cumsum(counts.sum(axis=0))[:-1]
     beyond = int(np.argmax(above <= second))
     if beyond == 0:  # At the first edge, or at none.
         return None
-    more, less = above[beyond - 1], above[beyond]
-    part = float((more - second) / (more - less))
+    more, less = float(above[beyond - 1]), max(float(above[beyond]), min(1.0, second))
+    part = math.log(more / second) / math.log(more / less)
     return float(expit(edges[beyond - 1] + part * (edges[beyond] - edges[beyond - 1])))
 
 

@@ -257,12 +257,15 @@ class ProblemSelector(PrivateSelector):
         """Return what it says of scores from blocks of rows, with partitions from a source."""
         from mipselect.problem.block_options import BlockOptions
 
+        given = self._of_blocks(source)
+        private = isinstance(source, random.SystemRandom)
         return BlockOptions(
             score=self.asked_score,
             epsilon=self.epsilon,
             time_limit=self.longest,
             lists=self.lists,
-            **self._of_blocks(source),
+            order_seed=None if private else given["partition_seed"],
+            **given,
         )
 
     def _summed_blocks(self, X: Any, y: Any, source: random.Random) -> Instance:

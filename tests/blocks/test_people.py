@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from dataclasses import replace
 from itertools import permutations
 from typing import Any
 
@@ -13,6 +15,8 @@ from mipselect import ExponentialMechanism, Instance
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.problem import block_problem
+from mipselect.problem.block_options import BlockOptions
+from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.block_columns import TableBlockColumns
@@ -113,3 +117,19 @@ def test_people_cannot_be_added_up_from_files_part_by_part() -> None:
             arrow(TABLE), schema=without, target="y", support_size=1, never=["who"],
             unit_rule="last",
         )  # fmt: skip
+
+
+def test_a_seed_of_draws_that_are_not_private_orders_people_too() -> None:
+    def drawn(options: BlockOptions) -> bytes:
+        made = options.of_table(arrow(TABLE), SCHEMA, target="y", support_size=1)
+        assert isinstance(made, Instance)
+        assert made.moments is not None
+        return made.moments.matrix.tobytes()
+
+    asked = BlockOptions(score="blocks", partitions=1)
+    assert len({drawn(asked.seeded(1)) for _ in range(60)}) == 1
+    assert len({drawn(replace(asked, partition_seed=1)) for _ in range(60)}) >= 2
+    assert asked.seeded(None) == asked
+    selector = PermuteAndFlipSelector(1, score="blocks", partitions=1)
+    assert len({drawn(selector.block_options(random.Random(3))) for _ in range(60)}) == 1
+    assert selector.block_options(random.SystemRandom()).order_seed is None

@@ -283,3 +283,14 @@ def test_a_draw_of_all_features_is_told_to_say_nothing(
     told = "warning: all 5 features are asked for, so the draw says nothing and costs ε"
     assert told in select(run, path, "--support-size", "5", *more).err
     assert told not in select(run, path, "--support-size", "4", *more).err
+
+
+def test_a_seed_repeats_the_draws(run: Run, tmp_path: Path) -> None:
+    """Partitions and the order of people too: nothing else decides at so small an ε."""
+    path = written(tmp_path / "t.csv", rows(300))
+    more = ("--support-size", "2", "--epsilon", "0.01", "--draws", "5", "--json")
+    for seeded in (("--seed", "1"), ("--seed", "1", "--score", "blocks")):
+        one, two = (select(run, path, *more, *seeded).report["releases"] for _ in range(2))
+        assert one == two
+    other = select(run, path, *more, "--seed", "2").report["releases"]
+    assert other != select(run, path, *more, "--seed", "1").report["releases"]

@@ -11,6 +11,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
 from mipselect.errors import InvalidInput
@@ -165,10 +166,32 @@ def test_as_many_rows_as_are_of_the_second_class_are_above_the_matching_threshol
     assert np.mean(np.abs(np.array(shares) / true - 1.0) < 1.0 / 3.0) >= 0.9
 
 
-def test_a_threshold_divides_the_rows_between_two_edges_evenly() -> None:
-    counts, edges = np.array([[40.0, 10.0, 0.0], [0.0, 10.0, 5.0]]), np.array([-1.0, 1.0])
-    # 25 rows lie above -1 and 5 above 1; 15 are of the second class.
-    assert matching_threshold(counts, edges, 0.0) == 0.5
+def test_a_threshold_in_a_long_tail_is_not_too_high() -> None:
+    """Seven in a hundred, hardly any above one half: the last bin before 0 is wide."""
+    rng = np.random.default_rng(6)
+    near, far = rng.normal(-2.8, 0.15, 40_000), -2.2 + rng.exponential(0.5, 40_000)
+    logits = np.where(rng.random(40_000) < 0.14, far, near)
+    target = np.where(rng.random(40_000) < expit(logits), 1.0, -1.0)
+    shares = []
+    for seed in range(20):
+        rows = rng.integers(0, 40_000, 4000)
+        found = quality_of_classes(
+            target[rows], logits[rows], REPLACE, Fraction(1), random.Random(seed)
+        )
+        assert found.matching_threshold is not None
+        shares.append((expit(logits) > found.matching_threshold).mean())
+    assert np.mean(shares) == pytest.approx((target > 0.0).mean(), rel=0.1)
+
+
+def test_the_rows_above_a_threshold_fall_by_a_factor_between_two_edges() -> None:
+    counts, edges = np.array([[60.0, 20.0, 0.0], [0.0, 11.0, 5.0]]), np.array([-1.0, 1.0])
+    # 36 rows lie above -1 and 5 above 1; 16 are of the second class.
+    expected = -1.0 + 2.0 * math.log(36.0 / 16.0) / math.log(36.0 / 5.0)
+    assert matching_threshold(counts, edges, 0.0) == pytest.approx(expit(expected))
+    none_above = np.array([[60.0, 20.0, -3.0], [0.0, 11.0, 1.0]])
+    expected = -1.0 + 2.0 * math.log(29.0 / 12.0) / math.log(29.0)
+    assert matching_threshold(none_above, edges, 0.0) == pytest.approx(expit(expected))
+    assert matching_threshold(0.0 * counts, edges, 0.0) is None
     beyond = np.array([[40.0, 0.0, 9.0], [0.0, 0.0, 5.0]])
     assert matching_threshold(beyond, edges, 0.0) is None
     assert matching_threshold(counts[:, ::-1], edges, 0.0) is None
