@@ -17,6 +17,7 @@ from mipselect.cli.plan_quality_report import quality_legend, quality_table
 from mipselect.cli.plan_report import (
     SIMULATED,
     UNWEIGHTED,
+    assumed,
     legend,
     picture,
     plan_report,
@@ -149,6 +150,7 @@ def plan(arguments: PlanArguments) -> None:
         line(console, legend(result, share))
         for asking, answer in answers(result):
             line(console, f"{asking} {answer}.")
+        line(console, assumed(result.guesses, of_classes=of_classes))
         console.print(SIMULATED, soft_wrap=True)
         if schema.weight is not None:
             line(console, UNWEIGHTED.format(schema.weight.name))

@@ -20,7 +20,7 @@ from mipselect.planning.lines import (
     Line,
     SelectionPlan,
 )
-from mipselect.planning.simulation import REPEATED_CORRELATION
+from mipselect.planning.simulation import REPEATED_CORRELATION, Guesses
 from mipselect.problem.scores import R2
 from mipselect.validation import listed
 
@@ -30,6 +30,15 @@ UNWEIGHTED = (
     "best what Σw/W rows find, W the maximum of the weight; plan with about so many --rows."
 )
 SIMULATED = "Simulated tables; no row of yours was read. A plan guarantees nothing."
+
+
+def assumed(guesses: Guesses, *, of_classes: bool) -> str:
+    """Say what the plan takes for granted, and which options change it."""
+    classes = "; the two classes are equally frequent" if of_classes else ""
+    return (
+        f"Assumed: the right columns have an R² of {guesses.effect:g} together (--effect), any two "
+        f"fields a correlation of {guesses.correlation:g} (--correlation){classes}."
+    )
 
 
 def plan_table(plan: SelectionPlan) -> Table:

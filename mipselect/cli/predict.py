@@ -51,6 +51,7 @@ NOT_COVERED = (
     "The model is private; the predictions are not: each tells about its row of DATA, so keep them "
     "as you keep DATA."
 )
+KEPT = "each prediction tells about its row of DATA, so keep them as you keep DATA."
 SEEDED = "NOT PRIVATE: the model was drawn with --seed; its predictions tell about its data too."
 
 
@@ -188,7 +189,7 @@ def predict(arguments: PredictArguments) -> None:
             "data": data,
             "target": target,
             "sensitive": True,
-            "note": NOT_COVERED,
+            "note": NOT_COVERED if released.private else KEPT,
             "rows": rows,
             **answer.settings,
         }
@@ -206,7 +207,7 @@ def predict(arguments: PredictArguments) -> None:
     for name, count in unlisted.items():
         say(f"warning: {in_no_list(name, count)}")
     where = "" if output is None else f"{output}: {rows:,} predictions of {target}. "
-    say(f"note: {where}{NOT_COVERED}")
+    say(f"note: {where}{NOT_COVERED if released.private else KEPT}")
 
 
 def _checked_model(arguments: PredictArguments) -> ModelRelease:

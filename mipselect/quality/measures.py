@@ -216,7 +216,7 @@ class Quality:
         of_clip = () if clip is None else (f"Errors and distances count up to ±{clip:.4g}.",)
         of_threshold: tuple[str, ...] = ()
         if threshold is not None:
-            above = f"{threshold:.2g}"
+            above = f"{threshold:.3g}"
             of_threshold = (f"as many are predicted as there are at a threshold of {above}",)
         measures = map(str, self.measures[1:])
         return (f"{self.verdict}.", *of_clip, *measures, *of_threshold, *map(str, self.bins))

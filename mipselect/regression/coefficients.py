@@ -36,8 +36,12 @@ OF_ODDS = (
     "number shown"
 )
 OF_NOISE = "with noise for privacy beside the error of any sample"
-OF_RANGES = "Numbers count within their ranges, and as the middle of it where they are missing"
+OF_RANGES = (
+    "Numbers count within their ranges, or the parts that were found to hold most values, and as "
+    "the middle where they are missing"
+)
 OF_WEIGHTS = "Rows counted by the survey weight"
+OF_INTERVALS = "They hold neither the choice of the features nor what the ranges cut off"
 OF_RIDGE = (
     "The ridge draws a coefficient towards 0 and not its interval, so that it may lie outside"
 )
@@ -196,6 +200,7 @@ class CoefficientTable:
         else:
             level = f"{100.0 * self.intervals.level:.6g} %"
             notes.append(f"Brackets are {level} intervals, each on its own. {OF_RIDGE}.")
+            notes.append(f"{OF_INTERVALS}.")
         found = f"; {elsewhere}" if elsewhere else ""
         if not all_terms:
             if any(row.is_open and not row.term.aside for row in self.rows):

@@ -48,5 +48,5 @@ def _around(release: ModelRelease) -> tuple[list[str], list[str]]:
     features = release.feature_names or tuple(map(str, release.support))
     always = "" if table is None or not table.always else f"; always in: {', '.join(table.always)}"
     before.append(f"Features: {', '.join(features)}{always}")
-    quality = [] if release.quality is None else [f"{release.quality.verdict}."]
+    quality = [] if release.quality is None else [*release.quality.lines]
     return before, [*quality, guarantee, *(f"Note: {note}." for note in release.footnotes)]

@@ -18,7 +18,7 @@ from mipselect.regression.coefficient_plot import whole_range
 from mipselect.regression.coefficients import OPEN, CoefficientRow, CoefficientTable
 from mipselect.reports.field_words import field_words, unit_of_target
 from mipselect.reports.words import number, plural
-from mipselect.tables.terms import INTERCEPT
+from mipselect.tables.terms import INTERCEPT, in_digits
 
 CHANGES, ESTIMATE, ODDS, READING = "what differs", "estimate", "odds", "reading"
 NOT_A_CAUSE = (
@@ -152,6 +152,6 @@ def _reading(table: CoefficientTable, row: CoefficientRow) -> str:
 
 def _factor(log_odds: float) -> str:
     try:
-        return f"×{math.exp(log_odds):.4g}"
+        return f"×{in_digits(math.exp(log_odds), 4)}"
     except OverflowError:
         return "×∞"

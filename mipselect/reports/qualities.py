@@ -41,7 +41,7 @@ def quality_blocks(quality: Quality, target: str) -> Iterator[Block]:
     if quality.matching_threshold is not None:
         yield Paragraph(
             f"About as many rows as are of the second class of {target} have a probability above "
-            f"{quality.matching_threshold:.2g}: the threshold for predictions of the right number."
+            f"{quality.matching_threshold:.3g}: the threshold for predictions of the right number."
         )
     if quality.bins:
         yield Paragraph(

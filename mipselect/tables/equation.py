@@ -14,7 +14,15 @@ from mipselect.tables.derived_terms import terms_of_line, terms_of_products, ter
 from mipselect.tables.encoders import Encoder, Indicators, Ranked, Scaled
 from mipselect.tables.fields import Field
 from mipselect.tables.public_map import Target
-from mipselect.tables.terms import CATEGORY, MISSING, PER_STEP, PER_UNIT, UNLISTED, Term
+from mipselect.tables.terms import (
+    CATEGORY,
+    MISSING,
+    PER_STEP,
+    PER_UNIT,
+    UNLISTED,
+    Term,
+    in_digits,
+)
 from mipselect.tables.units import LinearRule
 
 SPELLED_OUT = 4
@@ -120,7 +128,7 @@ class TableEquation(LinearRule):
     def odds_of(self, term: Term) -> str:
         """Return by what a term multiplies the odds, in words; "" if it multiplies none."""
         ratio = term.odds_ratio if self.log_odds else None
-        return "" if ratio is None else f": odds × {ratio:.3g}"
+        return "" if ratio is None else f": odds × {in_digits(ratio, 3)}"
 
     def __str__(self) -> str:
         return "\n".join(self.lines)

@@ -23,6 +23,13 @@ DOUBLING, ROOT, SLOPE, CHANGE_OF_SLOPE, PRODUCT = (
 """Kinds of derived features."""
 
 
+def in_digits(ratio: float, digits: int) -> str:
+    """Write a ratio in so many digits, or in as many more as tell it from 1."""
+    while float(f"{ratio:.{digits}g}") == 1.0 != ratio:
+        digits += 1
+    return f"{ratio:.{digits}g}"
+
+
 @dataclass(frozen=True)
 class Term:
     """One coefficient of a `TableEquation`.

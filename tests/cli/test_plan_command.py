@@ -70,6 +70,8 @@ def test_text_and_json_say_the_same(run: Run, question: tuple[str | Path, ...]) 
     for asked, answer in report["answers"].items():
         assert f"{asked} {answer}." in text.out
     assert "A plan guarantees nothing" in text.out
+    assert "Assumed: the right columns have an R² of" in text.out
+    assert "equally frequent" not in text.out
     assert "in which 4 fields repeat each other (correlation 0.98), with an R² of 0.8" in text.out
     assert report["repeated"] == 4
     assert [line["coef_bound"] for line in report["lines"] if line["about"] == "repeated"] == [

@@ -214,6 +214,8 @@ def test_a_seeded_model_is_marked(run: Run, tmp_path: Path) -> None:
     outcome = run("predict", seeded, tmp_path / "t.csv")
     assert outcome.code == 0
     assert "NOT PRIVATE" in outcome.err
+    assert "keep them as you keep DATA" in outcome.err
+    assert "The model is private" not in outcome.err
 
 
 def test_a_model_from_python(run: Run, model: Path, tmp_path: Path) -> None:

@@ -274,7 +274,7 @@ def test_a_quality_survives_json_and_says_what_it_knows() -> None:
     assert quality().beats_chance
     assert quality().verdict.startswith("Better than chance at ordering rows: AUC 0.700 in")
     assert "of rows with 0 to 100 %: 50 % in [25, 75]" in str(quality())
-    assert "as many are predicted as there are at a threshold of 0.31" in quality().lines
+    assert "as many are predicted as there are at a threshold of 0.314" in quality().lines
     before = quality().to_dict()
     del before["matching_threshold"]  # As written by a version that had none.
     assert Quality.from_dict(before) == replace(quality(), matching_threshold=None)

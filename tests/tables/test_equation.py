@@ -14,6 +14,7 @@ import pytest
 from mipselect.errors import InvalidInput
 from mipselect.tables import ModelTable, PublicMap, TableEquation, TableSchema, Term, map_table
 from mipselect.tables.equation import equation
+from mipselect.tables.terms import in_digits
 
 CONTENT: dict[str, Any] = {
     "title": "kept nowhere",
@@ -249,6 +250,9 @@ def test_odds_are_multiplied_by_the_exponential_of_a_coefficient() -> None:
     schema = TableSchema.of(content)
     model = ModelTable.of(schema, PublicMap.of(schema, target="ill"), [0])
     rule = model.equation([5.0, 0.0], 0.0, log_odds=True)
+    assert [in_digits(ratio, 3) for ratio in (1.0, 1.0004, 0.9999957, 2.7182)] == [
+        *("1", "1.0004", "0.999996", "2.72")
+    ]
     assert rule.lines[:2] == ["log-odds of ill=yes = -5", "  +1  per unit of dose: odds × 2.72"]
     stored = rule.to_dict()
     assert stored["log_odds"] is True
