@@ -40,6 +40,8 @@ class Predictions:
     log_odds : bool
         True for classes if linear predictors are the log-odds; else nothing is said of
         probabilities.
+    second_class : str or None
+        The second class in words.
     """
 
     target: FloatArray = field(repr=False)
@@ -50,6 +52,7 @@ class Predictions:
     scale: float = 1.0
     weights: FloatArray | None = field(default=None, repr=False)
     log_odds: bool = True
+    second_class: str | None = None
 
 
 def quality_of(
@@ -86,6 +89,7 @@ def quality_of(
                 measures=of_classes.measures,
                 bins=of_classes.bins if known else (),
                 matching_threshold=of_classes.matching_threshold if known else None,
+                second_class=predictions.second_class,
                 guarantee=guarantee,
                 rows=rows,
                 share=share,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mipselect.documents.blocks import Alert, Block, Paragraph, TextTable
@@ -13,6 +13,7 @@ from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.validation import (
     checked_integer,
+    checked_line,
     checked_name,
     checked_number,
     checked_share,
@@ -23,7 +24,8 @@ LEVEL = 0.9
 """Share of repetitions in which an interval covers what it is about."""
 
 R2, AUC, ACCURACY, CONCORDANCE = "R²", "AUC", "accuracy", "concordance"
-SHARE, PREDICTED = "share of the second class", "predicted share of the second class"
+SECOND = "the second class"
+SHARE, PREDICTED = f"share of {SECOND}", f"predicted share of {SECOND}"
 
 CHANCE = {R2: 0.0, AUC: 0.5, CONCORDANCE: 0.5}
 """Value of each measure for a model without any knowledge of the row."""
@@ -158,6 +160,8 @@ class Quality:
     matching_threshold : float or None
         The probability above which about as many rows lie as have the second class; None where the
         noise leaves none, and without probabilities.
+    second_class : str or None
+        The second class in words, such as "ill=yes", where it has a name.
     level : float
         In this share of repetitions an interval covers what it is about.
 
@@ -179,6 +183,7 @@ class Quality:
     clip: float | None = None
     bins: tuple[ShareInBin, ...] = ()
     matching_threshold: float | None = None
+    second_class: str | None = None
     level: float = LEVEL
 
     def __post_init__(self) -> None:
@@ -189,6 +194,8 @@ class Quality:
             checked_integer(self.rows, "rows", 0)
         if self.share is not None:
             checked_share(self.share, "share", closed=False)
+        if self.second_class is not None:
+            checked_line(self.second_class, "second_class")
         if self.matching_threshold is not None:
             checked_share(self.matching_threshold, "matching_threshold", closed=False)
         checked_share(self.level, "level", closed=False)
@@ -218,8 +225,13 @@ class Quality:
         if threshold is not None:
             above = f"{threshold:.3g}"
             of_threshold = (f"as many are predicted as there are at a threshold of {above}",)
-        measures = map(str, self.measures[1:])
+        measures = [str(replace(one, name=self.name_of(one))) for one in self.measures[1:]]
         return (f"{self.verdict}.", *of_clip, *measures, *of_threshold, *map(str, self.bins))
+
+    def name_of(self, one: Measure) -> str:
+        """Name a measure in words: which class it is about, and at which threshold."""
+        threshold = " at one half" if one.name in (ACCURACY, PREDICTED) else ""
+        return f"{one.name.replace(SECOND, self.second_class or SECOND)}{threshold}"
 
     def measure(self, name: str) -> Measure:
         """Return a measure by its name; raise `InvalidInput` if there is none."""
@@ -235,6 +247,7 @@ class Quality:
             "measures": [one.to_dict() for one in self.measures],
             "bins": [one.to_dict() for one in self.bins],
             "matching_threshold": self.matching_threshold,
+            "second_class": self.second_class,
             "level": self.level,
             "rows": self.rows,
             "share": self.share,
@@ -249,6 +262,7 @@ class Quality:
             measures=tuple(map(Measure.from_dict, stored["measures"])),
             bins=tuple(map(ShareInBin.from_dict, stored["bins"])),
             matching_threshold=stored.get("matching_threshold"),
+            second_class=stored.get("second_class"),
             level=stored["level"],
             rows=stored["rows"],
             share=stored["share"],
@@ -265,7 +279,7 @@ class Quality:
         verdict: Block = Paragraph(f"{self.verdict}.")
         if not self.beats_chance:
             verdict = Alert(f"{self.verdict}.")
-        measures = tuple((one.name, *_cells(one)) for one in self.measures)
+        measures = tuple((self.name_of(one), *_cells(one)) for one in self.measures)
         bins = tuple(
             (
                 f"of rows with {100.0 * one.lower:.0f} to {100.0 * one.upper:.0f} %",

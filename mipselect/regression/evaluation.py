@@ -29,7 +29,7 @@ from mipselect.tables.people import checked_rule
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import PRIVACY_UNIT, TableSchema
 from mipselect.tables.sources import read_again
-from mipselect.validation import checked_budget
+from mipselect.validation import checked_budget, printable
 
 EVALUATION = "quality of a model"
 """Entry of a ledger."""
@@ -241,14 +241,17 @@ def _predictions(
     public: PublicMap,
     weights: FloatArray | None,
 ) -> Predictions:
-    of_classes = public.target.classes is not None
+    classes, field = public.target.classes, public.target.encoder.field
+    of_classes = classes is not None
+    second = None if classes is None else printable(f"{field.name}={classes[1]}")
     return Predictions(
         target=np.nan_to_num(y) if of_classes else y,
         decisions=decisions,
         of_classes=of_classes,
         bound=None if of_classes else 1.0,
-        complete=public.target.encoder.field.required,
+        complete=field.required,
         scale=public.target.scale,
         weights=weights,
         log_odds=model.has_probabilities,
+        second_class=second,
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from mipselect.documents.blocks import Alert, Block, Paragraph, TextTable
 from mipselect.quality import Measure, Quality
-from mipselect.quality.measures import ACCURACY, AUC, CHANCE, CONCORDANCE, PREDICTED, R2, SHARE
+from mipselect.quality.measures import ACCURACY, AUC, CHANCE, CONCORDANCE, PREDICTED, R2, SECOND, SHARE
 from mipselect.reports.words import of_hundred, percent, share_in_words
 
 WARNING = {
@@ -26,7 +26,7 @@ def quality_blocks(quality: Quality, target: str) -> Iterator[Block]:
         yield Paragraph(_accuracy(quality, accuracy))
     yield TextTable(
         ("measure", "estimate", f"{100.0 * quality.level:g} % interval"),
-        tuple((one.name, _estimate(one), _interval(one)) for one in quality.measures),
+        tuple((quality.name_of(one), _estimate(one), _interval(one)) for one in quality.measures),
         numbers=("estimate", f"{100.0 * quality.level:g} % interval"),
     )
     yield Paragraph(
@@ -36,17 +36,19 @@ def quality_blocks(quality: Quality, target: str) -> Iterator[Block]:
     if quality.clip is not None:
         yield Paragraph(
             f"Errors and distances from the mean count up to ±{quality.clip:.4g}, so that no "
-            "single row can decide the result."
+            "single row can decide the result. Where a few rows are far off, R² without that limit "
+            "is another number, which the interval need not hold."
         )
+    second = quality.second_class or f"of {SECOND} of {target}"
     if quality.matching_threshold is not None:
         yield Paragraph(
-            f"About as many rows as are of the second class of {target} have a probability above "
+            f"About as many rows as are {second} have a probability above "
             f"{quality.matching_threshold:.3g}: the threshold for predictions of the right number."
         )
     if quality.bins:
         yield Paragraph(
             "Do predicted probabilities mean what they say? Of the rows with a prediction in the "
-            f"first column, so many were of the second class of {target}:"
+            f"first column, so many were {second}:"
         )
         yield TextTable(
             ("predicted", "true share", f"{100.0 * quality.level:g} % interval"),

@@ -252,10 +252,13 @@ def test_small_tables_are_never_said_to_be_good(n: int) -> None:
     assert said <= 0.06 * 200
 
 
+YES = Measure("share of the second class", 0.5, 0.25, 0.75)
+
+
 def quality() -> Quality:
     return Quality(
         measures=(Measure("AUC", 0.7, 0.6, 0.8), Measure("accuracy", None, 0.0, 1.0)),
-        bins=(ShareInBin(0.0, 1.0, Measure("share of the second class", 0.5, 0.25, 0.75)),),
+        bins=(ShareInBin(0.0, 1.0, YES),),
         matching_threshold=0.314,
         guarantee=Guarantee(0.5, rho=0.1),
         rows=70,
@@ -285,6 +288,11 @@ def test_a_quality_survives_json_and_says_what_it_knows() -> None:
         "interval)."
     )
     assert quality().measure("accuracy").value is None
+    assert "accuracy at one half unknown, at most 1.000" in quality().lines
+    named = replace(quality(), second_class="ill=yes", measures=(*quality().measures, YES))
+    assert "share of ill=yes 0.500 in [0.250, 0.750]" in named.lines
+    assert "share of ill=yes" in named._repr_html_()
+    assert Quality.from_dict(json.loads(json.dumps(named.to_dict()))) == named
     with pytest.raises(InvalidInput, match="no 'R²'"):
         quality().measure("R²")
 
