@@ -7,7 +7,16 @@ from collections.abc import Iterator
 
 from mipselect.documents.blocks import Alert, Block, Paragraph, TextTable
 from mipselect.quality import Measure, Quality
-from mipselect.quality.measures import ACCURACY, AUC, CHANCE, CONCORDANCE, PREDICTED, R2, SECOND, SHARE
+from mipselect.quality.measures import (
+    ACCURACY,
+    AUC,
+    CHANCE,
+    CONCORDANCE,
+    PREDICTED,
+    R2,
+    SECOND,
+    SHARE,
+)
 from mipselect.reports.words import of_hundred, percent, share_in_words
 
 WARNING = {
