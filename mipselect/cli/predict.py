@@ -25,7 +25,7 @@ from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.regression import ModelRelease
 from mipselect.regression.release import in_no_list
-from mipselect.validation import checked_share
+from mipselect.validation import checked_share, shown
 
 EXAMPLES = """Examples:
 
@@ -37,7 +37,7 @@ mipselect predict risk.json new_patients.csv --probability --threshold 0.2 \\
     --output risks.csv
 """
 
-HALF = 0.5
+HALF, MATCHING = 0.5, "matching"
 PROBABILITY = "probability"
 """Name of the column of probabilities."""
 
@@ -134,11 +134,12 @@ class PredictArguments:
         "Of two classes: a second column, the probability of the second class.",
         default=False,
     )
-    threshold: float = option(
+    threshold: str = option(
         "--threshold",
-        "Of two classes: the probability above which the second one is predicted.",
-        default=HALF,
-        metavar="P",
+        "Of two classes: the probability above which the second one is predicted. matching: the "
+        "one of the model's quality, by which as many are predicted as there are.",
+        default=str(HALF),
+        metavar=f"P|{MATCHING}",
     )
     delivery: Delivery = group(Delivery, without=("--output",))
 
@@ -162,7 +163,8 @@ def predict(arguments: PredictArguments) -> None:
     target = released.table.target
     unlisted: Counter[str] = Counter()
     decisions = released.decisions(arguments.table.source, unlisted)
-    answer = AnswerColumns(released, arguments.threshold, probability=arguments.probability)
+    threshold = _threshold(arguments.threshold, released)
+    answer = AnswerColumns(released, threshold, probability=arguments.probability)
     if not released.private:
         say(f"warning: {SEEDED}")
     with (
@@ -222,10 +224,9 @@ def _checked_model(arguments: PredictArguments) -> ModelRelease:
     check_output(output, [model, Path(arguments.table.data)], endings=(".csv",))
     if not released.has_model:
         raise InvalidInput(f"{model}: no model was released, for the private test failed")
-    checked_share(arguments.threshold, "--threshold", closed=False)
     for name, asked in (
         ("--probability", arguments.probability),
-        ("--threshold", arguments.threshold != HALF),
+        ("--threshold", arguments.threshold != str(HALF)),
     ):
         if asked and not released.has_probabilities:
             raise InvalidInput(
@@ -233,6 +234,26 @@ def _checked_model(arguments: PredictArguments) -> ModelRelease:
                 f"{released.table.target} by {released.mechanism}"
             )
     return released
+
+
+def _threshold(text: str, released: ModelRelease) -> float:
+    """Read a probability, or take that of the quality of a model."""
+    if text != MATCHING:
+        try:
+            threshold = float(text)
+        except ValueError:
+            raise InvalidInput(
+                f"--threshold must be a probability or {MATCHING}, got {shown(text)}"
+            ) from None
+        return checked_share(threshold, "--threshold", closed=False)
+    quality = released.quality
+    if quality is None or quality.matching_threshold is None:
+        found = "no quality" if quality is None else "a quality without that threshold"
+        raise InvalidInput(
+            f"--threshold {MATCHING}: the model has {found}; fit it with --quality-share, on rows "
+            "enough, or give a probability"
+        )
+    return quality.matching_threshold
 
 
 def _spool() -> tempfile.SpooledTemporaryFile[str]:

@@ -358,7 +358,25 @@ def test_what_has_no_probabilities(
     run("predict", hinge, data, *option).failed_with(2, option[0], "smoothed-hinge")
 
 
-@pytest.mark.parametrize("threshold", ["0", "1", "-0.1", "nan"])
+def test_the_threshold_of_the_quality(run: Run, tmp_path: Path) -> None:
+    data, model = tmp_path / "t.csv", tmp_path / "m.json"
+    plain = risk(run, tmp_path)
+    asked = ("predict", plain, data, "--threshold", "matching")
+    run(*asked).failed_with(2, "--threshold matching", "no quality", "--quality-share")
+    stored = json.loads(plain.read_text())["model"]
+    measures = [{"name": "AUC", "value": 0.7, "low": 0.6, "high": 0.8}]
+    of_rows = {"level": 0.9, "rows": 9, "share": 0.1, "clip": None, "bins": []}
+    quality = {"measures": measures, **of_rows, "guarantee": stored["guarantee"]}
+    model.write_text(json.dumps({**stored, "quality": quality}))
+    asked = ("predict", model, data, "--threshold", "matching")
+    run(*asked).failed_with(2, "a quality without that threshold")
+    quality["matching_threshold"] = 0.9
+    model.write_text(json.dumps({**stored, "quality": quality}))
+    assert run(*asked).out == run("predict", plain, data, "--threshold", "0.9").out
+    assert run(*asked, "--json").report["threshold"] == 0.9
+
+
+@pytest.mark.parametrize("threshold", ["0", "1", "-0.1", "nan", "most"])
 def test_thresholds_are_between_0_and_1(run: Run, tmp_path: Path, threshold: str) -> None:
     model = risk(run, tmp_path)
     refused = run("predict", model, tmp_path / "t.csv", "--threshold", threshold)
