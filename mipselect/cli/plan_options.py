@@ -52,6 +52,11 @@ class GuessOptions:
     target_sd: float | None = option(
         "--target-sd", "Standard deviation of the target, in its units.", show_default="by --spread"
     )
+    target_rate: float | None = option(
+        "--target-rate",
+        "Of a target of two classes: the share of the second one, between 0 and 1.",
+        show_default="one half",
+    )
 
 
 @options

@@ -34,7 +34,8 @@ SIMULATED = "Simulated tables; no row of yours was read. A plan guarantees nothi
 
 def assumed(guesses: Guesses, *, of_classes: bool) -> str:
     """Say what the plan takes for granted, and which options change it."""
-    classes = "; the two classes are equally frequent" if of_classes else ""
+    rate = 0.5 if guesses.target_rate is None else guesses.target_rate
+    classes = f"; {rate:.3g} of the rows are of the second class (--target-rate)" * of_classes
     return (
         f"Assumed: the right columns have an R² of {guesses.effect:g} together (--effect), any two "
         f"fields a correlation of {guesses.correlation:g} (--correlation){classes}."

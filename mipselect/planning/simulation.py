@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from scipy.special import ndtri
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.partitions import SEED_BITS
@@ -55,6 +56,8 @@ class Guesses:
         standard deviations to either side.
     target_mean, target_sd : float, optional
         Those of a target with a range, in its units; default the middle of the range, and `spread`.
+    target_rate : float, optional
+        Share of the second of two classes, between 0 and 1; default one half.
 
     Raises
     ------
@@ -75,6 +78,7 @@ class Guesses:
     spread: float = 0.25
     target_mean: float | None = None
     target_sd: float | None = None
+    target_rate: float | None = None
 
     def __post_init__(self) -> None:
         checked_share(self.effect, "effect", closed=True)
@@ -85,6 +89,8 @@ class Guesses:
         checked_number(self.spread, "spread", "a number in 0.001..10", lambda v: 1e-3 <= v <= 10.0)
         if self.target_sd is not None:
             checked_positive(self.target_sd, "target_sd")
+        if self.target_rate is not None:
+            checked_share(self.target_rate, "target_rate", closed=False)
 
     def target_law(self, public: PublicMap) -> tuple[float, float]:
         """Return mean and deviation of a target before it is clipped; 0 and 1 without a range.
@@ -92,15 +98,19 @@ class Guesses:
         Raises
         ------
         InvalidInput
-            If they are given for a target without a range, or the mean is outside of the range.
+            If they are given for a target without a range, the mean is outside of the range, or a
+            rate is given for what is not two classes.
         """
         encoder = public.target.encoder
         name = encoder.field.name
+        if self.target_rate is not None and public.target.classes is None:
+            raise InvalidInput(f"target_rate is for a target of two classes, and {name!r} is none")
         if not isinstance(encoder, Scaled):
             if self.target_mean is not None or self.target_sd is not None:
                 has = "none, and scores from blocks do not depend on them"
                 if isinstance(encoder, Ranked):
                     has = f"{encoder.levels} categories, which count as equally frequent"
+                    has += "; see target_rate" * (encoder.levels == 2)
                 raise InvalidInput(
                     f"target_mean and target_sd are for a target with a range; {name!r} has {has}"
                 )
@@ -223,6 +233,8 @@ class Simulation:
         target = numbers_of(aim, latent)
         if isinstance(aim, Scaled):
             target = np.clip(mean + sd * latent, aim.low, aim.high)
+        elif guesses.target_rate is not None:
+            target = (latent > -ndtri(guesses.target_rate)).astype(float)
         columns |= stored_target(aim, target)
         if public.unit is not None:
             columns[public.unit.name] = pa.array(np.arange(rows)).cast(pa.string())

@@ -71,7 +71,7 @@ def test_text_and_json_say_the_same(run: Run, question: tuple[str | Path, ...]) 
         assert f"{asked} {answer}." in text.out
     assert "A plan guarantees nothing" in text.out
     assert "Assumed: the right columns have an R² of" in text.out
-    assert "equally frequent" not in text.out
+    assert "--target-rate" not in text.out
     assert "in which 4 fields repeat each other (correlation 0.98), with an R² of 0.8" in text.out
     assert report["repeated"] == 4
     assert [line["coef_bound"] for line in report["lines"] if line["about"] == "repeated"] == [
@@ -143,7 +143,21 @@ def test_options_reach_the_plan(run: Run, question: tuple[str | Path, ...]) -> N
         "spread": 0.4,
         "target_mean": 4.0,
         "target_sd": 1.0,
+        "target_rate": None,
     }
+
+
+def test_the_rate_of_the_second_class(run: Run, tmp_path: Path, schema: Path) -> None:
+    content = json.loads(schema.read_text())
+    content["fields"][-1] = {"name": "y", "type": "boolean", "constraints": {"required": True}}
+    path = tmp_path / "of_classes.json"
+    path.write_text(json.dumps(content))
+    asked = ("plan", "--schema", path, "--target", "y", "--rows", "2000", "--support-size", "2")
+    more = ("--epsilon", "2", "--tables", "2", "--time-limit", "3")
+    text = run(*asked, *more, "--target-rate", "0.1").out
+    assert "0.1 of the rows are of the second class (--target-rate)" in text
+    assert "0.5 of the rows are of the second class (--target-rate)" in run(*asked, *more).out
+    run(*asked, "--target-rate", "0").failed_with(2, "target_rate must be")
 
 
 def test_rows_kept_apart_and_ranges_are_spoken_of(

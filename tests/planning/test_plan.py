@@ -91,6 +91,24 @@ def case_by(scored: Instance | BlockScores, right: Any, *epsilons: float) -> Cas
     return Case(by_epsilon, right, epsilons, random.Random(1), Deadline(60.0))
 
 
+@pytest.mark.parametrize("target", ["smoker", "sex"])
+@pytest.mark.parametrize("rate", [None, 0.09, 0.8])
+def test_two_classes_are_as_frequent_as_was_guessed(target: str, rate: float | None) -> None:
+    made = simulation(MIXED, target, target_rate=rate)
+    values = made.table(1, 20_000).column(target).to_pandas()
+    second = values == (True if target == "smoker" else "m")
+    assert abs(second.mean() - (0.5 if rate is None else rate)) < 0.012
+
+
+def test_a_rate_is_for_two_classes() -> None:
+    with pytest.raises(InvalidInput, match="target_rate is for a target of two classes"):
+        simulation(MIXED, "los", target_rate=0.1).table(0, 10)
+    with pytest.raises(InvalidInput, match="target_rate must be"):
+        Guesses(target_rate=1.0)
+    with pytest.raises(InvalidInput, match="equally frequent; see target_rate"):
+        simulation(MIXED, "smoker", target_mean=0.1).table(0, 10)
+
+
 def test_a_simulated_table_has_the_ranges_categories_and_missing_shares() -> None:
     table = simulation(MIXED, "los", missing=0.2, target_mean=6.0, target_sd=2.0).table(3, 4000)
     frame = table.to_pandas()
