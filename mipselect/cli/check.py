@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -14,11 +14,11 @@ from mipselect.cli.check_page import check_page, shares_page
 from mipselect.cli.check_text import print_check, print_shares
 from mipselect.cli.declared import (
     command,
-    given,
     group,
     names_of,
     option,
     options,
+    refuse,
     required,
 )
 from mipselect.cli.dialect import TableArgument
@@ -33,7 +33,7 @@ from mipselect.cli.options import PRIVACY_PANEL, ReleaseDelivery, stated
 from mipselect.cli.output import SENSITIVE, check_output, deliver, line, write_whole
 from mipselect.cli.progress import Spinner
 from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, Regularisation, SchemaOptions
-from mipselect.errors import InvalidInput, about
+from mipselect.errors import about
 from mipselect.quality import TableShares, release_shares
 from mipselect.tables import TableSchema, check_table
 from mipselect.tables.people import checked_rule
@@ -146,7 +146,7 @@ def check(arguments: CheckArguments) -> None:
 
 def _deliver_check(arguments: CheckArguments, schema: TableSchema) -> None:
     """Count, and show it to the curator."""
-    _refuse(arguments, {*names_of(ChargeOptions), "--replace"}, NEEDS_EPSILON)
+    refuse(arguments, NEEDS_EPSILON, {*names_of(ChargeOptions), "--replace"})
     asked = dict(arguments.question.keywords)
     asked.pop("unit_rule", None)
     bounds = arguments.regularisation
@@ -181,7 +181,7 @@ def _deliver_check(arguments: CheckArguments, schema: TableSchema) -> None:
 def _deliver_shares(arguments: CheckArguments, schema: TableSchema, epsilon: float) -> None:
     """Charge the ledger, and release private shares."""
     checked_budget(epsilon, "--epsilon")
-    _refuse(arguments, OF_THE_CURATOR, ALONE)
+    refuse(arguments, ALONE, OF_THE_CURATOR)
     ledger, relation = arguments.charge.opened()
     noting = None if ledger is None else ledger.noting(noted(arguments.head))
     with told_of_the_ledger(ledger):
@@ -211,13 +211,6 @@ def _deliver_shares(arguments: CheckArguments, schema: TableSchema, epsilon: flo
         partial(_show_shares, shares=shares, title=arguments.table.data, charged=charged),
         lambda: shares_page(shares, arguments.table.data),
     )
-
-
-def _refuse(arguments: CheckArguments, names: Collection[str], why: str) -> None:
-    """Raise `InvalidInput` for the first of these options that was given."""
-    for name in given(arguments):
-        if name in names:
-            raise InvalidInput(f"{name} {why}")
 
 
 def _show_shares(

@@ -217,10 +217,11 @@ def names_of(kind: type) -> tuple[str, ...]:
     return tuple(option.name for option in _options(kind))
 
 
-def refuse(chosen: Any, why: str) -> None:
-    """Raise `InvalidInput` if an option of a group was given that has no place here."""
+def refuse(chosen: Any, why: str, names: Collection[str] | None = None) -> None:
+    """Raise `InvalidInput` if an option of a group, or one of `names`, has no place here."""
     for name in given(chosen):
-        raise InvalidInput(f"{name} {why}")
+        if names is None or name in names:
+            raise InvalidInput(f"{name} {why}")
 
 
 def _declared(kind: Any) -> Iterator[tuple[DataclassField[Any], DeclaredOption | _Group]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from mipselect.cli.arguments import method_asked_for, of_blocks
+from mipselect.cli.declared import given
 from mipselect.cli.method_options import MethodOptions
-from mipselect.cli.options import MethodKind, require_positive, stated
+from mipselect.cli.options import MethodKind, require_positive
 from mipselect.cli.regressions import ModelOptions, Regression
 from mipselect.cli.table_options import ScoreOptions
 from mipselect.errors import InvalidInput, about
@@ -50,8 +51,7 @@ def model_of_numbers(
     model: ModelOptions, delta: float | None, method: MethodKind, of_the_method: MethodOptions
 ) -> ModelOptions:
     """Return AdaSSP, which has intervals, for a δ that nothing else needs; else what is asked."""
-    asked = model.regression is not None or bool(stated(**asdict(model.objective)))
-    if delta is None or asked or selection_needs_delta(method, of_the_method):
+    if delta is None or given(model) or selection_needs_delta(method, of_the_method):
         return model
     return replace(model, regression=Regression.ADASSP)
 

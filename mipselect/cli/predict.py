@@ -158,12 +158,13 @@ def predict(arguments: PredictArguments) -> None:
     for the rows of DATA.
     """
     data, output, as_json = arguments.table.data, arguments.output, arguments.delivery.as_json
-    released = _checked_model(arguments)
+    stated = _stated_threshold(arguments.threshold)
+    released = _checked_model(arguments, stated)
+    threshold = _matching_threshold(released) if stated is None else stated
     assert released.table is not None
     target = released.table.target
     unlisted: Counter[str] = Counter()
     decisions = released.decisions(arguments.table.source, unlisted)
-    threshold = _threshold(arguments.threshold, released)
     answer = AnswerColumns(released, threshold, probability=arguments.probability)
     if not released.private:
         say(f"warning: {SEEDED}")
@@ -212,7 +213,7 @@ def predict(arguments: PredictArguments) -> None:
     say(f"note: {where}{NOT_COVERED if released.private else KEPT}")
 
 
-def _checked_model(arguments: PredictArguments) -> ModelRelease:
+def _checked_model(arguments: PredictArguments, threshold: float | None) -> ModelRelease:
     """Read the model; raise `InvalidInput` where it, or the name of the answer, is not usable."""
     model, output = arguments.model, arguments.output
     released = ModelRelease.load(model)
@@ -226,7 +227,7 @@ def _checked_model(arguments: PredictArguments) -> ModelRelease:
         raise InvalidInput(f"{model}: no model was released, for the private test failed")
     for name, asked in (
         ("--probability", arguments.probability),
-        ("--threshold", arguments.threshold != str(HALF)),
+        ("--threshold", threshold != HALF),
     ):
         if asked and not released.has_probabilities:
             raise InvalidInput(
@@ -236,16 +237,21 @@ def _checked_model(arguments: PredictArguments) -> ModelRelease:
     return released
 
 
-def _threshold(text: str, released: ModelRelease) -> float:
-    """Read a probability, or take that of the quality of a model."""
-    if text != MATCHING:
-        try:
-            threshold = float(text)
-        except ValueError:
-            raise InvalidInput(
-                f"--threshold must be a probability or {MATCHING}, got {shown(text)}"
-            ) from None
-        return checked_share(threshold, "--threshold", closed=False)
+def _stated_threshold(text: str) -> float | None:
+    """Read a probability; None for that of the model."""
+    if text == MATCHING:
+        return None
+    try:
+        threshold = float(text)
+    except ValueError:
+        raise InvalidInput(
+            f"--threshold must be a probability or {MATCHING}, got {shown(text)}"
+        ) from None
+    return checked_share(threshold, "--threshold", closed=False)
+
+
+def _matching_threshold(released: ModelRelease) -> float:
+    """Return the threshold of the quality of a model."""
     quality = released.quality
     if quality is None or quality.matching_threshold is None:
         found = "no quality" if quality is None else "a quality without that threshold"

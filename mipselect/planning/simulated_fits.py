@@ -106,7 +106,7 @@ class SimulatedFits:
     Parameters
     ----------
     model : SelectThenRegress
-        Not fitted; ε is set by `scores`.
+        Not fitted; ε is set by `models`.
     question : Question
         A question about a schema with ranges and without a privacy unit.
     guesses : Guesses

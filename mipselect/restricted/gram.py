@@ -107,13 +107,14 @@ class Gram:
         May be set; a G that is kept already stays.
     """
 
+    _known_tops: tuple[IntArray, FloatArray] | None = None
+
     def __init__(self, X: FloatArray, memory: GramMemory = GramMemory()) -> None:
         self._X, self.memory = X, memory
         self.p = int(X.shape[1])
         self.diagonal = sums_of_squares(X)
         self._full: FloatArray | None = None
         self._columns: dict[int, FloatArray] = {}
-        self._known_tops: tuple[IntArray, FloatArray] | None = None
         self._passed = 0
 
     @property
@@ -286,7 +287,6 @@ class KnownGram(Gram):
         self.p, self.memory = len(matrix), GramMemory()
         self.diagonal = np.diagonal(matrix).copy()
         self._full = matrix
-        self._known_tops = None
 
     @property
     def rows(self) -> None:

@@ -20,7 +20,7 @@ from mipselect.mechanisms.base import SupportMechanism
 from mipselect.parameters import estimator, parameter, parameters_of
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import RELATIONS, Guarantee
-from mipselect.privacy.randomness import Rng
+from mipselect.privacy.randomness import Rng, generator
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.data import Rows
 from mipselect.problem.instance import Instance
@@ -257,8 +257,7 @@ class ProblemSelector(PrivateSelector):
         """Return what it says of scores from blocks of rows, with partitions from a source."""
         from mipselect.problem.block_options import BlockOptions
 
-        given = self._of_blocks(source)
-        private = isinstance(source, random.SystemRandom)
+        given, (_, private) = self._of_blocks(source), generator(source)
         return BlockOptions(
             score=self.asked_score,
             epsilon=self.epsilon,

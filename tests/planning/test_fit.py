@@ -29,22 +29,7 @@ from mipselect.planning.question import Question
 from mipselect.planning.range_advice import range_advice
 from mipselect.planning.simulated_fits import ScoredModel, SimulatedFits
 from mipselect.tables import TableSchema
-
-NUMBERS = TableSchema.of_numbers(dict.fromkeys(("a", "b", "c", "d", "e", "y"), (0.0, 10.0)))
-PEOPLE = TableSchema.of(
-    {
-        "csvw-eo:privacyUnit": "id",
-        "fields": [
-            {"name": "id", "type": "string"},
-            *(
-                {"name": name, "type": "number", "constraints": {"minimum": 0, "maximum": 1}}
-                for name in ("a", "b", "c")
-            ),
-            {"name": "kind", "type": "string", "categories": ["u", "v", "w"]},
-            {"name": "ill", "type": "string", "categories": ["no", "yes"]},
-        ],
-    }
-)
+from tests.support.planned_schemas import NUMBERS, PEOPLE
 
 
 def planned(schema: TableSchema = NUMBERS, target: str = "y", **more: Any) -> ModelPlan:

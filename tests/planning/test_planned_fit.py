@@ -26,22 +26,8 @@ from mipselect.regression import (
 from mipselect.regression.table_pair import TablePlan
 from mipselect.selectors import ExponentialSelector, PermuteAndFlipSelector
 from mipselect.tables import PublicMap, TableSchema
+from tests.support.planned_schemas import NUMBERS, PEOPLE
 
-NUMBERS = TableSchema.of_numbers(dict.fromkeys(("a", "b", "c", "d", "e", "y"), (0.0, 10.0)))
-PEOPLE = TableSchema.of(
-    {
-        "csvw-eo:privacyUnit": "id",
-        "fields": [
-            {"name": "id", "type": "string"},
-            *(
-                {"name": name, "type": "number", "constraints": {"minimum": 0, "maximum": 1}}
-                for name in ("a", "b", "c")
-            ),
-            {"name": "kind", "type": "string", "categories": ["u", "v", "w"]},
-            {"name": "ill", "type": "string", "categories": ["no", "yes"]},
-        ],
-    }
-)
 ALL_OF_TWO = TableSchema.of(
     {"fields": [f for f in PEOPLE.content["fields"] if f["name"] in ("a", "b", "ill")]}
 )

@@ -19,9 +19,8 @@ from mipselect.planning.experiment import affordable
 from mipselect.planning.lines import TOO_SLOW, Setting
 from mipselect.planning.question import Question
 from mipselect.search.progress import Deadline
-from mipselect.tables import TableSchema
+from tests.support.planned_schemas import NUMBERS
 
-NUMBERS = TableSchema.of_numbers(dict.fromkeys(("a", "b", "c", "d", "e", "y"), (0.0, 10.0)))
 NAMES = ("permute-and-flip", "exponential", "top-r", "mistakes", "sis", "kendall")
 
 
