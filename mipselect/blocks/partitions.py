@@ -13,8 +13,8 @@ from mipselect.arrays import IntArray
 from mipselect.validation import checked_integer, set_fields
 
 WINDOW = 1 << 16
-"""Blocks have rows of one window of at most so many consecutive rows, so that a table that is
-larger than memory is read once."""
+"""Most rows of a window. In a table that is read once all rows of a block are of one window, so that
+they come from a cache."""
 
 MOST_ROWS_OF_A_BLOCK = 256
 MOST_PARTITIONS = 1024
@@ -86,6 +86,22 @@ class Blocks:
         """Return ⌊n/b⌋ T, the number of blocks of all partitions; n may be an array."""
         return n // self.rows * self.partitions
 
+    def order(self, span: int, size: int) -> IntArray:
+        """Return the order in which the `size` rows of a span of several windows fill these.
+
+        Parameters
+        ----------
+        span : int
+            Its place among the spans.
+        size : int
+
+        Returns
+        -------
+        ndarray of int, shape (size,)
+        """
+        # No partition has this number, so that no window is divided by the same draws.
+        return self._generator(span, self.partitions).permutation(size)
+
     def of_window(self, number: int, size: int) -> Iterator[IntArray]:
         """Yield the blocks of one window of `size` rows, one partition after another.
 
@@ -103,11 +119,12 @@ class Blocks:
         """
         used = size - size % self.rows
         for partition in range(self.partitions):
-            source = np.random.Generator(np.random.Philox(self._entropy(number, partition)))
-            yield source.permutation(size)[:used].reshape(-1, self.rows)
+            order = self._generator(number, partition).permutation(size)
+            yield order[:used].reshape(-1, self.rows)
 
-    def _entropy(self, number: int, partition: int) -> np.random.SeedSequence:
-        return np.random.SeedSequence([self.seed, number, partition])
+    def _generator(self, number: int, partition: int) -> np.random.Generator:
+        seed = np.random.SeedSequence([self.seed, number, partition])
+        return np.random.Generator(np.random.Philox(seed))
 
     def public(self) -> dict[str, Any]:
         """Return what reports, cards and ledgers say about the blocks."""

@@ -211,15 +211,14 @@ def _batches(n: int, features: ListedFeatures, blocks: Blocks) -> Iterator[IntAr
     if n < blocks.rows:
         raise InvalidInput(f"{n} rows are no block of {blocks.rows}")
     size = batch_size(sum(features.widths))
-    for number, start in enumerate(range(0, n, blocks.window)):
-        waiting = np.empty((0, blocks.rows), dtype=np.intp)
-        for partition in blocks.of_window(number, min(blocks.window, n - start)):
-            waiting = np.concatenate([waiting, partition + start])
-            while len(waiting) >= size:
-                yield waiting[:size]
-                waiting = waiting[size:]
-        if len(waiting):
-            yield waiting
+    waiting = np.empty((0, blocks.rows), dtype=np.intp)
+    for partition in blocks.of_window(0, n):
+        waiting = np.concatenate([waiting, partition])
+        for start in range(0, len(waiting) - size + 1, size):
+            yield waiting[start : start + size]
+        waiting = waiting[len(waiting) // size * size :]
+    if len(waiting):
+        yield waiting
 
 
 def batch_size(columns: int) -> int:

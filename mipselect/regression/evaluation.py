@@ -244,8 +244,10 @@ def _predictions(
     classes, field = public.target.classes, public.target.encoder.field
     of_classes = classes is not None
     second = None if classes is None else printable(f"{field.name}={classes[1]}")
+    # A required target that is missing counts as the middle of its range, as in a fit.
+    everyone = of_classes or field.required
     return Predictions(
-        target=np.nan_to_num(y) if of_classes else y,
+        target=np.nan_to_num(y) if everyone else y,
         decisions=decisions,
         of_classes=of_classes,
         bound=None if of_classes else 1.0,

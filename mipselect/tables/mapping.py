@@ -112,8 +112,8 @@ def map_table(
     Raises
     ------
     InvalidInput
-        For what is wrong with the schema, the question or a header, before a row is read. Nothing
-        is raised because of the rows.
+        For what is wrong with the schema, the question or a header, before a row is read, and for
+        a table without rows. Nothing else is raised because of the rows.
 
     Notes
     -----

@@ -230,7 +230,9 @@ def _parsed(texts: pa.Array, field: Field) -> pa.Array:
     if field.decimal_char != ".":
         texts = compute.replace_substring(texts, field.decimal_char, ".")
     try:
-        return texts.cast(pa.float64())
+        read = texts.cast(pa.float64())
+        # Spellings of NaN such as -nan stand for no number, whatever the other texts are.
+        return compute.if_else(compute.is_nan(read), None, read)
     except pa.ArrowInvalid:
         pass
     lowered = compute.ascii_lower(texts)

@@ -42,8 +42,9 @@ def by_hand(rows: np.ndarray, blocks: Blocks, columns: ColumnsOfFeatures) -> np.
     size = rows.shape[1]
     total = np.zeros((size + 1, size + 1), dtype=object)
     total[0, 0] = len(rows) * ONE
+    ordered = rows[blocks.order(0, len(rows))] if len(rows) > blocks.window else rows
     for number, start in enumerate(range(0, len(rows), blocks.window)):
-        window = rows[start : start + blocks.window]
+        window = ordered[start : start + blocks.window]
         for part in blocks.of_window(number, len(window)):
             for block in part:
                 units = normalised(window, block[None], columns).astype(int).astype(object)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -164,6 +165,20 @@ def test_every_pair_is_as_likely_as_another() -> None:
     wanted = draws * 2 / 10  # Two of the ten pairs.
     off = counts[~np.eye(5, dtype=bool)]
     assert np.abs(off - wanted).max() < 6.0 * np.sqrt(wanted)
+
+
+def test_a_row_of_another_window_is_as_likely_in_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four rows in windows of two: each of the three ways to divide them, over many seeds."""
+    monkeypatch.setattr(partitions, "WINDOW", 2)
+    X, y = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 3.0], [3.0, 1.0]]), np.array([0.0, 1.0, 3.0, 2.0])
+    draws, seen = 900, Counter[tuple[int, ...]]()
+    for seed in range(draws):
+        blocks = {"block_rows": 2, "partitions": 1, "partition_seed": seed}
+        moments = Instance.from_blocks(X, y, support_size=1, **blocks).moments
+        assert moments is not None
+        seen[tuple(moments.matrix[1:3, 3].tolist())] += 1
+    assert len(seen) == 3
+    assert max(abs(count - draws / 3) for count in seen.values()) < 6.0 * np.sqrt(draws / 3)
 
 
 @pytest.mark.parametrize(

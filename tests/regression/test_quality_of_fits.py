@@ -282,6 +282,19 @@ def test_a_model_alone_is_charged_before_a_row_is_read(monkeypatch: pytest.Monke
     assert ledger.remaining.epsilon == 0.25
 
 
+def test_a_required_target_that_is_missing_counts_as_the_middle() -> None:
+    """As in a fit, and not as a row that is there for the mean alone."""
+    limits = {"minimum": -20, "maximum": 40, "required": True}
+    fields = [{**field, "constraints": limits} if field["name"] == "effect" else field
+              for field in FIELDS[1:]]  # fmt: skip
+    release, rows = released(TableSchema.of({"fields": fields}), frame(4000)), frame(20_000, 1)
+    rows.loc[::3, "effect"] = np.nan
+    target = rows["effect"].fillna(10.0)
+    errors = target - release.predict(rows)
+    found = evaluate_model(release, rows, epsilon=20.0, random_state=0).measures[0].value
+    assert found == pytest.approx(1.0 - (errors**2).mean() / target.var(), abs=0.05)
+
+
 def test_a_model_of_people_wants_to_know_whose_row_is_whose() -> None:
     release = released(PEOPLE, of_people(3000))
     with pytest.raises(InvalidInput, match="one row for each who"):

@@ -14,12 +14,7 @@ UNITS = 2**20
 
 def row_blocks(n: int, settings: BlockR2) -> list[np.ndarray]:
     """All blocks of all partitions, as row numbers."""
-    window = settings.blocks.window
-    found: list[np.ndarray] = []
-    for number, start in enumerate(range(0, n, window)):
-        for partition in settings.blocks.of_window(number, min(window, n - start)):
-            found.extend(partition + start)
-    return found
+    return [block for partition in settings.blocks.of_window(0, n) for block in partition]
 
 
 def kernel(rows: np.ndarray, part: tuple[int, ...], indicators: np.ndarray) -> np.ndarray:

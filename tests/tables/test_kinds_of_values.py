@@ -110,6 +110,14 @@ def test_a_weight_is_above_zero_and_a_date_is_one_of_iso() -> None:
     assert kinds(stored, schema)["day"] == ["fine"]
 
 
+@pytest.mark.parametrize("text", ["-nan", "+nan", "Nan", "nan(ind)", "inf", "1e400", "0x10", "1_0"])
+def test_a_text_is_of_one_kind_beside_numbers_and_beside_words(text: str) -> None:
+    schema = TableSchema.of_numbers({"x": (0, 10)})
+    found = {kinds(pa.table({"x": [text, other]}), schema)["x"][0] for other in ("5", "five")}
+    assert len(found) == 1
+    assert found <= {"unreadable", "above"}
+
+
 def test_a_date_is_one_as_its_format_writes_it() -> None:
     """A day that does not exist is none, and a time of day is one in a field of times."""
     day = {"name": "day", "type": "date", "format": "%d.%m.%Y"}

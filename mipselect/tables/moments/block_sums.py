@@ -46,6 +46,10 @@ WINDOW_ENTRIES = 1 << 26
 """A window has no more entries, so that two of them fit into memory whatever the number of columns
 is; public."""
 
+SPAN_ENTRIES = 1 << 25
+"""So many entries are in memory at once, unless a window has more: the rows of all their windows are
+divided among these at random; public."""
+
 CHUNK_ENTRIES = 1 << 20
 """Entries of blocks that are multiplied at once."""
 
@@ -92,8 +96,8 @@ def block_sums(
 ) -> Sums:
     """Add up the rows of the blocks of all partitions; the first entry counts rows of the table.
 
-    A block has rows of one window, and a window is so many consecutive rows of the source, however
-    they come: chunks and files do not matter to it.
+    A block has rows of one window, and a window is drawn from a span of consecutive rows of the
+    source, however they come: chunks and files do not matter to it.
 
     Parameters
     ----------
@@ -197,10 +201,24 @@ def _chunks(blocks: IntArray, size: int) -> Iterator[IntArray]:
 def _windows(
     columns: BlockColumns, pieces: Iterable[Piece], pool: ThreadPoolExecutor
 ) -> Iterator[FloatArray]:
-    """Yield consecutive rows, shape (window, p + 1); the last window may have fewer."""
-    size = len(columns.names) + 1
-    b = columns.blocks.rows
-    most = min(columns.blocks.window, max(b, WINDOW_ENTRIES // size // b * b))
+    """Yield the rows of windows, shape (window, p + 1); the last one may have fewer."""
+    size, blocks = len(columns.names) + 1, columns.blocks
+    b = blocks.rows
+    window = min(blocks.window, max(b, WINDOW_ENTRIES // size // b * b))
+    most = window * max(1, SPAN_ENTRIES // (size * window))
+    for number, span in enumerate(_spans(columns, pieces, most, pool)):
+        if len(span) <= window:
+            yield span
+            continue
+        order = blocks.order(number, len(span))
+        for start in range(0, len(span), window):
+            yield span[order[start : start + window]]
+
+
+def _spans(
+    columns: BlockColumns, pieces: Iterable[Piece], most: int, pool: ThreadPoolExecutor
+) -> Iterator[FloatArray]:
+    """Yield so many consecutive rows, shape (most, p + 1); the last span may have fewer."""
     kept: list[FloatArray] = []
     held = 0
     for rows in _mapped(columns, pieces, min(CACHED_ROWS, most), pool):
