@@ -13,8 +13,8 @@ from mipselect.arrays import IntArray
 from mipselect.validation import checked_integer, set_fields
 
 WINDOW = 1 << 16
-"""Most rows of a window. In a table that is read once all rows of a block are of one window, so that
-they come from a cache."""
+"""Most rows of a window. In a table that is read once all rows of a block are of one window, and
+come from a cache."""
 
 MOST_ROWS_OF_A_BLOCK = 256
 MOST_PARTITIONS = 1024

@@ -170,7 +170,7 @@ def test_every_pair_is_as_likely_as_another() -> None:
 def test_a_row_of_another_window_is_as_likely_in_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four rows in windows of two: each of the three ways to divide them, over many seeds."""
     monkeypatch.setattr(partitions, "WINDOW", 2)
-    X, y = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 3.0], [3.0, 1.0]]), np.array([0.0, 1.0, 3.0, 2.0])
+    X, y = np.array([[0.0, 0], [1, 2], [2, 3], [3, 1]]), np.array([0.0, 1, 3, 2])
     draws, seen = 900, Counter[tuple[int, ...]]()
     for seed in range(draws):
         blocks = {"block_rows": 2, "partitions": 1, "partition_seed": seed}

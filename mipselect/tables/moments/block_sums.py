@@ -47,8 +47,8 @@ WINDOW_ENTRIES = 1 << 26
 is; public."""
 
 SPAN_ENTRIES = 1 << 25
-"""So many entries are in memory at once, unless a window has more: the rows of all their windows are
-divided among these at random; public."""
+"""So many entries are in memory at once, unless a window has more: their rows are divided among
+windows at random; public."""
 
 CHUNK_ENTRIES = 1 << 20
 """Entries of blocks that are multiplied at once."""
