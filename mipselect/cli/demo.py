@@ -7,7 +7,7 @@ from rich.rule import Rule
 
 from mipselect.cli.options import MethodKind, SearchArguments
 from mipselect.cli.output import PLAIN_WIDTH, text_console
-from mipselect.cli.releasing import Plan, draw
+from mipselect.cli.releasing import SupportPlan
 from mipselect.cli.report import Solved, print_solved
 from mipselect.cli.search_progress import Watch
 from mipselect.cli.usefulness import clipped
@@ -47,7 +47,7 @@ def demo() -> None:
             f"Probability that an exact draw with ε = {epsilon:g} gives the best support: "
             f"about {chance:.3f}"
         )
-        plan = Plan(
+        plan = SupportPlan(
             MethodKind.EXPONENTIAL.value,
             ExponentialSelector(epsilon=epsilon),
             draws=1,
@@ -55,6 +55,6 @@ def demo() -> None:
             budget=Guarantee(epsilon),
         )
         with Watch(name, details=True) as watch:
-            drawn = draw(problem, plan, watch, name)
-        drawn.show(console)
+            drawn = plan.draw(problem, None, watch)
+        drawn.show(console, name)
         console.print()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from pathlib import Path
 
 from mipselect.cli.arguments import asked_score
 from mipselect.cli.declared import command, given, group, option, options, refuse, required
-from mipselect.cli.fit_plan import FitOptions, model_of_numbers
+from mipselect.cli.fit_options import FitOptions, model_of_numbers
 from mipselect.cli.fit_table import FitTable
-from mipselect.cli.fitting import FitTask
+from mipselect.cli.fitting import FitPlan
 from mipselect.cli.ledger_entry import relation_of
 from mipselect.cli.method_options import METHODS_IN_WORDS, DrawOptions
 from mipselect.cli.options import PRIVACY_PANEL, MethodKind, ReleaseDelivery, stated
@@ -29,7 +28,7 @@ from mipselect.cli.table_options import (
     note_of_the_target,
     of_two_classes,
 )
-from mipselect.cli.task import deliver_task
+from mipselect.cli.task import Task, deliver_task
 from mipselect.errors import InvalidInput
 from mipselect.problem.scores import LOSS
 from mipselect.regression.private_ranges import ADVICE, PRIVATE, WAYS
@@ -168,27 +167,29 @@ def fit(arguments: FitArguments) -> None:
     --x-bound and --y-bound say between which ends they lie; without them too, or
     with --ranges private, the ranges of what was drawn are drawn as well.
     """
-    drawing, delivery = arguments.drawing, arguments.delivery
-    schema = None if arguments.table.schema is None else TableSchema.read(arguments.table.schema)
+    table, drawing, delivery = arguments.table, arguments.drawing, arguments.delivery
+    schema = None if table.schema is None else TableSchema.read(table.schema)
     options = _options(arguments, schema)
     options.selection()
     if (arguments.support_size is None) == (drawing.of_the_method.sizes is None):
         raise InvalidInput("--support-size or --sizes must be given: one of them")
     problem = stated(**asdict(arguments.regularisation), loss=arguments.scores.loss)
-    table = _table(arguments, schema, private=options.private_ranges)
-    check_output(
-        delivery.output,
-        [Path(table.data), *table.files, *drawing.ledger.files],
-        replace=delivery.replace,
-    )
-    plan = table.plan(options, arguments.support_size, problem)
-    if plan.drawn.ranges is not None:
+    source = _source(arguments, schema, private=options.private_ranges)
+    read = [*table.files, *drawing.ledger.files]
+    check_output(delivery.output, read, replace=delivery.replace)
+    drawn = source.plan(options, arguments.support_size, problem)
+    if drawn.ranges is not None:
         say(f"note: {NO_RANGES}. {ADVICE}.")
     if options.model.way is not arguments.model.way:
         say(f"note: {FOR_DELTA}.")
-    note_of_the_target(table.schema, arguments.table.target)
-    task = FitTask.of(
-        table, plan, problem, given(arguments.question), all_terms=arguments.all_terms
+    note_of_the_target(source.schema, table.target)
+    plan = FitPlan(options, drawn, source, problem, arguments.all_terms)
+    task = Task(
+        title=table.title,
+        head={"command": "fit", **table.head},
+        source=plan,
+        plan=plan,
+        asked=given(arguments.question),
     )
     deliver_task(task, delivery, dry_run=drawing.dry_run)
 
@@ -209,19 +210,16 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
             "leave out --score loss, --loss and other methods, or state the ranges, by --schema or "
             "by --x-bound and --y-bound"
         )
-    model, delta = arguments.model, budget.division.delta
+    model = arguments.model
     if schema is None or not of_two_classes(schema, arguments.table.target):
-        model = model_of_numbers(model, delta, method, drawing.of_the_method)
+        model = model_of_numbers(model, budget.division.delta, method, drawing.of_the_method)
     return FitOptions(
         method=method,
         of_the_method=drawing.of_the_method,
         model=model,
         epsilon=budget.epsilon,
-        delta=delta,
-        selection_share=budget.division.selection_share,
-        range_share=budget.division.range_share,
+        division=budget.division,
         private_ranges=private,
-        quality_share=budget.division.quality_share,
         in_blocks=in_blocks,
         scores=arguments.scores,
         scales=scales,
@@ -248,19 +246,11 @@ def _in_blocks(scores: ScoreOptions, method: MethodKind, *, of_rows: bool) -> bo
     return asked_score(scores, stated=of_rows) != LOSS
 
 
-def _table(arguments: FitArguments, schema: TableSchema | None, *, private: bool) -> FitTable:
+def _source(arguments: FitArguments, schema: TableSchema | None, *, private: bool) -> FitTable:
     """Read a table of numbers, but for a dry run its header alone; of a schema nothing else."""
-    table, numbers = arguments.table, arguments.numbers
-    if table.schema is not None and schema is not None:
-        refuse(numbers, HAS_SCHEMA)
-        return FitTable.of_schema(table, schema, arguments.question.keywords)
+    if schema is not None:
+        refuse(arguments.numbers, HAS_SCHEMA)
+        return FitTable.of_schema(arguments.table, schema, arguments.question.keywords)
     refuse(arguments.question, NEEDS_SCHEMA)
-    return FitTable.of_numbers(
-        table,
-        numbers.chosen,
-        numbers.x_bound,
-        numbers.y_bound,
-        numbers.target_shift,
-        read=not arguments.drawing.dry_run,
-        private=private,
-    )
+    read = not arguments.drawing.dry_run
+    return FitTable.of_numbers(arguments.table, arguments.numbers, read=read, private=private)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from mipselect.cli.arguments import chosen_loss, refuse_bounds
-from mipselect.cli.fit_plan import FitOptions, FitPlan
+from mipselect.cli.fit_options import FitOptions
 from mipselect.cli.sizes import check_sizes
-from mipselect.cli.table_options import TableOptions
+from mipselect.cli.table_options import NumbersOptions, TableOptions
 from mipselect.errors import InvalidInput, about
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.headers import header
 from mipselect.regression.private_ranges import private_ranges
-from mipselect.tables.chosen_rows import ChosenRows
+from mipselect.regression.table_pair import TablePlan
 from mipselect.tables.mapping import open_table
 from mipselect.tables.numbers import read_table
 from mipselect.tables.public_map import PublicMap
@@ -38,39 +37,23 @@ class FitTable:
     schema : TableSchema
     question : mapping
         Arguments of `Instance.from_table`: target, always, never, ranges, intercept, unit_rule.
-    head : mapping
-        The first entries of a report.
-    files : tuple of Path
-        What is read besides the data.
     """
 
     data: str
     source: Any = field(repr=False)
     schema: TableSchema
     question: Mapping[str, Any]
-    head: Mapping[str, Any]
-    files: tuple[Path, ...] = ()
 
     @classmethod
     def of_schema(
         cls, table: TableOptions, schema: TableSchema, question: Mapping[str, Any]
     ) -> FitTable:
         """Take a table with a schema; nothing is read."""
-        assert table.schema is not None
-        head, asked = {"command": "fit", **table.head}, {**question, "target": table.target}
-        return cls(table.data, table.source, schema, asked, head, (table.schema,))
+        return cls(table.data, table.source, schema, {**question, "target": table.target})
 
     @classmethod
     def of_numbers(
-        cls,
-        table: TableOptions,
-        features: Sequence[str] | None,
-        x_bound: float | None,
-        y_bound: float | None,
-        target_shift: float,
-        *,
-        read: bool,
-        private: bool = False,
+        cls, table: TableOptions, numbers: NumbersOptions, *, read: bool, private: bool = False
     ) -> FitTable:
         """Take a table of numbers, which is read whole unless only its header is wanted.
 
@@ -79,7 +62,7 @@ class FitTable:
         InvalidInput
             For what is wrong with a bound, and then with the file.
         """
-        ends = ends_of_bounds(x_bound, y_bound, target_shift)
+        ends = ends_of_bounds(numbers.x_bound, numbers.y_bound, numbers.target_shift)
         if None in ends and not private:
             raise InvalidInput(
                 "--schema (begin one with 'mipselect describe') or, for a table of numbers, "
@@ -89,7 +72,7 @@ class FitTable:
             )
         of_features, of_target = ends
         source: Any = None
-        file, target = table.source, table.target
+        file, target, features = table.source, table.target, numbers.chosen
         if read:
             import pyarrow as pa
 
@@ -100,8 +83,7 @@ class FitTable:
         with about(table.data):
             ranges = {**dict.fromkeys(names, of_features), target: of_target}
             schema = TableSchema.of_numbers(ranges)
-        head = {"command": "fit", **table.head}
-        return cls(table.data, source, schema, {"target": target}, head)
+        return cls(table.data, source, schema, {"target": target})
 
     @property
     def unit_rule(self) -> str:
@@ -109,18 +91,15 @@ class FitTable:
         rule: str = self.question.get("unit_rule", "first")
         return rule
 
-    def of_rows(self, rows: ChosenRows) -> FitTable:
-        """Replace the table by some of its rows."""
-        return replace(self, source=rows)
-
     @property
-    def title(self) -> str:
-        """Name of the table in messages: that of its file, without the folder."""
-        return Path(self.data).name
+    def intercept(self) -> bool:
+        """True if there is a column of ones."""
+        intercept: bool = self.question.get("intercept", True)
+        return intercept
 
     def plan(
         self, options: FitOptions, support_size: int | None, problem: Mapping[str, Any]
-    ) -> FitPlan:
+    ) -> TablePlan:
         """Check the question against the schema, and the cost against the ledger.
 
         Parameters
@@ -137,44 +116,41 @@ class FitTable:
         if not options.private_ranges:
             public = PublicMap.of(self.schema, **asked)
         else:
-            stated = asked.pop("ranges", None)
-            rule = self.question.get("unit_rule", "first")
-            spent = options.epsilon_of_ranges
-            ranges = private_ranges(self.schema, asked, stated, spent, rule)
+            stated, spent = asked.pop("ranges", None), options.epsilon_of_ranges
+            ranges = private_ranges(self.schema, asked, stated, spent, self.unit_rule)
             public = ranges.public
         k = len(public.features)
         size = 1
         if support_size is not None:
             size = checked_integer(support_size, f"{self.data}: --support-size", 1, k)
-        intercept = self.question.get("intercept", True)
-        plan = options.plan(self.schema, public, size, fit_intercept=intercept, ranges=ranges)
+        plan = options.table_plan(
+            self.schema, public, size, fit_intercept=self.intercept, ranges=ranges
+        )
         check_sizes(plan.method, k, self.data)
-        bounds = [name for name in problem if name != "loss"]
-        refuse_bounds(bounds, plan.method, plan.method_name)
-        chosen_loss(problem.get("loss"), plan.method, plan.method_name)
+        name = options.name_of(plan.method)
+        refuse_bounds([name for name in problem if name != "loss"], plan.method, name)
+        chosen_loss(problem.get("loss"), plan.method, name)
         return plan
 
-    def problem(self, plan: FitPlan, given: Mapping[str, Any]) -> tuple[Problem, int | None]:
+    def problem(self, plan: TablePlan, given: Mapping[str, Any]) -> tuple[Problem, int | None]:
         """Return the problem of the selection, and n where it decides; no row is read."""
-        drawn = plan.drawn
-        if drawn.blocks is not None:
-            return drawn.blocks.problem_of_table(self.source, self.schema, **drawn.asked)
+        if plan.blocks is not None:
+            return plan.blocks.problem_of_table(self.source, self.schema, **plan.asked)
         if self.source is not None:
-            open_table(self.source, drawn.public)
-        intercept = self.question.get("intercept", True)
-        asked = {"support_size": drawn.size, "intercept": intercept, **given}
-        return Problem.of_table(drawn.public, **asked), None
+            open_table(self.source, plan.public)
+        asked = {"support_size": plan.size, "intercept": self.intercept, **given}
+        return Problem.of_table(plan.public, **asked), None
 
-    def scored(self, plan: FitPlan, given: Mapping[str, Any]) -> Instance | BlockScores:
+    def scored(self, plan: TablePlan, given: Mapping[str, Any]) -> Instance | BlockScores:
         """Return what the features are drawn from; nothing is raised because of the rows."""
-        if plan.drawn.blocks is None:
+        if plan.blocks is None:
             return self.instance(plan, given)
-        return plan.drawn.scored(self.source, self.unit_rule)
+        return plan.scored(self.source, self.unit_rule)
 
-    def instance(self, plan: FitPlan, given: Mapping[str, Any]) -> Instance:
+    def instance(self, plan: TablePlan, given: Mapping[str, Any]) -> Instance:
         """Make an instance of the table; nothing is raised because of its rows."""
-        of_loss = given if plan.drawn.blocks is None else {}
-        settings = {"support_size": plan.drawn.size, **of_loss}
+        of_loss = given if plan.blocks is None else {}
+        settings = {"support_size": plan.size, **of_loss}
         return Instance.from_table(self.source, self.schema, **self.question, **settings)
 
 

@@ -1,9 +1,10 @@
-"""A model of a table, as a task: a selection of features, then a regression on them."""
+"""A model of a table: a selection of features, then a regression on them, as one release."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,18 +12,21 @@ from typing import Any
 from rich.console import Console
 
 from mipselect.cli.failures import NOT_SPENT, amount, spent_by, without_numbers
-from mipselect.cli.fit_plan import FitPlan
+from mipselect.cli.fit_options import FitOptions
 from mipselect.cli.fit_table import FitTable
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
 from mipselect.cli.quality import rows_in_words, show_quality
-from mipselect.cli.task import Task
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.files import StoredData
 from mipselect.regression import ModelRelease
 from mipselect.regression.coefficients import CoefficientTable
 from mipselect.regression.evaluation import HeldOut
+from mipselect.regression.private_ranges import PRIVATE
+from mipselect.regression.table_pair import TablePlan
 from mipselect.search.progress import ProgressCallback
+from mipselect.selectors.all_features import AllFeaturesSelector
+from mipselect.selectors.base import PrivateSelector
 
 NO_MODEL = (
     "no model was released, for the private test failed; the features and the budget are spent all "
@@ -32,152 +36,213 @@ NO_MODEL = (
 ALL_TERMS = "--all-terms lists them, as the file of --output does"
 
 
-@dataclass(frozen=True, kw_only=True)
-class FitTask(Task):
-    """A selection and a regression on a table.
+@dataclass(frozen=True)
+class FitPlan:
+    """A selection and a model of a table, and what they cost: a `Plan` and its `Source`.
 
     Attributes
     ----------
+    options : FitOptions
+    drawn : TablePlan
     table : FitTable
-    plan : FitPlan
     given : mapping
         What was given of coef_bound, ridge and loss.
     all_terms : bool
         Whether terms that are usually only counted are printed.
     """
 
+    options: FitOptions
+    drawn: TablePlan
     table: FitTable
-    plan: FitPlan
     given: Mapping[str, Any]
     all_terms: bool
 
-    @classmethod
-    def of(
-        cls,
-        table: FitTable,
-        plan: FitPlan,
-        given: Mapping[str, Any],
-        asked: Mapping[str, Any],
-        *,
-        all_terms: bool,
-    ) -> FitTask:
-        """Put a table and a plan together."""
-        return cls(
-            asked=asked,
-            title=table.title,
-            head=table.head,
-            method=plan.method,
-            seed=plan.options.seed,
-            ledger=plan.options.ledger,
-            table=table,
-            plan=plan,
-            given=given,
-            all_terms=all_terms,
-        )
+    @property
+    def seed(self) -> int | None:
+        """See `Plan`."""
+        return self.options.seed
 
     @property
-    def hides_n(self) -> bool:
-        """See `Task`."""
-        return self.plan.promise.relation == "add-remove"
+    def ledger(self) -> Ledger | None:
+        """See `Plan`."""
+        return self.options.ledger
+
+    @property
+    def relation(self) -> str:
+        """See `Plan`."""
+        return self.options.relation
+
+    @property
+    def method(self) -> PrivateSelector:
+        """Method that selects the features."""
+        return self.drawn.method
+
+    @property
+    def selects(self) -> bool:
+        """False where all features are in, and nothing is drawn of them."""
+        return not isinstance(self.method, AllFeaturesSelector)
+
+    @property
+    def method_name(self) -> str:
+        """Name of the method in reports and ledgers."""
+        return self.options.name_of(self.method)
+
+    @property
+    def share(self) -> float:
+        """The part of ε that the selection may cost."""
+        return self.options.share if self.selects else 0.0
+
+    @property
+    def one(self) -> Guarantee:
+        """Guarantee of both, of a part of a table with its condition; not private if seeded."""
+        promise, ledger = self.drawn.promise, self.ledger
+        stated = promise if ledger is None else ledger.promised(promise)
+        return replace(stated, private=self.seed is None)
+
+    @property
+    def parts(self) -> dict[str, Guarantee]:
+        """Guarantees of the parts, by name: the selection, ranges that are drawn, the model."""
+        selection, ranges = self.method.guarantees[self.relation], self.drawn.ranges
+        drawn = {} if ranges is None else {"ranges": ranges.guarantee}
+        return {"selection": selection, **drawn, "model": self.drawn.model_promise}
 
     @property
     def noted(self) -> Mapping[str, Any]:
-        """See `Task`."""
-        return self.plan.noted
+        """Entries of a ledger besides the settings."""
+        return {
+            "method": self.method_name,
+            "regression": self.options.model.way.value,
+            "epsilon": self.options.epsilon,
+            "delta": self.options.division.delta or 0.0,
+            "selection_share": self.share,
+            **self._where_asked,
+        }
+
+    @property
+    def _where_asked(self) -> Mapping[str, Any]:
+        """Entries of ledgers and reports that are there only where they were asked for."""
+        share = self.options.division.quality_share
+        ranges = {"ranges": PRIVATE} if self.options.private_ranges else {}
+        return ranges if share is None else {**ranges, "quality_share": share}
+
+    def of_parts(self, together: Guarantee) -> dict[str, Any]:
+        """Return a guarantee as part of a JSON object, and those of its two parts."""
+        return {
+            "guarantee": together.to_dict(),
+            **{f"guarantee_of_{name}": part.to_dict() for name, part in self.parts.items()},
+        }
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """The parts, and the bounds of the model."""
-        return self.plan.asked
+        largest = self.drawn.model_on(self.drawn.widest)
+        params = largest.get_params(deep=False)
+        loss = params.get("loss")
+        units, ranges = self.drawn.public.units, self.drawn.ranges
+        drawn = ranges is not None and units.target_name in ranges.open
+        bounded = ("coef_bound", "residual_bound", "rounds")
+        return {
+            "method": self.method_name,
+            "regression": self.options.model.way.value,
+            "selection_share": self.share,
+            "range_share": self.options.division.range_share,
+            **self._where_asked,
+            "target_scale": None if drawn else units.target_scale,
+            "target_offset": None if drawn else units.target_offset,
+            "model_loss": loss,
+            **{f"model_{name}": params[name] for name in bounded if name in params},
+        }
 
     @cached_property
     def apart(self) -> HeldOut | None:
         """Rows that are kept apart from the fit; None where nothing is to be measured."""
-        options = self.plan.options
-        if options.quality_share is None:
+        share, seed = self.options.division.quality_share, self.seed
+        if share is None:
             return None
-        return HeldOut.of_table(
-            self.table.source,
-            self.plan.drawn.public,
-            options.quality_share,
-            self.plan.promise.relation,
-            self.plan.source_of_quality(),
-        )
+        source = random.SystemRandom() if seed is None else random.Random(f"quality {seed}")
+        public, rows = self.drawn.public, self.table.source
+        return HeldOut.of_table(rows, public, share, self.relation, source)
 
     @property
     def fitted(self) -> FitTable:
         """The table without the rows that are kept apart."""
-        return self.table if self.apart is None else self.table.of_rows(~self.apart.apart)
+        if self.apart is None:
+            return self.table
+        return replace(self.table, source=~self.apart.apart)
 
     def problem(self) -> tuple[Problem, int | None]:
-        """See `Task`; the number of rows is told where the score depends on it."""
-        return self.table.problem(self.plan, self.given)
+        """See `Source`; the number of rows is told where the score depends on it."""
+        return self.table.problem(self.drawn, self.given)
+
+    def data(self) -> StoredData:
+        """See `Source`; nothing is raised because of the rows."""
+        made = self.fitted.scored(self.drawn, self.given)
+        return StoredData.of_made(Path(self.table.data), made, self.given)
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
-        """See `Task`."""
-        return self.plan.drawn.promised(stated)
+        """See `Plan`."""
+        return self.drawn.promised(stated)
 
-    def planned_report(self, stated: Mapping[str, Guarantee]) -> Mapping[str, Any]:
-        """See `Task`."""
-        return {"private": self.seed is None, **self.plan.report(self.plan.one)}
+    def report(self, stated: Mapping[str, Guarantee]) -> Mapping[str, Any]:
+        """See `Plan`."""
+        return {"private": self.seed is None, **self.of_parts(self.one)}
 
-    def show_plan(self, console: Console, stated: Mapping[str, Guarantee], unit: str) -> None:
-        """See `Task`."""
+    def show(self, console: Console, stated: Mapping[str, Guarantee], unit: str) -> None:
+        """See `Plan`."""
         self._show_parts(console)
         if self.ledger is not None:
             before, after = self.ledger.remaining, self.ledger.after(self.total(stated))
             line(console, f"The ledger has {amount(before)} left, and would have {amount(after)}.")
-        line(console, f"Guarantee: {self.plan.one.of_unit(unit)}.")
+        line(console, f"Guarantee: {self.one.of_unit(unit)}.")
         self._show_model(console)
 
-    def data(self) -> StoredData:
-        """See `Task`; nothing is raised because of the rows."""
-        made = self.fitted.scored(self.plan, self.given)
-        return StoredData.of_made(Path(self.table.data), made, self.given)
+    def show_terms(self, console: Console) -> None:
+        """See `Plan`."""
+        self._show_parts(console)
+        self._show_model(console)
 
     def draw(
         self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback
     ) -> FittedModel:
-        """See `Task`."""
-        sources, private = self.plan.sources(), self.seed is None
-        scored, drawn = data.drawn_from(), self.plan.drawn
+        """See `Plan`."""
+        source: random.Random = random.SystemRandom()
+        if self.seed is not None:
+            source = random.Random(self.seed)
+        scored, drawn = data.drawn_from(), self.drawn
         made: Any = scored
         if drawn.blocks is not None:
             ranged = drawn.ranges is not None
-            made = None if ranged else self.fitted.instance(self.plan, self.given)
+            made = None if ranged else self.fitted.instance(drawn, self.given)
         with without_numbers(self.method, NOT_SPENT):
-            pair = drawn.pair(made, sources[0], private=private, scored=scored, progress=progress)
+            private = self.seed is None
+            pair = drawn.pair(made, source, private=private, scored=scored, progress=progress)
             pair.pair.selection.prepare()
         with without_numbers(self.method, spent_by(ledger)):
-            model = pair.release(ledger, sources, self.fitted.source)
+            model = pair.release(ledger, (source, source), self.fitted.source)
             if self.apart is not None:
                 model = self.apart.measured(model, self.table.schema, self.table.unit_rule)
         return FittedModel(self, model)
 
-    def show_terms(self, console: Console) -> None:
-        """See `Task`."""
-        self._show_parts(console)
-        self._show_model(console)
-
     def _show_parts(self, console: Console) -> None:
-        parts, options = self.plan.parts, self.plan.options
+        parts, options = self.parts, self.options
         ranges = ""
         if "ranges" in parts:
             ranges = f"{amount(parts['ranges'])} for ranges that nobody stated, "
         what = "the coefficients"
-        if self.plan.drawn.looks_for_ranges:
+        if self.drawn.looks_for_ranges:
             what = "where most values lie within the ranges, and the coefficients"
         features = "nothing for the features, which are all that there are"
-        if self.plan.selects:
+        if self.selects:
             features = f"{amount(parts['selection'])} for the features by {options.method.value}"
         by = options.model.way.value
         line(console, f"Cost: {features}, {ranges}{amount(parts['model'])} for {what} by {by}.")
-        if options.quality_share is not None:
-            apart = f"{100.0 * options.quality_share:.6g} % of the rows"
+        share = options.division.quality_share
+        if share is not None:
+            apart = f"{100.0 * share:.6g} % of the rows"
             line(console, f"Quality: on {apart}, kept apart from the fit, at no further ε.")
 
     def _show_model(self, console: Console) -> None:
-        asked = self.plan.asked
+        asked = self.settings
         told = {k.removeprefix("model_"): v for k, v in asked.items() if k.startswith("model_")}
         known = {k: v for k, v in told.items() if v is not None}
         parts = [f"{v} loss" if k == "loss" else f"{k} {v:g}" for k, v in known.items()]
@@ -189,7 +254,7 @@ class FitTask(Task):
 class FittedModel:
     """A released model, or features without one, where the private test failed."""
 
-    task: FitTask
+    plan: FitPlan
     model: ModelRelease
 
     @property
@@ -217,7 +282,7 @@ class FittedModel:
         return {
             "private": model.private,
             **({} if model.private else {"warning": NOT_PRIVATE}),
-            **self.task.plan.report(model.guarantee),
+            **self.plan.of_parts(model.guarantee),
             "has_model": model.has_model,
             "model": model.to_dict(),
             "in_units": None if table is None else table.rule.to_dict(),
@@ -225,13 +290,13 @@ class FittedModel:
             **({"drawn_ranges": model.drawn_ranges} if model.drawn_ranges else {}),
         }
 
-    def show(self, console: Console, unit: str) -> None:
+    def show(self, console: Console, title: str, unit: str) -> None:
         """Print the model in the units of its table, and its guarantee."""
-        model, table, all_terms = self.model, self.coefficients, self.task.all_terms
+        model, table, all_terms = self.model, self.coefficients, self.plan.all_terms
         if not model.private:
             banner(console, NOT_PRIVATE)
         kind = "released model" if model.private else "drawn model, not private"
-        heading(console, f"{self.task.title}: {kind}")
+        heading(console, f"{title}: {kind}")
         line(console, f"Features: {', '.join(model.feature_names)}")
         if table is None:
             line(console, "No model: the private test failed.")

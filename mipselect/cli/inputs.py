@@ -38,13 +38,8 @@ from mipselect.validation import checked_integer
 ENDING = ".npz"
 
 
-class Input(Protocol):
+class Source(Protocol):
     """Source of a problem and its data."""
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Paths of all files that are read."""
-        ...
 
     def problem(self) -> tuple[Problem, int | None]:
         """Return the problem, and the number of rows where it is known; no row is read."""
@@ -52,6 +47,15 @@ class Input(Protocol):
 
     def data(self) -> StoredData:
         """Return all of it; sensitive."""
+        ...
+
+
+class Input(Source, Protocol):
+    """Source of a problem that is in files."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Paths of all files that are read."""
         ...
 
     def expected(self) -> Expected | None:
@@ -79,11 +83,11 @@ class InstanceFile(Input):
         return files_of(self.name)
 
     def problem(self) -> tuple[Problem, int | None]:
-        """See `Input`."""
+        """See `Source`."""
         return public_problem(self.name, self.draw)
 
     def data(self) -> StoredData:
-        """See `Input`."""
+        """See `Source`."""
         return load_problem(self.name, draw=self.draw)
 
     def expected(self) -> Expected | None:
@@ -104,13 +108,13 @@ class MomentsFile(Input):
         return (self.path,)
 
     def problem(self) -> tuple[Problem, int | None]:
-        """See `Input`; the file is read, and of its sums the number of rows is used."""
+        """See `Source`; the file is read, and of its sums the number of rows is used."""
         moments = Moments.load(self.path)
         with about(str(self.path)):
             return problem_of_moments(moments, **self.question), moments.n
 
     def data(self) -> StoredData:
-        """See `Input`."""
+        """See `Source`."""
         moments = Moments.load(self.path)
         with about(str(self.path)):
             made = Instance.from_moments(moments, **self.question)
@@ -153,12 +157,12 @@ class NumberTable(Input):
         return (self.path,)
 
     def problem(self) -> tuple[Problem, int | None]:
-        """See `Input`."""
+        """See `Source`."""
         names = header(self.source, self.target, self.features)
         return self.columns(len(names), names), None
 
     def data(self) -> StoredData:
-        """See `Input`."""
+        """See `Source`."""
         return StoredData.of_arrays(
             self.path, self.arrays(), self.settings, target_shift=self.target_shift
         )
@@ -201,11 +205,11 @@ class SchemaTable(Input):
         return (self.path, Path(self.question["schema"]))
 
     def problem(self) -> tuple[Problem, int | None]:
-        """See `Input`."""
+        """See `Source`."""
         return schema_problem(Path(), self.question, self.settings)
 
     def data(self) -> StoredData:
-        """See `Input`."""
+        """See `Source`."""
         return schema_data(self.path, Path(), self.question, self.settings)
 
 

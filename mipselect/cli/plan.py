@@ -9,7 +9,7 @@ from itertools import count
 from rich.console import Console
 
 from mipselect.cli.declared import command
-from mipselect.cli.fit_plan import FitOptions
+from mipselect.cli.fit_options import FitOptions
 from mipselect.cli.output import check_figure, deliver, heading, line, write_whole
 from mipselect.cli.plan_model_report import model_legend, model_report, model_table
 from mipselect.cli.plan_options import PlanArguments

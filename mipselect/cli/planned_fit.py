@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mipselect.cli.fit_plan import FitOptions, model_of_numbers
+from mipselect.cli.fit_options import FitOptions, model_of_numbers
 from mipselect.cli.method_options import MethodOptions
 from mipselect.cli.regressions import DivisionOptions, ModelOptions
 from mipselect.cli.releasing import default_method
@@ -38,10 +38,7 @@ def planned_options(
         of_the_method=of_the_method,
         model=model,
         epsilon=1.0,
-        delta=division.delta,
-        selection_share=division.selection_share,
-        range_share=division.range_share,
-        quality_share=division.quality_share,
+        division=division,
         in_blocks=score != LOSS,
         scores=ScoreOptions(score=score),
         scales={},
@@ -75,17 +72,18 @@ def planned_fit(
     return SelectThenRegress(
         BY_NAME[options.method](support_size, score=options.scores.score),
         regressor,
-        selection_share=options.selection_share,
-        range_share=options.range_share,
-        quality_share=options.quality_share,
+        selection_share=options.division.selection_share,
+        range_share=options.division.range_share,
+        quality_share=options.division.quality_share,
     )
 
 
 def mechanism_legend(options: FitOptions, share: float) -> str:
     """Say which regression is simulated, at which δ, and what part of ε the selection may cost."""
-    delta = "" if options.delta is None else f" at δ = {options.delta:g}"
+    delta = options.division.delta
+    at = "" if delta is None else f" at δ = {delta:g}"
     return (
-        f"Coefficients are those of --regression {options.model.way.value}{delta}; the draw "
+        f"Coefficients are those of --regression {options.model.way.value}{at}; the draw "
         f"of fields may cost {share:g} of ε."
     )
 
@@ -94,7 +92,7 @@ def mechanism_report(options: FitOptions, share: float) -> dict[str, Any]:
     """Return the same as part of a JSON object."""
     return {
         "regression": options.model.way.value,
-        "delta": options.delta,
+        "delta": options.division.delta,
         "selection_share": share,
-        "range_share": options.range_share,
+        "range_share": options.division.range_share,
     }

@@ -7,9 +7,9 @@ from mipselect.cli.inputs import asked_of
 from mipselect.cli.method_options import SupportDrawOptions
 from mipselect.cli.options import ReleaseDelivery
 from mipselect.cli.output import check_output
-from mipselect.cli.releasing import DrawTask, block_draw, plan_draws
+from mipselect.cli.releasing import block_draw, plan_draws
 from mipselect.cli.table_options import ScoreOptions, SourceOptions, score_in_place_of_the_file
-from mipselect.cli.task import deliver_task
+from mipselect.cli.task import Task, deliver_task
 
 EXAMPLES = """Examples:
 
@@ -64,5 +64,5 @@ def release(arguments: ReleaseArguments) -> None:
     )
     check_output(delivery.output, [*given.files, *drawing.ledger.files], replace=delivery.replace)
     head = {"command": "release", "instance": instance}
-    task = DrawTask.of(given, plan, instance, head)
+    task = Task(title=instance, head=head, source=given, plan=plan)
     deliver_task(task, delivery, dry_run=drawing.dry_run)

@@ -14,7 +14,7 @@ from mipselect.cli.inputs import Input, NumberTable, SchemaTable
 from mipselect.cli.method_options import SupportDrawOptions
 from mipselect.cli.options import MethodKind, ReleaseDelivery, require_positive, stated
 from mipselect.cli.output import check_output
-from mipselect.cli.releasing import DrawTask, Plan, plan_draws
+from mipselect.cli.releasing import SupportPlan, plan_draws
 from mipselect.cli.table_options import (
     HAS_SCHEMA,
     NEEDS_SCHEMA,
@@ -26,7 +26,7 @@ from mipselect.cli.table_options import (
     TableOptions,
     note_of_the_target,
 )
-from mipselect.cli.task import deliver_task
+from mipselect.cli.task import Task, deliver_task
 from mipselect.errors import InvalidInput
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector
@@ -96,12 +96,15 @@ def select(arguments: SelectArguments) -> None:
     plan = plan_draws(drawing)
     size = _support_size(arguments, plan.method)
     source = (_of_numbers if table.schema is None else _of_schema)(arguments, plan, size)
-    check_output(delivery.output, [*source.files, *drawing.ledger.files], replace=delivery.replace)
-    title, head = (
-        Path(table.data).name,
-        {"command": "select", **table.head, **titles_of(table.schema)},
+    read = [*table.files, *drawing.ledger.files]
+    check_output(delivery.output, read, replace=delivery.replace)
+    task = Task(
+        title=table.title,
+        head={"command": "select", **table.head, **titles_of(table.schema)},
+        source=source,
+        plan=plan,
+        asked=given(arguments.question),
     )
-    task = DrawTask.of(source, plan, title, head, given(arguments.question))
     deliver_task(task, delivery, dry_run=drawing.dry_run)
 
 
@@ -120,7 +123,7 @@ def _support_size(arguments: SelectArguments, method: PrivateSelector) -> int:
     return size
 
 
-def _of_numbers(arguments: SelectArguments, plan: Plan, size: int) -> Input:
+def _of_numbers(arguments: SelectArguments, plan: SupportPlan, size: int) -> Input:
     """Name a table of numbers, with what is public about it."""
     refuse(arguments.question, NEEDS_SCHEMA)
     table, numbers, bounds = arguments.table, arguments.numbers, arguments.bounds()
@@ -140,7 +143,7 @@ def _of_numbers(arguments: SelectArguments, plan: Plan, size: int) -> Input:
     return NumberTable(*given, {**settings, **_checked_bounds(bounds, plan)}, named)
 
 
-def _of_schema(arguments: SelectArguments, plan: Plan, size: int) -> Input:
+def _of_schema(arguments: SelectArguments, plan: SupportPlan, size: int) -> Input:
     """Name a table with a schema, and its problem."""
     refuse(arguments.numbers, HAS_SCHEMA)
     table, bounds = arguments.table, arguments.bounds()
@@ -165,7 +168,9 @@ def _of_schema(arguments: SelectArguments, plan: Plan, size: int) -> Input:
     return SchemaTable(Path(table.data), question, {"support_size": size, **loss, **bounds})
 
 
-def _of_blocks(arguments: SelectArguments, plan: Plan, *, stated: bool) -> BlockOptions | None:
+def _of_blocks(
+    arguments: SelectArguments, plan: SupportPlan, *, stated: bool
+) -> BlockOptions | None:
     if not isinstance(plan.method, ProblemSelector):
         refuse(replace(arguments.scores, loss=None), f"does not apply to --method {plan.name}")
         return None
@@ -176,12 +181,12 @@ def _of_blocks(arguments: SelectArguments, plan: Plan, *, stated: bool) -> Block
     return None if blocks is None else blocks.seeded(plan.seed)
 
 
-def _asks_for_add_remove(plan: Plan) -> bool:
+def _asks_for_add_remove(plan: SupportPlan) -> bool:
     """Return True if the ledger is kept under add-remove, for which blocks have no guarantee."""
     return plan.one.relation == "add-remove"
 
 
-def _checked_bounds(given: dict[str, float], plan: Plan) -> dict[str, float]:
+def _checked_bounds(given: dict[str, float], plan: SupportPlan) -> dict[str, float]:
     """Return the bounds that the method needs, all given and in their range, and no other."""
     needed = plan.method.bounds
     refuse_bounds(given, plan.method, plan.name)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from rich.console import Console
 
+from mipselect.cli.inputs import Source
 from mipselect.cli.ledger_entry import (
     charged_report,
     noted,
@@ -49,73 +49,60 @@ class Outcome(Protocol):
         """Return it as part of a JSON object."""
         ...
 
-    def show(self, console: Console, unit: str) -> None:
-        """Print it, and its guarantee for all rows of one `unit`."""
+    def show(self, console: Console, title: str, unit: str) -> None:
+        """Print it, and its guarantee for all rows of one `unit`; `title` names the data."""
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class Task(ABC):
-    """A release as it is planned, with all that is public about it.
-
-    Attributes
-    ----------
-    title : str
-        Name of the data in messages.
-    head : mapping
-        First entries of a report.
-    method : PrivateSelector
-    seed : int or None
-        A seed takes the privacy away.
-    ledger : Ledger or None
-        Pays before anything is drawn.
-    asked : mapping
-        Options about a table with a schema as they were given, by their names.
-    """
-
-    title: str
-    head: Mapping[str, Any]
-    method: PrivateSelector
-    seed: int | None
-    ledger: Ledger | None
-    asked: Mapping[str, Any] = field(default_factory=dict)
+class Plan(Protocol):
+    """Plan of what is drawn and what it may cost; checked, and public."""
 
     @property
-    @abstractmethod
-    def hides_n(self) -> bool:
-        """True if the number of rows is private."""
+    def method(self) -> PrivateSelector:
+        """Method that selects features."""
+        ...
 
     @property
-    @abstractmethod
+    def seed(self) -> int | None:
+        """A seed takes the privacy away."""
+        ...
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """Ledger that pays before anything is drawn."""
+        ...
+
+    @property
+    def relation(self) -> str:
+        """Relation that the guarantee is stated under; under add-remove n is private."""
+        ...
+
+    @property
     def noted(self) -> Mapping[str, Any]:
         """Entries of a ledger besides the settings."""
+        ...
 
     @property
-    @abstractmethod
     def settings(self) -> Mapping[str, Any]:
         """Recorded settings besides those of the problem and the method."""
+        ...
 
-    @abstractmethod
-    def problem(self) -> tuple[Problem, int | None]:
-        """Return the problem, and the number of rows where it is known; no row is read."""
-
-    @abstractmethod
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
         """Return the guarantee of all that is drawn, from what the method states."""
+        ...
 
-    @abstractmethod
-    def planned_report(self, stated: Mapping[str, Guarantee]) -> Mapping[str, Any]:
+    def report(self, stated: Mapping[str, Guarantee]) -> Mapping[str, Any]:
         """Return the planned draws and their guarantee, as part of a JSON object."""
+        ...
 
-    @abstractmethod
-    def show_plan(self, console: Console, stated: Mapping[str, Guarantee], unit: str) -> None:
+    def show(self, console: Console, stated: Mapping[str, Guarantee], unit: str) -> None:
         """Print the same."""
+        ...
 
-    @abstractmethod
-    def data(self) -> StoredData:
-        """Read the data; sensitive."""
+    def show_terms(self, console: Console) -> None:
+        """Print what it cost, where the outcome does not say it."""
+        ...
 
-    @abstractmethod
     def draw(self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback) -> Outcome:
         """Charge the ledger and draw.
 
@@ -124,10 +111,52 @@ class Task(ABC):
         NotCertified, ConditionNotMet, SolverFailure, BoundViolated
             Without any number in the message: such numbers are sensitive.
         """
+        ...
 
-    @abstractmethod
-    def show_terms(self, console: Console) -> None:
-        """Print what it cost, where the answer does not say it."""
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """A release of a table or an instance, with all that is public about it.
+
+    Attributes
+    ----------
+    title : str
+        Name of the data in messages.
+    head : mapping
+        First entries of a report.
+    source : Source
+    plan : Plan
+    asked : mapping
+        Options about a table with a schema as they were given, by their names.
+    """
+
+    title: str
+    head: Mapping[str, Any]
+    source: Source
+    plan: Plan
+    asked: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def hides_n(self) -> bool:
+        """True if the number of rows is private."""
+        return self.plan.relation == "add-remove"
+
+    def settings(self, problem: Problem, n: int | None) -> dict[str, Any]:
+        """Return what is recorded; raise `InvalidInput` for a problem that is not for the plan."""
+        plan, method, loss = self.plan, self.plan.method, problem.loss
+        check_sizes(method, problem.n_features, self.title)
+        if self.hides_n and "add-remove" not in problem.relations:
+            raise InvalidInput(
+                f"{self.title}: the guarantee of scores from blocks of rows is for replacing one "
+                "row, and add-remove is asked for: --score loss with public bounds has both"
+            )
+        if isinstance(method, MCMCSelector) and loss is not None and loss.name != "squared":
+            raise InvalidInput(
+                f"{self.title}: --method mcmc is for the squared loss, not {loss.name}"
+            )
+        with about(self.title):
+            report = settings_report(problem, method, None if self.hides_n else n)
+        return {**report, **plan.settings}
 
 
 def deliver_task(task: Task, delivery: Delivery, *, dry_run: bool) -> None:
@@ -140,54 +169,53 @@ def deliver_task(task: Task, delivery: Delivery, *, dry_run: bool) -> None:
 
 def _deliver_plan(task: Task, delivery: Delivery) -> None:
     """Check all that can be checked without the rows; no row is read and nothing is charged."""
-    problem, n = task.problem()
-    settings = _checked_settings(task, problem, n)
+    problem, n = task.source.problem()
+    settings, plan = task.settings(problem, n), task.plan
     with about(task.title):
-        stated = task.method.stated(task.method.problem(problem))
-        total = task.total(stated)
+        stated = plan.method.stated(plan.method.problem(problem))
+        total = plan.total(stated)
 
     def render(console: Console) -> None:
-        if task.seed is not None:
+        if plan.seed is not None:
             banner(console, NOT_PRIVATE)
         heading(console, f"{task.title}: dry run; no row was read, nothing drawn and nothing spent")
-        task.show_plan(console, stated, unit_of(settings))
+        plan.show(console, stated, unit_of(settings))
         print_settings(console, settings)
         for reminder in reminders_of_a_plan(task.head, task.asked, problem.feature_names):
             line(console, reminder)
 
-    ledger = task.ledger
     report = {
         **task.head,
         "dry_run": True,
         "sensitive": False,
-        **task.planned_report(stated),
+        **plan.report(stated),
         **settings,
-        "ledger": None if ledger is None else _ledger_after(ledger, total),
+        "ledger": None if plan.ledger is None else _ledger_after(plan.ledger, total),
     }
     deliver(report, render, as_json=delivery.as_json, output=delivery.output)
-    warn_of_nothing(task.method, problem)
+    warn_of_nothing(plan.method, problem)
 
 
 def _deliver_answer(task: Task, delivery: Delivery) -> None:
     """Read, charge, draw and deliver; say so where the draw stays near chance level."""
-    data = task.data()
+    plan, data = task.plan, task.source.data()
     n = None if task.hides_n else data.data.n
-    settings = _checked_settings(task, data.problem, n)
+    settings = task.settings(data.problem, n)
     for alike in like_identifiers(task.head, data.problem.feature_names):
         say(f"note: {alike}")
-    ledger = task.ledger
+    ledger = plan.ledger
     if ledger is not None:
-        ledger = ledger.noting({**noted({**task.head, **settings}), **task.noted})
-    with told_of_the_ledger(task.ledger):
+        ledger = ledger.noting({**noted({**task.head, **settings}), **plan.noted})
+    with told_of_the_ledger(plan.ledger):
         with about(task.title), Watch(task.title, details=False) as watch:
-            answer = task.draw(data, ledger, watch)
-        chance = None if n is None else chance_level(data.problem, task.method, n)
-        charged = charged_report(task.ledger)
+            answer = plan.draw(data, ledger, watch)
+        chance = None if n is None else chance_level(data.problem, plan.method, n)
+        charged = charged_report(plan.ledger)
 
     def render(console: Console) -> None:
-        answer.show(console, unit_of(settings))
+        answer.show(console, task.title, unit_of(settings))
         print_charged(console, charged)
-        task.show_terms(console)
+        plan.show_terms(console)
         print_settings(console, settings)
         if "schema" in task.head:
             line(console, expected_check(task.head, task.asked))
@@ -206,23 +234,7 @@ def _deliver_answer(task: Task, delivery: Delivery) -> None:
     sentence = [] if chance is None or not chance.sentence else [chance.sentence]
     for warning in (*sentence, *answer.warnings):
         say(f"warning: {warning}")
-    warn_of_nothing(task.method, data.problem)
-
-
-def _checked_settings(task: Task, problem: Problem, n: int | None) -> dict[str, Any]:
-    """Return what is recorded; raise `InvalidInput` for a problem that the method is not for."""
-    check_sizes(task.method, problem.n_features, task.title)
-    if task.hides_n and "add-remove" not in problem.relations:
-        raise InvalidInput(
-            f"{task.title}: the guarantee of scores from blocks of rows is for replacing one row, "
-            "and add-remove is asked for: --score loss with public bounds has both"
-        )
-    loss = problem.loss
-    if isinstance(task.method, MCMCSelector) and loss is not None and loss.name != "squared":
-        raise InvalidInput(f"{task.title}: --method mcmc is for the squared loss, not {loss.name}")
-    with about(task.title):
-        report = settings_report(problem, task.method, None if task.hides_n else n)
-    return {**report, **task.settings}
+    warn_of_nothing(plan.method, data.problem)
 
 
 def _ledger_after(ledger: Ledger, total: Guarantee) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 from sklearn.base import clone
 
 from mipselect.cli.app import app  # noqa: F401  (options of the command line are declared by it)
-from mipselect.cli.fit_plan import FitOptions
+from mipselect.cli.fit_options import FitOptions
 from mipselect.cli.method_options import MethodOptions
 from mipselect.cli.options import MethodKind
 from mipselect.cli.planned_fit import planned_fit, planned_options
@@ -54,13 +54,12 @@ def test_the_estimators_are_those_of_fit(
     schema: TableSchema, target: str, regression: Regression, division: dict[str, Any]
 ) -> None:
     of_classes, model = target == "ill", ModelOptions(regression=regression)
-    parts = dict.fromkeys(("delta", "selection_share", "range_share", "quality_share"))
     options = FitOptions(
         method=MethodKind.PERMUTE_AND_FLIP,
         of_the_method=MethodOptions(),
         model=model,
         epsilon=0.7,
-        **{**parts, **division},  # type: ignore[arg-type]
+        division=DivisionOptions(**division),
         in_blocks=True,
         scores=ScoreOptions(),
         scales={},
@@ -69,7 +68,7 @@ def test_the_estimators_are_those_of_fit(
         ledger=None,
     )
     public = PublicMap.of(schema, target=target)
-    of_fit = options.plan(schema, public, 2, fit_intercept=True)
+    of_fit = options.table_plan(schema, public, 2, fit_intercept=True)
     planned = planned_options(model, DivisionOptions(**division))
     simulated = SimulatedFits(
         planned_fit(planned, 2, of_classes=of_classes),
@@ -82,11 +81,11 @@ def test_the_estimators_are_those_of_fit(
     assert type(plan.method) is type(of_fit.method)
     assert plan.promise == of_fit.promise
     assert plan.method.guarantee.epsilon == of_fit.method.guarantee.epsilon
-    mine, theirs = (p.model_on(p.widest).get_params() for p in (plan, of_fit.drawn))
+    mine, theirs = (p.model_on(p.widest).get_params() for p in (plan, of_fit))
     assert {k: str(v) for k, v in mine.items()} == {k: str(v) for k, v in theirs.items()}
     assert mine.get("delta") == division.get("delta")
-    assert (plan.blocks is None) == (of_fit.drawn.blocks is None)
-    assert plan.range_share == of_fit.drawn.range_share
+    assert (plan.blocks is None) == (of_fit.blocks is None)
+    assert plan.range_share == of_fit.range_share
 
 
 @pytest.mark.parametrize(

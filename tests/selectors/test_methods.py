@@ -12,7 +12,7 @@ import pytest
 from mipselect import ExponentialMechanism, Instance, Mistakes, TopR, mistake_levels, top_supports
 from mipselect.cli.method_options import MethodOptions, SupportDrawOptions
 from mipselect.cli.options import MethodKind, SearchArguments
-from mipselect.cli.releasing import draw, plan_draws
+from mipselect.cli.releasing import ledger_of, plan_draws
 from mipselect.errors import BudgetExceeded, InvalidInput, NotCertified
 from mipselect.privacy import Guarantee
 from mipselect.problem.stored.files import StoredData
@@ -175,23 +175,28 @@ def plan(**changes: Any) -> Any:
 
 
 def test_every_draw_of_the_command_line_is_paid_from_its_ledger() -> None:
-    drawn = draw(stored(), plan(budget=0.5), lambda _: None, "made")
-    assert [entry.guarantee for entry in drawn.ledger.entries] == [Guarantee(0.3)]
+    made = plan(budget=0.5)
+    ledger = ledger_of(made.budget)
+    drawn = made.draw(stored(), ledger, lambda _: None)
+    assert [entry.guarantee for entry in ledger.entries] == [Guarantee(0.3)]
     assert len(drawn.releases) == 3
-    assert drawn.total == drawn.ledger.spent == Guarantee(0.3)
-    assert drawn.ledger.remaining == Guarantee(0.2)
-    tested = draw(
-        stored(),
-        plan(
-            method=MethodKind.MISTAKES,
-            of_the_method=replace(POOL, test_epsilon=0.2, delta=1e-3),
-            draws=2,
-        ),
-        lambda _: None,
-        "made",
+    assert drawn.total == ledger.spent == Guarantee(0.3)
+    assert ledger.remaining == Guarantee(0.2)
+    tested = plan(
+        method=MethodKind.MISTAKES,
+        of_the_method=replace(POOL, test_epsilon=0.2, delta=1e-3),
+        draws=2,
     )
-    assert tested.ledger.spent == Guarantee(0.6, 2e-3)
-    assert tested.ledger.remaining == Guarantee(0.0)
+    ledger = ledger_of(tested.budget)
+    tested.draw(stored(), ledger, lambda _: None)
+    assert ledger.spent == Guarantee(0.6, 2e-3)
+    assert ledger.remaining == Guarantee(0.0)
+
+
+def test_without_a_ledger_the_budget_of_the_plan_pays() -> None:
+    made = replace(plan(), budget=Guarantee(0.29))
+    with pytest.raises(BudgetExceeded):
+        made.draw(stored(), None, lambda _: None)
 
 
 def test_a_budget_that_is_too_small_is_refused_by_the_ledger_before_there_are_data() -> None:

@@ -1,24 +1,22 @@
-"""Plan of what `fit` is to draw and what it may cost, from options, before a row is read."""
+"""Options of `fit` and of the fits that `plan` simulates, and how ε and δ are divided by them."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 from mipselect.cli.arguments import method_asked_for, of_blocks
 from mipselect.cli.declared import given
 from mipselect.cli.method_options import MethodOptions
 from mipselect.cli.options import MethodKind, require_positive
-from mipselect.cli.regressions import ModelOptions, Regression
+from mipselect.cli.regressions import DivisionOptions, ModelOptions, Regression
 from mipselect.cli.table_options import ScoreOptions
 from mipselect.errors import InvalidInput, about
-from mipselect.privacy import Guarantee, Ledger
+from mipselect.privacy import Ledger
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import RELATIONS
-from mipselect.regression.private_ranges import PRIVATE, PrivateRanges
+from mipselect.regression.private_ranges import PrivateRanges
 from mipselect.regression.shares import (
     SHARE_OF_PRIVATE_RANGES,
     checked_range_share,
@@ -68,14 +66,8 @@ class FitOptions:
     model : ModelOptions
     epsilon : float
         ε of both together.
-    delta : float or None
-        δ of both together.
-    selection_share : float or None
-        None for that of a public rule.
-    range_share : float or None
-        The same of the model's ε, for the ranges of its numbers; 0 for none.
-    quality_share : float or None
-        Share of the rows that is kept apart, to measure the model by.
+    division : DivisionOptions
+        δ of both together, and shares of ε and of the rows.
     in_blocks : bool
         True if features are drawn from scores from blocks of rows.
     scores : ScoreOptions
@@ -92,10 +84,7 @@ class FitOptions:
     of_the_method: MethodOptions
     model: ModelOptions
     epsilon: float
-    delta: float | None
-    selection_share: float | None
-    range_share: float | None
-    quality_share: float | None
+    division: DivisionOptions
     in_blocks: bool
     scores: ScoreOptions
     scales: Mapping[str, float]
@@ -106,17 +95,18 @@ class FitOptions:
 
     def __post_init__(self) -> None:
         require_positive("--epsilon", self.epsilon)
-        if self.selection_share is not None:
-            checked_share(self.selection_share, "--selection-share", closed=False)
-        if self.range_share is not None:
+        division = self.division
+        if division.selection_share is not None:
+            checked_share(division.selection_share, "--selection-share", closed=False)
+        if division.range_share is not None:
             if not self.model.looks_for_ranges:
                 raise InvalidInput(
                     "--range-share does not apply to --regression "
                     f"{self.model.way.value}: it takes ranges as they are"
                 )
-            checked_range_share(self.range_share, "--range-share")
-        if self.quality_share is not None:
-            checked_share(self.quality_share, "--quality-share", closed=False)
+            checked_range_share(division.range_share, "--range-share")
+        if division.quality_share is not None:
+            checked_share(division.quality_share, "--quality-share", closed=False)
         checked_choice(self.relation, "--relation", RELATIONS)
         if self.private_ranges and self.relation != "replace-one":
             raise InvalidInput(
@@ -130,14 +120,14 @@ class FitOptions:
             )
         if self.seed is not None:
             checked_integer(self.seed, "--seed", 0)
-        if self.delta is not None:
+        if division.delta is not None:
             with about("--delta"):
-                checked_delta(self.delta)
-        if self.delta is None and self.parts_of_delta:
+                checked_delta(division.delta)
+        if division.delta is None and self.parts_of_delta:
             who = "--regression" if self.model.needs_delta else "--method"
             what = self.model.way if self.model.needs_delta else self.method
             raise InvalidInput(f"--delta must be given for {who} {what.value}")
-        if self.delta is not None and not self.parts_of_delta:
+        if division.delta is not None and not self.parts_of_delta:
             raise InvalidInput(
                 f"--delta does not apply to --method {self.method.value} with --regression "
                 f"{self.model.way.value}: both are pure"
@@ -148,10 +138,14 @@ class FitOptions:
         """Number of the two parts, selection and model, that need a δ."""
         return selection_needs_delta(self.method, self.of_the_method) + self.model.needs_delta
 
+    def name_of(self, method: PrivateSelector) -> str:
+        """Name the selection for reports and ledgers; of all features nothing is drawn."""
+        return ALL_FEATURES if isinstance(method, AllFeaturesSelector) else self.method.value
+
     @property
     def share(self) -> float:
         """The part of ε that the selection may cost."""
-        return share_of_selection(self.selection_share, in_blocks=self.in_blocks)
+        return share_of_selection(self.division.selection_share, in_blocks=self.in_blocks)
 
     def selection(self) -> PrivateSelector:
         """Return the method that selects features, within its share of ε.
@@ -185,8 +179,8 @@ class FitOptions:
 
     @property
     def _delta_each(self) -> float:
-        assert self.delta is not None
-        return round_down(exact(self.delta) / self.parts_of_delta)
+        assert self.division.delta is not None
+        return round_down(exact(self.division.delta) / self.parts_of_delta)
 
     @property
     def delta_of_the_model(self) -> float | None:
@@ -198,7 +192,7 @@ class FitOptions:
         """Price of private ranges in ε; 0 where none is drawn."""
         return epsilon_of_private_ranges(self.epsilon) if self.private_ranges else 0.0
 
-    def plan(
+    def table_plan(
         self,
         schema: TableSchema,
         public: PublicMap,
@@ -206,7 +200,7 @@ class FitOptions:
         *,
         fit_intercept: bool,
         ranges: PrivateRanges | None = None,
-    ) -> FitPlan:
+    ) -> TablePlan:
         """Divide ε and δ, and check them against the ledger.
 
         Raises
@@ -238,126 +232,12 @@ class FitOptions:
             blocks = of_blocks(self.scores, self.scales, asked, stated=False)
         if blocks is not None:
             blocks = blocks.seeded(self.seed)
+        share = self.division.range_share
         with about("--epsilon and --delta"):
-            drawn = TablePlan(schema, public, method, model, size, blocks, self.range_share, ranges)
-            plan = FitPlan(self, drawn, drawn.promise)
+            plan = TablePlan(schema, public, method, model, size, blocks, share, ranges)
+            promise = plan.promise
         # Where ρ is counted the mechanism may state one that only the data's shape settles.
         ledger = self.ledger
-        if ledger is not None and (ledger.currency != "rho" or plan.promise.rho is not None):
-            ledger.check(plan.promise)
+        if ledger is not None and (ledger.currency != "rho" or promise.rho is not None):
+            ledger.check(promise)
         return plan
-
-
-@dataclass(frozen=True)
-class FitPlan:
-    """A selection and a model of a table, and what they cost.
-
-    Attributes
-    ----------
-    options : FitOptions
-    drawn : TablePlan
-    promise : Guarantee
-        Guarantee of both together.
-    """
-
-    options: FitOptions
-    drawn: TablePlan
-    promise: Guarantee
-
-    @property
-    def method(self) -> PrivateSelector:
-        """Method that selects the features."""
-        return self.drawn.method
-
-    @property
-    def selects(self) -> bool:
-        """False where all features are in, and nothing is drawn of them."""
-        return not isinstance(self.method, AllFeaturesSelector)
-
-    @property
-    def method_name(self) -> str:
-        """Name of the method in reports and ledgers."""
-        return self.options.method.value if self.selects else ALL_FEATURES
-
-    @property
-    def share(self) -> float:
-        """The part of ε that the selection may cost."""
-        return self.options.share if self.selects else 0.0
-
-    @property
-    def one(self) -> Guarantee:
-        """Guarantee of both, of a part of a table with its condition; not private if seeded."""
-        ledger, private = self.options.ledger, self.options.seed is None
-        stated = self.promise if ledger is None else ledger.promised(self.promise)
-        return replace(stated, private=private)
-
-    @property
-    def parts(self) -> dict[str, Guarantee]:
-        """Guarantees of the parts, by name: the selection, ranges that are drawn, the model."""
-        selection, ranges = self.method.guarantees[self.options.relation], self.drawn.ranges
-        drawn = {} if ranges is None else {"ranges": ranges.guarantee}
-        return {"selection": selection, **drawn, "model": self.drawn.model_promise}
-
-    def sources(self) -> tuple[random.Random, random.Random]:
-        """Return generators for the two draws: the operating system's, or one seeded for both."""
-        seed = self.options.seed
-        if seed is None:
-            return random.SystemRandom(), random.SystemRandom()
-        source = random.Random(seed)
-        return source, source
-
-    def source_of_quality(self) -> random.Random:
-        """Return a generator for the rows that are kept apart, and for what is drawn of them."""
-        seed = self.options.seed
-        return random.SystemRandom() if seed is None else random.Random(f"quality {seed}")
-
-    @property
-    def noted(self) -> Mapping[str, Any]:
-        """Entries of a ledger besides the settings."""
-        return {
-            "method": self.method_name,
-            "regression": self.options.model.way.value,
-            "epsilon": self.options.epsilon,
-            "delta": self.options.delta or 0.0,
-            "selection_share": self.share,
-            **self._of_ranges,
-            **self._of_quality,
-        }
-
-    @property
-    def _of_ranges(self) -> Mapping[str, Any]:
-        return {"ranges": PRIVATE} if self.options.private_ranges else {}
-
-    @property
-    def _of_quality(self) -> Mapping[str, float]:
-        share = self.options.quality_share
-        return {} if share is None else {"quality_share": share}
-
-    def report(self, together: Guarantee) -> Mapping[str, Any]:
-        """Return a guarantee as part of a JSON object, and those of its two parts."""
-        return {
-            "guarantee": together.to_dict(),
-            **{f"guarantee_of_{name}": part.to_dict() for name, part in self.parts.items()},
-        }
-
-    @property
-    def asked(self) -> Mapping[str, Any]:
-        """The question and the bounds of the model, as part of a report."""
-        largest = self.drawn.model_on(self.drawn.widest)
-        params = largest.get_params(deep=False)
-        loss = params.get("loss")
-        units, ranges = self.drawn.public.units, self.drawn.ranges
-        drawn = ranges is not None and units.target_name in ranges.open
-        bounded = ("coef_bound", "residual_bound", "rounds")
-        return {
-            "method": self.method_name,
-            "regression": self.options.model.way.value,
-            "selection_share": self.share,
-            "range_share": self.options.range_share,
-            **self._of_ranges,
-            **self._of_quality,
-            "target_scale": None if drawn else units.target_scale,
-            "target_offset": None if drawn else units.target_offset,
-            "model_loss": loss,
-            **{f"model_{name}": params[name] for name in bounded if name in params},
-        }
