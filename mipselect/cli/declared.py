@@ -22,7 +22,16 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from dataclasses import Field as DataclassField
 from functools import wraps
 from inspect import Parameter, Signature
-from typing import Annotated, Any, TypeVar, dataclass_transform, get_type_hints
+from types import NoneType
+from typing import (
+    Annotated,
+    Any,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import typer
 
@@ -55,23 +64,53 @@ class DeclaredOption:
     default: Any = None
 
     @property
-    def by_name(self) -> bool:
-        """True for an option; an argument is given by its place."""
-        return self.name.startswith("--")
+    def by_place(self) -> bool:
+        """True for an argument; an option is given by its name."""
+        return not self.name.startswith("--")
 
     @property
     def field(self) -> str:
         """Name in Python: top_k of --top-k."""
-        return _identifier(self.name)
+        return re.sub(r"\W", "_", self.name.removeprefix("--")).lower()
+
+    @property
+    def key(self) -> str:
+        """Name in a project file: "support-size", or "data" for DATA."""
+        return self.name.lower() if self.by_place else self.name.removeprefix("--")
+
+    @property
+    def kind(self) -> type:
+        """Type of its value where there is one: list for several."""
+        kinds = [kind for kind in get_args(self.annotation) if kind is not NoneType]
+        is_alone = get_origin(self.annotation) in (None, list)
+        kind = self.annotation if is_alone else kinds[0]
+        found: type = get_origin(kind) or kind
+        return found
+
+    @property
+    def required(self) -> bool:
+        """True if it must be given."""
+        return self.default is MISSING
+
+    @property
+    def value(self) -> Any:
+        """Value where it is not given; None for one that must be given."""
+        return None if self.required else self.default
+
+    @property
+    def default_in_words(self) -> str:
+        """Words that stand for the default in --help; empty if it is the value itself."""
+        words = self.words.get("show_default")
+        return words if isinstance(words, str) else ""
 
     @property
     def parameter(self) -> Parameter:
         """Parameter of a function as typer reads it."""
-        if self.by_name:
-            told = typer.Option(self.name, **self.words)
-        else:
+        if self.by_place:
             told = typer.Argument(**self.words)
-        default = Parameter.empty if self.default is MISSING else self.default
+        else:
+            told = typer.Option(self.name, **self.words)
+        default = Parameter.empty if self.required else self.default
         return Parameter(
             self.field,
             Parameter.KEYWORD_ONLY,
@@ -181,7 +220,7 @@ def command(run: Callable[[Arguments], None]) -> Callable[..., None]:
     """Turn a function of one dataclass into one of all of its options, which typer reads."""
     kind = next(iter(get_type_hints(run).values()))
     # Of several that are missing typer names the first: arguments, then options.
-    declared = sorted(_options(kind), key=lambda each: (each.default is not MISSING, each.by_name))
+    declared = sorted(_options(kind), key=lambda each: (not each.required, not each.by_place))
     names = {option.field: option.name for option in declared}
 
     @wraps(run)
@@ -253,8 +292,3 @@ def _built(kind: type[Arguments], values: Mapping[str, Any]) -> Arguments:
         elif declared.name in values:
             chosen[each.name] = values[declared.name]
     return kind(**chosen)
-
-
-def _identifier(name: str) -> str:
-    """Turn the name of an option into one of Python: top_k for --top-k."""
-    return re.sub(r"\W", "_", name.removeprefix("--")).lower()

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mipselect.cli.declared import DeclaredOption, declared_of
 from mipselect.cli.project_file import (
     DEFAULTS,
     EPSILON,
@@ -20,7 +21,7 @@ from mipselect.cli.project_file import (
     find_project,
     project_entries,
 )
-from mipselect.cli.project_settings import CommandSetting, all_settings, settings_of
+from mipselect.cli.project_settings import is_path, settings_of
 from mipselect.cli.shown_settings import DEFAULT, SettingOrigin, show_settings
 from mipselect.cli.streams import say
 from mipselect.errors import MipselectError
@@ -56,25 +57,25 @@ def with_project(
     """
     if not settings_of(run):
         return run
-    settings = all_settings(run)
+    options = declared_of(run)
 
     def take(context: typer.Context, no_project: bool) -> None:
         """Make what stands in the file the defaults, before any option is looked at."""
         if no_project or (file := find_project()) is None:
             return
         entries = project_entries(file, command, commands())
-        context.meta[ENTRIES] = {entry.setting.field: entry for entry in entries}
-        context.default_map = {entry.setting.field: entry.text for entry in entries}
+        context.meta[ENTRIES] = {entry.option.field: entry for entry in entries}
+        context.default_map = {entry.option.field: entry.text for entry in entries}
 
     @wraps(run)
     def called(context: typer.Context, **given: Any) -> None:
         del given["no_project"]
         is_question = given.pop("show_settings")
-        used = _entries_used(context, settings, given)
+        used = _entries_used(context, options, given)
         if is_question:
             origins = [
-                SettingOrigin(setting, given[setting.field], _origin(context, setting.field, used))
-                for setting in settings
+                SettingOrigin(option, given[option.field], _origin(context, option.field, used))
+                for option in options
             ]
             show_settings(command, origins, as_json=given.get("json", False))
             return
@@ -99,19 +100,22 @@ def with_project(
 
 
 def _entries_used(
-    context: typer.Context, settings: Sequence[CommandSetting], given: dict[str, Any]
+    context: typer.Context, options: Sequence[DeclaredOption], given: dict[str, Any]
 ) -> dict[str, ProjectEntry]:
     """Return the entries that nothing typed has replaced; of idle ones `given` gets the default."""
     entries: Mapping[str, ProjectEntry] = context.meta.get(ENTRIES, {})
-    choices = {setting.key for setting in settings if setting.is_choice}
+    # Its ε may be left out, and nothing stands in its place then.
+    has_choice = any(
+        option.key == EPSILON and not option.required and option.value is None for option in options
+    )
     used = {}
-    for setting in settings:
-        if _source(context, setting.field) == FROM_FILE:
-            entry = entries[setting.field]
-            if _is_idle(entry, given, has_choice=EPSILON in choices):
-                given[setting.field] = setting.default
+    for option in options:
+        if _source(context, option.field) == FROM_FILE:
+            entry = entries[option.field]
+            if _is_idle(entry, given, has_choice=has_choice):
+                given[option.field] = option.value
             else:
-                used[setting.field] = entry
+                used[option.field] = entry
     return used
 
 
@@ -144,7 +148,7 @@ def _is_idle(entry: ProjectEntry, given: Mapping[str, Any], *, has_choice: bool)
     """Tell whether a default is for the other use of a command whose ε is a choice."""
     if entry.section != DEFAULTS or not has_choice:
         return False
-    return entry.setting.key in (OF_A_RELEASE if given[EPSILON] is None else OF_A_QUESTION)
+    return entry.option.key in (OF_A_RELEASE if given[EPSILON] is None else OF_A_QUESTION)
 
 
 def _typed(entries: Iterable[ProjectEntry]) -> str:
@@ -155,7 +159,7 @@ def _typed(entries: Iterable[ProjectEntry]) -> str:
             continue
         texts = entry.text if isinstance(entry.text, list) else [entry.text]
         for text in texts:
-            words += [] if entry.setting.by_place else [entry.setting.name]
+            words += [] if entry.option.by_place else [entry.option.name]
             words += [] if text is True else [text]
     return shlex.join(words)
 
@@ -167,7 +171,7 @@ def _naming(entries: Iterable[ProjectEntry]) -> Iterator[None]:
         yield
     except MipselectError as error:
         origins = [
-            f"{entry.setting.name} is from {entry.origin}"
+            f"{entry.option.name} is from {entry.origin}"
             for entry in entries
             if _is_named(entry, str(error))
         ]
@@ -178,9 +182,9 @@ def _naming(entries: Iterable[ProjectEntry]) -> Iterator[None]:
 
 def _is_named(entry: ProjectEntry, message: str) -> bool:
     """Tell whether a message has the option, its name in Python, or its path."""
-    setting = entry.setting
-    python = setting.field if "_" in setting.field else f"{setting.field}:"
-    for name in (setting.name, python):
+    option = entry.option
+    python = option.field if "_" in option.field else f"{option.field}:"
+    for name in (option.name, python):
         if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", message):
             return True
-    return setting.is_path and entry.text in message
+    return is_path(option) and entry.text in message

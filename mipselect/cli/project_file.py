@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mipselect.cli.project_settings import OF_ONE_RUN, CommandSetting
+from mipselect.cli.declared import DeclaredOption
+from mipselect.cli.project_settings import OF_ONE_RUN, typed
 from mipselect.cli.toml_files import read_toml
 from mipselect.errors import InvalidInput
 from mipselect.validation import did_you_mean, printable, shown
@@ -30,8 +31,8 @@ LARGEST = 100_000
 DEFAULTS = "defaults"
 EPSILON = "epsilon"
 
-Commands = Mapping[str, Mapping[str, CommandSetting]]
-"""Settings of every command that takes defaults, by the names of commands and by keys."""
+Commands = Mapping[str, Mapping[str, DeclaredOption]]
+"""Options of every command that takes defaults, by the names of commands and by keys."""
 
 
 @dataclass(frozen=True)
@@ -40,14 +41,14 @@ class ProjectEntry:
 
     Attributes
     ----------
-    setting : CommandSetting
+    option : DeclaredOption
     text : str, list of str or bool
         As one would type it.
     section : str
     file : Path
     """
 
-    setting: CommandSetting
+    option: DeclaredOption
     text: Any
     section: str
     file: Path
@@ -105,7 +106,7 @@ def project_entries(file: Path, command: str, commands: Commands) -> list[Projec
     entries = []
     for key, (section, value) in chosen.items():
         try:
-            text = known[key].text(value, file.parent)
+            text = typed(known[key], value, file.parent)
         except InvalidInput as error:
             raise InvalidInput(f"{file}: [{section}] {key} {error}") from None
         entries.append(ProjectEntry(known[key], text, section, file))

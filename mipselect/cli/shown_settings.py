@@ -11,8 +11,8 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
+from mipselect.cli.declared import DeclaredOption
 from mipselect.cli.output import deliver, heading, table_of
-from mipselect.cli.project_settings import CommandSetting
 from mipselect.cli.streams import one_line
 
 DEFAULT = "default"
@@ -26,21 +26,21 @@ class SettingOrigin:
 
     Attributes
     ----------
-    setting : CommandSetting
+    option : DeclaredOption
     value : object
         None where it is not given and has no default that is a value.
     source : str
         "command line", "mipselect.toml [defaults]", "environment" or "default".
     """
 
-    setting: CommandSetting
+    option: DeclaredOption
     value: Any
     source: str
 
     @property
     def origin(self) -> str:
         """The source, or that it must be given."""
-        is_missing = self.setting.required and self.source == DEFAULT
+        is_missing = self.option.required and self.source == DEFAULT
         return MISSING if is_missing else self.source
 
     @property
@@ -55,8 +55,8 @@ class SettingOrigin:
         """The value, or words for what stands in its place."""
         if self.origin == MISSING:
             return ""
-        if self.source == DEFAULT and self.setting.default_in_words:
-            return self.setting.default_in_words
+        if self.source == DEFAULT and self.option.default_in_words:
+            return self.option.default_in_words
         if isinstance(self.value, bool):
             return str(self.value).lower()
         if isinstance(self.value, list):
@@ -71,7 +71,7 @@ def show_settings(command: str, origins: Sequence[SettingOrigin], *, as_json: bo
         heading(console, f"{command}: settings; nothing was read, drawn or spent")
         table = table_of("setting", "from", "value", fold=("from", "value"))
         for each in origins:
-            cells = (each.setting.name, each.origin, each.text)
+            cells = (each.option.name, each.origin, each.text)
             table.add_row(*(escape(one_line(cell)) for cell in cells))
         console.print(table)
 
@@ -80,7 +80,7 @@ def show_settings(command: str, origins: Sequence[SettingOrigin], *, as_json: bo
         "show_settings": True,
         "sensitive": False,
         "settings": {
-            each.setting.key: {
+            each.option.key: {
                 "value": each.plain,
                 "from": each.origin,
                 **({"default": each.text} if each.source == DEFAULT and each.text else {}),
