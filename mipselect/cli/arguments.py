@@ -120,7 +120,12 @@ def asked_score(options: ScoreOptions, *, stated: bool) -> str | None:
 
 
 def of_blocks(
-    options: ScoreOptions, scales: Mapping[str, Any], method: ProblemSelector, *, stated: bool
+    options: ScoreOptions,
+    scales: Mapping[str, Any],
+    method: ProblemSelector,
+    *,
+    stated: bool,
+    seed: int | None,
 ) -> BlockOptions | None:
     """Return the options of a score from blocks; None where the score is the loss.
 
@@ -132,6 +137,8 @@ def of_blocks(
     method : ProblemSelector
     stated : bool
         True if what else is given is for the loss.
+    seed : int or None
+        Seed of the draws.
 
     Raises
     ------
@@ -144,13 +151,12 @@ def of_blocks(
         return None
     if options.loss is not None:
         raise InvalidInput("--loss goes with --score loss; blocks have least squares or R²")
-    return blocks_of_draws(options, method, **scales)
+    return blocks_of_draws(options, method, seed, **scales)
 
 
 def blocks_of_draws(
-    options: ScoreOptions, method: ProblemSelector, **scales: float
+    options: ScoreOptions, method: ProblemSelector, seed: int | None, **scales: float
 ) -> BlockOptions:
     """Return the options of a score from blocks, with what it has to know of a method's draws."""
-    return options.of_blocks(
-        epsilon=method.epsilon, time_limit=method.longest, lists=method.lists, **scales
-    )
+    draw = {"epsilon": method.epsilon, "time_limit": method.longest, "lists": method.lists}
+    return options.of_blocks(**draw, **scales).seeded(seed)

@@ -229,9 +229,7 @@ class FitOptions:
         blocks = None
         scored = ranges is not None or method is asked
         if self.in_blocks and scored and isinstance(asked, ProblemSelector):
-            blocks = of_blocks(self.scores, self.scales, asked, stated=False)
-        if blocks is not None:
-            blocks = blocks.seeded(self.seed)
+            blocks = of_blocks(self.scores, self.scales, asked, stated=False, seed=self.seed)
         share = self.division.range_share
         with about("--epsilon and --delta"):
             plan = TablePlan(schema, public, method, model, size, blocks, share, ranges)

@@ -14,10 +14,12 @@ from mipselect.cli.sizes import parse_sizes
 from mipselect.cli.table_options import SourceOptions
 from mipselect.errors import InvalidInput, about
 from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.data import Rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.descriptions import STATED
 from mipselect.problem.stored.files import (
+    QUESTION,
     Expected,
     StoredData,
     expected,
@@ -29,9 +31,11 @@ from mipselect.problem.stored.files import (
 )
 from mipselect.problem.stored.headers import header
 from mipselect.problem.stored.settings import ANY_DRAW, problem_of
-from mipselect.problem.stored.sources import Loaded, load_table
+from mipselect.problem.stored.sources import load_table
 from mipselect.problem.sums import problem_of_moments
+from mipselect.tables.frames import numeric_matrix
 from mipselect.tables.moments import Moments
+from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_integer
 
@@ -123,7 +127,7 @@ class MomentsFile(Input):
 
 @dataclass(frozen=True)
 class NumberTable(Input):
-    """A table of numbers with public bounds.
+    """A table of numbers, with public bounds or scored from blocks of rows.
 
     Attributes
     ----------
@@ -137,6 +141,8 @@ class NumberTable(Input):
         The other arguments of `Instance`.
     size_named : str
         What messages call its support size.
+    blocks : BlockOptions or None
+        Score from blocks, which uses no range; None for the loss.
     """
 
     source: TableFile
@@ -145,6 +151,7 @@ class NumberTable(Input):
     target_shift: float
     settings: dict[str, Any]
     size_named: str
+    blocks: BlockOptions | None = None
 
     @property
     def path(self) -> Path:
@@ -159,21 +166,27 @@ class NumberTable(Input):
     def problem(self) -> tuple[Problem, int | None]:
         """See `Source`."""
         names = header(self.source, self.target, self.features)
-        return self.columns(len(names), names), None
+        columns = self._columns(len(names), names)
+        if self.blocks is None:
+            return columns, None
+        with about(str(self.path)):
+            return self.blocks.problem_of_arrays(columns), None
 
     def data(self) -> StoredData:
         """See `Source`."""
-        return StoredData.of_arrays(
-            self.path, self.arrays(), self.settings, target_shift=self.target_shift
-        )
-
-    def arrays(self) -> Loaded:
-        """Read X, y and the names of the columns of X."""
         arrays = load_table(self.source, self.target, self.features, self.target_shift)
-        self._check_size(arrays[0].shape[1])
-        return arrays
+        X, y, names = arrays
+        self._check_size(X.shape[1])
+        if self.blocks is None:
+            shift = self.target_shift
+            return StoredData.of_arrays(self.path, arrays, self.settings, target_shift=shift)
+        with about(str(self.path)):
+            matrix = numeric_matrix(X)[0]
+            columns = self._columns(matrix.shape[1], names)
+            made = self.blocks.of_rows(columns, Rows(columns.layout.ordered(matrix), y))
+        return StoredData.of_made(self.path, made, self.settings)
 
-    def columns(self, p: int, names: Sequence[str] | None) -> Problem:
+    def _columns(self, p: int, names: Sequence[str] | None) -> Problem:
         """Return the problem that the settings describe, on columns of these names."""
         self._check_size(p)
         return problem_of(self.settings, p, names, self.target_shift)
@@ -188,29 +201,55 @@ class SchemaTable(Input):
 
     Attributes
     ----------
-    path : Path
+    source : TableFile
     question : mapping
         As the [data] section of an instance file.
     settings : mapping
         Further arguments of `Instance.from_table`.
+    blocks : BlockOptions or None
+        Score from blocks of rows, for which types and categories of the schema are used and no
+        range; None for the loss.
     """
 
-    path: Path
+    source: TableFile
     question: dict[str, Any]
     settings: dict[str, Any]
+    blocks: BlockOptions | None = None
+
+    @property
+    def path(self) -> Path:
+        """Path of the table."""
+        return Path(self.source.path)
+
+    @property
+    def schema(self) -> Path:
+        """Path of the schema."""
+        return Path(self.question["schema"])
 
     @property
     def files(self) -> tuple[Path, ...]:
         """The table and its schema."""
-        return (self.path, Path(self.question["schema"]))
+        return (self.path, self.schema)
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `Source`."""
-        return schema_problem(Path(), self.question, self.settings)
+        if self.blocks is None:
+            return schema_problem(Path(), self.question, self.settings)
+        schema = TableSchema.read(self.schema)
+        return self.blocks.problem_of_table(self.source, schema, **self._asked)
 
     def data(self) -> StoredData:
         """See `Source`."""
-        return schema_data(self.path, Path(), self.question, self.settings)
+        if self.blocks is None:
+            return schema_data(self.path, Path(), self.question, self.settings)
+        schema = TableSchema.read(self.schema)
+        made = self.blocks.of_table(self.source, schema, **self._asked)
+        return StoredData.of_made(self.path, made, {})
+
+    @property
+    def _asked(self) -> dict[str, Any]:
+        """Arguments of `BlockOptions.of_table`."""
+        return {**self.settings, **{k: v for k, v in self.question.items() if k in QUESTION}}
 
 
 def asked_of(source: SourceOptions, sizes: str | None, draw: BlockOptions = ANY_DRAW) -> Input:

@@ -270,7 +270,7 @@ def block_draw(plan: SupportPlan, scores: ScoreOptions) -> BlockOptions:
     if not isinstance(method, ProblemSelector):
         refuse(scores, f"does not apply to --method {plan.name}")
         return BlockOptions(epsilon=method.epsilon)
-    return blocks_of_draws(scores, method).seeded(plan.seed)
+    return blocks_of_draws(scores, method, plan.seed)
 
 
 def law_of(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mipselect.cli.arguments import chosen_loss, of_blocks, option_named, refuse_bounds
 from mipselect.cli.declared import command, given, group, option, options, refuse
 from mipselect.cli.field_titles import titles_of
 from mipselect.cli.inputs import Input, NumberTable, SchemaTable
 from mipselect.cli.method_options import SupportDrawOptions
-from mipselect.cli.options import MethodKind, ReleaseDelivery, require_positive, stated
+from mipselect.cli.options import MethodKind, ReleaseDelivery, require_positive
+from mipselect.cli.options import stated as stated_options
 from mipselect.cli.output import check_output
 from mipselect.cli.releasing import SupportPlan, plan_draws
 from mipselect.cli.table_options import (
@@ -28,13 +28,11 @@ from mipselect.cli.table_options import (
 )
 from mipselect.cli.task import Task, deliver_task
 from mipselect.errors import InvalidInput
+from mipselect.problem.block_options import BlockOptions
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.schema import TableSchema
-
-if TYPE_CHECKING:  # Reading tables takes long to import.
-    from mipselect.problem.block_options import BlockOptions
 
 EXAMPLES = """Examples:
 
@@ -74,7 +72,7 @@ class SelectArguments:
     def bounds(self) -> dict[str, float]:
         """Return the public bounds that were given."""
         numbers = self.numbers
-        return stated(
+        return stated_options(
             x_bound=numbers.x_bound, y_bound=numbers.y_bound, **asdict(self.regularisation)
         )
 
@@ -127,63 +125,48 @@ def _of_numbers(arguments: SelectArguments, plan: SupportPlan, size: int) -> Inp
     """Name a table of numbers, with what is public about it."""
     refuse(arguments.question, NEEDS_SCHEMA)
     table, numbers, bounds = arguments.table, arguments.numbers, arguments.bounds()
-    stated = bool(bounds) or _asks_for_add_remove(plan)
-    blocks = _of_blocks(arguments, plan, stated=stated)
+    blocks = _blocks(arguments, plan, stated=bool(bounds))
     if not math.isfinite(numbers.target_shift):
         raise InvalidInput(f"--target-shift must be a finite number, got {numbers.target_shift}")
-    named = "the largest of --sizes" if arguments.support_size is None else "--support-size"
     given = (table.source, table.target, numbers.chosen, numbers.target_shift)
-    settings: dict[str, Any] = {"support_size": size}
     if blocks is not None:
-        from mipselect.cli.block_inputs import NumberTableInBlocks
-
         refuse(replace(numbers, features=None), NO_RANGE)
-        return NumberTableInBlocks(*given, {**settings, "loss": None}, named, blocks)
-    settings |= chosen_loss(arguments.scores.loss, plan.method, plan.name)
-    return NumberTable(*given, {**settings, **_checked_bounds(bounds, plan)}, named)
+        settings: dict[str, Any] = {"loss": None}
+    else:
+        settings = {**chosen_loss(arguments.scores.loss, plan.method, plan.name)}
+        settings |= _checked_bounds(bounds, plan)
+    named = "the largest of --sizes" if arguments.support_size is None else "--support-size"
+    return NumberTable(*given, {"support_size": size, **settings}, named, blocks)
 
 
 def _of_schema(arguments: SelectArguments, plan: SupportPlan, size: int) -> Input:
     """Name a table with a schema, and its problem."""
     refuse(arguments.numbers, HAS_SCHEMA)
-    table, bounds = arguments.table, arguments.bounds()
+    table, bounds, asked = arguments.table, arguments.bounds(), arguments.question.keywords
     assert table.schema is not None
-    question = {**arguments.question.keywords, "target": table.target}
     refuse_bounds(bounds, plan.method, plan.name)
     schema = TableSchema.read(table.schema)
-    of_rows = bool(bounds) or not {"ranges", "intercept"}.isdisjoint(question)
-    under_add_remove = plan.one.relation != "replace-one"
-    blocks = _of_blocks(arguments, plan, stated=of_rows or under_add_remove)
+    stated = bool(bounds) or not {"ranges", "intercept"}.isdisjoint(asked)
+    blocks = _blocks(arguments, plan, stated=stated)
     note_of_the_target(schema, table.target)
+    settings: dict[str, Any] = {"support_size": size}
     if blocks is not None:
-        from mipselect.cli.block_inputs import SchemaTableInBlocks
-
         refuse(replace(arguments.question, always=None, never=None, unit_rule=None), NO_RANGE)
-        rule = question.pop("unit_rule", "first")
-        asked = {**question, "support_size": size}
-        return SchemaTableInBlocks(table.source, table.schema, asked, rule, blocks)
-    loss = chosen_loss(arguments.scores.loss, plan.method, plan.name)
-    _ = table.source
-    question |= {"path": table.data, **table.dialect.keywords, "schema": str(table.schema)}
-    return SchemaTable(Path(table.data), question, {"support_size": size, **loss, **bounds})
+    else:
+        settings |= {**chosen_loss(arguments.scores.loss, plan.method, plan.name), **bounds}
+    source, file = table.source, {"path": table.data, "schema": str(table.schema)}
+    question = {**asked, "target": table.target, **file, **table.dialect.keywords}
+    return SchemaTable(source, question, settings, blocks)
 
 
-def _of_blocks(
-    arguments: SelectArguments, plan: SupportPlan, *, stated: bool
-) -> BlockOptions | None:
+def _blocks(arguments: SelectArguments, plan: SupportPlan, *, stated: bool) -> BlockOptions | None:
+    """Return the score from blocks; None for the loss, as for what has a guarantee for it alone."""
     if not isinstance(plan.method, ProblemSelector):
         refuse(replace(arguments.scores, loss=None), f"does not apply to --method {plan.name}")
         return None
-    scales = {
-        name: value for name, value in arguments.bounds().items() if name in ("coef_bound", "ridge")
-    }
-    blocks = of_blocks(arguments.scores, scales, plan.method, stated=stated)
-    return None if blocks is None else blocks.seeded(plan.seed)
-
-
-def _asks_for_add_remove(plan: SupportPlan) -> bool:
-    """Return True if the ledger is kept under add-remove, for which blocks have no guarantee."""
-    return plan.one.relation == "add-remove"
+    scales = stated_options(**asdict(arguments.regularisation))
+    of_the_loss = stated or plan.relation == "add-remove"
+    return of_blocks(arguments.scores, scales, plan.method, stated=of_the_loss, seed=plan.seed)
 
 
 def _checked_bounds(given: dict[str, float], plan: SupportPlan) -> dict[str, float]:
