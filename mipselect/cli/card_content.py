@@ -10,9 +10,9 @@ from __future__ import annotations
 from mipselect.cli.card_model import REGRESSIONS, chosen, of_a_model
 from mipselect.cli.card_parts import Card, CardPart, Entry
 from mipselect.cli.public_fields import PUBLIC_FIELDS, public_under
-from mipselect.cli.release_file import ReleaseFile
 from mipselect.cli.sizes import sizes_in_words
 from mipselect.privacy.guarantee import ROW, Guarantee, neighbours
+from mipselect.reports.released import ReportedRelease
 from mipselect.reports.words import HOPELESS, amount, factor
 
 MECHANISMS = {
@@ -56,15 +56,15 @@ def blank(name: str, text: str | None = None) -> Entry:
     return Entry(name, text, BLANKS[name])
 
 
-def card_of(read: ReleaseFile) -> Card:
+def card_of(read: ReportedRelease) -> Card:
     """Make the card of a release."""
     return Card(
-        f"Privacy card: {read.name}",
+        f"Privacy card: {read.data}",
         (_facts(read), _loss(read), _model(), _accounting(read), _implementation(read)),
     )
 
 
-def _facts(read: ReleaseFile) -> CardPart:
+def _facts(read: ReportedRelease) -> CardPart:
     about = "" if read.target is None else f" that explain {read.target}"
     return CardPart(
         "Basic facts",
@@ -72,7 +72,7 @@ def _facts(read: ReleaseFile) -> CardPart:
             blank("Name of the study"),
             blank("Data curator"),
             blank("Intended use"),
-            Entry("Data", read.name),
+            Entry("Data", read.data),
             blank("People in the data"),
             *(_products(read, about) if read.model is None else of_a_model(read.model, about)),
             blank("Date and place of publication"),
@@ -81,7 +81,7 @@ def _facts(read: ReleaseFile) -> CardPart:
     )
 
 
-def _products(read: ReleaseFile, about: str) -> list[Entry]:
+def _products(read: ReportedRelease, about: str) -> list[Entry]:
     """Describe the released names of columns."""
     drawn = [(release.support, release.feature_names) for release in read.releases]
     return [
@@ -90,14 +90,13 @@ def _products(read: ReleaseFile, about: str) -> list[Entry]:
     ]
 
 
-def _loss(read: ReleaseFile) -> CardPart:
-    total = read.total
-    protected = read.protected or ROW
-    unit = None if protected == ROW else f"All rows of one {protected}, made one row."
+def _loss(read: ReportedRelease) -> CardPart:
+    total, one = read.guarantee, read.drawn[0].guarantee
+    unit = None if read.unit == ROW else f"All rows of one {read.unit}, made one row."
     if read.ledger is not None:
         whose = "One row" if unit is None else unit[:-1]
         unit = f"{whose}, which stands for one {read.ledger.unit}."
-    differ = neighbours(total.relation, protected)
+    differ = neighbours(total.relation, read.unit)
     rho = total.concentrated
     return CardPart(
         "Privacy unit and privacy loss",
@@ -105,7 +104,7 @@ def _loss(read: ReleaseFile) -> CardPart:
             Entry("Kind of privacy", _kind(total)),
             blank("Privacy unit", unit),
             Entry("Neighbouring tables", f"Tables that differ by {differ}."),
-            Entry("Privacy loss of one draw", amount(read.one)),
+            Entry("Privacy loss of one draw", amount(one)),
             Entry("Privacy loss of this release", amount(total)),
             *(() if rho is None else (Entry("In zero-concentrated privacy", f"ρ = {rho:.6g}"),)),
             Entry("What that means", _meaning(total, differ)),
@@ -128,7 +127,7 @@ def _model() -> CardPart:
     )
 
 
-def _accounting(read: ReleaseFile) -> CardPart:
+def _accounting(read: ReportedRelease) -> CardPart:
     draws = len(read.releases)
     how = "One draw." if draws == 1 else f"{draws} independent draws; ε and δ are added up."
     if read.model is not None:
@@ -156,10 +155,10 @@ def _accounting(read: ReleaseFile) -> CardPart:
     )
 
 
-def _implementation(read: ReleaseFile) -> CardPart:
+def _implementation(read: ReportedRelease) -> CardPart:
     public = [
         f"{PUBLIC_FIELDS[name].words}: {_number(read.settings[name])}"
-        for name in public_under(read.total.relation)
+        for name in public_under(read.guarantee.relation)
         if name in read.settings
     ]
     if read.sizes is not None:
@@ -178,9 +177,9 @@ def _implementation(read: ReleaseFile) -> CardPart:
             Entry("Software", software),
             Entry("Public settings", "; ".join(public)),
             *(
-                ()
-                if read.features is None
-                else (Entry("Columns that could be chosen", ", ".join(read.features)),)
+                (Entry("Columns that could be chosen", ", ".join(read.candidates)),)
+                if read.candidates
+                else ()
             ),
             blank("Where the public settings came from"),
             blank("Preparation of the data"),
@@ -202,7 +201,8 @@ def _implementation(read: ReleaseFile) -> CardPart:
     )
 
 
-def _mechanism(read: ReleaseFile) -> str:
+def _mechanism(read: ReportedRelease) -> str:
+    assert read.method is not None
     selection = MECHANISMS.get(read.method, read.method)
     if read.regression is None:
         return selection

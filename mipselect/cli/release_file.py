@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mipselect.cli.public_fields import PUBLIC_FIELDS
+from mipselect.cli.public_fields import PUBLIC_FIELDS, public_under
 from mipselect.disk import small_text
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.privacy import Guarantee, Release
+from mipselect.privacy.guarantee import ROW
 from mipselect.regression import ModelRelease
-from mipselect.reports.released import LedgerNote
+from mipselect.reports.released import MODEL, SELECTION, LedgerNote, ReportedRelease
 from mipselect.validation import (
     checked_flag,
     checked_integer,
@@ -26,58 +26,7 @@ LARGEST = 100_000_000
 LONGEST_PATH = 4_096
 
 
-@dataclass(frozen=True)
-class ReleaseFile:
-    """A release that was read from a file, checked.
-
-    Attributes
-    ----------
-    name : str
-        Name of the instance or the table, without its folder.
-    target : str or None
-    method : str
-    releases : tuple of Release
-    one, total : Guarantee
-        Guarantees of one draw and of all.
-    settings : mapping
-        By the names of `PUBLIC_FIELDS`, as far as they were given.
-    sizes : tuple of int or None
-    features : tuple of str or None
-    always : tuple of str
-        Names that are in every model.
-    intercept : bool
-    protected : str or None
-        The column of a schema that says whose row it is.
-    solver : str or None
-    ledger : LedgerNote or None
-    version : str
-        Version of mipselect.
-    model : ModelRelease or None
-        What `fit` drew; it is the one of `releases` then.
-    regression : str or None
-        How its coefficients were drawn.
-    """
-
-    name: str
-    target: str | None
-    method: str
-    releases: tuple[Release, ...]
-    one: Guarantee
-    total: Guarantee
-    settings: Mapping[str, int | float | str | tuple[float, ...]]
-    sizes: tuple[int, ...] | None
-    features: tuple[str, ...] | None
-    always: tuple[str, ...]
-    intercept: bool
-    protected: str | None
-    solver: str | None
-    ledger: LedgerNote | None
-    version: str
-    model: ModelRelease | None = None
-    regression: str | None = None
-
-
-def read_release(path: Path) -> ReleaseFile:
+def read_release(path: Path) -> ReportedRelease:
     """Read a release.
 
     Raises
@@ -101,7 +50,7 @@ def read_release(path: Path) -> ReleaseFile:
         )
     try:
         read = checked_release(report)
-        if not all(release.private for release in read.releases):
+        if not all(release.private for release in read.drawn):
             raise InvalidInput("it has seeded draws")
         return read
     except KeyError as error:
@@ -110,7 +59,7 @@ def read_release(path: Path) -> ReleaseFile:
         raise InvalidInput(f"{path}: is no release as mipselect writes it: {error}") from error
 
 
-def checked_release(report: Mapping[str, Any]) -> ReleaseFile:
+def checked_release(report: Mapping[str, Any]) -> ReportedRelease:
     """Return a selection or a model, checked; its draws may be seeded ones.
 
     Raises
@@ -118,9 +67,8 @@ def checked_release(report: Mapping[str, Any]) -> ReleaseFile:
     KeyError, MipselectError, TypeError, AttributeError, ValueError
         If something is missing or wrong.
     """
-    model = None
-    if "model" in report:
-        model = ModelRelease.from_dict(report["model"])
+    model = ModelRelease.from_dict(report["model"]) if "model" in report else None
+    if model is not None:
         releases: tuple[Release, ...] = (model,)
         one = total = Guarantee.from_dict(report["guarantee"])
     else:
@@ -133,38 +81,46 @@ def checked_release(report: Mapping[str, Any]) -> ReleaseFile:
     is_less = total.epsilon < least.epsilon or total.delta < least.delta
     if is_less or any(release.guarantee != one for release in releases):
         raise InvalidInput("its guarantees contradict each other")
-    features, sizes, solver = (report.get(key) for key in ("features", "sizes", "solver"))
+    sizes, solver = report.get("sizes"), report.get("solver")
     if sizes is not None and not sizes:
         raise InvalidInput("sizes must be None or a list of sizes, got none")
-    protected = report.get("protected_unit")
-    source = report["data"] if "data" in report else report["instance"]
-    return ReleaseFile(
-        name=checked_name(Path(checked_line(source, "the source", LONGEST_PATH)).name, "the name"),
+    source = checked_line(
+        report["data"] if "data" in report else report["instance"], "the source", LONGEST_PATH
+    )
+    name = checked_name(Path(source).name, "the name")
+    protected, public = report.get("protected_unit"), public_under(total.relation)
+    read = {
+        name: field.checked(report[name], name)
+        for name, field in PUBLIC_FIELDS.items()
+        if report.get(name) is not None
+    }
+    return ReportedRelease(
+        name=name,
+        kind=SELECTION if model is None else MODEL,
+        guarantee=total,
+        data=name,
         target=None if report.get("target") is None else checked_name(report["target"], "target"),
         method=checked_name(report["method"], "method"),
-        releases=releases,
-        one=one,
-        total=total,
-        settings={
-            name: field.checked(report[name], name)
-            for name, field in PUBLIC_FIELDS.items()
-            if report.get(name) is not None
-        },
-        sizes=None if sizes is None else tuple(checked_integer(s, "a size", 1) for s in sizes),
-        features=None
-        if features is None
-        else tuple(checked_name(name, "a feature") for name in features),
-        always=tuple(checked_name(name, "a name of always") for name in report.get("always") or ()),
+        regression=None if model is None else checked_name(report["regression"], "regression"),
+        releases=releases if model is None else (),
+        model=model,
+        settings={key: value for key, value in read.items() if key in public},
+        candidates=_names(report, "features", "a feature"),
+        always=_names(report, "always", "a name of always"),
         intercept=checked_flag(report.get("intercept", False), "intercept"),
-        protected=None if protected is None else checked_name(protected, "the protected unit"),
+        sizes=None if sizes is None else tuple(checked_integer(s, "a size", 1) for s in sizes),
         solver=None
         if solver is None
         else checked_name(f"{solver['name']} {solver['version']}", "the solver"),
+        unit=ROW if protected is None else checked_name(protected, "the protected unit"),
         ledger=None if report.get("ledger") is None else ledger_note(report["ledger"]),
         version=checked_name(report["mipselect"], "the version"),
-        model=model,
-        regression=None if model is None else checked_name(report["regression"], "regression"),
     )
+
+
+def _names(report: Mapping[str, Any], key: str, what: str) -> tuple[str, ...]:
+    """Return the names under a key; none where it is missing."""
+    return tuple(checked_name(name, what) for name in report.get(key) or ())
 
 
 def _release(entry: Mapping[str, Any]) -> Release:

@@ -12,7 +12,6 @@ from typing import Any
 from mipselect.cli.card_content import card_of
 from mipselect.cli.card_facts import with_facts
 from mipselect.cli.field_titles import titles_in_words
-from mipselect.cli.public_fields import public_under
 from mipselect.cli.release_file import (
     LARGEST,
     LONGEST_PATH,
@@ -30,7 +29,7 @@ from mipselect.regression.coefficients import CoefficientTable
 from mipselect.regression.stored_models import FORMAT, SHAPE
 from mipselect.reports.field_words import field_words
 from mipselect.reports.release_report import of_object
-from mipselect.reports.released import EVALUATION, MODEL, SELECTION, ReportedRelease
+from mipselect.reports.released import EVALUATION, ReportedRelease
 from mipselect.validation import checked_flag, checked_line, checked_name, shown
 
 SENSITIVE_FILE = (
@@ -79,9 +78,9 @@ def _of_kind(report: Mapping[str, Any], facts: Mapping[str, str]) -> ReportedRel
         return _of_stored_model(report)
     _require_release(report)
     if isinstance(report.get("model"), dict):
-        return _of_checked(report, MODEL, report["model"], facts)
+        return _of_checked(report, report["model"], facts)
     if "releases" in report:
-        return _of_checked(report, SELECTION, report, facts)
+        return _of_checked(report, report, facts)
     return _of_another(report)
 
 
@@ -102,33 +101,18 @@ def _require_release(report: Mapping[str, Any]) -> None:
 
 
 def _of_checked(
-    report: Mapping[str, Any],
-    kind: str,
-    released: Mapping[str, Any],
-    facts: Mapping[str, str],
+    report: Mapping[str, Any], released: Mapping[str, Any], facts: Mapping[str, str]
 ) -> ReportedRelease:
     """Describe a selection or a model of the command line, with its card and what was drawn."""
     read = checked_release(report)
-    public = public_under(read.total.relation)
-    return ReportedRelease(
-        name=read.name,
-        kind=kind,
-        guarantee=_agreeing(read.total, report),
-        data=read.name,
-        target=read.target,
-        method=read.method,
-        regression=read.regression,
-        releases=() if read.model is not None else read.releases,
-        model=read.model,
-        settings={key: value for key, value in read.settings.items() if key in public},
-        candidates=read.features or (),
+    card = with_facts(card_of(read), facts)
+    return replace(
+        read,
+        guarantee=_agreeing(read.guarantee, report),
         titles=titles_in_words(report) if read.model is None else field_words(read.model),
         near_chance=checked_flag(report.get("nearly_blind") or False, "nearly_blind"),
-        unit=read.protected or ROW,
-        ledger=read.ledger,
-        version=read.version,
         twin=_twin(released),
-        card=tuple(with_facts(card_of(read), facts).blocks(level=3)) if read.total.private else (),
+        card=tuple(card.blocks(level=3)) if read.private else (),
     )
 
 

@@ -82,6 +82,14 @@ class ReportedRelease:
         Public numbers and words, by their names in a file.
     candidates : tuple of str
         Fields that could be chosen; empty where they are not known.
+    always : tuple of str
+        Fields that are in whatever is chosen.
+    intercept : bool
+        Whether there is one.
+    sizes : tuple of int or None
+        Numbers of fields that one was drawn of.
+    solver : str or None
+        Solver of the search, with its version.
     titles : mapping of str to str
         Title and unit of fields, in words, as far as the release has them.
     near_chance : bool
@@ -115,6 +123,10 @@ class ReportedRelease:
     quality: Quality | None = None
     settings: Mapping[str, int | float | str | tuple[float, ...]] = field(default_factory=dict)
     candidates: tuple[str, ...] = ()
+    always: tuple[str, ...] = ()
+    intercept: bool = False
+    sizes: tuple[int, ...] | None = None
+    solver: str | None = None
     titles: Mapping[str, str] = field(default_factory=dict)
     near_chance: bool = False
     contents: tuple[Block, ...] = ()
@@ -130,6 +142,11 @@ class ReportedRelease:
     def private(self) -> bool:
         """False if a draw was seeded: then nothing is guaranteed."""
         return self.guarantee.private
+
+    @property
+    def drawn(self) -> tuple[Release, ...]:
+        """Everything that was drawn: fields, or a model."""
+        return self.releases if self.model is None else (self.model,)
 
     @property
     def rows(self) -> int | None:
