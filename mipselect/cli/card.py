@@ -8,8 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from mipselect.cli.card_content import card_of
-from mipselect.cli.card_facts import blank_facts, read_facts, with_facts
-from mipselect.cli.card_parts import Card
+from mipselect.cli.card_parts import Card, blank_facts, read_facts, with_facts
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_output, deliver, line, write_whole

@@ -8,7 +8,7 @@ deployment registry", 2025.
 from __future__ import annotations
 
 from mipselect.cli.card_model import REGRESSIONS, chosen, of_a_model
-from mipselect.cli.card_parts import Card, CardPart, Entry
+from mipselect.cli.card_parts import Card, CardPart, Entry, blank
 from mipselect.cli.public_fields import PUBLIC_FIELDS, public_under
 from mipselect.cli.sizes import sizes_in_words
 from mipselect.privacy.guarantee import ROW, Guarantee, neighbours
@@ -29,31 +29,6 @@ MECHANISMS = {
     "mcmc": "a Metropolis chain whose law is that of the exponential mechanism in the limit",
 }
 """The methods of the command line in words."""
-
-
-BLANKS = {
-    "Name of the study": "a title and a reference number",
-    "Data curator": "who holds the data and answers for the release",
-    "Intended use": "what the release is for, and who will read it",
-    "People in the data": "who they are, where and when data were collected",
-    "Date and place of publication": "when and where it is published",
-    "Legal basis and approval": "consent, law, the vote of the ethics board",
-    "Privacy unit": "whom one row stands for; one person must be in one row",
-    "Who had access to the data": "names or roles, before the release",
-    "Other releases from the same data": (
-        "their privacy losses add to this one; also of releases by other software"
-    ),
-    "Where the public settings came from": (
-        "bounds, ridge, size, ε and δ must have been chosen without looking at these data"
-    ),
-    "Preparation of the data": "what was done before, by public rules only",
-}
-"""Entries that only people know, and a hint for each."""
-
-
-def blank(name: str, text: str | None = None) -> Entry:
-    """Return an entry of `BLANKS`, which people fill in where nothing is known."""
-    return Entry(name, text, BLANKS[name])
 
 
 def card_of(read: ReportedRelease) -> Card:

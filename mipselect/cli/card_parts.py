@@ -1,13 +1,46 @@
-"""Elements of a privacy card: the card, its parts and their entries; and its pages."""
+"""Elements of a privacy card: its parts and entries, its pages, and the blanks that people fill in.
+
+What only people know of a release stands in a TOML file of facts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+from mipselect.cli.toml_files import read_toml
 from mipselect.documents.blocks import Block, Document, Heading, KeyedTable
 from mipselect.documents.html import html_page
 from mipselect.documents.markdown import markdown_page
+from mipselect.errors import InvalidInput
+from mipselect.validation import checked_line, did_you_mean, listed, shown
+
+BLANKS = {
+    "Name of the study": "a title and a reference number",
+    "Data curator": "who holds the data and answers for the release",
+    "Intended use": "what the release is for, and who will read it",
+    "People in the data": "who they are, where and when data were collected",
+    "Date and place of publication": "when and where it is published",
+    "Legal basis and approval": "consent, law, the vote of the ethics board",
+    "Privacy unit": "whom one row stands for; one person must be in one row",
+    "Who had access to the data": "names or roles, before the release",
+    "Other releases from the same data": (
+        "their privacy losses add to this one; also of releases by other software"
+    ),
+    "Where the public settings came from": (
+        "bounds, ridge, size, ε and δ must have been chosen without looking at these data"
+    ),
+    "Preparation of the data": "what was done before, by public rules only",
+}
+"""Entries that only people know, and a hint for each."""
+
+LARGEST = 100_000
+"""Bytes of a file of facts."""
+
+LONGEST = 2_000
+"""Characters of one fact."""
 
 
 @dataclass(frozen=True)
@@ -52,3 +85,55 @@ class Card:
     def markdown(self) -> str:
         """Write the card as Markdown."""
         return markdown_page(self.document)
+
+
+def blank(name: str, text: str | None = None) -> Entry:
+    """Return an entry of `BLANKS`, which people fill in where nothing is known."""
+    return Entry(name, text, BLANKS[name])
+
+
+def blank_facts(card: Card) -> str:
+    """Write a file with a line for each blank, for people to fill in."""
+    lines = ["# Facts for 'mipselect card' and 'mipselect report', with --facts. They are printed."]
+    for part in card.parts:
+        for entry in part.entries:
+            if entry.text is None:
+                lines += ["", f"# {entry.hint}", f'{json.dumps(entry.name)} = ""']
+    return "\n".join([*lines, ""])
+
+
+def read_facts(path: Path) -> dict[str, str]:
+    """Read the facts of a file; blanks that are still empty are left out.
+
+    Raises
+    ------
+    InvalidInput
+        For a name that is none of `BLANKS`, and for what is no text.
+    """
+    facts = {}
+    for name, text in read_toml(path, LARGEST).items():
+        if name not in BLANKS:
+            raise InvalidInput(
+                f"{path}: {shown(name)} is no blank of a card; blanks are "
+                f"{listed(list(BLANKS))}{did_you_mean(name, BLANKS)}"
+            )
+        if not isinstance(text, str):
+            raise InvalidInput(f"{path}: {shown(name)} must be a text, got {shown(text)}")
+        if words := " ".join(text.split()):
+            facts[name] = checked_line(words, f"{path}: {shown(name)}", LONGEST)
+    return facts
+
+
+def with_facts(card: Card, facts: Mapping[str, str]) -> Card:
+    """Put facts into the blanks of a card; what it says itself stays."""
+    return replace(
+        card,
+        parts=tuple(
+            replace(part, entries=tuple(_with_fact(entry, facts) for entry in part.entries))
+            for part in card.parts
+        ),
+    )
+
+
+def _with_fact(entry: Entry, facts: Mapping[str, str]) -> Entry:
+    return replace(entry, text=facts.get(entry.name)) if entry.text is None else entry

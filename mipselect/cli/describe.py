@@ -14,7 +14,7 @@ from mipselect.cli.options import Delivery
 from mipselect.cli.output import (
     SENSITIVE,
     banner,
-    check_new_output,
+    check_output,
     deliver,
     line,
     table_of,
@@ -147,7 +147,7 @@ def describe(arguments: DescribeArguments) -> None:
 def _check(arguments: DescribeArguments) -> None:
     """Raise `InvalidInput` for options that do not go together, before anything is read."""
     schema, codebook, output = arguments.schema, arguments.codebook, arguments.delivery.output
-    check_new_output(output, [Path(arguments.table.data), *filter(None, (schema, codebook))])
+    check_output(output, [Path(arguments.table.data), *filter(None, (schema, codebook))], new=True)
     if schema is not None and (arguments.types_from_data or codebook is not None):
         given = "--types-from-data" if arguments.types_from_data else "--codebook"
         raise InvalidInput(f"{given} begins a new schema, and --schema checks one: not both")

@@ -17,26 +17,20 @@ REPLACE = f"{ANOTHER}, or --replace to replace it"
 MOST_BYTES = 100_000_000
 
 
-def refuse_existing(path: Path, option: str, *, replace: bool | None = None) -> None:
-    """Raise `InvalidInput` if there is a file, which somebody may have filled in.
+def refuse_kept(path: Path, option: str, *, new: bool, replace: bool | None) -> None:
+    """Raise `InvalidInput` if there is a release, or of what must be `new` any file.
 
     Parameters
     ----------
     path : Path
     option : str
         Option or argument that names the path.
-    replace : bool, optional
+    new : bool
+        Whether somebody may have filled in what is there.
+    replace : bool or None
         What --replace says; None where the command has no such option.
     """
-    _refuse(path, option, FILLED_IN if path.exists() else "", replace)
-
-
-def refuse_paid(path: Path, option: str, *, replace: bool | None = None) -> None:
-    """Raise `InvalidInput` if there is a release; the parameters are those of `refuse_existing`."""
-    _refuse(path, option, paid(path), replace)
-
-
-def _refuse(path: Path, option: str, held: str, replace: bool | None) -> None:
+    held = paid(path) or (FILLED_IN if new and path.exists() else "")
     if held and not replace:
         advice = ANOTHER if replace is None else REPLACE
         raise InvalidInput(f"{option} {path}: exists, and {held}; {advice}")

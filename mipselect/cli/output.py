@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mipselect import disk
-from mipselect.cli.kept_files import refuse_existing, refuse_paid
+from mipselect.cli.kept_files import refuse_kept
 from mipselect.cli.streams import abandon
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.pictures import SUFFIXES, require_matplotlib
@@ -57,6 +57,7 @@ def check_output(
     option: str = "--output",
     *,
     endings: Collection[str] = (),
+    new: bool = False,
     replace: bool | None = None,
 ) -> None:
     """Raise `InvalidInput` before any work unless `path` can become a file, or replace one.
@@ -71,8 +72,10 @@ def check_output(
         Option or argument that names the path.
     endings : collection of str
         Endings that a name may have; empty for any.
+    new : bool
+        Whether no file is replaced that somebody may have filled in, as no release is.
     replace : bool, optional
-        What --replace says: a release is replaced by its leave only. None: no such option.
+        What --replace says, by whose leave these are replaced. None: no such option.
     """
     if path is None:
         return
@@ -85,20 +88,7 @@ def check_output(
         for given in inputs:
             if path.exists() and given.exists() and path.samefile(given):
                 raise InvalidInput(f"{option} {path}: is what is read, and would be replaced")
-    refuse_paid(path, option, replace=replace)
-
-
-def check_new_output(
-    path: Path | None,
-    inputs: Iterable[Path] = (),
-    option: str = "--output",
-    *,
-    replace: bool | None = None,
-) -> None:
-    """Do the same, and let no file be replaced unless --replace says so; None: no such option."""
-    check_output(path, inputs, option, replace=replace)
-    if path is not None:
-        refuse_existing(path, option, replace=replace)
+    refuse_kept(path, option, new=new, replace=replace)
 
 
 def check_figure(path: Path, option: str, inputs: Iterable[Path]) -> None:

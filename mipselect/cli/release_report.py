@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from mipselect.cli.card_facts import read_facts
+from mipselect.cli.card_parts import read_facts
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.ledger_entry import LedgerOptions
 from mipselect.cli.options import Delivery

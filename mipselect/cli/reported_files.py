@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mipselect.cli.card_content import card_of
-from mipselect.cli.card_facts import with_facts
-from mipselect.cli.field_titles import titles_in_words
+from mipselect.cli.card_parts import with_facts
 from mipselect.cli.release_file import (
     LARGEST,
     LONGEST_PATH,
@@ -27,7 +26,7 @@ from mipselect.quality import Quality
 from mipselect.regression import ModelRelease
 from mipselect.regression.coefficients import CoefficientTable
 from mipselect.regression.stored_models import FORMAT, SHAPE
-from mipselect.reports.field_words import field_words
+from mipselect.reports.field_words import field_words, titles_in_words
 from mipselect.reports.release_report import of_object
 from mipselect.reports.released import EVALUATION, ReportedRelease
 from mipselect.validation import checked_flag, checked_line, checked_name, shown

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.options import Delivery
-from mipselect.cli.output import check_new_output, deliver, line, write_whole
+from mipselect.cli.output import check_output, deliver, line, write_whole
 from mipselect.cli.schema_summary import in_words, summary
 from mipselect.errors import InvalidInput, about
 from mipselect.tables.schema import TableSchema
@@ -51,7 +51,7 @@ def to_csv(arguments: ToCsvArguments) -> None:
     given, path = arguments.schema, arguments.csv
     if arguments.delimiter not in CHARACTERS:
         raise InvalidInput(f"--delimiter must be , or ; or tab, got {shown(arguments.delimiter)}")
-    check_new_output(path, [given], "OUT.csv", replace=arguments.replace)
+    check_output(path, [given], "OUT.csv", new=True, replace=arguments.replace)
     schema = TableSchema.read(given)
     with about(str(given)):
         content = spreadsheet_of(schema, CHARACTERS[arguments.delimiter])
@@ -77,7 +77,7 @@ def from_csv(arguments: FromCsvArguments) -> None:
     named with its line and column.
     """
     given, path = arguments.csv, arguments.schema
-    check_new_output(path, [given], "OUT.json", replace=arguments.replace)
+    check_output(path, [given], "OUT.json", new=True, replace=arguments.replace)
     schema = read_spreadsheet(given)
     # Half a pair of surrogates has no UTF-8; the backslash makes it the escape of JSON.
     write_whole(path, schema.text.encode("utf-8", "backslashreplace"), sensitive=False)

@@ -8,7 +8,6 @@ from typing import Any
 
 from mipselect.cli.arguments import chosen_loss, of_blocks, option_named, refuse_bounds
 from mipselect.cli.declared import command, given, group, option, options, refuse
-from mipselect.cli.field_titles import titles_of
 from mipselect.cli.inputs import Input, NumberTable, SchemaTable
 from mipselect.cli.method_options import SupportDrawOptions
 from mipselect.cli.options import MethodKind, ReleaseDelivery, require_positive
@@ -29,6 +28,7 @@ from mipselect.cli.table_options import (
 from mipselect.cli.task import Task, deliver_task
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_options import BlockOptions
+from mipselect.reports.field_words import titles_of
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector
 from mipselect.selectors.problem import ProblemSelector

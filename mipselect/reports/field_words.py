@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
+from mipselect.errors import InvalidInput
 from mipselect.regression import ModelRelease
-from mipselect.validation import printable
+from mipselect.tables.schema import TableSchema
+from mipselect.validation import checked_name, printable, shown
+
+TITLES = ("title", "unit")
 
 
 def field_words(model: ModelRelease) -> dict[str, str]:
@@ -29,6 +35,32 @@ def words_of(entry: Mapping[str, object]) -> str:
     """Write title and unit of a field of a schema; "" where it has none."""
     title, unit = _line(entry.get("title")), _line(entry.get("unit"))
     return f"{title}, in {unit}" if title and unit else title or (unit and f"in {unit}")
+
+
+def titles_of(path: Path | None) -> dict[str, Any]:
+    """Return titles and units by field for the JSON object of a release; empty without any."""
+    if path is None:
+        return {}
+    found = {}
+    for entry in TableSchema.read(path).content["fields"]:
+        told = {key: entry[key] for key in TITLES if isinstance(entry.get(key), str)}
+        if told:
+            found[entry["name"]] = told
+    return {"titles": found} if found else {}
+
+
+def titles_in_words(report: Mapping[str, Any]) -> dict[str, str]:
+    """Read titles and units by field from a JSON object of `titles_of`.
+
+    Raises
+    ------
+    InvalidInput
+        If it is none.
+    """
+    titles = report.get("titles") or {}
+    if not isinstance(titles, dict) or not all(isinstance(e, dict) for e in titles.values()):
+        raise InvalidInput(f"titles must be objects by field, got {shown(titles)}")
+    return {checked_name(name, "titles"): words_of(entry) for name, entry in titles.items()}
 
 
 def _line(text: object) -> str:
