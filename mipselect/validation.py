@@ -75,6 +75,11 @@ def listed(names: Sequence[str]) -> str:
     return first if len(names) <= 20 else f"{first} and {len(names) - 20} more"
 
 
+def joined(names: Sequence[str]) -> str:
+    """Join names, one or more, as in a sentence: a, b and c."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Write a hint for the end of a message: the known name nearest to a wrong one, or ""."""
     close = difflib.get_close_matches(str(name), list(known), n=1)

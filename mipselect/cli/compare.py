@@ -15,8 +15,8 @@ from rich.table import Table
 from mipselect.backends.discovery import NATIVE, known_solvers, solver_by_name
 from mipselect.backends.protocols import Capability
 from mipselect.cli.agreement import FoundBySolver, contradictions
+from mipselect.cli.agreement import compare as compare_with_expected
 from mipselect.cli.declared import argument, command, group, option, options
-from mipselect.cli.expectation import compare as compare_with_expected
 from mipselect.cli.options import SEARCH_PANEL, Delivery, SearchArguments
 from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, heading, table_of
 from mipselect.cli.report import effort_counts, finite_or_none

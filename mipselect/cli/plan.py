@@ -11,9 +11,14 @@ from rich.console import Console
 from mipselect.cli.declared import command
 from mipselect.cli.fit_options import FitOptions
 from mipselect.cli.output import check_figure, deliver, heading, line, write_whole
-from mipselect.cli.plan_model_report import model_legend, model_report, model_table
+from mipselect.cli.plan_model_report import (
+    model_legend,
+    model_report,
+    model_table,
+    quality_legend,
+    quality_table,
+)
 from mipselect.cli.plan_options import PlanArguments
-from mipselect.cli.plan_quality_report import quality_legend, quality_table
 from mipselect.cli.plan_report import (
     SIMULATED,
     UNWEIGHTED,

@@ -1,24 +1,31 @@
-"""The part of a plan that is about a released model, as a table and as a JSON object."""
+"""Plans of a released model and of its quality (`--quality-share`), as tables and as JSON."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from rich.table import Table
 
-from mipselect.cli.plan_quality_report import quality_cell, quality_report
-from mipselect.planning.forecasts import R_SQUARED, ModelLine, ModelPlan, in_two_places
+from mipselect.cli.plan_report import columns_of
+from mipselect.planning.forecasts import (
+    LARGER_SHARE,
+    LEAST_TABLES,
+    R_SQUARED,
+    ModelLine,
+    ModelPlan,
+    in_two_places,
+)
 from mipselect.planning.model_sentences import model_sentences, no_better, without_a_model
+from mipselect.planning.quality_forecasts import OFTEN_ENOUGH
+from mipselect.planning.quality_sentences import quality_sentences, width_in_words
 from mipselect.planning.simulated_fits import FRESH_ROWS
+from mipselect.quality.measures import LEVEL
 
 
 def model_table(plan: ModelPlan) -> Table:
     """Make a table: a line for every number of rows, a column for every ε and one without noise."""
-    table = Table()
-    table.add_column(plan.measure)
-    for epsilon in plan.epsilons:
-        table.add_column(f"ε = {epsilon:g}", justify="right")
-    table.add_column("no privacy", justify="right")
+    table = columns_of(plan.measure, plan.epsilons, "no privacy")
     for line in plan.by_rows:
         name = f"{line.rows:,} rows" + ", yours" * (line.rows == plan.rows)
         cells = (_cell(line, k) for k in range(len(plan.epsilons)))
@@ -107,3 +114,56 @@ def _line(line: ModelLine, plan: ModelPlan) -> dict[str, Any]:
         )
     possible = {"without_privacy": line.without_privacy}
     return {"rows": line.rows, "tables": len(line.tables), **possible, "cells": cells}
+
+
+def quality_table(plan: ModelPlan) -> Table:
+    """Make a table: a line for every number of rows, a column for every ε."""
+    table = columns_of(f"{LEVEL:.0%} interval of {plan.measure}", plan.epsilons)
+    named = [(line, "yours" if line.rows == plan.rows else "") for line in plan.by_rows]
+    if plan.larger_share is not None:
+        named.append((plan.larger_share, f"--quality-share {LARGER_SHARE:g}"))
+    for line, remark in named:
+        name = f"{line.rows:,} rows" + f", {remark}" * bool(remark)
+        table.add_row(name, *(_width(line, k) for k in range(len(plan.epsilons))))
+    return table
+
+
+def _width(line: ModelLine, k: int) -> str:
+    quality = line.quality(k)
+    if quality is None:
+        return ""
+    return f"{width_in_words(quality)} ({quality.above_chance:.0%})"
+
+
+def quality_legend(plan: ModelPlan) -> str:
+    """Say in words what the numbers of the table are."""
+    return (
+        f"Half of the width of the interval that fit --quality-share {plan.quality_share:g} would "
+        "release, the median of simulated models (open: it has no lower end); in brackets how many "
+        f"of these intervals lie above {without_a_model(plan)}. Would do: {OFTEN_ENOUGH:.0%} of "
+        f"them do so, in {LEAST_TABLES} tables or more."
+    )
+
+
+def quality_report(plan: ModelPlan) -> dict[str, Any]:
+    """Return what the JSON object of a plan of models has of their quality besides its lines."""
+    line, places = plan.larger_share, range(len(plan.epsilons))
+    return {
+        "rows_that_tell": [plan.rows_that_tell(k) for k in places],
+        "larger_share": None
+        if line is None
+        else {"quality_share": LARGER_SHARE, "cells": [quality_cell(line, k) for k in places]},
+        "quality_sentences": list(quality_sentences(plan)),
+    }
+
+
+def quality_cell(line: ModelLine, k: int) -> dict[str, float | None] | None:
+    """Return the width of the interval at an ε, null where it is open; None without a quality."""
+    quality = line.quality(k)
+    if quality is None:
+        return None
+    half_width = quality.half_width
+    return {
+        "half_width": half_width if math.isfinite(half_width) else None,
+        "above_chance": quality.above_chance,
+    }

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
+from mipselect.cli.output import table_of
 from mipselect.errors import InvalidInput
 from mipselect.pictures import Panel, Picture, Series
-from mipselect.planning.answers import answers, in_words
+from mipselect.planning.answers import answers
 from mipselect.planning.lines import (
     COEF_BOUND,
     METHOD,
@@ -22,7 +24,7 @@ from mipselect.planning.lines import (
 )
 from mipselect.planning.simulation import REPEATED_CORRELATION, Guesses
 from mipselect.problem.scores import R2
-from mipselect.validation import listed
+from mipselect.validation import joined, listed
 
 CHANCE_LEVEL = "chance level"
 UNWEIGHTED = (
@@ -42,12 +44,15 @@ def assumed(guesses: Guesses, *, of_classes: bool) -> str:
     )
 
 
+def columns_of(first: str, epsilons: Sequence[float], *last: str) -> Table:
+    """Make an empty table of a plan: a column for every ε, to the right like those after them."""
+    numbers = [*(f"ε = {epsilon:g}" for epsilon in epsilons), *last]
+    return table_of(first, *numbers, right=numbers)
+
+
 def plan_table(plan: SelectionPlan) -> Table:
     """Make a table with a row for every setting and a column for every ε."""
-    table = Table()
-    table.add_column("")
-    for epsilon in plan.epsilons:
-        table.add_column(f"ε = {epsilon:g}", justify="right")
+    table = columns_of("", plan.epsilons)
     before = plan.of_select.setting
     for line in (line for line in plan.lines if line.tables):
         setting = line.setting
@@ -103,8 +108,8 @@ def _scores(plan: SelectionPlan) -> str:
     rows: dict[bool, list[str]] = {}
     for options in plan.blocks:
         rows.setdefault(options.score == R2, []).append(str(options.block_rows))
-    said = [f"{names[r2]} {in_words(list(dict.fromkeys(numbers)))}" for r2, numbers in rows.items()]
-    partitions = in_words([f"{t}" for t in dict.fromkeys(o.partitions for o in plan.blocks)])
+    said = [f"{names[r2]} {joined(list(dict.fromkeys(numbers)))}" for r2, numbers in rows.items()]
+    partitions = joined([f"{t}" for t in dict.fromkeys(o.partitions for o in plan.blocks)])
     text = f" blocks: {' and '.join(said)} rows, {partitions} partitions; no range is used."
     if plan.without_range:
         return f"{text} Lines of the loss need a range of {listed(plan.without_range)}."

@@ -20,8 +20,8 @@ from mipselect.privacy import Ledger
 from mipselect.reports import ReleaseReport
 from mipselect.reports.release_report import default_title
 from mipselect.reports.released import LedgerAccount, ReportedRelease
-from mipselect.reports.words import amount, joined
-from mipselect.validation import checked_line
+from mipselect.reports.words import amount
+from mipselect.validation import checked_line, joined
 
 EXAMPLES = """Examples:
 

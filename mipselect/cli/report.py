@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from mipselect.cli.expectation import Comparison
+from mipselect.cli.agreement import Comparison
 from mipselect.cli.output import SENSITIVE, banner, heading, table_of
 from mipselect.cli.settings import BOUNDS, bounds_in_words
 from mipselect.cli.usefulness import Clipping, Outside

@@ -8,8 +8,8 @@ from typing import Any
 
 from mipselect.backends.discovery import NATIVE, known_solvers
 from mipselect.backends.protocols import Capability
+from mipselect.cli.agreement import compare
 from mipselect.cli.declared import command, group, option, options
-from mipselect.cli.expectation import compare
 from mipselect.cli.inputs import asked_of
 from mipselect.cli.listed_scores import ListedScores
 from mipselect.cli.options import (

@@ -14,6 +14,7 @@ from mipselect.planning.lines import (
     Line,
     SelectionPlan,
 )
+from mipselect.validation import joined
 
 BOUNDS = "Another coef_bound, or ridge, for the loss?"
 
@@ -66,14 +67,14 @@ def _what_is_found(plan: SelectionPlan) -> str:
     found = [line.chance(k) for k in range(len(plan.epsilons))]
     if None in found:
         return f"unknown: the draw was {line.remark}"
-    counts = in_words([f"{s * chance.found:.1f}" for chance in found if chance is not None])
+    counts = joined([f"{s * chance.found:.1f}" for chance in found if chance is not None])
     # A larger ε has larger blocks, which say more.
     largest = max(range(len(plan.epsilons)), key=plan.epsilons.__getitem__)
     best = plan.about(REFERENCE)[0].chance(largest)
     known = "" if best is None else f", without privacy {s * best.found:.1f}"
     return (
         f"of {s} right column{'s' * (s > 1)} a draw finds {counts} on average at ε = "
-        f"{in_words([f'{epsilon:g}' for epsilon in plan.epsilons])} (a uniform draw "
+        f"{joined([f'{epsilon:g}' for epsilon in plan.epsilons])} (a uniform draw "
         f"{s * plan.blind:.1f}{known})"
     )
 
@@ -169,7 +170,7 @@ def _how_many_rows(plan: SelectionPlan) -> str:
         else:
             words = f"about {float(f'{needed:.2g}'):,.0f}"
         by_words.setdefault(words, []).append(f"{epsilon:g}")
-    parts = [f"{words} at ε = {in_words(epsilons)}" for words, epsilons in by_words.items()]
+    parts = [f"{words} at ε = {joined(epsilons)}" for words, epsilons in by_words.items()]
     return f"for {plan.goal:.0%} of the right columns {'; '.join(parts)}"
 
 
@@ -185,8 +186,3 @@ def _beside(line: Line, k: int) -> str:
 def _percent(line: Line, k: int) -> str:
     chance = line.chance(k)
     return "-" if chance is None else f"{chance.found:.0%}"
-
-
-def in_words(parts: list[str]) -> str:
-    """Join parts as in a sentence: a, b and c."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mipselect.planning.answers import in_words
 from mipselect.tables import PublicMap
 from mipselect.tables.encoders import Scaled, Unscaled
+from mipselect.validation import joined
 
 TIE = 5_000
 """Rows times ε from which private ranges come near stated ones, as measured in
@@ -45,4 +45,4 @@ def range_advice(public: PublicMap, rows: int, epsilons: Sequence[float]) -> str
 
 
 def _listed(epsilons: Sequence[float]) -> str:
-    return in_words([f"{epsilon:g}" for epsilon in epsilons])
+    return joined([f"{epsilon:g}" for epsilon in epsilons])

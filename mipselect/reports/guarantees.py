@@ -8,7 +8,8 @@ from mipselect.documents.blocks import Alert, Block, BulletList, Heading, Paragr
 from mipselect.privacy import Guarantee
 from mipselect.privacy.guarantee import ROW, neighbours
 from mipselect.reports.released import ReportedRelease
-from mipselect.reports.words import HOPELESS, amount, conclusion, factor, joined
+from mipselect.reports.words import HOPELESS, amount, conclusion, factor
+from mipselect.validation import joined
 
 SEEDED = (
     "NOT PRIVATE: {} drawn with a seed. Whoever knows the seed can repeat the draw, so that "
@@ -35,8 +36,8 @@ def guarantee_blocks(releases: Sequence[ReportedRelease], total: Guarantee) -> I
     unit = units[0] if len(units) == 1 else ROW
     yield Heading(2, "What is guaranteed to the people in the data")
     yield Paragraph(_whose(releases, units))
-    if seeded := [one.name for one in releases if not one.private]:
-        yield Alert(SEEDED.format(f"{joined(seeded)} {'was' if len(seeded) == 1 else 'were'}"))
+    if not all(one.private for one in releases):
+        yield from seeded_alert(releases)
         yield Paragraph("For draws without a seed the following would hold.")
     yield Paragraph(_bound(total, unit))
     if total.epsilon < HOPELESS:
@@ -56,6 +57,12 @@ def guarantee_blocks(releases: Sequence[ReportedRelease], total: Guarantee) -> I
     )
     yield Paragraph("What the guarantee does not say:")
     yield BulletList(NOT_SAID)
+
+
+def seeded_alert(releases: Sequence[ReportedRelease]) -> Iterator[Alert]:
+    """Name those that were drawn with a seed; nothing where none was."""
+    if seeded := [one.name for one in releases if not one.private]:
+        yield Alert(SEEDED.format(f"{joined(seeded)} {'was' if len(seeded) == 1 else 'were'}"))
 
 
 def _whose(releases: Sequence[ReportedRelease], units: Sequence[str]) -> str:

@@ -25,7 +25,7 @@ from mipselect.regression import ModelRelease
 from mipselect.reports.citations import citation_blocks
 from mipselect.reports.coefficients import coefficient_blocks
 from mipselect.reports.field_words import field_words
-from mipselect.reports.guarantees import SEEDED, guarantee_blocks
+from mipselect.reports.guarantees import guarantee_blocks, seeded_alert
 from mipselect.reports.qualities import quality_blocks
 from mipselect.reports.released import (
     CHECK,
@@ -37,7 +37,8 @@ from mipselect.reports.released import (
 )
 from mipselect.reports.selections import selection_blocks
 from mipselect.reports.spending import spending_blocks, total_of, warnings_of
-from mipselect.reports.words import amount, joined, plural
+from mipselect.reports.words import amount, plural
+from mipselect.validation import joined
 
 EXPLAINED = (
     "A release is an answer with randomness in it, which limits what can be concluded from it "
@@ -162,8 +163,7 @@ class ReleaseReport:
                 yield from one.card
 
     def _opening(self) -> Iterator[Block]:
-        if seeded := [one.name for one in self.releases if not one.private]:
-            yield Alert(SEEDED.format(f"{joined(seeded)} {'was' if len(seeded) == 1 else 'were'}"))
+        yield from seeded_alert(self.releases)
         yield Paragraph(f"{_question(self.releases)} {EXPLAINED}")
         yield TextTable(
             ("release", "what it is about", "privacy loss"),
@@ -242,8 +242,7 @@ def _aims(releases: Sequence[ReportedRelease]) -> list[str]:
 def _blocks_of(one: ReportedRelease, number: int) -> Iterator[Block]:
     target = one.target or "the target"
     yield Heading(2, f"{number}. {_what(one)}")
-    if not one.private:
-        yield Alert(SEEDED.format(f"{one.name} was"))
+    yield from seeded_alert([one])
     yield Paragraph(_origin(one))
     if one.near_chance:
         yield Alert(NEAR_CHANCE)

@@ -8,7 +8,8 @@ from mipselect.documents.blocks import Alert, Block, BulletList, Heading, Paragr
 from mipselect.privacy import Guarantee
 from mipselect.privacy.guarantee import compose
 from mipselect.reports.released import LedgerAccount, ReportedRelease
-from mipselect.reports.words import joined, plural
+from mipselect.reports.words import plural
+from mipselect.validation import joined
 
 REPLACED = "replace-one"
 

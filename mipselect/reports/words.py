@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 
 from mipselect.privacy import Guarantee
@@ -81,8 +80,3 @@ def conclusion(epsilon: float, before: float) -> str:
     growth = math.exp(epsilon)
     after = before * growth / (1.0 - before + before * growth)
     return f"{min(math.ceil(1000.0 * after) / 10.0, 100.0):g} %"
-
-
-def joined(names: Sequence[str]) -> str:
-    """Join names, one or more, as in a sentence."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

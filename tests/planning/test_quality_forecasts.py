@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from mipselect import Guarantee
 from mipselect.cli.app import app  # noqa: F401  (options of the command line are declared by it)
-from mipselect.cli.plan_quality_report import quality_cell, quality_report
+from mipselect.cli.plan_model_report import quality_cell, quality_report
 from mipselect.cli.planned_fit import planned_fit, planned_options
 from mipselect.cli.regressions import DivisionOptions, ModelOptions, Regression
 from mipselect.planning import (
