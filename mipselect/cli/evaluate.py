@@ -82,11 +82,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
     delivery = arguments.delivery
     checked_budget(arguments.epsilon, "--epsilon")
     model = ModelRelease.load(arguments.model)
-    if model.table is None:
-        raise InvalidInput(
-            f"{arguments.model}: is a model of arrays, not of a table with a schema, and cannot "
-            "be evaluated on a table"
-        )
+    target = _target(model, arguments.model)
     schema = None if arguments.schema is None else TableSchema.read(arguments.schema)
     source = arguments.table.source
     ledger, relation = arguments.charge.opened()
@@ -98,7 +94,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
         "command": "evaluate",
         "model": str(arguments.model),
         **arguments.table.head,
-        "target": model.table.target,
+        "target": target,
         **({} if schema is None else {"schema": str(arguments.schema)}),
         **({} if schema is None or schema.weight is None else {"weight": schema.weight.name}),
         "mipselect": version("mipselect"),
@@ -121,7 +117,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
     def render(console: Console) -> None:
         if not quality.guarantee.private:
             banner(console, NOT_PRIVATE)
-        heading(console, f"{arguments.model.name}: {model.table.target if model.table else ''}")
+        heading(console, f"{arguments.model.name}: {target}")
         show_quality(console, quality, rows_in_words(quality, Path(arguments.table.data).name))
         line(console, f"Guarantee: {quality.guarantee.of_unit(unit)}.")
         print_charged(console, charged)
@@ -138,3 +134,13 @@ def evaluate(arguments: EvaluateArguments) -> None:
     deliver(report, render, as_json=delivery.as_json, output=delivery.output)
     if not quality.beats_chance:
         say(f"warning: {quality.verdict}")
+
+
+def _target(model: ModelRelease, file: Path) -> str:
+    """Return what a model predicts; raise `InvalidInput` for a model of arrays."""
+    if model.table is None:
+        raise InvalidInput(
+            f"{file}: is a model of arrays, not of a table with a schema, and cannot be evaluated "
+            "on a table"
+        )
+    return model.table.target

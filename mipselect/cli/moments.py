@@ -34,6 +34,7 @@ from mipselect.tables.moments.block_sums import require_one_row_each
 from mipselect.tables.moments.columns import TableColumns, table_columns
 from mipselect.tables.parts import total_rows
 from mipselect.tables.schema import TableSchema
+from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_choice, checked_integer
 
 EXAMPLES = """Examples:
@@ -105,35 +106,26 @@ def moments(arguments: MomentsArguments) -> None:
 
     It is SENSITIVE: it holds sums of the data without any privacy.
     """
-    data, target, output = arguments.data, arguments.target, arguments.output
-    schema, folds, as_json = arguments.schema, arguments.folds, arguments.delivery.as_json
-    if schema is None:
+    data, output, as_json = arguments.data, arguments.output, arguments.delivery.as_json
+    if arguments.schema is None:
         raise InvalidInput("--schema must be given (begin one with 'mipselect describe')")
     if output.suffix != ENDING:
         raise InvalidInput(f"--output {output}: must end in {ENDING}")
-    checked_integer(folds, "--folds", 1)
-    check_output(output, [schema, *map(Path, data)])
-    chosen = arguments.question.keywords
-    blocks = _blocks(arguments)
-    known = TableSchema.read(schema)
-    note_of_the_target(known, target)
-    never = chosen.get("never", ())
-    columns: TableColumns | TableBlockColumns
-    if blocks is None:
-        columns = table_columns(known, target, never, chosen.get("ranges"), "first")
-    else:
-        columns = TableBlockColumns(known, target, tuple(never), blocks)
-        require_one_row_each(columns)
+    checked_integer(arguments.folds, "--folds", 1)
+    check_output(output, [arguments.schema, *map(Path, data)])
+    blocks, known = _blocks(arguments), TableSchema.read(arguments.schema)
+    note_of_the_target(known, arguments.target)
+    columns = _columns(arguments, known, blocks)
     sources = [arguments.dialect.source(path) for path in data]
     pieces = list(pieces_of_table(sources, columns))
     head = {"command": "moments", "sensitive": True, "data": data, "output": str(output)}
     about = {
         **arguments.dialect.keywords,
         "columns": list(columns.names),
-        "target": target,
+        "target": arguments.target,
         "protected_unit": columns.public.units.unit,
         **({} if known.weight is None else {"weight": known.weight.name}),
-        "folds": folds,
+        "folds": arguments.folds,
         "files": len(pieces),
         **({} if blocks is None else {"score": BLOCKS, **blocks.public()}),
     }
@@ -146,35 +138,57 @@ def moments(arguments: MomentsArguments) -> None:
             output=None,
         )
         return
-    notes = None if blocks is not None else _notes(output, data, arguments.resume)
-    try:
-        if isinstance(columns, TableBlockColumns):
-            with _Meter("window") as meter:
-                found = Moments.of_blocks(sources, columns, progress=meter)
-        else:
-            with _Meter("file", len(pieces)) as meter:
-                found = Moments.of(
-                    sources,
-                    known,
-                    target=target,
-                    folds=folds,
-                    progress=meter,
-                    checkpoint=notes,
-                    **chosen,
-                )
-    except BaseException:
-        if notes is not None and notes.exists():
-            say(f"note: what has been counted is in {notes} (sensitive); --resume goes on with it")
-        raise
-    found.save(output)
-    if notes is not None:
-        notes.unlink(missing_ok=True)
+    if isinstance(columns, TableBlockColumns):
+        with _Meter("window") as meter:
+            found = Moments.of_blocks(sources, columns, progress=meter)
+        found.save(output)
+    else:
+        found = _counted(arguments, known, sources, len(pieces))
 
     def render(console: Console) -> None:
         banner(console, SENSITIVE)
         _show(console, f"{output}: moments of {', '.join(data)}", found.n, about)
 
     deliver({**head, "n": found.n, **about}, render, as_json=as_json, output=None)
+
+
+def _columns(
+    arguments: MomentsArguments, schema: TableSchema, blocks: Blocks | None
+) -> TableColumns | TableBlockColumns:
+    """Return the columns that are added up, by themselves or within blocks."""
+    chosen, target = arguments.question.keywords, arguments.target
+    never = chosen.get("never", ())
+    if blocks is None:
+        return table_columns(schema, target, never, chosen.get("ranges"), "first")
+    columns = TableBlockColumns(schema, target, tuple(never), blocks)
+    require_one_row_each(columns)
+    return columns
+
+
+def _counted(
+    arguments: MomentsArguments, schema: TableSchema, sources: list[TableFile], files: int
+) -> Moments:
+    """Add up rows by themselves, and save the sums; what an interruption leaves is in notes."""
+    notes = _notes(arguments.output, arguments.data, arguments.resume)
+    try:
+        with _Meter("file", files) as meter:
+            found = Moments.of(
+                sources,
+                schema,
+                target=arguments.target,
+                folds=arguments.folds,
+                progress=meter,
+                checkpoint=notes,
+                **arguments.question.keywords,
+            )
+    except BaseException:
+        if notes is not None and notes.exists():
+            say(f"note: what has been counted is in {notes} (sensitive); --resume goes on with it")
+        raise
+    found.save(arguments.output)
+    if notes is not None:
+        notes.unlink(missing_ok=True)
+    return found
 
 
 def _show(console: Console, title: str, n: int | None, about: dict[str, Any]) -> None:

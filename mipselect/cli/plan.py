@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import count
+from typing import Any
 
 from rich.console import Console
 
@@ -92,24 +93,99 @@ def plan(arguments: PlanArguments) -> None:
     For the loss the target's range counts most: where its middle is what you
     expect, and values beyond it are rare, see --range and --target-mean.
     """
-    path, target, plot = arguments.schema, arguments.target, arguments.plot
+    path, plot = arguments.schema, arguments.plot
     if plot is not None:
         check_figure(plot, "--plot", [path])
-    schema, began = TableSchema.read(path), time.monotonic()
-    simulation = asdict(arguments.simulation)
+    planned = _planned(arguments, TableSchema.read(path))
+    if plot is not None:
+        drawing = drawn(picture(planned.selection, arguments.target), plot.suffix)
+        write_whole(plot, drawing, sensitive=False)
+    as_json = arguments.delivery.as_json
+    deliver(planned.report(), planned.show, as_json=as_json, output=None)
+
+
+@dataclass(frozen=True)
+class PlannedTable:
+    """Plans of a selection and of a model of one table.
+
+    Attributes
+    ----------
+    arguments : PlanArguments
+    schema : TableSchema
+    options : FitOptions
+        Those of the model.
+    share : float
+        Part of its ε that the model's selection may cost.
+    model : ModelPlan or None
+        None where a field that it needs has no range.
+    selection : SelectionPlan
+    advice : str
+        Which ranges to use; empty for a table without numbers.
+    """
+
+    arguments: PlanArguments
+    schema: TableSchema
+    options: FitOptions
+    share: float
+    model: ModelPlan | None
+    selection: SelectionPlan
+    advice: str
+
+    def report(self) -> dict[str, Any]:
+        """Return the JSON object."""
+        arguments, model, weight = self.arguments, self.model, self.schema.weight
+        mechanism = mechanism_report(self.options, self.share)
+        return {
+            **plan_report(
+                self.selection,
+                arguments.schema,
+                arguments.target,
+                arguments.simulation.tables,
+                arguments.plot,
+            ),
+            **({} if weight is None else {"not_simulated": [weight.name]}),
+            "model": None if model is None else {**model_report(model), **mechanism},
+            "ranges": self.advice or None,
+        }
+
+    def show(self, console: Console) -> None:
+        """Print the same: first the model, then the selection."""
+        arguments, result = self.arguments, self.selection
+        heading(
+            console,
+            f"{arguments.schema}: {arguments.target} by {result.support_size} of "
+            f"{result.features} fields, {result.rows:,} rows",
+        )
+        _show_model(console, self.model, result, mechanism_legend(self.options, self.share))
+        if self.advice:
+            line(console, self.advice)
+        console.print(plan_table(result))
+        line(console, legend(result, self.share))
+        for asking, answer in answers(result):
+            line(console, f"{asking} {answer}.")
+        of_classes = of_two_classes(self.schema, arguments.target)
+        line(console, assumed(result.guesses, of_classes=of_classes))
+        console.print(SIMULATED, soft_wrap=True)
+        if self.schema.weight is not None:
+            line(console, UNWEIGHTED.format(self.schema.weight.name))
+        if arguments.plot is not None:
+            line(console, f"Drawn in {arguments.plot}.")
+
+
+def _planned(arguments: PlanArguments, schema: TableSchema) -> PlannedTable:
+    """Check everything, then plan the model and with what is left of the time the selection."""
+    began, simulation = time.monotonic(), asdict(arguments.simulation)
     limit = checked_time_limit(simulation.pop("time_limit"), "--time-limit")
     asked = arguments.method
     methods = None if asked is None else [name.strip() for name in asked.split(",")]
     # Before the models, which take their time.
     scales, chosen = asdict(arguments.regularisation), arguments.question.keywords
-    size, score = arguments.support_size, arguments.score
+    size, score, target = arguments.support_size, arguments.score, arguments.target
     question = Question(schema, target, size, score=score, **scales, **chosen)
     checked_methods(methods, question)
     checked_share(simulation["goal"], "goal", closed=False)
     of_classes = of_two_classes(schema, target)
     options = planned_options(arguments.model, arguments.division, score, of_classes=of_classes)
-    # With as many fields as are picked nothing is drawn.
-    share = options.share if size < len(question.public.features) else 0.0
     with Spinner("planning") as spinner:
         steps = count()
 
@@ -122,7 +198,7 @@ def plan(arguments: PlanArguments) -> None:
         if not question.without_range:
             model = _model_plan(arguments, options, schema, SHARE_OF_MODELS * limit, watch)
         left = limit - (time.monotonic() - began)
-        result = plan_selection(
+        selection = plan_selection(
             schema,
             target=target,
             rows=arguments.rows,
@@ -137,41 +213,10 @@ def plan(arguments: PlanArguments) -> None:
             **simulation,
             **chosen,
         )
-    if plot is not None:
-        write_whole(plot, drawn(picture(result, target), plot.suffix), sensitive=False)
-
-    advice = range_advice(question.public, arguments.rows, result.epsilons)
-
-    def render(console: Console) -> None:
-        heading(
-            console,
-            f"{path}: {target} by {result.support_size} of {result.features} fields, "
-            f"{result.rows:,} rows",
-        )
-        _show_model(console, model, result, mechanism_legend(options, share))
-        if advice:
-            line(console, advice)
-        console.print(plan_table(result))
-        line(console, legend(result, share))
-        for asking, answer in answers(result):
-            line(console, f"{asking} {answer}.")
-        line(console, assumed(result.guesses, of_classes=of_classes))
-        console.print(SIMULATED, soft_wrap=True)
-        if schema.weight is not None:
-            line(console, UNWEIGHTED.format(schema.weight.name))
-        if plot is not None:
-            line(console, f"Drawn in {plot}.")
-
-    tables = arguments.simulation.tables
-    report = plan_report(result, path, target, tables, plot)
-    if schema.weight is not None:
-        report["not_simulated"] = [schema.weight.name]
-    if model is not None:
-        report["model"] = {**model_report(model), **mechanism_report(options, share)}
-    else:
-        report["model"] = None
-    report["ranges"] = advice or None
-    deliver(report, render, as_json=arguments.delivery.as_json, output=None)
+    # With as many fields as are picked nothing is drawn.
+    share = options.share if size < len(question.public.features) else 0.0
+    advice = range_advice(question.public, arguments.rows, selection.epsilons)
+    return PlannedTable(arguments, schema, options, share, model, selection, advice)
 
 
 def _model_plan(

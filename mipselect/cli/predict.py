@@ -166,6 +166,7 @@ def predict(arguments: PredictArguments) -> None:
     unlisted: Counter[str] = Counter()
     decisions = released.decisions(arguments.table.source, unlisted)
     answer = AnswerColumns(released, threshold, probability=arguments.probability)
+    note = NOT_COVERED if released.private else KEPT
     if not released.private:
         say(f"warning: {SEEDED}")
     with (
@@ -192,25 +193,23 @@ def predict(arguments: PredictArguments) -> None:
             "data": data,
             "target": target,
             "sensitive": True,
-            "note": NOT_COVERED if released.private else KEPT,
+            "note": note,
             "rows": rows,
             **answer.settings,
         }
+        parts = {"predictions": values}
+        if arguments.probability:
+            parts["probabilities"] = chances
         with delivering():
             if as_json:
-                sys.stdout.write(json.dumps(head)[:-1] + ', "predictions": [')
-                sys.stdout.writelines(_pieces(values))
-                if arguments.probability:
-                    sys.stdout.write('], "probabilities": [')
-                    sys.stdout.writelines(_pieces(chances))
-                sys.stdout.write("]}\n")
+                sys.stdout.writelines(_json(head, parts))
             elif output is None:
                 sys.stdout.writelines(_pieces(lines))
             sys.stdout.flush()
     for name, count in unlisted.items():
         say(f"warning: {in_no_list(name, count)}")
     where = "" if output is None else f"{output}: {rows:,} predictions of {target}. "
-    say(f"note: {where}{NOT_COVERED if released.private else KEPT}")
+    say(f"note: {where}{note}")
 
 
 def _checked_model(arguments: PredictArguments, threshold: float | None) -> ModelRelease:
@@ -271,6 +270,18 @@ def _pieces(spool: tempfile.SpooledTemporaryFile[str]) -> Iterator[str]:
     """Yield the text from its beginning, some of it at a time."""
     spool.seek(0)
     return iter(lambda: spool.read(PIECE), "")
+
+
+def _json(
+    head: dict[str, Any], parts: dict[str, tempfile.SpooledTemporaryFile[str]]
+) -> Iterator[str]:
+    """Yield one JSON object: what is known at once, then lists as they were kept."""
+    yield json.dumps(head)[:-1]
+    for name, items in parts.items():
+        yield f', "{name}": ['
+        yield from _pieces(items)
+        yield "]"
+    yield "}\n"
 
 
 def _csv(rows: Iterable[list[str]]) -> str:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rich.console import Console
-
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.options import Delivery
-from mipselect.cli.output import check_output, deliver, line, write_whole
-from mipselect.cli.schema_summary import in_words, summary
+from mipselect.cli.output import check_output, write_whole
+from mipselect.cli.schema_summary import deliver_summary
 from mipselect.errors import InvalidInput, about
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.spreadsheet import read_spreadsheet, spreadsheet_of
@@ -86,16 +84,5 @@ def from_csv(arguments: FromCsvArguments) -> None:
 
 def _deliver(name: str, given: Path, path: Path, schema: TableSchema, delivery: Delivery) -> None:
     """Say what was written, and what is left to do."""
-    found = summary(schema)
-
-    def render(console: Console) -> None:
-        line(console, f"{path}: {in_words(found)}")
-
-    report = {
-        "command": name,
-        "sensitive": False,
-        "read": str(given),
-        "written": str(path),
-        **found,
-    }
-    deliver(report, render, as_json=delivery.as_json, output=None)
+    head = {"command": name, "sensitive": False, "read": str(given), "written": str(path)}
+    deliver_summary(schema, head, f"{path}:", delivery)

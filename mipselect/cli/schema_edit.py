@@ -5,12 +5,10 @@ from __future__ import annotations
 import webbrowser
 from pathlib import Path
 
-from rich.console import Console
-
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.options import Delivery
-from mipselect.cli.output import check_output, deliver, line, write_whole
-from mipselect.cli.schema_summary import in_words, summary
+from mipselect.cli.output import check_output, write_whole
+from mipselect.cli.schema_summary import deliver_summary
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.tables.form.page import form_page, is_form_page
 from mipselect.tables.schema import TableSchema
@@ -54,18 +52,12 @@ def edit(arguments: EditArguments) -> None:
     write_whole(path, form_page(schema, given.name).encode(), sensitive=False)
     if arguments.browser and not webbrowser.open(path.resolve().as_uri()):
         raise MipselectError(f"no browser could be opened; open {path} in one yourself")
-    found = summary(schema)
-
-    def render(console: Console) -> None:
-        line(console, f"{path}: a form for {in_words(found)}")
-        line(console, f"Open it in a browser, save there, and put the file in place of {given}.")
-
-    report = {
+    head = {
         "command": "schema edit",
         "sensitive": False,
         "schema": str(given),
         "page": str(path),
         "opened": arguments.browser,
-        **found,
     }
-    deliver(report, render, as_json=arguments.delivery.as_json, output=None)
+    advice = f"Open it in a browser, save there, and put the file in place of {given}."
+    deliver_summary(schema, head, f"{path}: a form for", arguments.delivery, advice)

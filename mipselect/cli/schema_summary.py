@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from rich.console import Console
+
+from mipselect.cli.options import Delivery
+from mipselect.cli.output import deliver, line
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import listed
 
 
-def summary(schema: TableSchema) -> dict[str, Any]:
-    """Return the number of fields, what they lack, and those whose type is to be confirmed."""
+def deliver_summary(
+    schema: TableSchema, head: Mapping[str, Any], about: str, delivery: Delivery, *more: str
+) -> None:
+    """Print what a file holds, in the words `about` and a summary, and lines that follow it."""
     apart = {*schema.only_read, schema.privacy_unit}
-    gaps = {field.name: field.gap for field in schema.fields if field.name not in apart}
-    return {
-        "fields": len(schema.fields),
-        "to_fill_in": {name: gap for name, gap in gaps.items() if gap},
-        "to_confirm": [field.name for field in schema.fields if field.type_proposed],
+    gaps = {
+        field.name: field.gap for field in schema.fields if field.name not in apart and field.gap
     }
+    to_confirm = [field.name for field in schema.fields if field.type_proposed]
+    count = len(schema.fields)
+    parts = [f"{count} field{'s' * (count != 1)}"]
+    if gaps:
+        parts.append(f"to fill in: {listed(list(gaps))}")
+    if to_confirm:
+        parts.append(f"types to confirm: {listed(to_confirm)}")
 
+    def render(console: Console) -> None:
+        for text in (f"{about} {'; '.join(parts)}", *more):
+            line(console, text)
 
-def in_words(found: dict[str, Any]) -> str:
-    """Return a summary as one line."""
-    parts = [_counted(found["fields"], "field")]
-    if found["to_fill_in"]:
-        parts.append(f"to fill in: {listed(list(found['to_fill_in']))}")
-    if found["to_confirm"]:
-        parts.append(f"types to confirm: {listed(found['to_confirm'])}")
-    return "; ".join(parts)
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'s' * (count != 1)}"
+    found = {"fields": count, "to_fill_in": gaps, "to_confirm": to_confirm}
+    deliver({**head, **found}, render, as_json=delivery.as_json, output=None)

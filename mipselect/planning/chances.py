@@ -295,6 +295,11 @@ def blind(features: int, support_size: int) -> float:
     return support_size / features
 
 
+def standard_error(values: Sequence[float]) -> float | None:
+    """Estimate the error of a mean over tables; None for a single one."""
+    return float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
+
+
 def mean_of(chances: Sequence[Chance]) -> Chance:
     """Average chances over tables."""
     return Chance(

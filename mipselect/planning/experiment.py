@@ -40,8 +40,13 @@ SHARE_OF_THE_FIRST = 0.6
 SHARE_OF_A_CASE = 0.25
 """Share of the time that is left, for the first setting and any other on their first table."""
 
-SHARE_OF_ROWS = 0.4
-"""Share of all time, for more rows than the table has."""
+
+def checked_epsilons(epsilons: Sequence[float]) -> tuple[float, ...]:
+    """Return each ε once; raise `InvalidInput` for none, and for one that is out of its range."""
+    asked = tuple(dict.fromkeys(checked_epsilon(e, "epsilons") for e in epsilons))
+    if not asked:
+        raise InvalidInput("epsilons must have at least one ε")
+    return asked
 
 
 class Experiment:
@@ -59,9 +64,7 @@ class Experiment:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.question = question
-        self.epsilons = tuple(dict.fromkeys(checked_epsilon(e, "epsilons") for e in epsilons))
-        if not self.epsilons:
-            raise InvalidInput("epsilons must have at least one ε")
+        self.epsilons = checked_epsilons(epsilons)
         self.tables = checked_integer(tables, "tables", 1, MOST_TABLES)
         self.seed = checked_integer(seed, "seed", 0)
         self.clock, self._now = Deadline(checked_time_limit(time_limit), clock), clock
@@ -76,17 +79,7 @@ class Experiment:
         """Number of fields that repeat each other in the tables of the lines about it."""
         return self.simulations[True].repeated
 
-    def lines_at_hand(self, settings: Sequence[Setting], progress: CaseCounter) -> list[Line]:
-        """Try settings as `lines` does, within the part of the time that is not for more rows."""
-        return self._lines(settings, progress, SHARE_OF_ROWS * self.clock.limit)
-
-    def line(self, setting: Setting, progress: CaseCounter) -> Line:
-        """Try one setting, within half of the time that is left."""
-        return self._lines([setting], progress, 0.5 * self.clock.remaining)[0]
-
-    def _lines(
-        self, settings: Sequence[Setting], progress: CaseCounter, later: float
-    ) -> list[Line]:
+    def lines(self, settings: Sequence[Setting], progress: CaseCounter, later: float) -> list[Line]:
         """Try every setting on every table that there is time for, but so many seconds for later.
 
         A setting that takes long costs no other its answers: each has a share of the time for its

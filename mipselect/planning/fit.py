@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.planning.chances import require_time
-from mipselect.planning.experiment import MOST_TABLES
+from mipselect.planning.experiment import MOST_TABLES, checked_epsilons
 from mipselect.planning.forecasts import (
     AUC,
     LARGER_SHARE,
@@ -31,7 +31,6 @@ from mipselect.regression.pair import most_features
 from mipselect.search.progress import Deadline
 from mipselect.tables import TableSchema
 from mipselect.validation import (
-    checked_epsilon,
     checked_integer,
     checked_share,
     checked_time_limit,
@@ -125,9 +124,7 @@ def plan_fit(
     >>> 0.2 < plan.of_fit.expected(0) < 0.4
     True
     """
-    asked = tuple(dict.fromkeys(checked_epsilon(e, "epsilons") for e in epsilons))
-    if not asked:
-        raise InvalidInput("epsilons must have at least one ε")
+    asked = checked_epsilons(epsilons)
     size = most_features(model.selector)
     question = Question(
         schema,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
+from mipselect.planning.chances import standard_error
 from mipselect.planning.quality_forecasts import QualityForecast
+from mipselect.planning.rows import crossing
 from mipselect.planning.simulation import Guesses
 from mipselect.quality import Quality
 
@@ -92,10 +92,7 @@ class ModelLine:
 
     def error(self, k: int) -> float | None:
         """Return the standard error of `expected`; None for a single table."""
-        means = self._by_table(k)
-        if len(means) == 1:
-            return None
-        return float(np.std(means, ddof=1)) / math.sqrt(len(means))
+        return standard_error(self._by_table(k))
 
     def range(self, k: int) -> tuple[float, float]:
         """Return the scores that one model in ten is below, and one in ten above."""
@@ -255,13 +252,7 @@ class ModelPlan:
     def _crossing(self, points: Iterable[tuple[float, ModelLine, int]]) -> float | None:
         """Return where the share first reaches the goal, between places in rising order."""
         tried = [(at, line.share(k, self.level), self._reaches(line, k)) for at, line, k in points]
-        if tried and tried[0][2]:
-            return tried[0][0]
-        for (before, low, _), (after, high, reached) in pairwise(tried):
-            if reached:
-                part = (self.goal - low) / (high - low) if low < self.goal < high else 1.0
-                return float(before * (after / before) ** part)
-        return None
+        return crossing(tried, self.goal)
 
 
 def in_two_places(score: float) -> str:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 
-from mipselect.planning.chances import OF_SUPPORTS, Chance, Chances, blind, mean_of
+from mipselect.planning.chances import (
+    OF_SUPPORTS,
+    Chance,
+    Chances,
+    blind,
+    mean_of,
+    standard_error,
+)
+from mipselect.planning.rows import crossing
 from mipselect.planning.simulation import Guesses
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.scores import LOSS
@@ -91,11 +99,15 @@ class Line:
 
     def chance(self, k: int) -> Chance | None:
         """Return the mean over tables at the k-th ε; None where there are none."""
-        return mean_of([chances[k] for chances in self.tables]) if self.tables else None
+        return mean_of(self.at(k)) if self.tables else None
+
+    def at(self, k: int) -> list[Chance]:
+        """Return the chances of every table at the k-th ε."""
+        return [chances[k] for chances in self.tables]
 
     def error(self, k: int) -> float | None:
         """Return the standard error of `found` at the k-th ε; None for a single table."""
-        return _error([chances[k].found for chances in self.tables])
+        return standard_error([chance.found for chance in self.at(k)])
 
     def gain(self, other: Line, k: int) -> tuple[float, float | None]:
         """Return the mean gain in `found` over another line at the k-th ε, and its standard error.
@@ -104,7 +116,7 @@ class Line:
         """
         pairs = zip(self.tables, other.tables, strict=False)
         gains = [mine[k].found - theirs[k].found for mine, theirs in pairs]
-        return float(np.mean(gains)), _error(gains)
+        return float(np.mean(gains)), standard_error(gains)
 
 
 @dataclass(frozen=True)
@@ -189,18 +201,9 @@ class SelectionPlan:
         Between two numbers that were tried, linear in their logarithms. The first number of rows
         is returned where fewer may do.
         """
-        before: tuple[int, float] | None = None
-        for line in self.by_rows:
-            chance, rows = line.chance(k), line.setting.rows
-            if chance is None:
-                return None
-            if chance.found >= self.goal:
-                if before is None:
-                    return float(rows)
-                part = (self.goal - before[1]) / (chance.found - before[1])
-                return float(before[0] * (rows / before[0]) ** part)
-            before = rows, chance.found
-        return None
+        done = takewhile(lambda line: line.tables, self.by_rows)
+        shares = [(line.setting.rows, mean_of(line.at(k)).found) for line in done]
+        return crossing([(rows, found, found >= self.goal) for rows, found in shares], self.goal)
 
 
 @dataclass(frozen=True)
@@ -231,7 +234,3 @@ class Step:
 
 Progress = Callable[[Step], None]
 """Receives a `Step` before each case."""
-
-
-def _error(values: Sequence[float]) -> float | None:
-    return float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None

@@ -32,6 +32,9 @@ OTHER_BOUNDS = (0.5, 2.0)
 OTHER_RIDGES = (10.0, 100.0)
 """Settings that are tried besides those in question, as multiples of them."""
 
+SHARE_OF_ROWS = 0.4
+"""Share of all time, for more rows than the table has."""
+
 
 def plan_selection(
     schema: TableSchema,
@@ -156,13 +159,14 @@ def plan_selection(
         guesses=guesses,
         repeated=experiment.repeated,
         seed=seed,
-        lines=tuple(experiment.lines_at_hand(first, counter)),
+        lines=tuple(experiment.lines(first, counter, SHARE_OF_ROWS * experiment.clock.limit)),
     )
     for setting in later:
         reached = all(plan.rows_needed(k) is not None for k in range(len(plan.epsilons)))
         if reached or not plan.by_rows[-1].tables:
             break
-        plan = replace(plan, lines=(*plan.lines, experiment.line(setting, counter)))
+        half = 0.5 * experiment.clock.remaining
+        plan = replace(plan, lines=(*plan.lines, *experiment.lines([setting], counter, half)))
     order = (METHOD, COEF_BOUND, REPEATED, RIDGE, ROWS, REFERENCE)
     in_order = sorted(plan.lines, key=lambda line: order.index(line.setting.about))
     return replace(plan, lines=tuple(in_order))

@@ -1,6 +1,9 @@
-"""Numbers of rows that tables are made up with."""
+"""Numbers of rows that tables are made up with, and how many of them reach a goal."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import PublicMap
@@ -22,6 +25,26 @@ def require_rows(rows: int, public: PublicMap) -> None:
             f"{len(public.columns)} columns, got {rows:,}; plan with fewer: what is found depends "
             "on epsilon times rows"
         )
+
+
+def crossing(tried: Sequence[tuple[float, float, bool]], goal: float) -> float | None:
+    """Estimate where a share first reaches a goal; None if nowhere.
+
+    Between two places, linear in their logarithms; the first place where less may do.
+
+    Parameters
+    ----------
+    tried : sequence of (float, float, bool)
+        Places, such as numbers of rows, rising; the share at each, and whether the goal is reached.
+    goal : float
+    """
+    if tried and tried[0][2]:
+        return float(tried[0][0])
+    for (before, low, _), (after, high, reached) in pairwise(tried):
+        if reached:
+            part = (goal - low) / (high - low) if low < goal < high else 1.0
+            return float(before * (after / before) ** part)
+    return None
 
 
 def doublings(rows: int, public: PublicMap) -> tuple[int, ...]:
