@@ -10,8 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from mipselect.cli.check_page import check_page, shares_page
-from mipselect.cli.check_text import print_check, print_shares
+from mipselect.cli.check_report import check_page, print_check, print_shares, shares_page
 from mipselect.cli.declared import (
     command,
     group,

@@ -1,14 +1,23 @@
-"""A check of a table as text: findings first, then a table of all fields."""
+"""A check of a table, findings first, then a table of all fields: as text and as one HTML file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rich.console import Console
 from rich.markup import escape
 
 from mipselect.cli.output import NOT_PRIVATE, SENSITIVE, banner, heading, line, table_of
-from mipselect.documents.blocks import TextTable
+from mipselect.documents.blocks import (
+    Alert,
+    Block,
+    BulletList,
+    Document,
+    Heading,
+    Paragraph,
+    TextTable,
+)
+from mipselect.documents.html import html_page
 from mipselect.quality import Measure, TableShares
 from mipselect.tables import Finding, TableCheck
 from mipselect.tables.check.kinds import KINDS
@@ -93,11 +102,29 @@ def print_check(console: Console, check: TableCheck, title: str) -> None:
     """Print what was counted; sensitive."""
     banner(console, SENSITIVE)
     heading(console, printable(title))
-    for text in notes_of(check):
-        line(console, text)
-    _print_findings(console, check.findings)
-    _print_table(console, counts_table(check))
-    line(console, FROM_WHERE)
+    _print(console, _blocks_of_check(check))
+
+
+def _print(console: Console, blocks: Iterable[Block]) -> None:
+    """Print paragraphs, lists and tables of a document; its headings are for a page."""
+    for block in blocks:
+        match block:
+            case Paragraph(text):
+                line(console, text)
+            case BulletList(items):
+                for item in items:
+                    line(console, f"- {item}")
+            case TextTable(titles, rows, numbers):
+                table = table_of(*titles, right=numbers, fold=titles[:1])
+                for row in rows:
+                    table.add_row(*(escape(printable(cell)) for cell in row))
+                console.print(table)
+
+
+def check_page(check: TableCheck, title: str) -> str:
+    """Write the curator's page, marked as sensitive at its top and in its title."""
+    blocks = (Alert(SENSITIVE), *_blocks_of_check(check))
+    return html_page(Document(f"SENSITIVE: check of {title}", blocks))
 
 
 def print_shares(console: Console, shares: TableShares, title: str) -> None:
@@ -106,28 +133,42 @@ def print_shares(console: Console, shares: TableShares, title: str) -> None:
         banner(console, NOT_PRIVATE)
     rows = "" if shares.rows is None else f", {shares.rows:,} {rows_of(shares.unit)}"
     heading(console, printable(f"{title}: released shares of values{rows}"))
-    _print_findings(console, shares.findings)
-    _print_table(console, shares_table(shares))
-    for text in bounds_in_words(shares):
-        line(console, text)
+    _print(console, _blocks_of_shares(shares))
+
+
+def shares_page(shares: TableShares, title: str) -> str:
+    """Write the page of a private release."""
+    title, blocks = f"Released shares of values of {title}", [*_blocks_of_shares(shares)]
+    if shares.rows is not None:
+        blocks.insert(0, Paragraph(f"{shares.rows:,} {rows_of(shares.unit)}."))
+    if not shares.guarantee.private:
+        title = f"NOT PRIVATE: {title}"
+        blocks.insert(0, Alert(NOT_PRIVATE))
+    return html_page(Document(title, tuple(blocks)))
+
+
+def _blocks_of_check(check: TableCheck) -> Iterator[Block]:
+    yield from map(Paragraph, notes_of(check))
+    yield from _parts(check.findings, counts_table(check))
+    yield Paragraph(FROM_WHERE)
+
+
+def _blocks_of_shares(shares: TableShares) -> Iterator[Block]:
+    yield from _parts(shares.findings, shares_table(shares))
+    yield from map(Paragraph, bounds_in_words(shares))
+
+
+def _parts(findings: Iterable[Finding], table: TextTable) -> Iterator[Block]:
+    lines = tuple(f"{finding}." for finding in findings)
+    yield Heading(2, "Findings")
+    yield BulletList(lines) if lines else Paragraph(NOTHING)
+    yield Heading(2, "Fields")
+    yield table
 
 
 def rows_of(unit: str) -> str:
     """Say what is counted: rows, or people by a field."""
     return "rows" if unit == "row" else f"people by {unit}"
-
-
-def _print_findings(console: Console, findings: Iterable[Finding]) -> None:
-    lines = [f"- {finding}." for finding in findings]
-    for text in lines or [NOTHING]:
-        line(console, text)
-
-
-def _print_table(console: Console, table: TextTable) -> None:
-    shown = table_of(*table.titles, right=table.numbers, fold=("field",))
-    for row in table.rows:
-        shown.add_row(*(escape(printable(cell)) for cell in row))
-    console.print(shown)
 
 
 def _table_of_kinds(unit: str, rows: Iterable[tuple[str, ...]]) -> TextTable:
