@@ -11,7 +11,7 @@ from mipselect.cli.card_content import card_of
 from mipselect.cli.card_parts import Card, blank_facts, read_facts, with_facts
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.options import Delivery
-from mipselect.cli.output import check_output, deliver, line, write_whole
+from mipselect.cli.output import check_output, line, write_whole
 from mipselect.cli.release_file import read_release
 
 EXAMPLES = """Examples:
@@ -71,4 +71,4 @@ def card(arguments: CardArguments) -> None:
             line(console, f"{output}: {kind} {blanks} fields to be filled in")
 
     report = {"command": "card", "sensitive": False, **asdict(made)}
-    deliver(report, render, as_json=arguments.delivery.as_json, output=None)
+    arguments.delivery.deliver(report, render)

@@ -18,7 +18,7 @@ from mipselect.cli.agreement import FoundBySolver, contradictions
 from mipselect.cli.agreement import compare as compare_with_expected
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.options import SEARCH_PANEL, Delivery, SearchArguments
-from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, heading, table_of
+from mipselect.cli.output import SENSITIVE, banner, check_output, heading, table_of
 from mipselect.cli.report import effort_counts, finite_or_none
 from mipselect.cli.search_progress import Watch
 from mipselect.cli.sizes import dimension
@@ -112,13 +112,7 @@ def compare(arguments: CompareArguments) -> None:
             if stored is not None and answer.certified and not stored.agrees:
                 conflicts.append(f"{answer.name} {stored.sentence}")
         rounds.append(Round(name, problem, answers, conflicts + contradictions(answers)))
-    report = _report(rounds, skipped)
-    deliver(
-        report,
-        lambda console: _print(console, rounds),
-        as_json=delivery.as_json,
-        output=delivery.output,
-    )
+    delivery.deliver(_report(rounds, skipped), lambda console: _print(console, rounds))
     _fail_if_needed(rounds)
 
 

@@ -17,7 +17,7 @@ from mipselect.cli.ledger_entry import (
     told_of_the_ledger,
 )
 from mipselect.cli.options import PRIVACY_PANEL, ReleaseDelivery
-from mipselect.cli.output import NOT_PRIVATE, banner, check_output, deliver, heading, line
+from mipselect.cli.output import NOT_PRIVATE, banner, check_output, heading, line
 from mipselect.cli.progress import Spinner
 from mipselect.cli.quality import rows_in_words, show_quality
 from mipselect.cli.streams import say
@@ -131,7 +131,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
         "quality": quality.to_dict(),
         "ledger": charged,
     }
-    deliver(report, render, as_json=delivery.as_json, output=delivery.output)
+    delivery.deliver(report, render)
     if not quality.beats_chance:
         say(f"warning: {quality.verdict}")
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from mipselect.cli.declared import command, group, option, options, required
 from mipselect.cli.inputs import asked_of
 from mipselect.cli.options import SEARCH_PANEL, Delivery, SearchArguments
-from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, heading, line, table_of
+from mipselect.cli.output import SENSITIVE, banner, check_output, heading, line, table_of
 from mipselect.cli.search_progress import Watch
 from mipselect.cli.streams import say
 from mipselect.cli.table_options import SourceOptions
@@ -99,9 +99,7 @@ def export(arguments: ModelExportArguments) -> None:
         banner(console, SENSITIVE)
         _show(console, exported)
 
-    deliver(
-        _report(source.instance, exported), render, as_json=arguments.delivery.as_json, output=None
-    )
+    arguments.delivery.deliver(_report(source.instance, exported), render)
     say(f"note: {output} is SENSITIVE: it holds the data of {source.instance}, or sums of them")
 
 

@@ -11,7 +11,7 @@ from rich.markup import escape
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.inputs import asked_of
 from mipselect.cli.options import Delivery
-from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, heading, line, table_of
+from mipselect.cli.output import SENSITIVE, banner, check_output, heading, line, table_of
 from mipselect.cli.table_options import SourceOptions
 from mipselect.errors import MipselectError, SolverFailure
 from mipselect.exchange import ImportedSolution
@@ -78,7 +78,7 @@ def import_solution(arguments: ImportArguments) -> None:
         banner(console, SENSITIVE)
         _show(console, solution, instance, imported)
 
-    deliver(report, render, as_json=delivery.as_json, output=delivery.output)
+    delivery.deliver(report, render)
 
 
 def _report(

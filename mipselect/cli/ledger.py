@@ -151,7 +151,7 @@ def create(arguments: CreateArguments) -> None:
             )
 
     report = {"command": "ledger create", "sensitive": False, "file": str(file), **_head(ledger)}
-    deliver(report, render, as_json=arguments.delivery.as_json, output=None)
+    arguments.delivery.deliver(report, render)
 
 
 @options
@@ -214,7 +214,7 @@ def show(arguments: ShowArguments) -> None:
         if sensitive:
             console.print(KEEP)
 
-    deliver(report, render, as_json=arguments.delivery.as_json, output=arguments.delivery.output)
+    arguments.delivery.deliver(report, render)
 
 
 @options
@@ -268,7 +268,7 @@ def verify(arguments: VerifyArguments) -> None:
         "rows": len(rows),
         "head": {"number": last.number, "hash": last.hash},
     }
-    deliver(report, render, as_json=arguments.delivery.as_json, output=None)
+    arguments.delivery.deliver(report, render)
 
 
 @options

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from mipselect.cli.declared import command, group, options
 from mipselect.cli.options import Delivery
-from mipselect.cli.output import deliver, table_of
+from mipselect.cli.output import table_of
 from mipselect.problem.stored.files import stored_instances
 from mipselect.search import SolverStatus, known_solvers
 
@@ -49,7 +49,7 @@ def instances(arguments: ListingArguments) -> None:
         console.print(table)
 
     report = {"sensitive": False, "instances": [asdict(entry) for entry in listed]}
-    deliver(report, render, as_json=arguments.delivery.as_json, output=None)
+    arguments.delivery.deliver(report, render)
 
 
 @command
@@ -83,7 +83,7 @@ def solvers(arguments: ListingArguments) -> None:
             for solver in known
         ],
     }
-    deliver(report, render, as_json=arguments.delivery.as_json, output=None)
+    arguments.delivery.deliver(report, render)
 
 
 def _limit(solver: SolverStatus) -> str:

@@ -14,7 +14,7 @@ from mipselect.cli.arguments import option_named
 from mipselect.cli.declared import argument, command, group, option, options, refuse, required
 from mipselect.cli.dialect import DialectOptions
 from mipselect.cli.options import Delivery, stated
-from mipselect.cli.output import SENSITIVE, banner, check_output, deliver, heading
+from mipselect.cli.output import SENSITIVE, banner, check_output, heading
 from mipselect.cli.progress import Spinner
 from mipselect.cli.streams import say
 from mipselect.cli.table_options import (
@@ -106,7 +106,7 @@ def moments(arguments: MomentsArguments) -> None:
 
     It is SENSITIVE: it holds sums of the data without any privacy.
     """
-    data, output, as_json = arguments.data, arguments.output, arguments.delivery.as_json
+    data, output = arguments.data, arguments.output
     if arguments.schema is None:
         raise InvalidInput("--schema must be given (begin one with 'mipselect describe')")
     if output.suffix != ENDING:
@@ -131,11 +131,9 @@ def moments(arguments: MomentsArguments) -> None:
     }
     if arguments.dry_run:
         n = total_rows(piece.rows for piece in pieces)
-        deliver(
+        arguments.delivery.deliver(
             {**head, "dry_run": True, "n": n, **about},
             lambda console: _show(console, f"{output}: dry run; no row was read", n, about),
-            as_json=as_json,
-            output=None,
         )
         return
     if isinstance(columns, TableBlockColumns):
@@ -149,7 +147,7 @@ def moments(arguments: MomentsArguments) -> None:
         banner(console, SENSITIVE)
         _show(console, f"{output}: moments of {', '.join(data)}", found.n, about)
 
-    deliver({**head, "n": found.n, **about}, render, as_json=as_json, output=None)
+    arguments.delivery.deliver({**head, "n": found.n, **about}, render)
 
 
 def _columns(

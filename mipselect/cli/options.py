@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
+from rich.console import Console
+
 from mipselect.backends.discovery import NATIVE, solver_by_name
 from mipselect.cli.declared import option, options
+from mipselect.cli.output import Report, deliver
 from mipselect.errors import InvalidInput, about
 from mipselect.selectors.searched import SearchSettings
 from mipselect.validation import checked_positive, checked_time_limit, checked_tolerance, shown
@@ -27,6 +31,10 @@ class Delivery:
         "--json", "Print one JSON object and nothing else on standard output.", default=False
     )
     output: Path | None = option("--output", "Also write the JSON object to FILE.", metavar="FILE")
+
+    def deliver(self, report: Report, render: Callable[[Console], None]) -> None:
+        """Print a report in its form and write it to its file; see `output.deliver`."""
+        deliver(report, render, as_json=self.as_json, output=self.output)
 
 
 @options

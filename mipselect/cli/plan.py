@@ -11,7 +11,7 @@ from rich.console import Console
 
 from mipselect.cli.declared import command
 from mipselect.cli.fit_options import FitOptions
-from mipselect.cli.output import check_figure, deliver, heading, line, write_whole
+from mipselect.cli.output import check_figure, heading, line, write_whole
 from mipselect.cli.plan_model_report import (
     model_legend,
     model_report,
@@ -100,8 +100,7 @@ def plan(arguments: PlanArguments) -> None:
     if plot is not None:
         drawing = drawn(picture(planned.selection, arguments.target), plot.suffix)
         write_whole(plot, drawing, sensitive=False)
-    as_json = arguments.delivery.as_json
-    deliver(planned.report(), planned.show, as_json=as_json, output=None)
+    arguments.delivery.deliver(planned.report(), planned.show)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from mipselect.cli.card_parts import read_facts
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.ledger_entry import LedgerOptions
 from mipselect.cli.options import Delivery
-from mipselect.cli.output import check_output, deliver, line, write_whole
+from mipselect.cli.output import check_output, line, write_whole
 from mipselect.cli.reported_files import read_reported
 from mipselect.cli.streams import say
 from mipselect.privacy import Ledger
@@ -104,7 +104,7 @@ def report(arguments: ReportArguments) -> None:
             names = joined([one.name for one in releases])
             line(console, f"{output}: a report on {names}, {amount(made.total)} in all")
 
-    deliver(report_of(made), render, as_json=arguments.delivery.as_json, output=None)
+    arguments.delivery.deliver(report_of(made), render)
     for warning in made.warnings:
         say(f"warning: {warning}")
 

@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.options import Delivery
-from mipselect.cli.output import check_writable, deliver, line, table_of, write_whole
+from mipselect.cli.output import check_writable, line, table_of, write_whole
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
 from mipselect.tables.fields import Field
@@ -46,7 +46,7 @@ def confirm(arguments: ConfirmArguments) -> None:
     They are listed, and after a yes the marks are removed and the file is written.
     Correct a type that is wrong in the file first.
     """
-    file, as_json = arguments.file, arguments.delivery.as_json
+    file = arguments.file
     schema = TableSchema.read(file)
     check_writable(file)
     proposed = [field for field in schema.fields if field.type_proposed]
@@ -67,7 +67,7 @@ def confirm(arguments: ConfirmArguments) -> None:
         "schema": str(file),
         "confirmed": {field.name: field.type for field in proposed},
     }
-    deliver(report, render, as_json=as_json, output=None)
+    arguments.delivery.deliver(report, render)
 
 
 def _ask(proposed: list[Field]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from mipselect.cli.options import Delivery
-from mipselect.cli.output import deliver, line
+from mipselect.cli.output import line
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import listed
 
@@ -34,4 +34,4 @@ def deliver_summary(
             line(console, text)
 
     found = {"fields": count, "to_fill_in": gaps, "to_confirm": to_confirm}
-    deliver({**head, **found}, render, as_json=delivery.as_json, output=None)
+    delivery.deliver({**head, **found}, render)

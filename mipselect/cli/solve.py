@@ -173,7 +173,7 @@ def _deliver_scores(
     except NotCertified as error:
         raise MipselectError(f"(sensitive) {name}: {error}") from error
     show = partial(listed.show, rows=arguments.show)
-    deliver(listed.report(), show, as_json=delivery.as_json, output=delivery.output)
+    delivery.deliver(listed.report(), show)
 
 
 def _search(

@@ -16,7 +16,7 @@ from mipselect.cli.ledger_entry import (
     told_of_the_ledger,
 )
 from mipselect.cli.options import Delivery
-from mipselect.cli.output import NOT_PRIVATE, banner, deliver, heading, line
+from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
 from mipselect.cli.reminders import expected_check, like_identifiers, reminders_of_a_plan
 from mipselect.cli.search_progress import Watch
 from mipselect.cli.settings import print_settings, settings_report, unit_of
@@ -192,7 +192,7 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
         **settings,
         "ledger": None if plan.ledger is None else _ledger_after(plan.ledger, total),
     }
-    deliver(report, render, as_json=delivery.as_json, output=delivery.output)
+    delivery.deliver(report, render)
     warn_of_nothing(plan.method, problem)
 
 
@@ -230,7 +230,7 @@ def _deliver_answer(task: Task, delivery: Delivery) -> None:
         **settings,
         "ledger": charged,
     }
-    deliver(report, render, as_json=delivery.as_json, output=delivery.output)
+    delivery.deliver(report, render)
     sentence = [] if chance is None or not chance.sentence else [chance.sentence]
     for warning in (*sentence, *answer.warnings):
         say(f"warning: {warning}")
