@@ -19,8 +19,8 @@ from mipselect.cli.agreement import compare as compare_with_expected
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.options import SEARCH_PANEL, Delivery, SearchArguments
 from mipselect.cli.output import SENSITIVE, banner, check_output, heading, table_of
+from mipselect.cli.progress import Watch
 from mipselect.cli.report import effort_counts, finite_or_none
-from mipselect.cli.search_progress import Watch
 from mipselect.cli.sizes import dimension
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure, about

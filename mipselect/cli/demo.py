@@ -7,9 +7,9 @@ from rich.rule import Rule
 
 from mipselect.cli.options import MethodKind, SearchArguments
 from mipselect.cli.output import PLAIN_WIDTH, text_console
+from mipselect.cli.progress import Watch
 from mipselect.cli.releasing import SupportPlan
 from mipselect.cli.report import Solved, print_solved
-from mipselect.cli.search_progress import Watch
 from mipselect.cli.usefulness import clipped
 from mipselect.mechanisms import ExponentialMechanism
 from mipselect.privacy import Guarantee

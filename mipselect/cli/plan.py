@@ -44,9 +44,8 @@ from mipselect.planning.answers import answers
 from mipselect.planning.fit import plan_fit
 from mipselect.planning.forecasts import ModelPlan
 from mipselect.planning.lines import Progress, SelectionPlan, Step
-from mipselect.planning.model_sentences import model_sentences
+from mipselect.planning.model_sentences import model_sentences, quality_sentences
 from mipselect.planning.plan import checked_methods, plan_selection
-from mipselect.planning.quality_sentences import quality_sentences
 from mipselect.planning.question import Question
 from mipselect.planning.range_advice import range_advice
 from mipselect.planning.simulation import Guesses

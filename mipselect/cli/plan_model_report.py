@@ -16,9 +16,14 @@ from mipselect.planning.forecasts import (
     ModelPlan,
     in_two_places,
 )
-from mipselect.planning.model_sentences import model_sentences, no_better, without_a_model
+from mipselect.planning.model_sentences import (
+    model_sentences,
+    no_better,
+    quality_sentences,
+    width_in_words,
+    without_a_model,
+)
 from mipselect.planning.quality_forecasts import OFTEN_ENOUGH
-from mipselect.planning.quality_sentences import quality_sentences, width_in_words
 from mipselect.planning.simulated_fits import FRESH_ROWS
 from mipselect.quality.measures import LEVEL
 

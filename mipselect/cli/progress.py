@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.progress import Progress as Bar
@@ -12,7 +12,18 @@ from rich.progress import ProgressColumn, SpinnerColumn, TextColumn, TimeElapsed
 
 from mipselect.cli.streams import say
 
+if TYPE_CHECKING:  # The search takes long to import.
+    from mipselect.search.progress import Progress
+
 SECONDS_BETWEEN_LINES = 10.0
+
+STAGES = {
+    "scoring": "scoring blocks of",
+    "listing": "evaluating all supports of",
+    "cells": "preparing an exact draw from",
+    "draw": "drawing from",
+}
+"""The stages of an exact draw, which may be told, and blocks; how many cells there are may not."""
 
 
 class Ticker:
@@ -70,3 +81,38 @@ class Spinner(Ticker):
             description=description,
             total=None,
         )
+
+
+class Watch(Spinner):
+    """Shows that a search is running; a context manager, and the search's progress callback.
+
+    On a terminal a spinner with the elapsed time, elsewhere a plain line now and then.
+
+    Parameters
+    ----------
+    what : str
+        What is running, such as "diabetes".
+    details : bool
+        Show counts and bounds too. They are sensitive; leave them out around a release.
+    """
+
+    def __init__(self, what: str, *, details: bool) -> None:
+        self._what = what
+        self._details = details
+        super().__init__(f"searching {what}")
+
+    def __call__(self, progress: Progress) -> None:
+        """Receive a report from the search."""
+        exact = progress.stage in STAGES
+        line = f"{STAGES.get(progress.stage, 'searching')} {self._what}"
+        if progress.stage == "scoring":
+            line += f": {progress.done:,} of {progress.total:,}"
+        elif self._details and exact:
+            cells = f", {progress.nodes:,} cells so far" if progress.nodes else ""
+            line = f"{self._what} (sensitive): {STAGES[progress.stage]} it{cells}"
+        elif self._details:
+            line = (
+                f"{self._what} (sensitive): {progress.stage}, {progress.done}/{progress.total} "
+                f"done, bound {progress.bound:.6g} of {progress.incumbent:.6g}"
+            )
+        self.tick(line, description=line)

@@ -17,8 +17,8 @@ from mipselect.cli.ledger_entry import (
 )
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
+from mipselect.cli.progress import Watch
 from mipselect.cli.reminders import expected_check, like_identifiers, reminders_of_a_plan
-from mipselect.cli.search_progress import Watch
 from mipselect.cli.settings import print_settings, settings_report, unit_of
 from mipselect.cli.sizes import check_sizes, warn_of_nothing
 from mipselect.cli.streams import say

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from mipselect.exchange.solutions import Solution, Unreadable, number
+from mipselect.exchange.solutions import Columns, Solution, Unreadable, number
 from mipselect.validation import shown
 
 OPTIMAL = ("1", "101", "102")
@@ -25,7 +25,7 @@ class _Document:
     parser: expat.XMLParserType
     inside: list[str] = field(default_factory=list)
     header: dict[str, str] = field(default_factory=dict)
-    values: dict[str, float] = field(default_factory=dict)
+    columns: Columns = field(default_factory=Columns)
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Begin an element."""
@@ -42,7 +42,9 @@ class _Document:
             case ["CPLEXSolution", "header"]:
                 self.header = attributes
             case ["CPLEXSolution", "variables", "variable"]:
-                self._add(attributes, line)
+                if not {"name", "value"} <= set(attributes):
+                    raise Unreadable("has a variable without a name or without a value", line)
+                self.columns.add(line, attributes["name"], attributes["value"])
 
     def end(self, tag: str) -> None:
         """End an element."""
@@ -51,14 +53,6 @@ class _Document:
     def refuse(self, *declaration: object) -> None:
         """Refuse a document type: CPLEX writes none, and it may define what grows without end."""
         raise Unreadable("declares a document type, which CPLEX does not", 1)
-
-    def _add(self, attributes: dict[str, str], line: int) -> None:
-        if not {"name", "value"} <= set(attributes):
-            raise Unreadable("has a variable without a name or without a value", line)
-        name = attributes["name"]
-        if name in self.values:
-            raise Unreadable(f"has the column {shown(name)} a second time", line)
-        self.values[name] = number(attributes["value"], line)
 
 
 def cplex_solution(text: str) -> Solution:
@@ -75,7 +69,7 @@ def cplex_solution(text: str) -> Solution:
         raise Unreadable(f"is no XML ({why}): it was cut off, or changed", error.lineno) from error
     header = document.header
     status = header.get("solutionStatusValue", "")
-    if status in WITHOUT_SOLUTION or not document.values:
+    if status in WITHOUT_SOLUTION or not document.columns.values:
         raise Unreadable("has no solution: the solver found none, or no variables were written", 0)
     objective = header.get("objectiveValue")
     return Solution(
@@ -83,6 +77,6 @@ def cplex_solution(text: str) -> Solution:
         header.get("solutionStatusString", ""),
         status in OPTIMAL,
         None if objective is None else number(objective, 0),
-        document.values,
+        document.columns.values,
         complete=False,
     )

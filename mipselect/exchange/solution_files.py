@@ -16,14 +16,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from mipselect import disk
 from mipselect.errors import InvalidInput
 from mipselect.exchange.cplex_solutions import cplex_solution
-from mipselect.exchange.solutions import Solution, Unreadable, number
-from mipselect.validation import shown
+from mipselect.exchange.solutions import Columns, Solution, Unreadable, number
 
 MOST_BYTES = 2**28
 
@@ -67,19 +65,6 @@ def read_solution(path: str | Path) -> Solution:
         raise InvalidInput(f"{path}: (sensitive){where} {error}") from error
 
 
-@dataclass
-class _Columns:
-    """Values of columns, which come one by one."""
-
-    values: dict[str, float] = field(default_factory=dict)
-
-    def add(self, line: int, name: str, value: str) -> None:
-        """Take the value of a column; raise `Unreadable` if it is none, or had one."""
-        if name in self.values:
-            raise Unreadable(f"has the column {shown(name)} a second time", line)
-        self.values[name] = number(value, line)
-
-
 def _words(lines: Iterable[tuple[int, str]], *counts: int) -> Iterable[tuple[int, list[str]]]:
     """Split lines that are not empty into words, of which there must be one of these numbers."""
     for k, line in lines:
@@ -117,7 +102,7 @@ def _highs_raw(lines: list[str]) -> Solution:
     body = list(enumerate(lines, start=1))[first + 1 : first + 1 + count]
     if len(body) < count:
         raise Unreadable(f"has {len(body):,} of {count:,} columns: it was cut off", 0)
-    columns = _Columns()
+    columns = Columns()
     for k, words in _words(body, 3 if sparse else 2):
         columns.add(k, *words[:2])
     if len(columns.values) < count:
@@ -141,7 +126,7 @@ def _highs_pretty(lines: list[str]) -> Solution:
         raise Unreadable("has no model status and objective value at its end: it was cut off", 0)
     if "Type" not in lines[1].split():
         raise Unreadable("has no column 'Type': it holds no mixed-integer solution", 2)
-    columns = _Columns()
+    columns = Columns()
     for k, words in _words(numbered[2 : ends[0] - 1], 6, 7, 8):
         numbers = words[1:-2] if _is_number(words[1]) else words[2:-2]
         if not words[0].isdigit() or len(numbers) not in (3, 4):
@@ -156,7 +141,7 @@ def _highs_pretty(lines: list[str]) -> Solution:
 
 def _gurobi(lines: list[str]) -> Solution:
     """Read comments, of which one may have the objective, then every column with its value."""
-    objective, columns = None, _Columns()
+    objective, columns = None, Columns()
     for k, line in enumerate(lines, start=1):
         if line.startswith("#"):
             found = re.fullmatch(r"# Objective value = (\S+)\s*", line)
@@ -169,7 +154,7 @@ def _gurobi(lines: list[str]) -> Solution:
 
 def _scip(lines: list[str]) -> Solution:
     """Read status and objective, then columns that are not zero: name, value, (obj:coefficient)."""
-    status, objective, columns = "", None, _Columns()
+    status, objective, columns = "", None, Columns()
     for k, line in enumerate(lines, start=1):
         if found := re.fullmatch(r"(solution status|objective value):\s*(.*?)\s*", line):
             if found[1] == "solution status":
@@ -194,7 +179,7 @@ def _cbc(lines: list[str]) -> Solution:
     found = CBC_ENDING.fullmatch(lines[0].strip())
     if found is None:
         raise Unreadable(NO_SOLUTION, 1)
-    status, columns = found["ending"], _Columns()
+    status, columns = found["ending"], Columns()
     if re.search("nfeasible|nbounded|no integer solution", status):
         raise Unreadable(NO_SOLUTION, 1)
     for k, words in _words(enumerate(lines[1:], start=2), 4, 5):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mipselect.errors import InvalidInput
+from mipselect.validation import shown
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -57,3 +58,16 @@ def number(word: str, line: int) -> float:
     if not math.isfinite(value):
         raise Unreadable("has a word where a finite number was expected", line)
     return value
+
+
+@dataclass
+class Columns:
+    """Values of columns, which come one by one."""
+
+    values: dict[str, float] = field(default_factory=dict)
+
+    def add(self, line: int, name: str, value: str) -> None:
+        """Take the value of a column; raise `Unreadable` if it is none, or had one."""
+        if name in self.values:
+            raise Unreadable(f"has the column {shown(name)} a second time", line)
+        self.values[name] = number(value, line)

@@ -18,7 +18,7 @@ import pytest
 from mipselect import PermuteAndFlip
 from mipselect.cli import output
 from mipselect.cli.commands import function_name, imported, known_commands
-from mipselect.cli.search_progress import Watch
+from mipselect.cli.progress import Watch
 from mipselect.search.progress import Progress
 from tests.support.commandline import LISTENING, Run
 from tests.support.wants import wants
