@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -21,13 +22,7 @@ from mipselect.cli.declared import (
     required,
 )
 from mipselect.cli.dialect import TableArgument
-from mipselect.cli.ledger_entry import (
-    ChargeOptions,
-    charged_report,
-    noted,
-    print_charged,
-    told_of_the_ledger,
-)
+from mipselect.cli.ledger_entry import ChargeOptions, charged_report, ledger_entry, print_charged
 from mipselect.cli.options import PRIVACY_PANEL, ReleaseDelivery, stated
 from mipselect.cli.output import SENSITIVE, check_output, deliver, line, write_whole
 from mipselect.cli.progress import Spinner
@@ -148,13 +143,8 @@ def _deliver_check(arguments: CheckArguments, schema: TableSchema) -> None:
     refuse(arguments, NEEDS_EPSILON, {*names_of(ChargeOptions), "--replace"})
     asked = dict(arguments.question.keywords)
     asked.pop("unit_rule", None)
-    bounds = arguments.regularisation
-    asked |= stated(
-        target=arguments.target,
-        support_size=arguments.support_size,
-        coef_bound=bounds.coef_bound,
-        ridge=bounds.ridge,
-    )
+    sizes = {"target": arguments.target, "support_size": arguments.support_size}
+    asked |= stated(**sizes, **asdict(arguments.regularisation))
     with Spinner(f"reading {arguments.table.data}") as spinner:
         found = check_table(
             arguments.table.source,
@@ -182,8 +172,7 @@ def _deliver_shares(arguments: CheckArguments, schema: TableSchema, epsilon: flo
     checked_budget(epsilon, "--epsilon")
     refuse(arguments, ALONE, OF_THE_CURATOR)
     ledger, relation = arguments.charge.opened()
-    noting = None if ledger is None else ledger.noting(noted(arguments.head))
-    with told_of_the_ledger(ledger):
+    with ledger_entry(ledger, arguments.head) as noting:
         with Spinner(f"reading {arguments.table.data}"):
             shares = release_shares(
                 arguments.table.source,

@@ -9,13 +9,7 @@ from rich.console import Console
 
 from mipselect.cli.declared import argument, command, group, option, options, required
 from mipselect.cli.dialect import TABLE, TableArgument
-from mipselect.cli.ledger_entry import (
-    ChargeOptions,
-    charged_report,
-    noted,
-    print_charged,
-    told_of_the_ledger,
-)
+from mipselect.cli.ledger_entry import ChargeOptions, charged_report, ledger_entry, print_charged
 from mipselect.cli.options import PRIVACY_PANEL, ReleaseDelivery
 from mipselect.cli.output import NOT_PRIVATE, banner, check_output, heading, line
 from mipselect.cli.progress import Spinner
@@ -99,8 +93,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
         **({} if schema is None or schema.weight is None else {"weight": schema.weight.name}),
         "mipselect": version("mipselect"),
     }
-    noting = None if ledger is None else ledger.noting(noted(head))
-    with told_of_the_ledger(ledger):
+    with ledger_entry(ledger, head) as noting:
         with about(str(arguments.model)), Spinner(f"reading {arguments.table.data}"):
             quality = evaluate_model(
                 model,

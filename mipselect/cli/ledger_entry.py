@@ -193,10 +193,22 @@ def noted(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def told_of_the_ledger(ledger: Ledger | None) -> Iterator[None]:
-    """Say after an interrupt that the ledger may have been charged."""
+def ledger_entry(
+    ledger: Ledger | None, report: Mapping[str, Any], more: Mapping[str, Any] | None = None
+) -> Iterator[Ledger | None]:
+    """Yield the ledger to charge; say after an interrupt that it may have been charged.
+
+    Parameters
+    ----------
+    ledger : Ledger or None
+    report : mapping
+        Report of a question, of which an entry has what is `noted`.
+    more : mapping, optional
+        Further entries.
+    """
+    noting = None if ledger is None else ledger.noting({**noted(report), **(more or {})})
     try:
-        yield
+        yield noting
     except KeyboardInterrupt:
         if ledger is None:
             raise

@@ -9,12 +9,7 @@ from typing import Any, Protocol
 from rich.console import Console
 
 from mipselect.cli.inputs import Source
-from mipselect.cli.ledger_entry import (
-    charged_report,
-    noted,
-    print_charged,
-    told_of_the_ledger,
-)
+from mipselect.cli.ledger_entry import charged_report, ledger_entry, print_charged
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
 from mipselect.cli.progress import Watch
@@ -203,10 +198,7 @@ def _deliver_answer(task: Task, delivery: Delivery) -> None:
     settings = task.settings(data.problem, n)
     for alike in like_identifiers(task.head, data.problem.feature_names):
         say(f"note: {alike}")
-    ledger = plan.ledger
-    if ledger is not None:
-        ledger = ledger.noting({**noted({**task.head, **settings}), **plan.noted})
-    with told_of_the_ledger(plan.ledger):
+    with ledger_entry(plan.ledger, {**task.head, **settings}, plan.noted) as ledger:
         with about(task.title), Watch(task.title, details=False) as watch:
             answer = plan.draw(data, ledger, watch)
         chance = None if n is None else chance_level(data.problem, plan.method, n)
