@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from mipselect.cli.arguments import method_asked_for, of_blocks
 from mipselect.cli.declared import given
+from mipselect.cli.ledger_entry import check_ledger
 from mipselect.cli.method_options import MethodOptions
 from mipselect.cli.options import MethodKind, require_positive
 from mipselect.cli.regressions import DivisionOptions, ModelOptions, Regression
@@ -234,8 +235,5 @@ class FitOptions:
         with about("--epsilon and --delta"):
             plan = TablePlan(schema, public, method, model, size, blocks, share, ranges)
             promise = plan.promise
-        # Where ρ is counted the mechanism may state one that only the data's shape settles.
-        ledger = self.ledger
-        if ledger is not None and (ledger.currency != "rho" or promise.rho is not None):
-            ledger.check(promise)
+        check_ledger(self.ledger, promise)
         return plan

@@ -18,7 +18,7 @@ from mipselect.cli.output import InterruptedDelivery, line
 from mipselect.cli.public_fields import public_under
 from mipselect.cli.sizes import sizes_in_words
 from mipselect.errors import InvalidInput
-from mipselect.privacy import Ledger
+from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.validation import checked_integer
 
@@ -146,6 +146,15 @@ class ChargeOptions:
         ledger = self.ledger.opened()
         relation = relation_of(ledger, self.relation)
         return ledger, checked_relation(relation, "--relation")
+
+
+def check_ledger(ledger: Ledger | None, total: Guarantee) -> None:
+    """Raise what a ledger raises that cannot pay for a plan.
+
+    Where ρ is counted the mechanism may state one that only the data's shape settles.
+    """
+    if ledger is not None and (ledger.currency != "rho" or total.rho is not None):
+        ledger.check(total)
 
 
 def charged_report(ledger: Ledger | None) -> Mapping[str, Any] | None:

@@ -43,12 +43,12 @@ from mipselect.pictures import drawn
 from mipselect.planning.answers import answers
 from mipselect.planning.fit import plan_fit
 from mipselect.planning.forecasts import ModelPlan
+from mipselect.planning.guesses import Guesses
 from mipselect.planning.lines import Progress, SelectionPlan, Step
 from mipselect.planning.model_sentences import model_sentences, quality_sentences
 from mipselect.planning.plan import checked_methods, plan_selection
 from mipselect.planning.question import Question
 from mipselect.planning.range_advice import range_advice
-from mipselect.planning.simulation import Guesses
 from mipselect.tables import TableSchema
 from mipselect.validation import checked_share, checked_time_limit, listed
 

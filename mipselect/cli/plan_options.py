@@ -9,7 +9,7 @@ from mipselect.cli.options import Delivery
 from mipselect.cli.regressions import MODEL_PANEL, DivisionOptions, ModelOptions
 from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, Regularisation, SchemaOptions
 from mipselect.planning.chances import METHODS, USUAL
-from mipselect.planning.simulation import Guesses
+from mipselect.planning.guesses import Guesses
 from mipselect.problem.scores import SCORES
 
 GUESSES_PANEL = "Guesses about the rows"

@@ -13,6 +13,7 @@ from mipselect.cli.output import table_of
 from mipselect.errors import InvalidInput
 from mipselect.pictures import Panel, Picture, Series
 from mipselect.planning.answers import answers
+from mipselect.planning.guesses import Guesses
 from mipselect.planning.lines import (
     COEF_BOUND,
     METHOD,
@@ -22,7 +23,7 @@ from mipselect.planning.lines import (
     Line,
     SelectionPlan,
 )
-from mipselect.planning.simulation import REPEATED_CORRELATION, Guesses
+from mipselect.planning.simulation import REPEATED_CORRELATION
 from mipselect.problem.scores import R2
 from mipselect.validation import joined, listed
 

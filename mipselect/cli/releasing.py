@@ -13,6 +13,7 @@ from rich.markup import escape
 from mipselect.cli.arguments import blocks_of_draws, method_asked_for
 from mipselect.cli.declared import refuse
 from mipselect.cli.failures import NOT_SPENT, amount, spent_by, without_numbers
+from mipselect.cli.ledger_entry import check_ledger
 from mipselect.cli.method_options import SupportDrawOptions
 from mipselect.cli.options import MethodKind, require_positive
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, table_of
@@ -185,9 +186,7 @@ def plan_draws(drawing: SupportDrawOptions) -> SupportPlan:
         require_positive("--budget", drawing.budget)
         allowed = replace(allowed, epsilon=drawing.budget)
         ledger_of(allowed).spend(total)
-    # Where ρ is counted the mechanism may state one that only the data's shape settles.
-    if ledger is not None and (ledger.currency != "rho" or total.rho is not None):
-        ledger.check(total)
+    check_ledger(ledger, total)
     return SupportPlan(name.value, chosen, drawing.draws, drawing.seed, allowed, ledger)
 
 

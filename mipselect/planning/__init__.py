@@ -3,11 +3,11 @@
 from mipselect.planning.answers import answers
 from mipselect.planning.fit import plan_fit
 from mipselect.planning.forecasts import ModelLine, ModelPlan, TableScores
+from mipselect.planning.guesses import Guesses
 from mipselect.planning.lines import Line, SelectionPlan, Setting, Step
 from mipselect.planning.model_sentences import model_sentences, quality_sentences
 from mipselect.planning.plan import plan_selection
 from mipselect.planning.quality_forecasts import QualityForecast
-from mipselect.planning.simulation import Guesses
 
 __all__ = [
     "Guesses",

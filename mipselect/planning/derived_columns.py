@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray
+from mipselect.planning.guesses import Guesses
 from mipselect.planning.stored_columns import numbers_of, stored
 from mipselect.tables.dates import DAY, FIRST_DAY, LAST_DAY
 from mipselect.tables.derivations import (
@@ -27,20 +27,6 @@ from mipselect.tables.public_map import PublicMap
 
 DECADE = (18_262, 21_914)
 """Days from 1970: 2020 to 2029, for dates of which nothing is stated."""
-
-
-class Guessed(Protocol):
-    """Assumptions about the columns; see `Guesses`."""
-
-    @property
-    def missing(self) -> float:
-        """Share of missing values."""
-        ...
-
-    @property
-    def spread(self) -> float:
-        """Standard deviation of a number, in halves of its range."""
-        ...
 
 
 def inverse(field: DerivedField, numbers: FloatArray) -> FloatArray:
@@ -138,7 +124,7 @@ def add_sources(
     encoder: Encoder,
     columns: dict[str, pa.Array],
     public: PublicMap,
-    guesses: Guessed,
+    guesses: Guesses,
     rows: int,
     rng: np.random.Generator,
 ) -> None:

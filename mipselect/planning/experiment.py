@@ -19,6 +19,7 @@ from mipselect.planning.chances import (
     require_time,
     without_privacy,
 )
+from mipselect.planning.guesses import Guesses
 from mipselect.planning.lines import (
     METHOD,
     REPEATED,
@@ -29,7 +30,7 @@ from mipselect.planning.lines import (
     Step,
 )
 from mipselect.planning.question import Question
-from mipselect.planning.simulation import Guesses, Simulation
+from mipselect.planning.simulation import Simulation
 from mipselect.problem.scores import LOSS
 from mipselect.search.progress import Deadline
 from mipselect.validation import checked_epsilon, checked_integer, checked_time_limit

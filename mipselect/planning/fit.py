@@ -21,11 +21,11 @@ from mipselect.planning.forecasts import (
     ModelPlan,
     TableScores,
 )
+from mipselect.planning.guesses import Guesses
 from mipselect.planning.lines import Progress, Step
 from mipselect.planning.question import Question
 from mipselect.planning.rows import DOUBLINGS, doublings, require_rows
 from mipselect.planning.simulated_fits import SimulatedFits
-from mipselect.planning.simulation import Guesses
 from mipselect.regression import SelectThenRegress
 from mipselect.regression.pair import most_features
 from mipselect.search.progress import Deadline

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from mipselect.planning.chances import standard_error
+from mipselect.planning.guesses import Guesses
 from mipselect.planning.quality_forecasts import QualityForecast
 from mipselect.planning.rows import crossing
-from mipselect.planning.simulation import Guesses
 from mipselect.quality import Quality
 
 R_SQUARED, AUC = "R²", "AUC"

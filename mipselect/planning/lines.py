@@ -16,8 +16,8 @@ from mipselect.planning.chances import (
     mean_of,
     standard_error,
 )
+from mipselect.planning.guesses import Guesses
 from mipselect.planning.rows import crossing
-from mipselect.planning.simulation import Guesses
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.scores import LOSS
 

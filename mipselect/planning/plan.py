@@ -10,6 +10,7 @@ from typing import Any
 from mipselect.errors import InvalidInput
 from mipselect.planning.chances import EXACT, METHODS, PERMUTE_AND_FLIP, USUAL, WITHOUT_PRIVACY
 from mipselect.planning.experiment import CaseCounter, Experiment
+from mipselect.planning.guesses import Guesses
 from mipselect.planning.lines import (
     COEF_BOUND,
     METHOD,
@@ -23,7 +24,6 @@ from mipselect.planning.lines import (
 )
 from mipselect.planning.question import Question
 from mipselect.planning.rows import doublings, require_rows
-from mipselect.planning.simulation import Guesses
 from mipselect.problem.scores import BLOCKS, LOSS
 from mipselect.tables import TableSchema
 from mipselect.validation import checked_share, listed

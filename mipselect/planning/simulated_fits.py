@@ -14,8 +14,9 @@ from sklearn.metrics import r2_score, roc_auc_score
 from mipselect.arrays import FloatArray
 from mipselect.mechanisms.base import Support
 from mipselect.planning.forecasts import AUC, LEVELS, R_SQUARED
+from mipselect.planning.guesses import Guesses
 from mipselect.planning.question import Question
-from mipselect.planning.simulation import Guesses, Simulation
+from mipselect.planning.simulation import Simulation
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.quality import Quality

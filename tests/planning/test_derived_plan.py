@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mipselect.planning.simulation import Guesses, Simulation
+from mipselect.planning.guesses import Guesses
+from mipselect.planning.simulation import Simulation
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.mapping import open_table, read_rows
 from tests.support.derived_by_hand import CLINIC

@@ -15,6 +15,7 @@ from mipselect.errors import InvalidInput
 from mipselect.mechanisms.supports.exact import ExactDraws
 from mipselect.planning.answers import BOUNDS, answers
 from mipselect.planning.chances import EXACT, Case, Chance, Scored, without_privacy
+from mipselect.planning.guesses import Guesses
 from mipselect.planning.lines import (
     COEF_BOUND,
     METHOD,
@@ -29,7 +30,7 @@ from mipselect.planning.lines import (
 )
 from mipselect.planning.plan import plan_selection
 from mipselect.planning.question import Question
-from mipselect.planning.simulation import Guesses, Simulation
+from mipselect.planning.simulation import Simulation
 from mipselect.problem import block_scores
 from mipselect.problem.block_options import BlockOptions
 from mipselect.search.progress import Deadline
