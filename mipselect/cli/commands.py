@@ -15,83 +15,45 @@ from typer.main import get_group
 from mipselect.cli.interruptions import Interruptions
 from mipselect.cli.streams import say
 
-OWN = {
-    "solve": (
-        "solve",
-        "Find the best supports of INSTANCE and prove it. The report is SENSITIVE.",
-    ),
-    "release": ("release", "Release supports of INSTANCE with differential privacy."),
-    "select": (
-        "select",
-        "Release supports straight from a table, with differential privacy.",
-    ),
-    "fit": (
-        "fit",
-        "Release a linear model of a table: which features, and their coefficients.",
-    ),
-    "predict": (
-        "predict",
-        "Predict the target for every row of DATA, in the order of the rows.",
-    ),
-    "evaluate": (
-        "evaluate",
-        "Say how good a model is on the rows of DATA, with differential privacy.",
-    ),
-    "describe": (
-        "describe",
-        "Begin the public schema of DATA, and list what you must fill in.",
-    ),
-    "check": (
-        "check",
-        "Compare DATA with its schema, before ε is spent. The report is SENSITIVE.",
-    ),
-    "moments": (
-        "moments",
-        "Add up squares and products over all rows of DATA, exactly, in one pass.",
-    ),
-    "plan": (
-        "plan",
-        "Say what to expect of a table before it is opened, and help with the public choices.",
-    ),
-    "compare": (
-        "compare",
-        "Find the mistake levels of each INSTANCE with several solvers. The report is SENSITIVE.",
-    ),
-    "export": (
-        "export",
-        "Write the model of the best support of INSTANCE as a file. It is SENSITIVE.",
-    ),
-    "import-solution": (
-        "import_solution",
-        "Compute the value of the support that another solver found. The report is SENSITIVE.",
-    ),
-    "instances": ("listings", "List the stored instances."),
-    "solvers": (
-        "listings",
-        "List the back ends that are installed, and whether they can be used here.",
-    ),
-    "demo": (
-        "demo",
-        "Run the main job on two stored instances: search, proof, exact private draw.",
-    ),
-    "card": (
-        "card",
-        "Write the privacy card of a release: what was done, the guarantee, who answers for it.",
-    ),
-    "report": (
-        "release_report",
-        "Write a report on releases for everybody: results, guarantee, costs, how to cite.",
-    ),
-    "ledger": (
-        "ledger",
-        "Keep a privacy budget in a file: create, show, verify, export.",
-    ),
-    "schema": (
-        "schema",
-        "Fill in a public schema, in a form or a spreadsheet: edit, to-csv, from-csv, confirm.",
-    ),
+FIRST_LINES = {
+    "solve": "Find the best supports of INSTANCE and prove it. The report is SENSITIVE.",
+    "release": "Release supports of INSTANCE with differential privacy.",
+    "select": "Release supports straight from a table, with differential privacy.",
+    "fit": "Release a linear model of a table: which features, and their coefficients.",
+    "predict": "Predict the target for every row of DATA, in the order of the rows.",
+    "evaluate": "Say how good a model is on the rows of DATA, with differential privacy.",
+    "describe": "Begin the public schema of DATA, and list what you must fill in.",
+    "check": "Compare DATA with its schema, before ε is spent. The report is SENSITIVE.",
+    "moments": "Add up squares and products over all rows of DATA, exactly, in one pass.",
+    "plan": "Say what to expect of a table before it is opened, and help with the public choices.",
+    "compare": "Find the mistake levels of each INSTANCE with several solvers. The report is "
+    "SENSITIVE.",
+    "export": "Write the model of the best support of INSTANCE as a file. It is SENSITIVE.",
+    "import-solution": "Compute the value of the support that another solver found. The report is "
+    "SENSITIVE.",
+    "instances": "List the stored instances.",
+    "solvers": "List the back ends that are installed, and whether they can be used here.",
+    "demo": "Run the main job on two stored instances: search, proof, exact private draw.",
+    "card": "Write the privacy card of a release: what was done, the guarantee, who answers "
+    "for it.",
+    "report": "Write a report on releases for everybody: results, guarantee, costs, how to cite.",
+    "ledger": "Keep a privacy budget in a file: create, show, verify, export.",
+    "schema": "Fill in a public schema, in a form or a spreadsheet: edit, to-csv, from-csv, "
+    "confirm.",
 }
-"""Their modules in `mipselect.cli`, and the first lines of their help, in the order of --help."""
+"""The commands of this package, and the first lines of their help, in the order of --help."""
+
+MODULES = {"instances": "listings", "solvers": "listings", "report": "release_report"}
+"""Modules that are not named like their command."""
+
+
+def function_name(command: str) -> str:
+    """Return the name that a command has in its module."""
+    return command.replace("-", "_")
+
+
+OWN = {name: (MODULES.get(name, function_name(name)), line) for name, line in FIRST_LINES.items()}
+"""Their modules in `mipselect.cli`, and their first lines."""
 
 
 GROUP = "mipselect.commands"
@@ -160,11 +122,6 @@ def settings_of_commands() -> Mapping[str, Mapping[str, Any]]:
         if run is not None and (settings := settings_of(run)):
             found[name] = settings
     return found
-
-
-def function_name(command: str) -> str:
-    """Return the name that a command has in its module."""
-    return command.replace("-", "_")
 
 
 def add_first_lines(app: typer.Typer) -> None:

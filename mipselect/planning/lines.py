@@ -202,7 +202,7 @@ class SelectionPlan:
         is returned where fewer may do.
         """
         done = takewhile(lambda line: line.tables, self.by_rows)
-        shares = [(line.setting.rows, mean_of(line.at(k)).found) for line in done]
+        shares = [(float(line.setting.rows), mean_of(line.at(k)).found) for line in done]
         return crossing([(rows, found, found >= self.goal) for rows, found in shares], self.goal)
 
 

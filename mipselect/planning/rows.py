@@ -39,7 +39,7 @@ def crossing(tried: Sequence[tuple[float, float, bool]], goal: float) -> float |
     goal : float
     """
     if tried and tried[0][2]:
-        return float(tried[0][0])
+        return tried[0][0]
     for (before, low, _), (after, high, reached) in pairwise(tried):
         if reached:
             part = (goal - low) / (high - low) if low < goal < high else 1.0
