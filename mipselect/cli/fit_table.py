@@ -11,13 +11,9 @@ from mipselect.cli.fit_options import FitOptions
 from mipselect.cli.sizes import check_sizes
 from mipselect.cli.table_options import NumbersOptions, TableOptions
 from mipselect.errors import InvalidInput, about
-from mipselect.problem.block_scores import BlockScores
-from mipselect.problem.instance import Instance
-from mipselect.problem.problem import Problem
 from mipselect.problem.stored.headers import header
 from mipselect.regression.private_ranges import private_ranges
 from mipselect.regression.table_pair import TablePlan
-from mipselect.tables.mapping import open_table
 from mipselect.tables.numbers import read_table
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
@@ -131,27 +127,6 @@ class FitTable:
         refuse_bounds([name for name in problem if name != "loss"], plan.method, name)
         chosen_loss(problem.get("loss"), plan.method, name)
         return plan
-
-    def problem(self, plan: TablePlan, given: Mapping[str, Any]) -> tuple[Problem, int | None]:
-        """Return the problem of the selection, and n where it decides; no row is read."""
-        if plan.blocks is not None:
-            return plan.blocks.problem_of_table(self.source, self.schema, **plan.asked)
-        if self.source is not None:
-            open_table(self.source, plan.public)
-        asked = {"support_size": plan.size, "intercept": self.intercept, **given}
-        return Problem.of_table(plan.public, **asked), None
-
-    def scored(self, plan: TablePlan, given: Mapping[str, Any]) -> Instance | BlockScores:
-        """Return what the features are drawn from; nothing is raised because of the rows."""
-        if plan.blocks is None:
-            return self.instance(plan, given)
-        return plan.scored(self.source, self.unit_rule)
-
-    def instance(self, plan: TablePlan, given: Mapping[str, Any]) -> Instance:
-        """Make an instance of the table; nothing is raised because of its rows."""
-        of_loss = given if plan.blocks is None else {}
-        settings = {"support_size": plan.size, **of_loss}
-        return Instance.from_table(self.source, self.schema, **self.question, **settings)
 
 
 def ends_of_bounds(

@@ -14,26 +14,20 @@ from rich.console import Console
 from mipselect.cli.failures import NOT_SPENT, amount, spent_by, without_numbers
 from mipselect.cli.fit_options import FitOptions
 from mipselect.cli.fit_table import FitTable
-from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
-from mipselect.cli.quality import rows_in_words, show_quality
+from mipselect.cli.fitted_model import FittedModel
+from mipselect.cli.output import line
 from mipselect.privacy import Guarantee, Ledger
+from mipselect.problem.block_scores import BlockScores
+from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.files import StoredData
-from mipselect.regression import ModelRelease
-from mipselect.regression.coefficients import CoefficientTable
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.private_ranges import PRIVATE
 from mipselect.regression.table_pair import TablePlan
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
-
-NO_MODEL = (
-    "no model was released, for the private test failed; the features and the budget are spent all "
-    "the same: take more rows, a larger --epsilon or --delta, or another --regression"
-)
-
-ALL_TERMS = "--all-terms lists them, as the file of --output does"
+from mipselect.tables.mapping import open_table
 
 
 @dataclass(frozen=True)
@@ -164,20 +158,32 @@ class FitPlan:
         return HeldOut.of_table(rows, public, share, self.relation, source)
 
     @property
-    def fitted(self) -> FitTable:
-        """The table without the rows that are kept apart."""
-        if self.apart is None:
-            return self.table
-        return replace(self.table, source=~self.apart.apart)
+    def rows(self) -> Any:
+        """Rows that a model is fitted to: all but those that are kept apart."""
+        return self.table.source if self.apart is None else ~self.apart.apart
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `Source`; the number of rows is told where the score depends on it."""
-        return self.table.problem(self.drawn, self.given)
+        table, drawn = self.table, self.drawn
+        if drawn.blocks is not None:
+            return drawn.blocks.problem_of_table(table.source, table.schema, **drawn.asked)
+        if table.source is not None:
+            open_table(table.source, drawn.public)
+        asked = {"support_size": drawn.size, "intercept": table.intercept, **self.given}
+        return Problem.of_table(drawn.public, **asked), None
 
     def data(self) -> StoredData:
         """See `Source`; nothing is raised because of the rows."""
-        made = self.fitted.scored(self.drawn, self.given)
+        made: Instance | BlockScores
+        if self.drawn.blocks is None:
+            made = self._instance(self.given)
+        else:
+            made = self.drawn.scored(self.rows, self.table.unit_rule)
         return StoredData.of_made(Path(self.table.data), made, self.given)
+
+    def _instance(self, of_loss: Mapping[str, Any]) -> Instance:
+        settings = {"support_size": self.drawn.size, **of_loss}
+        return Instance.from_table(self.rows, self.table.schema, **self.table.question, **settings)
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
         """See `Plan`."""
@@ -211,17 +217,16 @@ class FitPlan:
         scored, drawn = data.drawn_from(), self.drawn
         made: Any = scored
         if drawn.blocks is not None:
-            ranged = drawn.ranges is not None
-            made = None if ranged else self.fitted.instance(drawn, self.given)
+            made = None if drawn.ranges is not None else self._instance({})
         with without_numbers(self.method, NOT_SPENT):
             private = self.seed is None
             pair = drawn.pair(made, source, private=private, scored=scored, progress=progress)
             pair.pair.selection.prepare()
         with without_numbers(self.method, spent_by(ledger)):
-            model = pair.release(ledger, (source, source), self.fitted.source)
+            model = pair.release(ledger, (source, source), self.rows)
             if self.apart is not None:
                 model = self.apart.measured(model, self.table.schema, self.table.unit_rule)
-        return FittedModel(self, model)
+        return FittedModel(model, self.of_parts(model.guarantee), self.all_terms)
 
     def _show_parts(self, console: Console) -> None:
         parts, options = self.parts, self.options
@@ -248,72 +253,3 @@ class FitPlan:
         parts = [f"{v} loss" if k == "loss" else f"{k} {v:g}" for k, v in known.items()]
         if parts:
             line(console, f"Model: {', '.join(parts)}")
-
-
-@dataclass(frozen=True)
-class FittedModel:
-    """A released model, or features without one, where the private test failed."""
-
-    plan: FitPlan
-    model: ModelRelease
-
-    @property
-    def private(self) -> bool:
-        """See `Outcome`."""
-        return self.model.private
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """See `Outcome`."""
-        if not self.model.has_model:
-            return (NO_MODEL,)
-        quality = self.model.quality
-        return () if quality is None or quality.beats_chance else (quality.verdict,)
-
-    @cached_property
-    def coefficients(self) -> CoefficientTable | None:
-        """The rows of the model; None where there is none."""
-        return CoefficientTable.of(self.model) if self.model.has_model else None
-
-    def report(self) -> Mapping[str, Any]:
-        """See `Outcome`."""
-        model, table = self.model, self.coefficients
-        intervals = None if table is None else table.intervals
-        return {
-            "private": model.private,
-            **({} if model.private else {"warning": NOT_PRIVATE}),
-            **self.plan.of_parts(model.guarantee),
-            "has_model": model.has_model,
-            "model": model.to_dict(),
-            "in_units": None if table is None else table.rule.to_dict(),
-            "intervals": None if intervals is None else intervals.to_dict(),
-            **({"drawn_ranges": model.drawn_ranges} if model.drawn_ranges else {}),
-        }
-
-    def show(self, console: Console, title: str, unit: str) -> None:
-        """Print the model in the units of its table, and its guarantee."""
-        model, table, all_terms = self.model, self.coefficients, self.plan.all_terms
-        if not model.private:
-            banner(console, NOT_PRIVATE)
-        kind = "released model" if model.private else "drawn model, not private"
-        heading(console, f"{title}: {kind}")
-        line(console, f"Features: {', '.join(model.feature_names)}")
-        if table is None:
-            line(console, "No model: the private test failed.")
-        else:
-            notes = table.notes(ALL_TERMS, all_terms=all_terms)
-            for text in (*table.lines(all_terms=all_terms), *notes):
-                line(console, text)
-        for drawn in model.drawn_ranges:
-            line(
-                console,
-                f"Range of {drawn['field']}: {drawn['minimum']:g} to {drawn['maximum']:g}, "
-                f"private, drawn with ε = {drawn['epsilon']:.6g}.",
-            )
-        if model.quality is not None:
-            show_quality(console, model.quality, rows_in_words(model.quality))
-        for note in model.footnotes:
-            line(console, f"Note: {note}.")
-        if model.private:
-            told = model.guarantee.of_unit(unit)
-            line(console, f"Guarantee of features and coefficients: {told}.")
