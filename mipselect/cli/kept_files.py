@@ -15,6 +15,10 @@ ANOTHER = "give another name"
 REPLACE = f"{ANOTHER}, or --replace to replace it"
 
 MOST_BYTES = 100_000_000
+"""Bytes of a file of a release."""
+
+GUARANTEES = ("guarantee", "guarantee_of_all_draws")
+"""Keys of a report of draws, of which it has one."""
 
 
 def refuse_kept(path: Path, option: str, *, new: bool, replace: bool | None) -> None:
@@ -41,7 +45,7 @@ def paid(path: Path) -> str:
     report = _report(path)
     if report.get("dry_run") or report.get("private") is not True:
         return ""
-    for key in ("guarantee", "guarantee_of_all_draws"):
+    for key in GUARANTEES:
         guarantee = report.get(key)
         if isinstance(guarantee, dict) and isinstance(guarantee.get("epsilon"), int | float):
             return f"holds a release that ε = {guarantee['epsilon']:.15g} was paid for"

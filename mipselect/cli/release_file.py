@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mipselect.cli.kept_files import MOST_BYTES
 from mipselect.cli.public_fields import PUBLIC_FIELDS, public_under
 from mipselect.disk import small_text
 from mipselect.errors import InvalidInput, MipselectError
@@ -22,7 +23,6 @@ from mipselect.validation import (
     shown,
 )
 
-LARGEST = 100_000_000
 LONGEST_PATH = 4_096
 
 
@@ -35,7 +35,7 @@ def read_release(path: Path) -> ReportedRelease:
         If it is none, or a seeded one, which promises nothing.
     """
     try:
-        report = json.loads(small_text(path, LARGEST), parse_constant=_no_number)
+        report = json.loads(small_text(path, MOST_BYTES), parse_constant=_no_number)
     except (json.JSONDecodeError, RecursionError) as error:
         raise InvalidInput(f"{path}: is not JSON: {error}") from error
     if not isinstance(report, dict) or not {"releases", "model"} & set(report):

@@ -11,8 +11,8 @@ from typing import Any
 
 from mipselect.cli.card_content import card_of
 from mipselect.cli.card_parts import with_facts
+from mipselect.cli.kept_files import GUARANTEES, MOST_BYTES
 from mipselect.cli.release_file import (
-    LARGEST,
     LONGEST_PATH,
     checked_release,
     ledger_note,
@@ -37,10 +37,6 @@ SENSITIVE_FILE = (
 )
 
 
-GUARANTEES = {"guarantee", "guarantee_of_all_draws"}
-"""A report with one of these keys is of draws; no other may be sensitive."""
-
-
 def read_reported(path: Path, facts: Mapping[str, str]) -> ReportedRelease:
     """Read a release of any kind; facts fill the blanks of its card.
 
@@ -49,7 +45,7 @@ def read_reported(path: Path, facts: Mapping[str, str]) -> ReportedRelease:
     InvalidInput
         Naming the file and the key, if it is none, or sensitive.
     """
-    report = read_json(path, LARGEST)
+    report = read_json(path, MOST_BYTES)
     if not isinstance(report, dict):
         raise InvalidInput(f"{path}: is no release: it must be a JSON object, got {shown(report)}")
     try:
@@ -87,7 +83,8 @@ def _require_release(report: Mapping[str, Any]) -> None:
     """Refuse what is sensitive or no release. A seeded draw says so itself, and is let through."""
     if report.get("dry_run"):
         raise InvalidInput("is no release: with --dry-run nothing was drawn")
-    is_seeded = report.get("private") is False and not GUARANTEES.isdisjoint(report)
+    # A report of no draws may not be sensitive.
+    is_seeded = report.get("private") is False and not report.keys().isdisjoint(GUARANTEES)
     if report.get("sensitive") is True and not is_seeded:
         raise InvalidInput(SENSITIVE_FILE)
     for key in ("private", "sensitive"):
