@@ -68,11 +68,6 @@ class LinearModel:
     support: IntArray
     value: float
 
-    @property
-    def size(self) -> tuple[int, int]:
-        """Number of columns and rows of the model."""
-        return len(self.cuts[0].coefficients) + 1, len(self.cuts) + 1
-
     def build(self, scale: float) -> Any:
         """Build the model; its objective is c·η.
 

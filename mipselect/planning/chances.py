@@ -290,11 +290,6 @@ def _time_is_up(clock: Deadline) -> NotCertified:
     )
 
 
-def blind(features: int, support_size: int) -> float:
-    """Compute s/p, the expected share of a support that is drawn without looking."""
-    return support_size / features
-
-
 def standard_error(values: Sequence[float]) -> float | None:
     """Estimate the error of a mean over tables; None for a single one."""
     return float(np.std(values, ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None

@@ -12,7 +12,6 @@ from mipselect.planning.chances import (
     OF_SUPPORTS,
     Chance,
     Chances,
-    blind,
     mean_of,
     standard_error,
 )
@@ -173,7 +172,7 @@ class SelectionPlan:
     @property
     def blind(self) -> float:
         """Expected share of the right columns found without looking: s/p."""
-        return blind(self.features, self.support_size)
+        return self.support_size / self.features
 
     def about(self, *what: str) -> tuple[Line, ...]:
         """Return the lines about something."""

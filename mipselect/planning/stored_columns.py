@@ -24,14 +24,9 @@ def numbers_of(encoder: Encoder, z: FloatArray, spread: float = 1.0) -> FloatArr
         half = 0.5 * (encoder.high - encoder.low)
         middle = 0.5 * (encoder.low + encoder.high)
         return np.asarray(np.clip(middle + half * spread * z, encoder.low, encoder.high))
-    levels = levels_of(encoder)
-    return np.asarray(np.minimum(np.floor(ndtr(z) * levels), levels - 1.0))
-
-
-def levels_of(encoder: Encoder) -> int:
-    """Return the number of categories of a field that is no number."""
     assert isinstance(encoder, Ranked | Indicators)
-    return encoder.levels
+    levels = encoder.levels
+    return np.asarray(np.minimum(np.floor(ndtr(z) * levels), levels - 1.0))
 
 
 def stored(encoder: Encoder, numbers: FloatArray, absent: NDArray[np.bool_]) -> pa.Array:
