@@ -64,8 +64,6 @@ class Strategy(StrEnum):
     """Divide by what clusters of near columns gain together."""
     CLUSTERS_AT_ONCE = "clusters at once", 17
     """Divide by clusters before cheap bounds had their chance, where families are very many."""
-    CLUSTERS_OF_PAIRS = "clusters of pairs", 17
-    """Look at pairs in the order of clusters."""
     IN_OR_OUT = "in-or-out branching", 17
     """Take or leave what gains most alone, where clusters are too many."""
     PAIRS = "pairs in closed form", 7

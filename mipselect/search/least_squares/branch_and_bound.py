@@ -177,10 +177,13 @@ def settle_child(node: SquaredNode, tree: SquaredTree) -> None:
 
 
 def has_too_many_clusters(node: SquaredNode, tree: SquaredTree) -> bool:
-    """Tell whether clusters of near features are too many to be listed."""
+    """Tell whether clusters of near features are too many to be listed, and one gains far more."""
     if node.near is None or node.size < 4 or not node.tuning.uses(Strategy.IN_OR_OUT):
         return False
-    return node.near.up_to(node.size) is None
+    if node.near.up_to(node.size) is not None or len(node.live) <= node.size:
+        return False
+    gains = np.partition(gains_alone(node), -node.size - 1)[-node.size - 1 :]
+    return bool(gains.max() >= node.tuning.near.apart * gains[0])
 
 
 def branch_in_or_out(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None:

@@ -11,9 +11,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.branch_and_bound import offer_additions
 from mipselect.search.least_squares.children import Children, children_of, itself
-from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.dominance import safe_share
-from mipselect.search.least_squares.near_columns import LiveSets
 from mipselect.search.least_squares.node import SquaredNode
 from mipselect.search.progress import Run
 from mipselect.search.strategies import Strategy
@@ -45,17 +43,11 @@ class ClosedForm:
         return True
 
     def _settle_two(self, node: SquaredNode, collector: Collector, run: Run) -> None:
-        """Settle pairs by clusters where near features are known, or by the node's bound."""
-        known = node.near if node.tuning.uses(Strategy.CLUSTERS_OF_PAIRS) else None
-        near = None if known is None else known.up_to(2)
-        if near is None and node.bound is not None and node.bound.constant > 0.0:
+        """Settle pairs by a bound of the node around coefficients, or by their shares."""
+        if node.bound is not None and node.bound.constant > 0.0:
             self._settle_pairs_by_bound(node, collector, run)
-        elif near is None:
-            self._settle_pairs(itself(node), collector, run)
         else:
-            with run.accounts.trying(Strategy.CLUSTERS_OF_PAIRS) as account:
-                self._settle_pairs_by_clusters(node, near, collector, run)
-                account.successes += 1
+            self._settle_pairs(itself(node), collector, run)
 
     def _settle_three(self, node: SquaredNode, collector: Collector, run: Run) -> bool:
         """Take first features in the order of shares, and look at pairs of those after each.
@@ -75,28 +67,6 @@ class ClosedForm:
             if not self._settle_pairs(children, collector, run, node.tuning.closed_form.worth):
                 return False
             start = stop
-
-    def _settle_pairs_by_clusters(
-        self, node: SquaredNode, near: LiveSets, collector: Collector, run: Run
-    ) -> None:
-        """Look at every pair whose first feature, by the order of clusters, is open."""
-        if len(node.live) < 2:
-            return
-        division, _ = by_clusters(node, near, node.needed_gain(run.limit(collector, node.tuning)))
-        rank, children = np.argsort(division.order), itself(node)
-        start, height = 0, max(1, node.tuning.together.entries // len(rank))
-        while True:
-            run.tick()
-            needed = node.needed_gain(run.limit(collector, node.tuning))
-            taken = division.open(needed, start)[:height]
-            if len(taken) == 0:
-                return
-            first = division.order[taken]
-            better = better_pairs(children, np.zeros_like(first), first, np.array([needed]))
-            at, other = np.nonzero(better & (rank > taken[:, None]))
-            if len(at):
-                offer_additions(node, np.stack([first[at], other], axis=1), collector)
-            start = int(taken[-1]) + 1
 
     def _settle_pairs_by_bound(self, node: SquaredNode, collector: Collector, run: Run) -> None:
         """Look at every pair that the bound of the node leaves open, the larger terms first."""
