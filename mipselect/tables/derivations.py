@@ -153,17 +153,9 @@ class Knotted(OfOneField):
 
 @dataclass(frozen=True)
 class Crossed:
-    """A product of two fields.
-
-    Attributes
-    ----------
-    sources : (Field, Field)
-    ranges : tuple of (float, float) or None
-        Range of each that is a number; None for others, and where the schema states none.
-    """
+    """A product of two fields, which may have ranges of their own in it."""
 
     sources: tuple[Field, ...]
-    ranges: tuple[Ends, ...]
 
     def column(self, arrays: Arrays) -> pa.Array:
         """Raise `TypeError`, for a product has no single column."""
@@ -214,9 +206,7 @@ class DerivedField(Field):
         """Words that a person has to write before the feature can be used; "" if nothing."""
         made, own = self.derivation, "minimum and maximum of its own"
         if isinstance(made, Crossed):
-            pairs = zip(made.sources, made.ranges, strict=True)
-            lacking = [f.name for f, ends in pairs if f.categories is None and ends is None
-                       and f.is_number]  # fmt: skip
+            lacking = [field.name for field in made.sources if field.gap]
             return f"a range of {' and of '.join(lacking)}" if lacking else ""
         if self.categories is not None or self.minimum is not None:
             return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -78,7 +79,7 @@ def _derived(
     if ways == ["part"]:
         _require_nothing_but(entry, ("from", "part", "since", "minimum", "maximum"), where)
         return _part(entry, source, where)
-    if not _is_measured(source):
+    if not source.is_measured:
         raise InvalidInput(
             f"{where}: {ways[0]} is of a number without categories; {shown(source.name)} is of "
             f"type {source.type}"
@@ -109,10 +110,6 @@ def _source(name: str, known: Mapping[str, Field], unit: str | None, where: str)
     if known[name].role is not None:
         raise InvalidInput(f"{where}: {shown(name)} is the survey weight; nothing is made of it")
     return known[name]
-
-
-def _is_measured(field: Field) -> bool:
-    return field.is_number and field.categories is None
 
 
 def _own_ends(entry: Mapping[str, Any], where: str) -> Ends:
@@ -216,13 +213,13 @@ def _crossed(
     one, other = (_source(name, known, unit, f"{where}.product") for name in names)
     if one == other:
         raise InvalidInput(f"{where}: a product is of two different fields")
-    own, ranges = entry.get("ranges", {}), []
+    own, factors = entry.get("ranges", {}), []
     for name in set(own) - set(names):
         raise InvalidInput(f"{where}: ranges has {shown(name)}, which is no factor")
     for field in (one, other):
         if field.type in POINTS:
             raise InvalidInput(f"{where}: {shown(field.name)} is of type {field.type}")
-        if not _is_measured(field):
+        if not field.is_measured:
             if field.gap:
                 raise InvalidInput(f"{where}: {shown(field.name)} needs {field.gap}")
             if field.name in own:
@@ -230,8 +227,9 @@ def _crossed(
         given = own.get(field.name)
         if given is not None and not given[0] < given[1]:
             raise InvalidInput(f"{where}: ranges of {shown(field.name)}: the smaller end is first")
-        ends = _stated(field) if given is None else (float(given[0]), float(given[1]))
-        ranges.append(ends if _is_measured(field) else None)
+        if given is not None:
+            field = replace(field, minimum=float(given[0]), maximum=float(given[1]))
+        factors.append(field)
     size = max(1, len(one.category_names)) * max(1, len(other.category_names))
     if size > MOST_PRODUCTS:
         raise InvalidInput(
@@ -244,7 +242,7 @@ def _crossed(
         required=one.required and other.required,
         may_be_missing=one.may_be_missing or other.may_be_missing,
         missing_values=(),
-        derivation=Crossed((one, other), tuple(ranges)),
+        derivation=Crossed(tuple(factors)),
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.tables import values
-from mipselect.tables.derivations import Crossed, DerivedField, Ends, Knotted
+from mipselect.tables.derivations import Crossed, DerivedField, Knotted
 from mipselect.tables.derived import FEATURES, require_inner_knots
 from mipselect.tables.encoders import (
     MISSING_COLUMN,
@@ -25,10 +25,8 @@ from mipselect.tables.encoders import (
     Ranked,
     Scaled,
     Unscaled,
-    checked_range,
     encoder_of,
     missing_column,
-    unscaled_encoder_of,
 )
 from mipselect.tables.fields import Arrays, Field
 
@@ -37,18 +35,18 @@ from mipselect.tables.fields import Arrays, Field
 class BrokenLine:
     """A number v and its excess max(v - k, 0) over knots k, and `=missing`.
 
-    Each is divided by its largest size and by the root of their number; where `line` is None each
+    Each is divided by its largest size and by the root of their number; without a range each
     stays as it is, NaN where v is missing.
 
     Attributes
     ----------
     field : DerivedField
-    line : Scaled or None
-        The number in its range.
+    line : Scaled or Unscaled
+        The number in its range, or as it is.
     """
 
     field: DerivedField
-    line: Scaled | None
+    line: Scaled | Unscaled
     has_means: ClassVar[bool] = True
 
     @property
@@ -65,7 +63,7 @@ class BrokenLine:
     @property
     def gap(self) -> float:
         """0, or NaN without a range."""
-        return math.nan if self.line is None else 0.0
+        return self.line.gap
 
     @property
     def share(self) -> float:
@@ -75,7 +73,7 @@ class BrokenLine:
     def columns(self) -> tuple[Column, ...]:
         """Return the number, its excess over every knot, and `=missing`."""
         names = [self.field.name, *(f"{self.field.name} above {_as_text(k)}" for k in self.knots)]
-        if self.line is None:
+        if isinstance(self.line, Unscaled):
             return (*map(Column, names), *missing_column(self.field))
         whole = self.line.columns()[0]
         scales = [whole.scale, *(self.line.high - k for k in self.knots)]
@@ -88,15 +86,15 @@ class BrokenLine:
 
     def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
         """Write the columns."""
-        v = values.numbers(self.field.column(arrays), self.field)
-        if self.line is None:
-            v = np.where(np.isfinite(v), v, np.nan)
-        missing = np.isnan(v)
-        if self.line is None:
+        if isinstance(self.line, Unscaled):
+            v = self.line.scaled(arrays)
+            missing = np.isnan(v)
             out[:, 0] = v
             for j, knot in enumerate(self.knots, 1):
                 out[:, j] = np.maximum(v - knot, 0.0)
         else:
+            v = values.numbers(self.field.column(arrays), self.field)
+            missing = np.isnan(v)
             out[:, 0] = np.where(missing, 0.0, self.line.within(v)) * self.share
             v = np.where(missing, self.line.low, np.clip(v, self.line.low, self.line.high))
             for j, knot in enumerate(self.knots, 1):
@@ -191,37 +189,20 @@ def _factor(encoder: Encoder, arrays: Arrays) -> NDArray[np.float64]:
     return columns
 
 
-def feature_encoder(field: Field, ranges: Mapping[str, tuple[float, float]]) -> Encoder:
+def feature_encoder(field: Field, *, scaled: bool = True) -> Encoder:
     """Choose how a field or a derived feature is encoded; see `encoder_of`."""
     made = field.derivation if isinstance(field, DerivedField) else None
     if isinstance(field, DerivedField) and isinstance(made, Knotted):
-        line = encoder_of(field, ranges)
-        assert isinstance(line, Scaled)
-        require_inner_knots(field, line.low, line.high, f"field {field.name}")
+        line = encoder_of(field, scaled=scaled)
+        assert isinstance(line, Scaled | Unscaled)
+        if isinstance(line, Scaled):
+            require_inner_knots(field, line.low, line.high, f"field {field.name}")
         return BrokenLine(field, line)
     if isinstance(field, DerivedField) and isinstance(made, Crossed):
-        pairs = zip(made.sources, made.ranges, strict=True)
-        one, other = (_factor_encoder(factor, ends, field) for factor, ends in pairs)
-        return Interaction(field, (one, other))
-    return encoder_of(field, ranges)
-
-
-def unscaled_feature_encoder(field: Field) -> Encoder:
-    """Make the encoder of a derived feature that takes numbers as they are."""
-    made = field.derivation if isinstance(field, DerivedField) else None
-    if isinstance(field, DerivedField) and isinstance(made, Knotted):
-        return BrokenLine(field, None)
-    if isinstance(field, DerivedField) and isinstance(made, Crossed):
-        one, other = map(unscaled_encoder_of, made.sources)
-        return Interaction(field, (one, other), math.nan)
-    return unscaled_encoder_of(field)
-
-
-def _factor_encoder(factor: Field, ends: Ends, field: Field) -> Encoder:
-    if ends is None:
-        return encoder_of(factor, {})
-    stated = checked_range(*ends, f"field {factor.name} of {field.name}")
-    return encoder_of(factor, {factor.name: stated})
+        where = f" of {field.name}"
+        one, other = (encoder_of(each, scaled=scaled, where=where) for each in made.sources)
+        return Interaction(field, (one, other), 0.0 if scaled else math.nan)
+    return encoder_of(field, scaled=scaled)
 
 
 def declared(encoder: Encoder, content: Mapping[str, Any]) -> dict[str, Any]:

@@ -47,7 +47,6 @@ def terms_of_transformed(encoder: Scaled, block: Sequence[float]) -> Terms:
 def terms_of_line(encoder: BrokenLine, block: Sequence[float]) -> Terms:
     """Return the first slope of a broken line, and the change of it at every knot."""
     field, columns, m = encoder.field, encoder.columns(), encoder.numbers
-    assert encoder.line is not None
     (source,) = field.derivation.sources
     slopes = [beta / column.scale for beta, column in zip(block, columns[:m], strict=False)]
     unit, middle = source.unit or "unit", columns[0].offset

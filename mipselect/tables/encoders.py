@@ -7,8 +7,8 @@ levels costs no more sensitivity than a number.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -138,10 +138,7 @@ class Unscaled:
 
     def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
         """Write the number and `=missing`."""
-        number = self.scaled(arrays)
-        out[:, 0] = number
-        if out.shape[1] > 1:
-            out[:, 1] = np.isnan(number)
+        _write(self.scaled(arrays), out, self.gap)
 
 
 @dataclass(frozen=True)
@@ -204,15 +201,7 @@ class Indicators:
             out[codes == values.MISSING, self.levels] = 1.0
 
 
-class HasColumns(Protocol):
-    """Map of something into columns."""
-
-    def columns(self) -> tuple[Column, ...]:
-        """Return the columns."""
-        ...
-
-
-def places_of_columns(encoders: Iterable[HasColumns], start: int = 0) -> tuple[range, ...]:
+def places_of_columns(encoders: Iterable[Encoder], start: int = 0) -> tuple[range, ...]:
     """Return the places of the columns of each encoder, one after another from `start` on."""
     places = []
     for encoder in encoders:
@@ -222,27 +211,35 @@ def places_of_columns(encoders: Iterable[HasColumns], start: int = 0) -> tuple[r
     return tuple(places)
 
 
-def encoder_of(field: Field, ranges: Mapping[str, tuple[float, float]]) -> Encoder:
-    """Choose how a field is encoded; raise `InvalidInput` if the schema says too little of it."""
+def encoder_of(field: Field, *, scaled: bool = True, where: str = "") -> Encoder:
+    """Choose how a field is encoded.
+
+    Parameters
+    ----------
+    field : Field
+    scaled : bool
+        False takes numbers as they are, with a missing value as NaN.
+    where : str
+        The place of the field, for messages.
+
+    Raises
+    ------
+    InvalidInput
+        If the schema says too little of it.
+    """
+    gap = 0.0 if scaled else math.nan
     if field.type == "boolean":
-        return Ranked(field, 2)
+        return Ranked(field, 2, gap)
     if field.categories is not None:
         levels = len(field.categories)
         in_order = levels == 2 or (field.ordered and levels > 1)
-        return Ranked(field, levels) if in_order else Indicators(field, levels)
-    if field.name in ranges:
-        return Scaled(field, *ranges[field.name])
+        return Ranked(field, levels, gap) if in_order else Indicators(field, levels)
+    if field.is_number and not scaled:
+        return Unscaled(field)
     if field.minimum is None or field.maximum is None:
         raise InvalidInput(f"field {shown(field.name)} ({field.type}) has no {field.gap}")
-    return Scaled(field, *checked_range(field.minimum, field.maximum, f"field {field.name}"))
-
-
-def unscaled_encoder_of(field: Field) -> Encoder:
-    """Make an encoder that takes numbers as they are, with a missing value as NaN."""
-    if field.is_number and field.categories is None:
-        return Unscaled(field)
-    encoder = encoder_of(field, {})
-    return replace(encoder, gap=math.nan) if isinstance(encoder, Ranked) else encoder
+    ends = checked_range(field.minimum, field.maximum, f"field {field.name}{where}")
+    return Scaled(field, *ends)
 
 
 def checked_range(low: float, high: float, what: str) -> tuple[float, float]:

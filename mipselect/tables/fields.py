@@ -130,6 +130,16 @@ class Field:
         """True if its values are numbers, be they measured or the codes of categories."""
         return self.type in NUMBERS
 
+    @property
+    def is_measured(self) -> bool:
+        """True for a number without categories."""
+        return self.is_number and self.categories is None
+
+    @property
+    def is_listed(self) -> bool:
+        """True for a boolean, and for a field with categories."""
+        return self.type == "boolean" or self.categories is not None
+
     @cached_property
     def category_names(self) -> tuple[str, ...]:
         """The categories as texts; those of a boolean are false and true."""
@@ -145,7 +155,7 @@ class Field:
     @property
     def gap(self) -> str:
         """Properties that a person has to write before the field can be used; "" if nothing."""
-        if self.type == "boolean" or self.categories is not None or self.role is not None:
+        if self.is_listed or self.role is not None:
             return ""
         if self.type == "string":
             return "categories"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ from mipselect.tables.schema import TableSchema
 from mipselect.validation import LARGEST_SCALE, checked_name, checked_number, listed, shown
 
 Ranges = Mapping[str, tuple[float, float]]
+AnyField = TypeVar("AnyField", bound=Field)
 
 
 @dataclass(frozen=True)
@@ -95,17 +96,17 @@ def input_map(
     InvalidInput
         Naming the fields of which the schema says too little, and what is lacking.
     """
-    narrowed = checked_ranges(checked_schema(schema), ranges or {})
+    schema = with_ranges(checked_schema(schema), ranges)
     if target is not None:
         schema.field(target, "target")
         refuse_ignored(schema, {target}, "target")
     left_out = checked_fields(schema, never, "never", target)
     used = used_fields(schema, target, {*left_out, schema.weight_name})
-    require_complete(used, lambda field: "" if field.name in narrowed else field.gap)
-    require_used(narrowed, {field.name for field in used})
+    require_complete(used)
+    require_used(ranges, {field.name for field in used})
     if not used:
         raise InvalidInput("the schema has no field besides target and never")
-    result = InputMap(tuple(feature_encoder(field, narrowed) for field in used), ())
+    result = InputMap(tuple(map(feature_encoder, used)), ())
     require_names(result.columns)
     return result
 
@@ -143,14 +144,22 @@ def checked_schema(schema: TableSchema, what: str = "schema") -> TableSchema:
     return schema
 
 
-def checked_ranges(schema: TableSchema, ranges: Ranges) -> Ranges:
-    """Check ranges of the question, which take the place of those of the table."""
+def with_ranges(schema: TableSchema, ranges: Ranges | None) -> TableSchema:
+    """Give fields the ranges of the question in place of their own; the text of the file stays.
+
+    Raises
+    ------
+    InvalidInput
+        For a range that is none, and for a field that has none of its own.
+    """
+    if not ranges:
+        return schema
     refuse_ignored(schema, ranges, "ranges")
-    result = {}
+    checked: dict[str, tuple[float, float]] = {}
     for name, ends in ranges.items():
         field = schema.field(name, "ranges")
         what = f"ranges: field {name}"
-        if not field.is_number or field.categories is not None:
+        if not field.is_measured:
             raise InvalidInput(f"{what} must be one of numbers without categories")
         if isinstance(field, DerivedField) and isinstance(field.derivation, Crossed):
             raise InvalidInput(f"{what} is a product: its ranges are those of its fields")
@@ -160,15 +169,21 @@ def checked_ranges(schema: TableSchema, ranges: Ranges) -> Ranges:
         low, high = (
             checked_number(end, what, wanted, lambda v: abs(v) <= LARGEST_SCALE) for end in ends
         )
-        result[name] = checked_range(low, high, what)
+        checked[name] = checked_range(low, high, what)
         if isinstance(field, DerivedField) and isinstance(field.derivation, Knotted):
             require_inner_knots(field, low, high, what)
-    return result
+
+    def ranged(field: AnyField) -> AnyField:
+        low, high = checked.get(field.name, (field.minimum, field.maximum))
+        return replace(field, minimum=low, maximum=high)
+
+    fields, derived = map(ranged, schema.fields), map(ranged, schema.derived)
+    return replace(schema, fields=tuple(fields), derived=tuple(derived))
 
 
-def require_used(ranges: Ranges, used: Collection[str]) -> None:
+def require_used(ranges: Ranges | None, used: Collection[str]) -> None:
     """Raise `InvalidInput` if there are ranges of other fields."""
-    unused = sorted(set(ranges) - set(used))
+    unused = sorted(set(ranges or ()) - set(used))
     if unused:
         raise InvalidInput(f"ranges: fields that are not used: {listed(unused)}")
 
@@ -185,11 +200,14 @@ def checked_fields(
     return result
 
 
-def require_complete(fields: Sequence[Field], gap: Callable[[Field], str]) -> None:
-    """Raise `InvalidInput` for all fields of which the schema says too little."""
-    lacking = [f for f in fields if gap(f)]
+def require_complete(fields: Sequence[Field], *, scaled: bool = True) -> None:
+    """Raise `InvalidInput` for all fields of which the schema says too little.
+
+    Numbers that are not scaled need no range.
+    """
+    lacking = [f for f in fields if f.gap and (scaled or not f.is_number)]
     if lacking:
-        says = "; ".join(f"{shown(f.name)} needs {gap(f)}" for f in lacking[:10])
+        says = "; ".join(f"{shown(f.name)} needs {f.gap}" for f in lacking[:10])
         more = f" and {len(lacking) - 10} more" if len(lacking) > 10 else ""
         raise InvalidInput(
             "the schema says too little of fields that are used (fill it in from public "

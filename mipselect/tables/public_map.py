@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
-from mipselect.tables.derived_encoders import feature_encoder, unscaled_feature_encoder
+from mipselect.tables.derived_encoders import feature_encoder
 from mipselect.tables.encoders import (
     Encoder,
     Indicators,
@@ -27,12 +27,12 @@ from mipselect.tables.input_map import (
     InputMap,
     Ranges,
     checked_fields,
-    checked_ranges,
     checked_schema,
     require_complete,
     require_names,
     require_used,
     used_fields,
+    with_ranges,
 )
 from mipselect.tables.schema import TableSchema, roles_of
 from mipselect.tables.units import Units
@@ -105,16 +105,9 @@ class PublicMap(InputMap):
         InvalidInput
             Naming the fields of which the schema says too little, and what is lacking.
         """
-        narrowed = checked_ranges(checked_schema(schema), ranges or {})
-
-        def gap(field: Field) -> str:
-            return "" if field.name in narrowed else field.gap
-
-        def encoder(field: Field) -> Encoder:
-            return feature_encoder(field, narrowed)
-
-        result = cls._made(schema, target, always, never, gap, encoder)
-        require_used(narrowed, {each.field.name for each in result.encoders} | {target})
+        ranged = with_ranges(checked_schema(schema), ranges)
+        result = cls._made(ranged, target, always, never, scaled=True)
+        require_used(ranges, {each.field.name for each in result.encoders} | {target})
         return result
 
     @classmethod
@@ -133,9 +126,7 @@ class PublicMap(InputMap):
         InvalidInput
             As `of`; no field needs a range.
         """
-        return cls._made(
-            checked_schema(schema), target, always, never, _gap_but_ranges, unscaled_feature_encoder
-        )
+        return cls._made(checked_schema(schema), target, always, never, scaled=False)
 
     @classmethod
     def _made(
@@ -144,14 +135,14 @@ class PublicMap(InputMap):
         target: str,
         always: Sequence[str],
         never: Sequence[str],
-        gap: Callable[[Field], str],
-        encoder: Callable[[Field], Encoder],
+        *,
+        scaled: bool,
     ) -> PublicMap:
         aimed = schema.field(target, "target")
         _require_no_weight(schema.weight, {target})
         refuse_ignored(schema, {target}, "target")
-        require_complete([aimed], gap)
-        aim = _target_of(aimed, encoder(aimed))
+        require_complete([aimed], scaled=scaled)
+        aim = _target_of(aimed, feature_encoder(aimed, scaled=scaled))
         kept_in = checked_fields(schema, always, "always", target)
         left_out = checked_fields(schema, never, "never", target)
         refuse_ignored(schema, kept_in, "always")
@@ -167,8 +158,8 @@ class PublicMap(InputMap):
         apart = {*left_out, schema.privacy_unit, schema.weight_name}
         used = used_fields(schema, target, apart)
         _require_apart(schema, kept_in - {field.name for field in used}, target)
-        require_complete(used, gap)
-        encoders = [encoder(field) for field in used]
+        require_complete(used, scaled=scaled)
+        encoders = [feature_encoder(field, scaled=scaled) for field in used]
         features = tuple(e for e in encoders if e.field.name not in kept_in)
         if not features:
             raise InvalidInput("there is no field to choose from besides target, always and never")
@@ -277,7 +268,3 @@ def _require_no_weight(weight: Field | None, others: set[str]) -> None:
             f"{shown(weight.name)} is the survey weight (mipselect:role) and can be neither the "
             "target nor in always or never; take the role out of the schema to use it otherwise"
         )
-
-
-def _gap_but_ranges(field: Field) -> str:
-    return "" if field.is_number else field.gap

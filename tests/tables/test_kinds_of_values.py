@@ -36,7 +36,7 @@ def by_hand(rule: FieldRule, text: str) -> str:
         return "missing"
     if what == "unlisted":
         return "unlisted"
-    if rule.is_measured:
+    if rule.field.is_measured:
         assert rule.low is not None
         assert rule.high is not None
         return "below" if value < rule.low else "above" if value > rule.high else "fine"

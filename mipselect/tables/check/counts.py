@@ -62,9 +62,9 @@ class FieldCounts:
         """Count the values of a batch."""
         kinds = self.rule.kinds_of(column)
         self.kinds += np.bincount(kinds, minlength=len(KINDS))
-        if self.rule.is_measured:
+        if self.rule.field.is_measured:
             self._add_numbers(values.numbers(column, self.rule.field))
-        elif self.rule.is_listed:
+        elif self.rule.field.is_listed:
             codes = values.codes(column, self.rule.field)
             listed = codes[kinds_of_codes(codes) == FINE]
             self.categories += np.bincount(listed, minlength=len(self.categories))
@@ -85,7 +85,7 @@ class FieldCounts:
     @property
     def is_constant(self) -> bool:
         """True if all values that can be read become the same."""
-        if self.rule.is_measured:
+        if self.rule.field.is_measured:
             return self.lowest == self.highest
         return int((self.categories > 0).sum()) == 1 and not self.kinds[UNLISTED]
 

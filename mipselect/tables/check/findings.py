@@ -99,7 +99,7 @@ def does_not_fit(rule: FieldRule, kind: int, share: str) -> str:
         )
     if rule.field.is_number:
         return f"{share} are text that is no number and not in missingValues, and count as missing"
-    if rule.is_listed or rule.field.type == "string":
+    if rule.field.is_listed or rule.field.type == "string":
         return f"{share} have bytes that are no UTF-8; save the file as UTF-8"
     if rule.field.format != "default":
         return f"{share} are no {rule.field.type} of the format {rule.field.format}"
@@ -109,7 +109,7 @@ def does_not_fit(rule: FieldRule, kind: int, share: str) -> str:
 
 def looks_like(rule: FieldRule, odd: Sequence[tuple[str, int]]) -> str:
     """Say what values that do not fit look like, or ""; sensitive."""
-    told = hint_of_categories(rule, odd) if rule.is_listed else ""
+    told = hint_of_categories(rule, odd) if rule.field.is_listed else ""
     return told or (hint_of_numbers(odd) if rule.field.is_number else "")
 
 

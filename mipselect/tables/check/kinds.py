@@ -15,7 +15,7 @@ from mipselect.errors import InvalidInput
 from mipselect.tables import values
 from mipselect.tables.dates import NO_POINT, seconds
 from mipselect.tables.fields import POINTS, Field
-from mipselect.tables.input_map import Ranges, checked_fields, checked_ranges, checked_schema
+from mipselect.tables.input_map import Ranges, checked_fields, checked_schema, with_ranges
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.weights import WEIGHT
 
@@ -31,10 +31,6 @@ class FieldRule:
     Attributes
     ----------
     field : Field
-    low, high : float or None
-        Ends of the range of a number without categories.
-    is_weight : bool
-        Whether the field is the survey weight of a row.
     labels : mapping of str to str
         What each category is called, by the category as a text.
     gap : str
@@ -42,9 +38,6 @@ class FieldRule:
     """
 
     field: Field
-    low: float | None = None
-    high: float | None = None
-    is_weight: bool = False
     labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
     gap: str = ""
 
@@ -54,26 +47,31 @@ class FieldRule:
         return self.field.name
 
     @property
+    def low(self) -> float | None:
+        """Least value of a number without categories."""
+        return self.field.minimum if self.field.is_measured else None
+
+    @property
+    def high(self) -> float | None:
+        """Greatest value of a number without categories."""
+        return self.field.maximum if self.field.is_measured else None
+
+    @property
+    def is_weight(self) -> bool:
+        """True of the survey weight of a row."""
+        return self.field.role == WEIGHT
+
+    @property
     def what(self) -> str:
         """Name of its values."""
         return "weights" if self.is_weight else "values"
 
     @property
-    def is_measured(self) -> bool:
-        """True for a number without categories."""
-        return self.field.is_number and self.field.categories is None
-
-    @property
-    def is_listed(self) -> bool:
-        """True for a boolean, and for a field with categories."""
-        return self.field.type == "boolean" or self.field.categories is not None
-
-    @property
     def kinds(self) -> tuple[int, ...]:
         """Kinds that a value can be of."""
-        if self.is_listed:
+        if self.field.is_listed:
             return (FINE, MISSING, UNLISTED, UNREADABLE)
-        if not self.is_measured:
+        if not self.field.is_measured:
             return (FINE, MISSING, UNREADABLE)
         below = () if self.low is None and not self.is_weight else (BELOW,)
         above = () if self.high is None else (ABOVE,)
@@ -81,9 +79,9 @@ class FieldRule:
 
     def kinds_of(self, column: pa.Array) -> NDArray[np.int8]:
         """Find the kind of every value, shape (rows,); no value raises an error."""
-        if self.is_measured:
+        if self.field.is_measured:
             kinds = self.kinds_of_numbers(values.numbers(column, self.field))
-        elif self.is_listed:
+        elif self.field.is_listed:
             kinds = kinds_of_codes(values.codes(column, self.field))
         else:
             kinds = self._kinds_of_texts(column)
@@ -130,12 +128,12 @@ def rules_of(
     InvalidInput
         For fields that the schema does not have, and ranges of others.
     """
-    narrowed = checked_ranges(checked_schema(schema), ranges or {})
+    ranged = with_ranges(checked_schema(schema), ranges)
     left_out = checked_fields(schema, tuple(never), "never", None) | {*schema.ignored}
     stored = {entry["name"]: entry for entry in schema.content["fields"]}
     rules = tuple(
-        _rule_of(each, stored[each.name], narrowed, is_source=each.name in schema.only_read)
-        for each in schema.fields
+        _rule_of(each, stored[each.name], is_source=each.name in schema.only_read)
+        for each in ranged.fields
         if each.name not in left_out and each.name != schema.privacy_unit
     )
     if not rules:
@@ -143,17 +141,10 @@ def rules_of(
     return rules
 
 
-def _rule_of(
-    each: Field, stored: Mapping[str, Any], ranges: Ranges, *, is_source: bool
-) -> FieldRule:
-    low, high = ranges.get(each.name, (each.minimum, each.maximum))
-    if each.categories is not None:
-        low = high = None
+def _rule_of(each: Field, stored: Mapping[str, Any], *, is_source: bool) -> FieldRule:
     labels = {
         str(entry["value"]): str(entry["label"])
         for entry in stored.get("categories", ())
         if isinstance(entry, Mapping) and "label" in entry
     }
-    is_weight = each.role == WEIGHT
-    complete = is_weight or is_source or each.name in ranges
-    return FieldRule(each, low, high, is_weight, labels, "" if complete else each.gap)
+    return FieldRule(each, labels, "" if is_source else each.gap)

@@ -13,10 +13,10 @@ from mipselect.tables.check.counts import FieldCounts, PersonCounts
 from mipselect.tables.check.field_check import FieldCheck, PersonCheck
 from mipselect.tables.check.fits import TrialBounds, TrialFit, trial_fits
 from mipselect.tables.check.kinds import FieldRule, rules_of
-from mipselect.tables.check.sums import ColumnSums, Comparable, Squeezed, comparable
+from mipselect.tables.check.sums import ColumnSums, Squeezed, comparable
 from mipselect.tables.check.table_check import TableCheck
 from mipselect.tables.defaults import DEFAULT_RIDGE
-from mipselect.tables.encoders import Indicators
+from mipselect.tables.encoders import Encoder, Indicators
 from mipselect.tables.ignored import refuse_ignored
 from mipselect.tables.input_map import Ranges, checked_fields
 from mipselect.tables.parts import Part, require_columns
@@ -155,7 +155,7 @@ class _Counted:
 
     fields: list[FieldCounts]
     people: PersonCounts | None
-    encoders: Mapping[int, Comparable]
+    encoders: Mapping[int, Encoder]
     sums: ColumnSums
     rows: int = 0
     empty: int = 0
@@ -166,7 +166,7 @@ class _Counted:
         parts: Sequence[Part],
         schema: TableSchema,
         rules: Sequence[FieldRule],
-        encoders: Mapping[int, Comparable],
+        encoders: Mapping[int, Encoder],
         progress: Progress | None,
     ) -> _Counted:
         """Read all rows."""

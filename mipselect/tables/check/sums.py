@@ -21,10 +21,13 @@ from mipselect.tables.encoders import (
     MISSING_COLUMN,
     Column,
     Encoder,
+    Scaled,
+    Unscaled,
     encoder_of,
     places_of_columns,
 )
-from mipselect.tables.fields import Arrays, Field
+from mipselect.tables.fields import Arrays
+from mipselect.tables.weights import WEIGHT
 
 MOST_COLUMNS = 2000
 """Columns whose products are added up: 32 MB; the widest fields are left out beyond."""
@@ -41,11 +44,8 @@ LEAST_ROWS = 10
 LARGEST = 1e300
 
 
-@dataclass(frozen=True)
-class Squeezed:
+class Squeezed(Unscaled):
     """A number without a range: sign(v) log(1 + |v|), 0 where it is missing."""
-
-    field: Field
 
     def columns(self) -> tuple[Column, ...]:
         """Return the number alone."""
@@ -57,33 +57,27 @@ class Squeezed:
         out[:, 0] = np.sign(v) * np.log1p(np.minimum(np.abs(v), LARGEST))
 
 
-Comparable = Encoder | Squeezed
-"""A way from the values of a field to columns."""
-
-
-def comparable(rules: Sequence[FieldRule]) -> tuple[dict[int, Comparable], tuple[str, ...]]:
+def comparable(rules: Sequence[FieldRule]) -> tuple[dict[int, Encoder], tuple[str, ...]]:
     """Choose how fields become columns.
 
     Returns
     -------
-    encoders : dict of int to Comparable
+    encoders : dict of int to Encoder
         By the place of the rule; fields of which the schema says too little have none.
     left_out : tuple of str
         Names of fields that would have too many columns.
     """
-    known: dict[int, Comparable] = {}
-    for k, rule in enumerate(rules):
-        if rule.is_weight:
+    known: dict[int, Encoder] = {}
+    for k, one in enumerate(rule.field for rule in rules):
+        if one.role == WEIGHT or not (one.is_listed or one.is_measured):
             continue
-        if rule.is_listed:
-            known[k] = encoder_of(rule.field, {})
-        elif rule.is_measured:
-            low, high = rule.low, rule.high
-            known[k] = (
-                Squeezed(rule.field)
-                if low is None or high is None
-                else encoder_of(rule.field, {rule.name: (low, high)})
-            )
+        low, high = one.minimum, one.maximum
+        if one.is_listed:
+            known[k] = encoder_of(one)
+        elif low is None or high is None:
+            known[k] = Squeezed(one)
+        else:
+            known[k] = Scaled(one, low, high)
     total, kept = 0, {}
     for k in sorted(known, key=lambda k: len(known[k].columns())):
         total += len(known[k].columns())
@@ -99,13 +93,13 @@ class ColumnSums:
 
     Attributes
     ----------
-    encoders : tuple of Comparable
+    encoders : tuple of Encoder
     products : float array, shape (q + 1, q + 1)
     shift : float array, shape (q,)
         The first row; a column that is constant has products of zero beyond it.
     """
 
-    encoders: tuple[Comparable, ...]
+    encoders: tuple[Encoder, ...]
     products: FloatArray = field(init=False)
     shift: FloatArray | None = None
 
