@@ -28,7 +28,7 @@ from mipselect.cli.table_options import (
 from mipselect.errors import InvalidInput
 from mipselect.problem.scores import BLOCKS, LOSS, R2, SCORES, require_together
 from mipselect.tables.moments import Counting, Moments
-from mipselect.tables.moments.batches import pieces_of_table
+from mipselect.tables.moments.batches import open_tables
 from mipselect.tables.moments.block_columns import TableBlockColumns
 from mipselect.tables.moments.block_sums import require_one_row_each
 from mipselect.tables.moments.columns import TableColumns, table_columns
@@ -117,7 +117,7 @@ def moments(arguments: MomentsArguments) -> None:
     note_of_the_target(known, arguments.target)
     columns = _columns(arguments, known, blocks)
     sources = [arguments.dialect.source(path) for path in data]
-    pieces = list(pieces_of_table(sources, columns))
+    pieces = list(open_tables(sources, columns.public))
     head = {"command": "moments", "sensitive": True, "data": data, "output": str(output)}
     about = {
         **arguments.dialect.keywords,

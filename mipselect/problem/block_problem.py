@@ -19,13 +19,13 @@ from mipselect.problem.problem import Problem
 from mipselect.tables.frames import numeric_vector
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.moments import Moments
-from mipselect.tables.moments.batches import Piece
 from mipselect.tables.moments.block_columns import (
     ArrayBlockColumns,
     BlockColumns,
     TableBlockColumns,
 )
 from mipselect.tables.moments.block_sums import block_sums
+from mipselect.tables.parts import Part
 from mipselect.tables.people import checked_rule
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
@@ -161,8 +161,8 @@ def block_moments_of_table(
 
 def block_moments_in_memory(columns: TableBlockColumns, rows: FloatArray) -> Moments:
     """Add up the blocks of rows by `rows_of_table`, one of each person."""
-    piece = Piece("the rows", len(rows), lambda: iter([rows]))
-    return Moments(columns, block_sums(columns, [piece]).totals)
+    part = Part("the rows", (), (), len(rows), lambda _: iter([rows]))
+    return Moments(columns, block_sums(columns, [part]).totals)
 
 
 def rows_of_table(

@@ -11,7 +11,7 @@ import numpy as np
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.problem.problem import Problem
-from mipselect.tables.moments.batches import pieces_of_table
+from mipselect.tables.moments.batches import open_tables
 from mipselect.tables.moments.columns import TableColumns, table_columns
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.weights import refuse_weight
@@ -68,7 +68,7 @@ class StreamedRows:
             )
         if hasattr(source, "__next__") or hasattr(source, "read_next_batch"):
             raise InvalidInput("the source is read several times; an iterator is read once")
-        for _ in pieces_of_table(source, columns):
+        for _ in open_tables(source, columns.public):
             pass
         fixed = [always] if isinstance(always, str) else list(always)
         problem = Problem.of_table(
@@ -82,8 +82,8 @@ class StreamedRows:
         layout = self.problem.layout
         order = [place[layout.column_names[j]] for j in layout.order.tolist()]
         kept_X, kept_y = np.empty((0, len(order)), np.float32), np.empty(0)
-        for piece in pieces_of_table(self.source, self.columns):
-            for batch in piece.read():
+        for part in open_tables(self.source, self.columns.public):
+            for batch in part.read(self.columns.reads):
                 X = np.empty((batch.num_rows, len(place)), np.float32)
                 y = np.empty(batch.num_rows)
                 self.columns.public.encode(batch, X, y)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +17,7 @@ from mipselect.validation import did_you_mean, listed
 ROWS = 1 << 16
 """Rows that are looked at together."""
 
-Read = Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
+Read = Callable[[Sequence[str]], Iterator[Any]]
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ class Part:
     rows : int or None
         Their number, where it is known without reading them.
     read : callable
-        From some of the names to batches with these columns in this order.
+        From some of the names to batches with these columns in this order; of arrays, which have
+        no names, to pairs (X, y).
     places : tuple of Place
         The files that it is read from, as far as they are known.
     public : tuple of mapping
@@ -55,6 +57,15 @@ class Part:
     public: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
     has_types: bool = True
+
+    @property
+    def file(self) -> tuple[int, int] | None:
+        """Bytes and time of the last change of a file that is here."""
+        path = Path(self.label)
+        if not path.is_file():
+            return None
+        found = path.stat()
+        return found.st_size, found.st_mtime_ns
 
 
 def total_rows(counts: Iterable[int | None]) -> int | None:

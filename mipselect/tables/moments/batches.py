@@ -1,11 +1,10 @@
-"""Pieces of a source, each of them read in batches; nothing is read before it is used."""
+"""Parts of a source, each of them read in batches; nothing is read before it is used."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,98 +15,44 @@ from mipselect.tables import Field, values
 from mipselect.tables.frames import numeric_matrix, numeric_vector
 from mipselect.tables.mapping import open_table
 from mipselect.tables.parts import ROWS, Part
-from mipselect.tables.places import Once, Place
+from mipselect.tables.places import Once
 from mipselect.tables.public_map import PublicMap
 from mipselect.validation import shown
 
 Pair = tuple[FloatArray, FloatArray]
 
 
-class Mapped(Protocol):
-    """Columns of a table by a schema."""
-
-    @property
-    def public(self) -> PublicMap:
-        """The map of a row."""
-        ...
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A part of a source, such as one of its files.
-
-    Attributes
-    ----------
-    label : str
-        How it is called in a message.
-    rows : int or None
-        Their number, where it is known without reading them.
-    read : callable
-        Returns its batches, of at most `ROWS` rows.
-    identities : callable or None
-        Returns the same of the column that says whose row it is, where there is one.
-    places : tuple of Place
-        The files that it is read from, as far as they are known.
-    """
-
-    label: str
-    rows: int | None
-    read: Callable[[], Iterator[Any]]
-    identities: Callable[[], Iterator[pa.Array]] | None = None
-    places: tuple[Place, ...] = ()
-
-    @property
-    def file(self) -> tuple[int, int] | None:
-        """Bytes and time of the last change of a file that is here."""
-        path = Path(self.label)
-        if not path.is_file():
-            return None
-        found = path.stat()
-        return found.st_size, found.st_mtime_ns
-
-
-def pieces_of_table(source: Any, columns: Mapped) -> Iterable[Piece]:
+def open_tables(source: Any, public: PublicMap) -> Iterable[Part]:
     """Return the parts of a table, whose headers are looked at; of a list all together.
 
     Tables of an iterator are looked at one after another. A file that is reached twice is refused.
     """
     if isinstance(source, list | tuple):
-        together = [piece for one in source for piece in pieces_of_table(one, columns)]
-        Once().reach(place for piece in together for place in piece.places)
+        together = [part for one in source for part in open_tables(one, public)]
+        Once().reach(place for part in together for place in part.places)
         return together
     if isinstance(source, Iterator) and not hasattr(source, "__arrow_c_stream__"):
-        return _one_after_another(source, columns)
-    return [_piece(part, columns.public) for part in open_table(source, columns.public)]
+        return _one_after_another(source, public)
+    return open_table(source, public)
 
 
-def _one_after_another(source: Iterator[Any], columns: Mapped) -> Iterator[Piece]:
+def _one_after_another(source: Iterator[Any], public: PublicMap) -> Iterator[Part]:
     once = Once()
     for table in source:
-        for piece in pieces_of_table(table, columns):
-            once.reach(piece.places)
-            yield piece
+        for part in open_tables(table, public):
+            once.reach(part.places)
+            yield part
 
 
-def _piece(part: Part, public: PublicMap) -> Piece:
-    def rows() -> Iterator[pa.RecordBatch]:
-        return part.read(public.names)
+def part_of_arrays(pairs: Iterable[Pair]) -> Part:
+    """Make one part without names, whose batches are pairs (X, y) of finite numbers."""
 
-    def identities() -> Iterator[pa.Array]:
-        return (batch.column(0) for batch in part.read([] if unit is None else [unit.name]))
-
-    unit = public.unit
-    return Piece(part.label, part.rows, rows, None if unit is None else identities, part.places)
-
-
-def piece_of_arrays(pairs: Iterable[Pair]) -> Piece:
-    """Make one piece that yields pairs (X, y) of finite numbers, in slices."""
-
-    def read() -> Iterator[Pair]:
+    def read(_: Sequence[str]) -> Iterator[Pair]:
         for X, y in pairs:
             for start in range(0, len(y), ROWS):
                 yield X[start : start + ROWS], y[start : start + ROWS]
 
-    return Piece("the arrays", None, read)
+    return Part("the arrays", (), (), None, read)
 
 
 def checked_pairs(source: Any) -> tuple[tuple[str, ...], Iterator[Pair]]:
@@ -185,12 +130,12 @@ class FirstRows:
     """
 
     def __init__(self, unit: Field) -> None:
-        self._unit = unit
+        self.unit = unit
         self._seen: set[bytes | None] = set()
 
     def among(self, column: pa.Array) -> np.ndarray[Any, np.dtype[np.intp]]:
         """Return the places of the first rows of people who were not there before."""
-        found = values.identities(column, self._unit).dictionary_encode("encode")
+        found = values.identities(column, self.unit).dictionary_encode("encode")
         _, first = np.unique(found.indices.to_numpy(), return_index=True)
         # The bytes, for a text need not be UTF-8.
         who = found.dictionary.view(pa.binary()).to_pylist()
@@ -206,8 +151,8 @@ class FirstRows:
         return True
 
 
-def skip(people: FirstRows, pieces: Sequence[Piece]) -> None:
-    """Remember the people of pieces that were counted before."""
-    for piece in pieces:
-        for column in () if piece.identities is None else piece.identities():
-            people.among(column)
+def skip(people: FirstRows, parts: Sequence[Part]) -> None:
+    """Remember the people of parts that were counted before."""
+    for part in parts:
+        for batch in part.read([people.unit.name]):
+            people.among(batch.column(0))

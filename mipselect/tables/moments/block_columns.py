@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,16 +13,15 @@ from mipselect.arrays import FloatArray
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
-from mipselect.tables.moments.columns import SchemaColumns
+from mipselect.tables.moments.columns import SchemaColumns, UnitBounds
 from mipselect.tables.public_map import PublicMap
-from mipselect.tables.schema import TableSchema
 from mipselect.tables.weights import counted_shares
-from mipselect.validation import checked_feature_names, set_fields, shown
+from mipselect.validation import checked_feature_names, set_fields
 
 
 @dataclass(frozen=True)
-class ArrayBlockColumns:
-    """Columns of arrays.
+class ArrayBlockColumns(UnitBounds):
+    """Columns of arrays; blocks have no intercept.
 
     Attributes
     ----------
@@ -40,6 +39,7 @@ class ArrayBlockColumns:
     always: tuple[tuple[int, ...], ...]
     feature_names: tuple[str, ...]
     blocks: Blocks
+    reads: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         names = checked_feature_names(self.names, len(self.names))
@@ -48,21 +48,6 @@ class ArrayBlockColumns:
         if listed != list(range(len(names))):
             raise InvalidInput("every column must be in one of groups and always, once")
         set_fields(self, names=names, feature_names=features)
-
-    @property
-    def x_bounds(self) -> tuple[float, ...]:
-        """All 1, of the rows of blocks."""
-        return (1.0,) * len(self.names)
-
-    @property
-    def y_bound(self) -> float:
-        """1, of the rows of blocks."""
-        return 1.0
-
-    @property
-    def ones(self) -> int:
-        """0; blocks have no intercept."""
-        return 0
 
     @property
     def weighted(self) -> bool:
@@ -148,22 +133,3 @@ def parts_of_table(public: PublicMap) -> ColumnsOfFeatures:
     for encoder, block in zip(public.encoders, public.blocks, strict=True):
         indicators[block.start + encoder.numbers : block.stop] = True
     return ColumnsOfFeatures((*map(tuple, public.blocks), (p,)), indicators)
-
-
-def block_columns_from_dict(content: Mapping[str, Any]) -> BlockColumns:
-    """Read what `to_dict` wrote; anything else raises `InvalidInput`, `KeyError` or `TypeError`."""
-    blocks = Blocks(content["block_rows"], content["partitions"])
-    if content["kind"] == "blocks of arrays":
-        return ArrayBlockColumns(
-            tuple(content["names"]),
-            tuple(tuple(group) for group in content["groups"]),
-            tuple(tuple(part) for part in content["always"]),
-            tuple(content["feature_names"]),
-            blocks,
-        )
-    if content["kind"] != "blocks of a table":
-        raise InvalidInput(f"columns are of arrays or of a table, not {shown(content['kind'])}")
-    schema = TableSchema.of(content["schema"])
-    columns = TableBlockColumns(schema, content["target"], tuple(content["never"]), blocks)
-    _ = columns.public
-    return columns

@@ -17,11 +17,10 @@ from mipselect.blocks.normalised import factors_of_blocks, normalised, signs_of_
 from mipselect.errors import InvalidInput
 from mipselect.grid import MOST_ROWS
 from mipselect.tables.moments.batches import (
-    Piece,
     checked_pairs,
     is_dask,
-    piece_of_arrays,
-    pieces_of_table,
+    open_tables,
+    part_of_arrays,
 )
 from mipselect.tables.moments.block_columns import BlockColumns, TableBlockColumns
 from mipselect.tables.moments.counting import (
@@ -41,6 +40,7 @@ from mipselect.tables.moments.partial_sums import (
     fill_upper_half,
 )
 from mipselect.tables.moments.sums import ONE, Sums
+from mipselect.tables.parts import Part
 
 WINDOW_ENTRIES = 1 << 26
 """A window has no more entries, so that two of them fit into memory whatever the number of columns
@@ -74,11 +74,11 @@ def sums_of_source(source: Any, columns: BlockColumns, progress: Progress | None
         return dask_block_sums(source, columns)
     if isinstance(columns, TableBlockColumns):
         require_one_row_each(columns)
-        return block_sums(columns, pieces_of_table(source, columns), progress)
+        return block_sums(columns, open_tables(source, columns.public), progress)
     names, pairs = checked_pairs(source)
     if len(names) != len(columns.names):
         raise InvalidInput(f"X must have {len(columns.names)} columns, got {len(names)}")
-    return block_sums(columns, [piece_of_arrays(pairs)], progress)
+    return block_sums(columns, [part_of_arrays(pairs)], progress)
 
 
 def require_one_row_each(columns: TableBlockColumns) -> None:
@@ -92,7 +92,7 @@ def require_one_row_each(columns: TableBlockColumns) -> None:
 
 
 def block_sums(
-    columns: BlockColumns, pieces: Iterable[Piece], progress: Progress | None = None
+    columns: BlockColumns, parts: Iterable[Part], progress: Progress | None = None
 ) -> Sums:
     """Add up the rows of the blocks of all partitions; the first entry counts rows of the table.
 
@@ -102,7 +102,7 @@ def block_sums(
     Parameters
     ----------
     columns : BlockColumns
-    pieces : iterable of Piece
+    parts : iterable of Part
     progress : callable, optional
         Receives a `Counting` for every window.
 
@@ -131,7 +131,7 @@ def block_sums(
     waiting = deque[Future[None]]()
     n = 0
     with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-        for number, window in enumerate(_windows(columns, pieces, pool)):
+        for number, window in enumerate(_windows(columns, parts, pool)):
             for part in blocks.of_window(number, len(window)):
                 for chunk in _chunks(part, size):
                     if len(waiting) > 2 * threads:
@@ -199,7 +199,7 @@ def _chunks(blocks: IntArray, size: int) -> Iterator[IntArray]:
 
 
 def _windows(
-    columns: BlockColumns, pieces: Iterable[Piece], pool: ThreadPoolExecutor
+    columns: BlockColumns, parts: Iterable[Part], pool: ThreadPoolExecutor
 ) -> Iterator[FloatArray]:
     """Yield the rows of windows, shape (window, p + 1); the last one may have fewer."""
     size, blocks = len(columns.names) + 1, columns.blocks
@@ -221,7 +221,7 @@ def _spans(
     """Yield so many consecutive rows, shape (most, p + 1); the last span may have fewer."""
     kept: list[FloatArray] = []
     held = 0
-    for rows in _mapped(columns, pieces, min(CACHED_ROWS, most), pool):
+    for rows in _mapped(columns, parts, min(CACHED_ROWS, most), pool):
         while held + len(rows) >= most:
             taken = most - held
             yield np.concatenate([*kept, rows[:taken]])
@@ -234,14 +234,14 @@ def _spans(
 
 
 def _mapped(
-    columns: BlockColumns, pieces: Iterable[Piece], most: int, pool: ThreadPoolExecutor
+    columns: BlockColumns, parts: Iterable[Part], most: int, pool: ThreadPoolExecutor
 ) -> Iterator[FloatArray]:
     """Yield rows in their order, a few at a time; the pool maps them while others are read."""
     ahead = deque[Future[FloatArray]]()
-    for piece in pieces:
-        for batch in piece.read():
-            for part in slices(batch, most):
-                ahead.append(pool.submit(columns.rows, part))
+    for part in parts:
+        for batch in part.read(columns.reads):
+            for rows in slices(batch, most):
+                ahead.append(pool.submit(columns.rows, rows))
                 if len(ahead) > MAPPED_AHEAD:
                     yield ahead.popleft().result()
     while ahead:

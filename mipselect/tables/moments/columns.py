@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -21,13 +21,7 @@ from mipselect.tables.people import checked_rule
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.weights import counted_shares
-from mipselect.validation import (
-    checked_feature_names,
-    checked_scale,
-    checked_scales,
-    set_fields,
-    shown,
-)
+from mipselect.validation import checked_feature_names, checked_scale, checked_scales, set_fields
 
 
 class Columns(Protocol):
@@ -53,6 +47,11 @@ class Columns(Protocol):
         """Place in Z of the column of an intercept."""
         ...
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Columns of a table that `rows` takes in a batch; none of arrays."""
+        ...
+
     def rows(self, batch: Any) -> FloatArray:
         """Return Z of a batch, shape (m, p + 2)."""
         ...
@@ -69,6 +68,7 @@ class ArrayColumns:
     names: tuple[str, ...]
     x_bounds: tuple[float, ...]
     y_bound: float
+    reads: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         size = len(self.names)
@@ -104,8 +104,27 @@ class ArrayColumns:
         }
 
 
+class UnitBounds:
+    """Bounds of columns and a target that lie in [-1, 1]; an intercept is the ones of the rows."""
+
+    @property
+    def x_bounds(self: Columns) -> tuple[float, ...]:
+        """All 1."""
+        return (1.0,) * len(self.names)
+
+    @property
+    def y_bound(self) -> float:
+        """1."""
+        return 1.0
+
+    @property
+    def ones(self) -> int:
+        """0: the ones that count the rows."""
+        return 0
+
+
 @dataclass(frozen=True)
-class SchemaColumns(ABC):
+class SchemaColumns(UnitBounds, ABC):
     """Columns of a table by its schema, of which some fields are left out.
 
     Attributes
@@ -135,19 +154,9 @@ class SchemaColumns(ABC):
         return tuple(column.name for column in self.public.columns)
 
     @property
-    def x_bounds(self) -> tuple[float, ...]:
-        """All 1."""
-        return (1.0,) * len(self.names)
-
-    @property
-    def y_bound(self) -> float:
-        """1."""
-        return 1.0
-
-    @property
-    def ones(self) -> int:
-        """0: the ones that count the rows."""
-        return 0
+    def reads(self) -> tuple[str, ...]:
+        """See `Columns`."""
+        return self.public.names
 
     def left_out(self, never: Sequence[str]) -> list[str]:
         """Return the fields that are left out, these among them."""
@@ -251,15 +260,3 @@ def table_columns(
             "pass: use first, or make one row of each person before, with SQL"
         )
     return columns
-
-
-def columns_from_dict(content: Mapping[str, Any]) -> Columns:
-    """Read what `to_dict` wrote; anything else raises `InvalidInput`, `KeyError` or `TypeError`."""
-    if content["kind"] == "arrays":
-        return ArrayColumns(tuple(content["names"]), tuple(content["x_bounds"]), content["y_bound"])
-    if content["kind"] != "table":
-        raise InvalidInput(f"columns are of arrays or of a table, not {shown(content['kind'])}")
-    ranges = {name: (ends[0], ends[1]) for name, ends in content["ranges"].items()}
-    return table_columns(
-        TableSchema.of(content["schema"]), content["target"], content["never"], ranges, "first"
-    )

@@ -1,4 +1,4 @@
-"""One pass over the pieces of a source: batches are read ahead and added up by several threads."""
+"""One pass over the parts of a source: batches are read ahead and added up by several threads."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-from mipselect.tables.moments.batches import FirstRows, Piece
+from mipselect.tables.moments.batches import FirstRows
 from mipselect.tables.moments.columns import Columns
 from mipselect.tables.moments.sums import Sums
-from mipselect.tables.parts import total_rows
+from mipselect.tables.parts import Part, total_rows
 
 CACHED_ROWS = 1 << 14
 """So many rows are mapped and multiplied at a time: a column of them stays in the cache."""
@@ -32,13 +32,13 @@ class Counting:
     Attributes
     ----------
     label : str
-        The piece that is read.
+        The part that is read.
     pieces : int
         How many are done.
     rows, bytes : int
         What was read so far, in bytes of Arrow or of arrays.
     known_rows : int or None
-        Rows of all pieces, where they are known.
+        Rows of all parts, where they are known.
     """
 
     label: str
@@ -49,11 +49,11 @@ class Counting:
 
 
 Progress = Callable[[Counting], object]
-Done = Callable[[Piece, Sums], object]
+Done = Callable[[Part, Sums], object]
 
 
 def count(
-    pieces: Iterable[Piece],
+    parts: Iterable[Part],
     columns: Columns,
     totals: Sums,
     *,
@@ -61,45 +61,45 @@ def count(
     progress: Progress | None = None,
     done: Done | None = None,
 ) -> None:
-    """Add all rows of the pieces to `totals`.
+    """Add all rows of the parts to `totals`.
 
     Parameters
     ----------
-    pieces : iterable of Piece
+    parts : iterable of Part
     columns : Columns
     totals : Sums
-        Holds whole pieces only, whatever ends the pass.
+        Holds whole parts only, whatever ends the pass.
     people : FirstRows, optional
         Who was there already, where one row of each person counts.
     progress : callable, optional
         Receives a `Counting` for every batch.
     done : callable, optional
-        Is called when a piece is in `totals`.
+        Is called when a part is in `totals`.
 
     Notes
     -----
     Sums are exact, so it does not matter in which order the threads end.
     """
-    listed = pieces if isinstance(pieces, Sequence) else None
-    known = None if listed is None else total_rows(piece.rows for piece in listed)
+    listed = parts if isinstance(parts, Sequence) else None
+    known = None if listed is None else total_rows(part.rows for part in listed)
     threads = min(MOST_THREADS, cores())
     rows = size = 0
     with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-        for number, piece in enumerate(pieces):
+        for number, part in enumerate(parts):
             added, turn = Sums(len(totals.totals), totals.totals.shape[1]), Lock()
             waiting = deque[Future[None]]()
-            for batch, kept in _batches(piece, people):
+            for batch, kept in _batches(part, columns, people):
                 if len(waiting) > threads:
                     waiting.popleft().result()
                 waiting.append(pool.submit(_add, batch, kept, columns, added, turn))
                 rows, size = rows + _rows_of(batch), size + _bytes_of(batch)
                 if progress is not None:
-                    progress(Counting(piece.label, number, rows, size, known))
+                    progress(Counting(part.label, number, rows, size, known))
             while waiting:
                 waiting.popleft().result()
             totals += added
             if done is not None:
-                done(piece, totals)
+                done(part, totals)
 
 
 @cache
@@ -108,9 +108,9 @@ def blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _batches(piece: Piece, people: FirstRows | None) -> Iterator[tuple[Any, Any]]:
+def _batches(part: Part, columns: Columns, people: FirstRows | None) -> Iterator[tuple[Any, Any]]:
     """Yield batches, and which of their rows count; None is all."""
-    for batch in piece.read():
+    for batch in part.read(columns.reads):
         if people is None:
             yield batch, None
         else:

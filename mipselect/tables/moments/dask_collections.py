@@ -16,16 +16,17 @@ from numpy.typing import ArrayLike
 
 from mipselect.errors import InvalidInput
 from mipselect.tables.frames import numeric_matrix, numeric_vector
-from mipselect.tables.moments.batches import Mapped, Piece, piece_of_arrays, pieces_of_table
-from mipselect.tables.moments.block_columns import BlockColumns, TableBlockColumns
+from mipselect.tables.moments.batches import open_tables, part_of_arrays
+from mipselect.tables.moments.block_columns import BlockColumns
 from mipselect.tables.moments.columns import (
-    ArrayColumns,
     Columns,
+    SchemaColumns,
     TableColumns,
     array_columns,
 )
 from mipselect.tables.moments.sums import Sums
-from mipselect.tables.parts import require_columns
+from mipselect.tables.parts import Part, require_columns
+from mipselect.tables.public_map import PublicMap
 
 BRANCHES = 8
 """So many sums are added by one task of the tree."""
@@ -39,42 +40,42 @@ def dask_sums(
     folds: int,
 ) -> tuple[Columns, Sums]:
     """Add up a data frame with described columns, or arrays (X, y) with bounds."""
-    columns: Columns
-    parts: list[tuple[Any, ...]]
-    if described is None:
-        X, y = _pair(source)
-        columns = array_columns(_names(X), x_bound, y_bound)
-        parts = [(_sums_of_block, *block) for block in _blocks(X, y)]
-    else:
-        columns = described
-        parts = [(_sums_of_frame, part) for part in _partitions(source, described)]
-    return columns, _tree([(*part, columns, folds) for part in parts])
+    columns: Columns = described or array_columns(_names(_pair(source)[0]), x_bound, y_bound)
+    return columns, _tree([(_sums, part, columns, folds) for part in _parts(source, columns)])
 
 
 def dask_block_sums(source: Any, columns: BlockColumns) -> Sums:
     """Add up blocks of a data frame, or of arrays (X, y); each partition has blocks of its own."""
-    each: Sequence[tuple[Any, ...]]
-    if isinstance(columns, TableBlockColumns):
-        each = [(part,) for part in _partitions(source, columns)]
-    else:
-        each = [((X, y),) for X, y in _blocks(*_pair(source))]
     parts = []
-    for number, (part,) in enumerate(each):
+    for number, part in enumerate(_parts(source, columns)):
         # Of another seed, so that partitions of the same size are not divided alike.
         own = replace(columns.blocks, seed=(columns.blocks.seed << 32) + number)
         parts.append((_block_sums, part, replace(columns, blocks=own)))
     return _tree(parts)
 
 
+def _sums(part: Any, columns: Columns, folds: int) -> Sums:
+    total = Sums(folds, len(columns.names) + 2)
+    for computed in _computed(part, columns):
+        for batch in computed.read(columns.reads):
+            total.add(columns.rows(batch))
+    return total
+
+
 def _block_sums(part: Any, columns: BlockColumns) -> Sums:
     from mipselect.tables.moments.block_sums import block_sums
 
-    if isinstance(columns, TableBlockColumns):
-        return block_sums(columns, pieces_of_table(part, columns))
-    if len(part[0]) == 0:
-        return block_sums(columns, [])
-    pair = numeric_matrix(part[0])[0], numeric_vector(np.asarray(part[1]).ravel())
-    return block_sums(columns, [piece_of_arrays([pair])])
+    return block_sums(columns, _computed(part, columns))
+
+
+def _computed(part: Any, columns: Columns) -> Iterable[Part]:
+    """Open a partition of a data frame, or a block of arrays, where it was computed."""
+    if isinstance(columns, SchemaColumns):
+        return open_tables(part, columns.public)
+    X, y = part
+    if len(X) == 0:
+        return []
+    return [part_of_arrays([(numeric_matrix(X)[0], numeric_vector(np.asarray(y).ravel()))])]
 
 
 def _tree(parts: Sequence[tuple[Any, ...]]) -> Sums:
@@ -99,40 +100,25 @@ def _added(parts: Iterable[Sums]) -> Sums:
     return total
 
 
-def _sums_of_frame(frame: Any, columns: TableColumns, folds: int) -> Sums:
-    return _sums(pieces_of_table(frame, columns), columns, folds)
+def _parts(source: Any, columns: Columns) -> Sequence[Any]:
+    """Return the delayed parts of a data frame with a schema, or of arrays (X, y)."""
+    if isinstance(columns, SchemaColumns):
+        return _partitions(source, columns.public)
+    return _blocks(*_pair(source))
 
 
-def _sums_of_block(X: Any, y: Any, columns: ArrayColumns, folds: int) -> Sums:
-    if len(X) == 0:
-        return _sums([], columns, folds)
-    pair = numeric_matrix(X)[0], numeric_vector(np.asarray(y).ravel())
-    return _sums([piece_of_arrays([pair])], columns, folds)
-
-
-def _sums(pieces: Iterable[Piece], columns: Columns, folds: int) -> Sums:
-    total = Sums(folds, len(columns.names) + 2)
-    for piece in pieces:
-        for batch in piece.read():
-            total.add(columns.rows(batch))
-    return total
-
-
-def _partitions(frame: Any, columns: Mapped) -> Sequence[Any]:
+def _partitions(frame: Any, public: PublicMap) -> Sequence[Any]:
     """Return the delayed partitions with the columns that are read."""
     if isinstance(frame, tuple) or not hasattr(frame, "to_delayed"):
         raise InvalidInput("with a schema the source is one Dask data frame")
-    if columns.public.unit is not None:
+    if public.unit is not None:
         raise InvalidInput(
             "rows of one person may be in several partitions: make one row of each person first, "
             "and a schema without csvw-eo:privacyUnit"
         )
-    names = columns.public.names
     labels = [label for label in frame.columns if isinstance(label, str)]
-    require_columns(
-        "the Dask frame", (*names, *columns.public.ignored), labels, columns.public.roles
-    )
-    parts: Sequence[Any] = frame[list(names)].to_delayed()
+    require_columns("the Dask frame", (*public.names, *public.ignored), labels, public.roles)
+    parts: Sequence[Any] = frame[list(public.names)].to_delayed()
     return parts
 
 

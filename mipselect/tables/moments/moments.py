@@ -15,11 +15,10 @@ from mipselect.errors import InvalidInput
 from mipselect.tables.moments import stored
 from mipselect.tables.moments.batches import (
     FirstRows,
-    Piece,
     checked_pairs,
     is_dask,
-    piece_of_arrays,
-    pieces_of_table,
+    open_tables,
+    part_of_arrays,
     skip,
 )
 from mipselect.tables.moments.block_columns import BlockColumns
@@ -29,6 +28,7 @@ from mipselect.tables.moments.counting import Progress, count
 from mipselect.tables.moments.notes import Notes
 from mipselect.tables.moments.stored import Stored
 from mipselect.tables.moments.sums import ONE, IntMatrix, Sums
+from mipselect.tables.parts import Part
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_integer, set_fields
 
@@ -165,12 +165,12 @@ class Moments:
                 raise InvalidInput("Dask keeps what has been counted; leave out checkpoint")
             columns, sums = dask_sums(source, described, x_bound, y_bound, number)
         elif described is not None:
-            columns, pieces = described, pieces_of_table(source, described)
-            sums = _counted(columns, pieces, number, progress, checkpoint)
+            columns, parts = described, open_tables(source, described.public)
+            sums = _counted(columns, parts, number, progress, checkpoint)
         else:
             names, pairs = checked_pairs(source)
             columns = array_columns(names, x_bound, y_bound)
-            sums = _counted(columns, [piece_of_arrays(pairs)], number, progress, checkpoint)
+            sums = _counted(columns, [part_of_arrays(pairs)], number, progress, checkpoint)
         if sums.rows == 0:
             raise InvalidInput("the table has no rows")
         return cls(columns, sums.totals)
@@ -269,7 +269,7 @@ class Moments:
 
 def _counted(
     columns: Columns,
-    pieces: Iterable[Piece],
+    parts: Iterable[Part],
     folds: int,
     progress: Progress | None,
     checkpoint: str | Path | None,
@@ -278,13 +278,13 @@ def _counted(
     unit = columns.public.unit if isinstance(columns, TableColumns) else None
     people = None if unit is None else FirstRows(unit)
     if checkpoint is None:
-        count(pieces, columns, totals, people=people, progress=progress)
+        count(parts, columns, totals, people=people, progress=progress)
     else:
-        listing = _files(pieces)
+        listing = _files(parts)
         notes = Notes(Path(checkpoint), columns, totals)
         left = notes.go_on(listing)
         if people is not None:
-            skip(people, [piece for piece in listing if piece not in left])
+            skip(people, [part for part in listing if part not in left])
         try:
             count(left, columns, totals, people=people, progress=progress, done=notes.note)
         finally:
@@ -292,8 +292,8 @@ def _counted(
     return totals
 
 
-def _files(pieces: Iterable[Piece]) -> list[Piece]:
-    listing = list(pieces) if isinstance(pieces, Sequence) else []
-    if not listing or any(piece.file is None for piece in listing):
+def _files(parts: Iterable[Part]) -> list[Part]:
+    listing = list(parts) if isinstance(parts, Sequence) else []
+    if not listing or any(part.file is None for part in listing):
         raise InvalidInput("only a pass over files here can be resumed: leave out checkpoint")
     return listing

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from mipselect.errors import InvalidInput
 from mipselect.tables.moments import stored
-from mipselect.tables.moments.batches import Piece
 from mipselect.tables.moments.columns import Columns
 from mipselect.tables.moments.stored import Stored
 from mipselect.tables.moments.sums import Sums
+from mipselect.tables.parts import Part
 from mipselect.validation import listed, shown
 
 SECONDS_BETWEEN_NOTES = 10.0
@@ -28,10 +28,10 @@ class Notes:
         self._counted = Stored(columns, totals.totals, {}, whole=False)
         self._written = time.monotonic()
 
-    def go_on(self, pieces: Sequence[Piece]) -> list[Piece]:
-        """Return the pieces that are left, after those in the file are in the totals."""
+    def go_on(self, parts: Sequence[Part]) -> list[Part]:
+        """Return the parts that are left, after those in the file are in the totals."""
         if not os.path.lexists(self._path):
-            return list(pieces)
+            return list(parts)
         found = stored.read(self._path)
         same = found.columns.to_dict() == self._counted.columns.to_dict()
         if not same or found.totals.shape != self._totals.totals.shape:
@@ -39,7 +39,7 @@ class Notes:
                 f"{self._path}: what was counted is of another schema, target or number of folds; "
                 "remove the file to begin again"
             )
-        files = {piece.label: piece.file for piece in pieces}
+        files = {part.label: part.file for part in parts}
         absent = [label for label in found.counted if label not in files]
         if absent:
             raise InvalidInput(
@@ -53,11 +53,11 @@ class Notes:
                 )
         self._counted = replace(found, whole=False)
         self._totals += Sums.of(found.totals)
-        return [piece for piece in pieces if piece.label not in found.counted]
+        return [part for part in parts if part.label not in found.counted]
 
-    def note(self, piece: Piece, totals: Sums) -> None:
-        """Note that a piece is done: it and the totals with it become known in one step."""
-        counted = {**self._counted.counted, piece.label: piece.file}
+    def note(self, part: Part, totals: Sums) -> None:
+        """Note that a part is done: it and the totals with it become known in one step."""
+        counted = {**self._counted.counted, part.label: part.file}
         self._counted = replace(self._counted, totals=totals.totals.copy(), counted=counted)
         if time.monotonic() - self._written >= SECONDS_BETWEEN_NOTES:
             self.write()

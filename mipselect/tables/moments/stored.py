@@ -14,11 +14,17 @@ from typing import Any
 import numpy as np
 
 from mipselect import disk
+from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.grid import MOST_ROWS
-from mipselect.tables.moments.block_columns import BlockColumns, block_columns_from_dict
-from mipselect.tables.moments.columns import Columns, columns_from_dict
+from mipselect.tables.moments.block_columns import (
+    ArrayBlockColumns,
+    BlockColumns,
+    TableBlockColumns,
+)
+from mipselect.tables.moments.columns import ArrayColumns, Columns, table_columns
 from mipselect.tables.moments.sums import MOST_BYTES, ONE, IntMatrix
+from mipselect.tables.schema import TableSchema
 from mipselect.validation import shown
 
 FORMAT = "mipselect moments 1"
@@ -36,7 +42,7 @@ class Stored:
     columns : Columns
     totals : ndarray of int64, shape (folds, p + 2, p + 2)
     counted : dict of str to (int, int) or None
-        The pieces that were added up, with bytes and time of those that are files here.
+        The parts that were added up, with bytes and time of those that are files here.
     whole : bool
         False where a pass was interrupted after these.
     """
@@ -98,11 +104,31 @@ def _file(entry: Sequence[int] | None) -> tuple[int, int] | None:
 
 
 def _columns(content: Mapping[str, Any]) -> Columns:
-    return (
-        block_columns_from_dict(content)
-        if "blocks" in content["kind"]
-        else columns_from_dict(content)
-    )
+    """Read what `to_dict` wrote; else raise `InvalidInput`, `KeyError` or `TypeError`."""
+    match content["kind"]:
+        case "arrays":
+            names, x_bounds = tuple(content["names"]), tuple(content["x_bounds"])
+            return ArrayColumns(names, x_bounds, content["y_bound"])
+        case "table":
+            schema = TableSchema.of(content["schema"])
+            ranges = {name: (ends[0], ends[1]) for name, ends in content["ranges"].items()}
+            return table_columns(schema, content["target"], content["never"], ranges, "first")
+        case "blocks of arrays":
+            return ArrayBlockColumns(
+                tuple(content["names"]),
+                tuple(tuple(group) for group in content["groups"]),
+                tuple(tuple(part) for part in content["always"]),
+                tuple(content["feature_names"]),
+                Blocks(content["block_rows"], content["partitions"]),
+            )
+        case "blocks of a table":
+            blocks = Blocks(content["block_rows"], content["partitions"])
+            schema, never = TableSchema.of(content["schema"]), tuple(content["never"])
+            columns = TableBlockColumns(schema, content["target"], never, blocks)
+            _ = columns.public
+            return columns
+        case kind:
+            raise InvalidInput(f"columns are of arrays or of a table, not {shown(kind)}")
 
 
 def _are_sums(totals: IntMatrix, columns: Columns) -> bool:
