@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mipselect.errors import InvalidInput
 from mipselect.tables import values
 from mipselect.tables.parts import Part
+from mipselect.tables.people import numbered
 from mipselect.tables.public_map import PublicMap
 
 
@@ -76,8 +77,7 @@ def chosen_rows(
                 identities.append(values.identities(batch.column(0), public.unit))
     if public.unit is None:
         return ChosenRows(parts, choose(rows), tuple(starts))
-    encoded = pa.chunked_array(identities, pa.string()).dictionary_encode("encode")
-    person = encoded.combine_chunks().indices.to_numpy()
+    person = numbered(identities)
     people = int(person.max()) + 1 if len(person) else 0
     return ChosenRows(parts, choose(people)[person], tuple(starts))
 

@@ -1,8 +1,9 @@
-"""Several rows of one person made into one: by a public rule, applied to each person alone."""
+"""People with several rows: counted, and made into one row by a public rule for each alone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -11,7 +12,9 @@ from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
+from mipselect.tables import values
 from mipselect.tables.encoders import Scaled, Unscaled
+from mipselect.tables.fields import Field
 from mipselect.tables.public_map import PublicMap
 from mipselect.validation import checked_choice
 
@@ -27,6 +30,58 @@ def checked_rule(rule: str, unit: str | None) -> str:
             "whose row it is"
         )
     return rule
+
+
+@dataclass
+class PersonCounts:
+    """Rows of each person; what is remembered is one number for each of them.
+
+    Attributes
+    ----------
+    unit : Field
+        That says whose row it is.
+    rows : dict of bytes or None to int
+        By the identity; None is that of all rows without one.
+    """
+
+    unit: Field
+    rows: dict[bytes | None, int] = field(default_factory=dict)
+
+    def add(self, column: pa.Array) -> NDArray[np.intp]:
+        """Count the rows of a batch; return the places of those of people who are new."""
+        rows, new = self.rows, []
+        for who, first, count in each_person(values.identities(column, self.unit)):
+            if who in rows:
+                rows[who] += count
+            else:
+                rows[who] = count
+                new.append(first)
+        return np.array(sorted(new), dtype=np.intp)
+
+
+def each_person(
+    identities: pa.Array, *, last: bool = False
+) -> Iterable[tuple[bytes | None, int, int]]:
+    """Return who has rows in a batch, the place of the first or last one, and how many there are.
+
+    An identity is given as bytes, for a text need not be UTF-8.
+    """
+    found = identities.dictionary_encode("encode")
+    who = found.dictionary.view(pa.binary()).to_pylist()
+    codes = found.indices.to_numpy()
+    # Of the rows of one person the place that is written at last stays.
+    order = np.arange(len(codes))[:: 1 if last else -1]
+    places = np.empty(len(who), dtype=np.intp)
+    places[codes[order]] = order
+    counts = np.bincount(codes, minlength=len(who))
+    return zip(who, places.tolist(), counts.tolist(), strict=True)
+
+
+def numbered(identities: Sequence[pa.Array]) -> NDArray[np.int64]:
+    """Return whose each row of all batches is: people from 0 in order of their rows; shape (n,)."""
+    encoded = pa.chunked_array(list(identities), pa.string()).dictionary_encode("encode")
+    numbers: NDArray[np.int64] = encoded.combine_chunks().indices.to_numpy()
+    return numbers
 
 
 def one_row_each(
@@ -57,8 +112,7 @@ def one_row_each(
     -----
     People stand in the order of the row that stays.
     """
-    rows = pa.chunked_array(list(identities), pa.string()).dictionary_encode("encode")
-    person = rows.combine_chunks().indices.to_numpy()
+    person = numbered(identities)
     order = np.arange(len(person)) if rule != "last" else np.arange(len(person))[::-1]
     _, places = np.unique(person[order], return_index=True)
     kept = np.sort(order[places])

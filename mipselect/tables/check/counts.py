@@ -123,34 +123,3 @@ class FieldCounts:
             self.odd[short] += entry["counts"].as_py()
         if len(self.odd) > MOST_REMEMBERED:
             self.odd = Counter(dict(self.odd.most_common(MOST_REMEMBERED)))
-
-
-@dataclass
-class PersonCounts:
-    """Rows of each person; what is remembered is one number for each of them.
-
-    Attributes
-    ----------
-    unit : Field
-        That says whose row it is.
-    rows : dict of bytes or None to int
-        By the identity; None is that of all rows without one.
-    """
-
-    unit: Field
-    rows: dict[bytes | None, int] = field(default_factory=dict)
-
-    def add(self, column: pa.Array) -> NDArray[np.intp]:
-        """Count the rows of a batch; return the places of those of people who are new."""
-        found = values.identities(column, self.unit).dictionary_encode("encode")
-        codes, first, counts = np.unique(
-            found.indices.to_numpy(), return_index=True, return_counts=True
-        )
-        who = found.dictionary.view(pa.binary()).to_pylist()
-        new = []
-        for code, at, count in zip(codes.tolist(), first.tolist(), counts.tolist(), strict=True):
-            before = self.rows.setdefault(who[code], 0)
-            self.rows[who[code]] = before + count
-            if not before:
-                new.append(at)
-        return np.array(sorted(new), dtype=np.intp)

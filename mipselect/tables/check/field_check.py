@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mipselect.tables.check.counts import FieldCounts, PersonCounts
+from mipselect.tables.check.counts import FieldCounts
 from mipselect.tables.check.findings import (
     MOSTLY,
     NEARLY_ALL,
@@ -22,6 +22,7 @@ from mipselect.tables.check.findings import (
     without_rows,
 )
 from mipselect.tables.check.kinds import KINDS, MISSING, UNLISTED, UNREADABLE, FieldRule
+from mipselect.tables.people import PersonCounts
 
 HANDFUL, EACH = 20, 10
 """So few people with so many rows each, on average, are no people."""

@@ -12,6 +12,7 @@ from mipselect.tables import values
 from mipselect.tables.check.kinds import KINDS, FieldRule
 from mipselect.tables.fields import Field
 from mipselect.tables.parts import Part
+from mipselect.tables.people import each_person
 
 LAST = "last"
 
@@ -65,18 +66,11 @@ def _remember(
     people: dict[bytes | None, bytes], column: pa.Array, kinds: NDArray[np.int8], unit_rule: str
 ) -> None:
     """Remember the row of each person that counts."""
-    found = column.dictionary_encode("encode")
-    codes = found.indices.to_numpy()
-    order = np.arange(len(codes))
-    if unit_rule == LAST:
-        order = order[::-1]
-    present, first = np.unique(codes[order], return_index=True)
-    who = found.dictionary.view(pa.binary()).to_pylist()
-    for code, at in zip(present.tolist(), order[first].tolist(), strict=True):
+    for who, at, _ in each_person(column, last=unit_rule == LAST):
         if unit_rule == LAST:
-            people[who[code]] = kinds[at].tobytes()
+            people[who] = kinds[at].tobytes()
         else:
-            people.setdefault(who[code], kinds[at].tobytes())
+            people.setdefault(who, kinds[at].tobytes())
 
 
 def _counted(kinds: NDArray[np.int8]) -> NDArray[np.int64]:

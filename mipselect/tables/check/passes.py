@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mipselect.errors import InvalidInput
-from mipselect.tables.check.counts import FieldCounts, PersonCounts
+from mipselect.tables.check.counts import FieldCounts
 from mipselect.tables.check.field_check import FieldCheck, PersonCheck
 from mipselect.tables.check.fits import TrialBounds, TrialFit, trial_fits
 from mipselect.tables.check.kinds import FieldRule, rules_of
@@ -20,6 +20,7 @@ from mipselect.tables.encoders import Encoder, Indicators
 from mipselect.tables.ignored import refuse_ignored
 from mipselect.tables.input_map import Ranges, checked_fields
 from mipselect.tables.parts import Part, require_columns
+from mipselect.tables.people import PersonCounts
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import open_source, read_again
 from mipselect.validation import checked_integer, checked_nonnegative, checked_positive, listed

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.tables import Field, values
 from mipselect.tables.frames import numeric_matrix, numeric_vector
 from mipselect.tables.mapping import open_table
 from mipselect.tables.parts import ROWS, Part
+from mipselect.tables.people import PersonCounts
 from mipselect.tables.places import Once
 from mipselect.tables.public_map import PublicMap
 from mipselect.validation import shown
@@ -118,41 +117,8 @@ def _checked(batch: Any, where: str) -> tuple[tuple[str, ...] | None, Pair]:
     return names, (X, y)
 
 
-class FirstRows:
-    """First rows of their person, over all batches: the rule ``first``.
-
-    What it remembers are the identities: some hundred bytes for each person.
-
-    Parameters
-    ----------
-    unit : Field
-        That says whose row it is.
-    """
-
-    def __init__(self, unit: Field) -> None:
-        self.unit = unit
-        self._seen: set[bytes | None] = set()
-
-    def among(self, column: pa.Array) -> np.ndarray[Any, np.dtype[np.intp]]:
-        """Return the places of the first rows of people who were not there before."""
-        found = values.identities(column, self.unit).dictionary_encode("encode")
-        _, first = np.unique(found.indices.to_numpy(), return_index=True)
-        # The bytes, for a text need not be UTF-8.
-        who = found.dictionary.view(pa.binary()).to_pylist()
-        codes = found.indices.to_numpy()[first]
-        new = [at for at, code in zip(first.tolist(), codes.tolist(), strict=True)
-               if self._is_new(who[code])]  # fmt: skip
-        return np.array(sorted(new), dtype=np.intp)
-
-    def _is_new(self, who: bytes | None) -> bool:
-        if who in self._seen:
-            return False
-        self._seen.add(who)
-        return True
-
-
-def skip(people: FirstRows, parts: Sequence[Part]) -> None:
+def skip(people: PersonCounts, parts: Sequence[Part]) -> None:
     """Remember the people of parts that were counted before."""
     for part in parts:
         for batch in part.read([people.unit.name]):
-            people.among(batch.column(0))
+            people.add(batch.column(0))

@@ -13,10 +13,10 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-from mipselect.tables.moments.batches import FirstRows
 from mipselect.tables.moments.columns import Columns
 from mipselect.tables.moments.sums import Sums
 from mipselect.tables.parts import Part, total_rows
+from mipselect.tables.people import PersonCounts
 
 CACHED_ROWS = 1 << 14
 """So many rows are mapped and multiplied at a time: a column of them stays in the cache."""
@@ -57,7 +57,7 @@ def count(
     columns: Columns,
     totals: Sums,
     *,
-    people: FirstRows | None = None,
+    people: PersonCounts | None = None,
     progress: Progress | None = None,
     done: Done | None = None,
 ) -> None:
@@ -69,7 +69,7 @@ def count(
     columns : Columns
     totals : Sums
         Holds whole parts only, whatever ends the pass.
-    people : FirstRows, optional
+    people : PersonCounts, optional
         Who was there already, where one row of each person counts.
     progress : callable, optional
         Receives a `Counting` for every batch.
@@ -108,13 +108,15 @@ def blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _batches(part: Part, columns: Columns, people: FirstRows | None) -> Iterator[tuple[Any, Any]]:
+def _batches(
+    part: Part, columns: Columns, people: PersonCounts | None
+) -> Iterator[tuple[Any, Any]]:
     """Yield batches, and which of their rows count; None is all."""
     for batch in part.read(columns.reads):
         if people is None:
             yield batch, None
         else:
-            yield batch, people.among(batch.column(batch.num_columns - 1))
+            yield batch, people.add(batch.column(batch.num_columns - 1))
 
 
 def _add(batch: Any, kept: Any, columns: Columns, added: Sums, turn: Lock) -> None:

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from mipselect.errors import InvalidInput
 from mipselect.tables.moments import stored
 from mipselect.tables.moments.batches import (
-    FirstRows,
     checked_pairs,
     is_dask,
     open_tables,
@@ -29,6 +28,7 @@ from mipselect.tables.moments.notes import Notes
 from mipselect.tables.moments.stored import Stored
 from mipselect.tables.moments.sums import ONE, IntMatrix, Sums
 from mipselect.tables.parts import Part
+from mipselect.tables.people import PersonCounts
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_integer, set_fields
 
@@ -276,7 +276,7 @@ def _counted(
 ) -> Sums:
     totals = Sums(folds, len(columns.names) + 2)
     unit = columns.public.unit if isinstance(columns, TableColumns) else None
-    people = None if unit is None else FirstRows(unit)
+    people = None if unit is None else PersonCounts(unit)
     if checkpoint is None:
         count(parts, columns, totals, people=people, progress=progress)
     else:
