@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mipselect.arrays import FloatArray
 from mipselect.blocks.defaults import (
     MOST_DEFAULT_SECONDS,
     default_block_rows,
@@ -35,8 +34,9 @@ from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.data import Rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
-from mipselect.problem.scores import BLOCKS, R2, SCALES, require_together
+from mipselect.problem.scores import BLOCKS, R2, require_together
 from mipselect.tables.mapping import open_table
+from mipselect.tables.moments import Moments
 from mipselect.tables.moments.block_columns import TableBlockColumns, parts_of_table
 from mipselect.tables.parts import total_rows
 from mipselect.tables.people import checked_rule
@@ -144,12 +144,6 @@ class BlockOptions:
         return BlockR2Choice(**given, most_seconds=most_seconds_within(self.time_limit))
 
     @property
-    def of_least_squares(self) -> dict[str, Any]:
-        """Arguments of `Instance.from_blocks` that were given."""
-        names = (*OF_BLOCKS, *SCALES)
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-
-    @property
     def blocks(self) -> Blocks:
         """Blocks of least squares."""
         return Blocks.of(self.block_rows, self.partitions, self.partition_seed)
@@ -189,17 +183,28 @@ class BlockOptions:
         columns = self._columns(schema, target, tuple(never))
         public = columns.question(always)
         checked_rule(unit_rule, schema.privacy_unit)
+        n, rows = None, None
+        # How many rows people have is private: the score must not depend on it.
         if public.unit is not None or (self.score is None and _is_stream(source, public)):
             rows = rows_of_table(source, public, unit_rule, self.order_seed)
-            return self._of_rows_of_table(rows, columns, always, support_size)
-        n = None if self.score is not None else _number_of_rows(source, public)
-        score = self._chosen_of_table(n, public, support_size)
-        question: dict[str, Any] = {"target": target, "always": always, "never": never}
-        question |= {"support_size": support_size, "unit_rule": unit_rule}
-        if score == R2:
-            return BlockScores.from_table(source, schema, **question, **vars(self.of_block_r2))
-        given = {**self.of_least_squares, "block_rows": columns.blocks.rows}
-        return Instance.from_blocks(source, schema=schema, **question, **given)
+            n = len(rows)
+        elif self.score is None:
+            n = _number_of_rows(source, public)
+        if self._chosen_of_table(n, public, support_size) == R2:
+            problem = problem_of_blocks(columns, support_size=support_size, always=always)
+            rows = rows_of_table(source, public, unit_rule) if rows is None else rows
+            return BlockScores.of_table(problem, public, self.of_block_r2, rows)
+        if rows is None:
+            moments = Moments.of_blocks(source, columns)
+        else:
+            moments = block_moments_in_memory(columns, public, rows)
+        return Instance.from_moments(
+            moments,
+            support_size=support_size,
+            always=always,
+            coef_bound=self.coef_bound,
+            ridge=self.ridge,
+        )
 
     def _columns(
         self, schema: TableSchema, target: str, never: tuple[str, ...]
@@ -210,34 +215,6 @@ class BlockOptions:
             return columns
         rows = default_rows_of_least_squares(classes=columns.public.target.classes is not None)
         return replace(columns, blocks=replace(columns.blocks, rows=rows))
-
-    def _of_rows_of_table(
-        self,
-        rows: FloatArray,
-        columns: TableBlockColumns,
-        always: Sequence[str],
-        support_size: int,
-    ) -> Instance | BlockScores:
-        """Score rows by `rows_of_table`, one of each person, as `of_table` does.
-
-        How many rows people have is private: the score must not depend on it.
-        """
-        public = columns.question(always)
-        parts = parts_of_table(public)
-        if self._chosen_of_table(len(rows), public, support_size) == R2:
-            problem = problem_of_blocks(columns, support_size=support_size, always=always)
-            settled = problem_of_block_r2(problem, parts, self.of_block_r2, len(rows))
-            return BlockScores.of_columns(settled, parts, rows)
-        # Sums have the columns that are always in where the schema has them.
-        places = {column.name: k for k, column in enumerate(public.columns)}
-        order = [*(places[name] for name in columns.names), *range(len(places), rows.shape[1])]
-        return Instance.from_moments(
-            block_moments_in_memory(columns, rows[:, order]),
-            support_size=support_size,
-            always=always,
-            coef_bound=self.coef_bound,
-            ridge=self.ridge,
-        )
 
     def problem_of_table(
         self, source: Any, schema: TableSchema, **question: Any

@@ -156,11 +156,17 @@ def block_moments_of_table(
     checked_rule(unit_rule, schema.privacy_unit)
     if public.unit is None:
         return Moments.of_blocks(source, columns)
-    return block_moments_in_memory(columns, rows_of_table(source, public, unit_rule))
+    return block_moments_in_memory(columns, public, rows_of_table(source, public, unit_rule))
 
 
-def block_moments_in_memory(columns: TableBlockColumns, rows: FloatArray) -> Moments:
-    """Add up the blocks of rows by `rows_of_table`, one of each person."""
+def block_moments_in_memory(
+    columns: TableBlockColumns, public: PublicMap, rows: FloatArray
+) -> Moments:
+    """Add up the blocks of rows that `rows_of_table` read by a map, one of each person."""
+    # Sums have the columns that are always in where the schema has them.
+    places = {column.name: k for k, column in enumerate(public.columns)}
+    order = [*(places[name] for name in columns.names), *range(len(places), rows.shape[1])]
+    rows = rows[:, order]
     part = Part("the rows", (), (), len(rows), lambda _: iter([rows]))
     return Moments(columns, block_sums(columns, [part]).totals)
 

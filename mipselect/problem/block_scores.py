@@ -30,6 +30,7 @@ from mipselect.problem.problem import Problem
 from mipselect.validation import set_fields
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
+    from mipselect.tables.public_map import PublicMap
     from mipselect.tables.schema import TableSchema
 
 
@@ -191,20 +192,16 @@ class BlockScores(OfProblem):
         """
         from mipselect.problem.block_problem import (
             UNWEIGHTED_R2,
-            problem_of_block_r2,
             problem_of_blocks,
             rows_of_table,
         )
-        from mipselect.tables.moments.block_columns import TableBlockColumns, parts_of_table
+        from mipselect.tables.moments.block_columns import TableBlockColumns
         from mipselect.tables.people import checked_rule
 
         checked_rule(unit_rule, schema.privacy_unit)
         if schema.weight is not None:
             raise InvalidInput(UNWEIGHTED_R2)
         columns = TableBlockColumns(schema, target, tuple(never), Blocks())
-        public = columns.question(always)
-        problem = problem_of_blocks(columns, support_size=support_size, always=always)
-        rows = rows_of_table(source, public, unit_rule)
         choice = BlockR2Choice(
             block_rows=block_rows,
             partitions=partitions,
@@ -212,25 +209,35 @@ class BlockScores(OfProblem):
             epsilon=epsilon,
             most_seconds=most_seconds,
         )
-        parts = parts_of_table(public)
-        return cls.of_columns(problem_of_block_r2(problem, parts, choice, len(rows)), parts, rows)
+        public = columns.question(always)
+        problem = problem_of_blocks(columns, support_size=support_size, always=always)
+        return cls.of_table(problem, public, choice, rows_of_table(source, public, unit_rule))
 
     @classmethod
-    def of_columns(
-        cls, problem: Problem, columns: ColumnsOfFeatures, rows: FloatArray
+    def of_table(
+        cls,
+        problem: Problem,
+        public: PublicMap,
+        choice: BlockR2Choice,
+        rows: FloatArray,
     ) -> BlockScores:
-        """Score the supports of a problem of block R² whose blocks are settled.
+        """Score the supports of rows that were read of a table, NaN where a value is missing.
 
         Parameters
         ----------
         problem : Problem
-        columns : ColumnsOfFeatures
-            Those of the features come first, and the target is the last.
+            Its features, those always in and s count.
+        public : PublicMap
+        choice : BlockR2Choice
         rows : ndarray of shape (n, C)
-            NaN where a value is missing.
+            The columns of the map, and the target last.
         """
+        from mipselect.problem.block_problem import problem_of_block_r2
+        from mipselect.tables.moments.block_columns import parts_of_table
+
+        parts = parts_of_table(public)
         scores = cls.__new__(cls)
-        scores._hold(problem, columns, rows)
+        scores._hold(problem_of_block_r2(problem, parts, choice, len(rows)), parts, rows)
         return scores
 
     def _hold_rows(self, problem: Problem, rows: Rows) -> None:
