@@ -11,10 +11,9 @@ from mipselect.cli.fit_options import FitOptions
 from mipselect.cli.sizes import check_sizes
 from mipselect.cli.table_options import NumbersOptions, TableOptions
 from mipselect.errors import InvalidInput, about
-from mipselect.problem.stored.headers import header
 from mipselect.regression.private_ranges import private_ranges
 from mipselect.regression.table_pair import TablePlan
-from mipselect.tables.numbers import read_table
+from mipselect.tables.numbers import header, read_table
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import LARGEST_SCALE, checked_integer, checked_number, checked_scale

@@ -29,12 +29,12 @@ from mipselect.problem.stored.files import (
     schema_data,
     schema_problem,
 )
-from mipselect.problem.stored.headers import header
 from mipselect.problem.stored.settings import ANY_DRAW, problem_of
 from mipselect.problem.stored.sources import load_table
 from mipselect.problem.sums import problem_of_moments
 from mipselect.tables.frames import numeric_matrix
 from mipselect.tables.moments import Moments
+from mipselect.tables.numbers import header
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_integer

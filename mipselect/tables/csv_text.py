@@ -12,10 +12,10 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO, NoReturn
+from typing import BinaryIO, NoReturn, TextIO
 
 from mipselect.errors import InvalidInput
-from mipselect.tables.csv_rows import not_in
+from mipselect.tables.csv_rows import BYTE_FOR_BYTE, not_in
 from mipselect.tables.fields import BLANKS
 from mipselect.tables.frames import ADVICE
 
@@ -28,6 +28,7 @@ SCHEMA_ADVICE = (
     "('mipselect describe', then --schema)"
 )
 CHUNK = 1 << 20
+LONGEST = 1 << 24
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?")
 
 
@@ -85,6 +86,43 @@ def records(file: BinaryIO, path: Path, delimiter: str = ",") -> Iterator[tuple[
             else:
                 what = f"is not written as it must be: {error}"
             raise InvalidInput(f"{path}: (sensitive) line {first} {what}") from error
+
+
+def first_record(file: BinaryIO, path: Path, encoding: str, delimiter: str) -> list[str]:
+    """Read the names in the first line that is not blank; a quoted one may have line breaks.
+
+    A line of more than `LONGEST` bytes is no header. What else the arguments are `has_quotes` says.
+
+    Raises
+    ------
+    InvalidInput
+        For what is wrong with the header; rows behind it say nothing of it.
+    """
+    # Byte for byte, and lines by any line end.
+    text = io.TextIOWrapper(file, BYTE_FOR_BYTE, newline="")
+    try:
+        rows = csv.reader(_up_to(text, LONGEST), strict=True, delimiter=delimiter)
+        found = next(filter(None, rows), None)
+        row = found and [name.encode(BYTE_FOR_BYTE).decode("utf-8") for name in found]
+        if row and any("\0" in name for name in row):
+            raise UnicodeError
+    except UnicodeError:
+        raise InvalidInput(f"{path}: the header is {not_in(encoding)}") from None
+    except csv.Error as error:
+        raise InvalidInput(f"{path}: the header is not written as it must be: {error}") from error
+    finally:
+        text.detach()
+    if row is None:
+        raise InvalidInput(f"{path}: the file is empty")
+    return row
+
+
+def _up_to(text: TextIO, longest: int) -> Iterator[str]:
+    """Yield lines until they have more than so many letters together."""
+    read = 0
+    while read < longest and (line := text.readline(longest)):
+        read += len(line)
+        yield line
 
 
 def complain(

@@ -15,13 +15,23 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import compute, parquet
+from pyarrow import csv as arrow_csv
 
 from mipselect.arrays import FloatArray
 from mipselect.disk import regular_file, unreadable
 from mipselect.errors import InvalidInput
 from mipselect.tables import values
 from mipselect.tables.csv_rows import opened_text, require_delimiter
-from mipselect.tables.csv_text import DATE_ADVICE, SCHEMA_ADVICE, complain, has_quotes, records
+from mipselect.tables.csv_text import (
+    DATE_ADVICE,
+    SCHEMA_ADVICE,
+    complain,
+    first_record,
+    has_quotes,
+    records,
+)
 from mipselect.tables.fields import BLANKS, Field, field_of
 from mipselect.tables.frames import ADVICE, arrow_matrix, is_numeric, refuse_stored_index
 from mipselect.tables.parts import near_column
@@ -60,7 +70,7 @@ def read_table(
         counted from 0) and the column; never the value. What tells something of the rows is
         marked as sensitive.
     """
-    reader = _reader(source if isinstance(source, TableFile) else TableFile(source))
+    reader = _reader(source)
     path = reader.path
     try:
         columns = reader.column_names()
@@ -75,7 +85,26 @@ def read_table(
     return table[:, 1:], table[:, 0], chosen
 
 
-def _reader(source: TableFile) -> _CsvReader | _ParquetReader | _ColumnsReader:
+def header(
+    source: str | Path | TableFile, target: str, features: Sequence[str] | None
+) -> tuple[str, ...]:
+    """Read the names of the features; see `read_table`. Only the header of a CSV file is read.
+
+    Raises
+    ------
+    InvalidInput
+        For what is wrong with the name of the file or its header.
+    """
+    reader = _reader(source)
+    try:
+        columns = reader.header()
+    except (OSError, EOFError, zlib.error) as error:
+        raise unreadable(reader.path, error) from error
+    return choose_columns(reader.path, columns, target, features)
+
+
+def _reader(source: str | Path | TableFile) -> _CsvReader | _ParquetReader | _ColumnsReader:
+    source = source if isinstance(source, TableFile) else TableFile(source)
     path = Path(source.path)
     kind = kind_of_file(str(path), of_numbers=True)
     require_way(source, kind)
@@ -119,6 +148,14 @@ class _CsvReader:
         self.path, self._source = Path(source.path), source
         self._header, self._has_rows = list[str](), False
 
+    def header(self) -> list[str]:
+        """Return the names by what stands before the first row."""
+        encoding, delimiter = self._source.encoding, self._source.delimiter
+        with self._open() as file:
+            row = first_record(file, self.path, encoding, delimiter)
+        require_delimiter(str(self.path), row, delimiter)
+        return [name.strip(BLANKS) for name in row]
+
     def column_names(self) -> list[str]:
         with self._open() as file:
             quoted = has_quotes(file, self.path, self._source.encoding)
@@ -143,10 +180,6 @@ class _CsvReader:
         """
         if not self._has_rows:
             raise InvalidInput(f"{self.path}: the table has no rows")
-        import pyarrow as pa
-        from pyarrow import compute
-        from pyarrow import csv as arrow_csv
-
         chosen = [f"f{self._header.index(name)}" for name in columns]
         options = arrow_csv.ConvertOptions(
             include_columns=chosen, column_types=dict.fromkeys(chosen, pa.string())
@@ -195,8 +228,10 @@ class _ColumnsReader:
         self.path = Path(source.path)
         (self._part,) = stored_parts(source)
 
-    def column_names(self) -> list[str]:
+    def header(self) -> list[str]:
         return list(self._part.names)
+
+    column_names = header
 
     def read(self, columns: Sequence[str]) -> FloatArray:
         fields = [self._field(name) for name in columns]
@@ -227,13 +262,18 @@ class _ParquetReader:
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def column_names(self) -> list[str]:
-        return parquet_columns(self.path)
+    def header(self) -> list[str]:
+        """Return names in the order of the file, without the index that pandas may have stored."""
+        try:
+            schema = parquet.read_schema(self.path)
+            index = (schema.pandas_metadata or {}).get("index_columns", [])
+        except (pa.ArrowException, ValueError) as error:
+            raise InvalidInput(f"{self.path}: not a Parquet file: {error}") from error
+        return [str(name) for name in schema.names if name not in index]
+
+    column_names = header
 
     def read(self, columns: Sequence[str]) -> FloatArray:
-        import pyarrow as pa
-        from pyarrow import parquet
-
         try:
             with self.path.open("rb") as file:
                 table = parquet.ParquetFile(file).read(columns=list(columns))
@@ -246,8 +286,6 @@ class _ParquetReader:
 
     def _complain(self, table: Any, columns: Sequence[str]) -> NoReturn:
         """Raise `InvalidInput` for the first column that is wrong, without its values."""
-        import pyarrow as pa
-
         for name in columns:
             kind = table[name].type
             if not (pa.types.is_null(kind) or pa.types.is_boolean(kind) or is_numeric(kind)):
@@ -263,16 +301,3 @@ class _ParquetReader:
                         f"holds {held}; {ADVICE}"
                     ) from None
         raise InvalidInput(f"{self.path}: (sensitive) some values are no numbers; {ADVICE}")
-
-
-def parquet_columns(path: Path) -> list[str]:
-    """Return names in the order of the file, without the index that pandas may have stored."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        schema = parquet.read_schema(path)
-        index = (schema.pandas_metadata or {}).get("index_columns", [])
-    except (pa.ArrowException, ValueError) as error:
-        raise InvalidInput(f"{path}: not a Parquet file: {error}") from error
-    return [str(name) for name in schema.names if name not in index]

@@ -13,7 +13,7 @@ from pyarrow import parquet
 from mipselect.cli.reminders import expected_check
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import Mechanism
-from mipselect.problem.stored.headers import header
+from mipselect.tables.numbers import header
 from tests.support.commandline import BOUNDS, INSTANCE, TABLE, Run
 
 METHODS: dict[str, tuple[int, tuple[str, ...]]] = {
@@ -165,9 +165,10 @@ def test_a_seed_and_a_file(run: Run, folder: Path) -> None:
     assert '"dry_run": true' in answer.read_text()
 
 
-def test_a_long_line_is_no_header(folder: Path) -> None:
+def test_a_long_line_is_no_header(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mipselect.tables.csv_text.LONGEST", 3)
     with pytest.raises(InvalidInput, match=r"data\.csv.*header|there is no column"):
-        header(folder / "data.csv", "y", None, longest=3)
+        header(folder / "data.csv", "y", None)
 
 
 def test_the_check_that_is_expected_reads_the_file_in_the_same_way() -> None:

@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 
 from mipselect.errors import InvalidInput
-from mipselect.problem.stored.headers import header
 from mipselect.tables import TableFile, TableSchema, map_table
 from mipselect.tables import transcoded as reading
 from mipselect.tables.csv_rows import CsvRows
-from mipselect.tables.numbers import read_table
+from mipselect.tables.numbers import header, read_table
 from mipselect.tables.sources import open_source
 
 SCHEMA = TableSchema.of(

@@ -6,7 +6,10 @@ A new source is a loader and an entry of `SOURCES`.
 from __future__ import annotations
 
 import math
+import struct
 import sys
+import zipfile
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +21,18 @@ from mipselect.arrays import FloatArray
 from mipselect.datasets import BUNDLED, bundled, correlated_gaussian, logistic_gaussian
 from mipselect.disk import regular_file
 from mipselect.errors import InvalidInput
-from mipselect.problem.stored.headers import DAMAGE, header, npz_shape
-from mipselect.tables.numbers import read_table
+from mipselect.tables.numbers import header, read_table
 from mipselect.tables.table_file import TableFile
 
 WAYS = {"delimiter": str, "encoding": str, "sheet": str}
 """Keys of a table, and arguments of `TableFile`."""
+
+DAMAGE = (
+    *(OSError, EOFError, ValueError, KeyError, RuntimeError, NotImplementedError),
+    *(zipfile.BadZipFile, zlib.error, struct.error, OverflowError, SyntaxError, TypeError),
+    MemoryError,
+)
+"""Exceptions that NumPy and its unpacker raise for files that are not what they seem."""
 
 MOST_NUMBERS = sys.maxsize // 8
 
@@ -113,6 +122,22 @@ def _member(path: Path, name: str) -> FloatArray:
     return found
 
 
+def _npz_shape(path: Path) -> tuple[int, int]:
+    """Read (n, p) of X from the head of the array."""
+    regular_file(path)
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open("X.npy") as file:
+            version = np.lib.format.read_magic(file)
+            read = {
+                (1, 0): np.lib.format.read_array_header_1_0,
+                (2, 0): np.lib.format.read_array_header_2_0,
+            }[version]
+            n, p = read(file)[0]
+    except DAMAGE as error:
+        raise InvalidInput(f"{path}: cannot be read as .npz with a table X: {error}") from error
+    return int(n), int(p)
+
+
 def _load_bundled(data: Mapping[str, Any], _: Path) -> Loaded:
     X, y, names = bundled(data["name"])
     return X, _shifted(y, data), names
@@ -170,7 +195,7 @@ SOURCES = {
         required={"path": str},
         optional={"target_shift": float},
         load=_load_npz,
-        head=lambda data, folder: (*npz_shape(folder / data["path"]), None),
+        head=lambda data, folder: (*_npz_shape(folder / data["path"]), None),
     ),
     "sklearn": ArraySource(
         required={"name": str},
