@@ -17,7 +17,6 @@ from mipselect.tables.derived import require_inner_knots
 from mipselect.tables.derived_encoders import feature_encoder
 from mipselect.tables.encoders import Column, Encoder, checked_range, places_of_columns
 from mipselect.tables.fields import IGNORED, ROLE, Field
-from mipselect.tables.ignored import refuse_ignored
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import LARGEST_SCALE, checked_name, checked_number, listed, shown
 
@@ -99,7 +98,7 @@ def input_map(
     schema = with_ranges(checked_schema(schema), ranges)
     if target is not None:
         schema.field(target, "target")
-        refuse_ignored(schema, {target}, "target")
+        schema.refuse_ignored({target}, "target")
     left_out = checked_fields(schema, never, "never", target)
     used = used_fields(schema, target, {*left_out, schema.weight_name})
     require_complete(used)
@@ -154,7 +153,7 @@ def with_ranges(schema: TableSchema, ranges: Ranges | None) -> TableSchema:
     """
     if not ranges:
         return schema
-    refuse_ignored(schema, ranges, "ranges")
+    schema.refuse_ignored(ranges, "ranges")
     checked: dict[str, tuple[float, float]] = {}
     for name, ends in ranges.items():
         field = schema.field(name, "ranges")

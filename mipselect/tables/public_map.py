@@ -22,7 +22,6 @@ from mipselect.tables.encoders import (
     Unscaled,
 )
 from mipselect.tables.fields import Field
-from mipselect.tables.ignored import refuse_ignored
 from mipselect.tables.input_map import (
     InputMap,
     Ranges,
@@ -140,12 +139,12 @@ class PublicMap(InputMap):
     ) -> PublicMap:
         aimed = schema.field(target, "target")
         _require_no_weight(schema.weight, {target})
-        refuse_ignored(schema, {target}, "target")
+        schema.refuse_ignored({target}, "target")
         require_complete([aimed], scaled=scaled)
         aim = _target_of(aimed, feature_encoder(aimed, scaled=scaled))
         kept_in = checked_fields(schema, always, "always", target)
         left_out = checked_fields(schema, never, "never", target)
-        refuse_ignored(schema, kept_in, "always")
+        schema.refuse_ignored(kept_in, "always")
         both = sorted(kept_in & left_out)
         if both:
             raise InvalidInput(f"a field cannot be in always and in never: {listed(both)}")

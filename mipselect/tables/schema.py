@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -122,7 +122,6 @@ class TableSchema:
             raise InvalidInput(f"{PRIVACY_UNIT}: {unknown_name(unit, first)}")
         if unit is not None:
             _require_identities(fields[first[unit]])
-            _require_not_ignored(fields[first[unit]])
         checked_weight(fields, unit)
         derived = derived_fields(content.get(FEATURES, []), fields, unit)
         text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
@@ -194,6 +193,15 @@ class TableSchema:
         """The fields that are never features; a table has them, and nothing is read of them."""
         return tuple(field.name for field in self.fields if field.role == IGNORED)
 
+    def refuse_ignored(self, names: Collection[str], what: str) -> None:
+        """Raise `InvalidInput` for a field that is ignored; `what` is what it would be."""
+        for name in self.ignored:
+            if name in names:
+                raise InvalidInput(
+                    f"{what}: {shown(name)} is ignored by the schema ({ROLE}); take the role out "
+                    "of the schema to use it"
+                )
+
     @property
     def weight(self) -> Field | None:
         """The field that is the survey weight of a row, or None."""
@@ -239,20 +247,17 @@ def unknown_name(name: object, known: Iterable[str]) -> str:
     return f"the schema has no field {shown(name)}; its fields: {listed(names)}{hint}"
 
 
-def _require_not_ignored(field: Field) -> None:
-    if field.role == IGNORED:
-        raise InvalidInput(
-            f"{PRIVACY_UNIT}: field {shown(field.name)} is ignored ({ROLE}) and cannot say whose "
-            "row it is; take one of both out"
-        )
-
-
 def _require_identities(field: Field) -> None:
-    """Refuse identities that are declared as numbers which a float does not tell apart."""
+    """Refuse numbers which a float does not tell apart, and a field that is ignored."""
     ends = [end for end in (field.minimum, field.maximum) if end is not None]
     if field.is_number and any(abs(end) >= LAST_INTEGER for end in ends):
         raise InvalidInput(
             f"{PRIVACY_UNIT}: field {shown(field.name)} has numbers from 2^53 = "
             f"{LAST_INTEGER:,} on, which are not told apart where they are stored as floats: give "
             'it the type "string" and keep its values as texts'
+        )
+    if field.role == IGNORED:
+        raise InvalidInput(
+            f"{PRIVACY_UNIT}: field {shown(field.name)} is ignored ({ROLE}) and cannot say whose "
+            "row it is; take one of both out"
         )

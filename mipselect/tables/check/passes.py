@@ -17,7 +17,6 @@ from mipselect.tables.check.sums import ColumnSums, Squeezed, comparable
 from mipselect.tables.check.table_check import TableCheck
 from mipselect.tables.defaults import DEFAULT_RIDGE
 from mipselect.tables.encoders import Encoder, Indicators
-from mipselect.tables.ignored import refuse_ignored
 from mipselect.tables.input_map import Ranges, checked_fields
 from mipselect.tables.parts import Part, require_columns
 from mipselect.tables.people import PersonCounts
@@ -96,7 +95,7 @@ def check_table(
     options = TrialBounds(size, bound, checked_nonnegative(ridge, "ridge"), intercept)
     rules = rules_of(schema, never, ranges)
     kept_in = checked_fields(schema, always, "always", target)
-    refuse_ignored(schema, kept_in, "always")
+    schema.refuse_ignored(kept_in, "always")
     aim = None if target is None else _place_of(schema, rules, target)
     encoders, not_compared = comparable(rules)
     if aim is not None and isinstance(encoders.get(aim), Indicators):
@@ -127,7 +126,7 @@ def check_table(
 def _place_of(schema: TableSchema, rules: Sequence[FieldRule], target: str) -> int:
     """Return the place of the target among the rules."""
     name = schema.field(target, "target").name
-    refuse_ignored(schema, {name}, "target")
+    schema.refuse_ignored({name}, "target")
     for k, rule in enumerate(rules):
         if rule.name == name:
             return k
