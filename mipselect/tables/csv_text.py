@@ -10,7 +10,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, NoReturn, TextIO
 
@@ -130,7 +130,7 @@ def complain(
 ) -> NoReturn:
     """Raise `InvalidInput` for the first line that is wrong in one of the columns."""
     _, header = next(rows)
-    positions = _positions(header)
+    positions = {name.strip(BLANKS): k for k, name in enumerate(header)}
     chosen = sorted(positions[name] for name in columns)
     for line, row in rows:
         if len(row) != len(header):
@@ -145,10 +145,6 @@ def complain(
                     f"{path}: (sensitive) line {line}, column {name!r} holds {fault}"
                 )
     raise InvalidInput(f"{path}: (sensitive) {otherwise}; {ADVICE}, and a column must not mix them")
-
-
-def _positions(header: Sequence[str]) -> Mapping[str, int]:
-    return {name.strip(BLANKS): k for k, name in enumerate(header)}
 
 
 def _fault(text: str) -> str:

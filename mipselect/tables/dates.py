@@ -161,7 +161,8 @@ def _matched(texts: pa.Array, pattern: str) -> NDArray[np.int64]:
         if name not in names:
             return np.full(len(texts), otherwise)
         digits = found.field(names[name])
-        digits = compute.if_else(compute.and_kleene(found.is_valid(), _some(digits)), digits, None)
+        there = compute.and_kleene(found.is_valid(), compute.not_equal(digits, ""))
+        digits = compute.if_else(there, digits, None)
         numbers: NDArray[np.int64] = (
             digits.cast(pa.int64()).fill_null(otherwise).to_numpy(zero_copy_only=False)
         )
@@ -183,10 +184,6 @@ def _matched(texts: pa.Array, pattern: str) -> NDArray[np.int64]:
     point -= ahead
     right &= (point >= FIRST_DAY * DAY) & (point < (LAST_DAY + 1) * DAY)
     return np.where(right, point, NO_POINT)
-
-
-def _some(digits: pa.Array) -> pa.Array:
-    return compute.not_equal(digits, "")
 
 
 def _month(

@@ -35,7 +35,7 @@ from mipselect.tables.input_map import (
 )
 from mipselect.tables.schema import TableSchema, roles_of
 from mipselect.tables.units import Units
-from mipselect.tables.weights import Weight, weight_of
+from mipselect.tables.weights import Weight
 from mipselect.validation import listed, shown
 
 
@@ -169,7 +169,7 @@ class PublicMap(InputMap):
             fixed,
             aim,
             None if unit is None else schema.field(unit, "privacy unit"),
-            weight_of(schema.weight),
+            None if schema.weight is None else Weight(schema.weight),
             schema.ignored,
         )
         require_names(result.columns)

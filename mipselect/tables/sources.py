@@ -18,7 +18,7 @@ from mipselect.errors import InvalidInput
 from mipselect.tables.chosen_rows import ChosenRows
 from mipselect.tables.frame_columns import pandas_column, polars_batches, polars_type
 from mipselect.tables.frame_types import pandas_categories, polars_categories
-from mipselect.tables.parts import ROWS, Part, arrow_part, kind_of, pieces
+from mipselect.tables.parts import ROWS, Part, Read, arrow_part, kind_of, pieces
 from mipselect.tables.places import Once, places_of_dataset
 from mipselect.tables.stored_files import stored_parts
 from mipselect.tables.table_file import TableFile
@@ -149,9 +149,7 @@ def _polars_part(frame: Any) -> Part:
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         return polars_batches(frame, names)
 
-    kinds, public = _polars_kinds(frame.schema), _polars_public(frame.schema)
-    names = tuple(frame.columns)
-    return Part("the data frame", names, kinds, frame.height, read, public=public)
+    return _part_of_polars("the data frame", frame.schema, frame.height, read)
 
 
 def _lazy_part(frame: Any) -> Part:
@@ -168,16 +166,13 @@ def _lazy_part(frame: Any) -> Part:
             raise InvalidInput(f"the lazy frame {FAILED}") from None
         return polars_batches(computed, names)
 
-    kinds, public = _polars_kinds(schema), _polars_public(schema)
-    return Part("the lazy frame", tuple(schema.names()), kinds, None, read, public=public)
+    return _part_of_polars("the lazy frame", schema, None, read)
 
 
-def _polars_kinds(schema: Any) -> tuple[str, ...]:
-    return tuple(kind_of(polars_type(kind)) for kind in schema.dtypes())
-
-
-def _polars_public(schema: Any) -> tuple[dict[str, Any], ...]:
-    return tuple(polars_categories(kind) for kind in schema.dtypes())
+def _part_of_polars(label: str, schema: Any, rows: int | None, read: Read) -> Part:
+    kinds = tuple(kind_of(polars_type(kind)) for kind in schema.dtypes())
+    public = tuple(polars_categories(kind) for kind in schema.dtypes())
+    return Part(label, tuple(schema.names()), kinds, rows, read, public=public)
 
 
 def _reader_part(label: str, reader: pa.RecordBatchReader) -> Part:

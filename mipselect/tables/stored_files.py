@@ -78,7 +78,6 @@ def stored_parts(file: TableFile) -> tuple[Part, ...]:
     else:
         paths = [source]
     places = [place_here(path) for path in paths]
-    _require_one_kind(source, paths)
     return _files(file, system, paths, places, source)
 
 
@@ -92,14 +91,7 @@ def _in_folder(system: fs.FileSystem, folder: str) -> list[str]:
             paths.append(info.path)
     if not paths:
         raise InvalidInput(f"{folder}: the folder has no files")
-    _require_one_kind(folder, paths)
     return sorted(paths)
-
-
-def _require_one_kind(source: str, paths: Sequence[str]) -> None:
-    kinds = {path: kind_of_file(path) for path in paths}
-    if len(set(kinds.values())) > 1:
-        raise InvalidInput(f"{source}: its files must be of one kind, not {shown(kinds)}")
 
 
 def kind_of_file(path: str, *, of_numbers: bool = False) -> str:
@@ -149,7 +141,10 @@ def _files(
     places: Sequence[Place],
     root: str,
 ) -> tuple[Part, ...]:
-    """Return the parts of files, each of which may be reached under one name only."""
+    """Return the parts of files of one kind, each of which may be reached under one name only."""
+    kinds = {path: kind_of_file(path) for path in paths}
+    if len(set(kinds.values())) > 1:
+        raise InvalidInput(f"{root}: its files must be of one kind, not {shown(kinds)}")
     Once().reach(places)
     return tuple(
         replace(_file(file, system, path, place.name, root), places=(place,))

@@ -24,12 +24,16 @@ class Weight:
     Attributes
     ----------
     field : Field
-    bound : float
-        W, the public maximum of the field, in its units.
+        As `checked_weight` lets it through.
     """
 
     field: Field
-    bound: float
+
+    @property
+    def bound(self) -> float:
+        """W, the public maximum of the field, in its units."""
+        assert self.field.maximum is not None
+        return self.field.maximum
 
     def shares(self, column: pa.Array) -> NDArray[np.float64]:
         """Return the shares of the maximum, in [0, 1], NaN for a missing weight; shape (rows,)."""
@@ -73,13 +77,6 @@ def checked_weight(fields: Sequence[Field], unit: str | None) -> None:
                 f"{where}: constraints.minimum of a weight must be 0 or more, got "
                 f"{shown(field.minimum)}"
             )
-
-
-def weight_of(field: Field | None) -> Weight | None:
-    """Return the weight that a checked field is; None for None."""
-    if field is None or field.maximum is None:
-        return None
-    return Weight(field, field.maximum)
 
 
 def refuse_weight(field: Field | None, what: str) -> None:
