@@ -7,7 +7,7 @@ proofs.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -215,26 +215,28 @@ def declared(encoder: Encoder, content: Mapping[str, Any]) -> dict[str, Any]:
         The schema, as JSON, that declares the feature.
     """
     (entry,) = (e for e in content[FEATURES] if e["name"] == encoder.field.name)
-    line = encoder.line if isinstance(encoder, BrokenLine) else encoder
-    if isinstance(line, Scaled):
-        return {**entry, "minimum": line.low, "maximum": line.high}
+    numbers = _numbers_in(encoder)
     if isinstance(encoder, Interaction):
-        numbers = [factor for factor in encoder.factors if isinstance(factor, Scaled)]
-        ranges = {factor.field.name: [factor.low, factor.high] for factor in numbers}
-        return {**entry, "ranges": ranges} if ranges else dict(entry)
-    return dict(entry)
+        ranges = {number.field.name: [number.low, number.high] for number in numbers}
+        return {**entry, **({"ranges": ranges} if ranges else {})}
+    ends = [{"minimum": number.low, "maximum": number.high} for number in numbers]
+    return {**entry, **(ends[0] if ends else {})}
 
 
 def ranges_of(encoder: Encoder) -> dict[str, tuple[float, float]]:
     """Return the ranges of the numbers of a feature; those of a product by factor and product."""
-    name = encoder.field.name
+    where = f" in {encoder.field.name}" if isinstance(encoder, Interaction) else ""
+    numbers = _numbers_in(encoder)
+    return {f"{number.field.name}{where}": (number.low, number.high) for number in numbers}
+
+
+def _numbers_in(encoder: Encoder) -> list[Scaled]:
+    """List the numbers with a range that a feature has."""
     match encoder:
-        case Scaled():
-            return {name: (encoder.low, encoder.high)}
-        case BrokenLine(line=Scaled() as line):
-            return {name: (line.low, line.high)}
         case Interaction():
-            numbers = [factor for factor in encoder.factors if isinstance(factor, Scaled)]
-            return {f"{f.field.name} in {name}": (f.low, f.high) for f in numbers}
+            parts: Sequence[Encoder] = encoder.factors
+        case BrokenLine():
+            parts = [encoder.line]
         case _:
-            return {}
+            parts = [encoder]
+    return [part for part in parts if isinstance(part, Scaled)]

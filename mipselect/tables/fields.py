@@ -223,7 +223,7 @@ def field_of(content: Mapping[str, Any], missing: tuple[str, ...], where: str) -
         decimal_char=content.get("decimalChar", "."),
         group_char=content.get("groupChar", ""),
         type_proposed=content.get(PROPOSED, False),
-        unit=_unit(content, where),
+        unit=checked_name(content["unit"], f"{where}.unit") if "unit" in content else None,
         format=content.get("format", "default") if kind in POINTS else "default",
         role=content.get(ROLE),
         labels=_labels(content, kind),
@@ -242,10 +242,6 @@ def _labels(content: Mapping[str, Any], kind: str) -> tuple[str, ...]:
         (value,) = values_of([entry])
         words.append(printable(label.strip(BLANKS)) or category_name(value))
     return tuple(words) if len(set(words)) == len(words) else ()
-
-
-def _unit(content: Mapping[str, Any], where: str) -> str | None:
-    return checked_name(content["unit"], f"{where}.unit") if "unit" in content else None
 
 
 def values_of(entries: Sequence[Any]) -> tuple[Any, ...]:
