@@ -206,7 +206,7 @@ def _windows(
     b = blocks.rows
     window = min(blocks.window, max(b, WINDOW_ENTRIES // size // b * b))
     most = window * max(1, SPAN_ENTRIES // (size * window))
-    for number, span in enumerate(_spans(columns, pieces, most, pool)):
+    for number, span in enumerate(_spans(columns, parts, most, pool)):
         if len(span) <= window:
             yield span
             continue
@@ -216,7 +216,7 @@ def _windows(
 
 
 def _spans(
-    columns: BlockColumns, pieces: Iterable[Piece], most: int, pool: ThreadPoolExecutor
+    columns: BlockColumns, parts: Iterable[Part], most: int, pool: ThreadPoolExecutor
 ) -> Iterator[FloatArray]:
     """Yield so many consecutive rows, shape (most, p + 1); the last span may have fewer."""
     kept: list[FloatArray] = []
