@@ -41,6 +41,10 @@ from mipselect.validation import SMALLEST_SCALE
 SMALLEST_PART = 2.0**-40
 """A range stays as it is where its narrowest part could be less than this, beside its numbers."""
 
+LEAST_PRODUCT = 32.0
+"""Least n times the ε of a range that is looked for by default. In simulations less than half of
+the values were in the part that was drawn in up to 3 % of the draws at 32, 14 % at 20, 43 % at 10."""
+
 
 @dataclass(frozen=True, eq=False)
 class TablePlan:
@@ -62,9 +66,11 @@ class TablePlan:
         the ranges of the schema.
     range_share : float or None
         The part of the regressor's ε that first finds where most values of the numbers lie within
-        their ranges; None for that of a public rule.
+        their ranges; None for that of a public rule, which finds none where rows are too few.
     ranges : PrivateRanges or None
         Ranges that are drawn after the fields, from blocks alone; `public` has placeholders then.
+    rows : int or None
+        Number of rows, or people, where it is known and public.
     """
 
     schema: TableSchema
@@ -75,6 +81,7 @@ class TablePlan:
     blocks: BlockOptions | None = None
     range_share: float | None = None
     ranges: PrivateRanges | None = None
+    rows: int | None = None
 
     def __post_init__(self) -> None:
         if self.ranges is not None and self.blocks is None:
@@ -162,7 +169,9 @@ class TablePlan:
         share = default_range_share(numbers) if self.range_share is None else self.range_share
         if numbers == 0 or share == 0.0:
             return 0.0
-        return round_down(exact(self.regressor.epsilon) * exact(share) / numbers)
+        each = round_down(exact(self.regressor.epsilon) * exact(share) / numbers)
+        too_few = self.rows is not None and self.rows * each < LEAST_PRODUCT
+        return 0.0 if too_few and self.range_share is None else each
 
     @property
     def _most_ranges(self) -> int:
@@ -297,14 +306,16 @@ class TablePlan:
             self.ranges.require_rows(drawn_from.n, self.size)
         selection = self._law(drawn_from, source, progress)
         guarantee = self.promised(selection.guarantees)
+        public_size = self.regressor.relation == "replace-one"
+        plan = replace(self, rows=drawn_from.n) if public_size else self
         pair = Pair(
             selection,
             (drawn_from if instance is None else instance).problem.layout,
-            lambda support, _: self.model_on(support),
+            lambda support, _: plan.model_on(support),
             replace(guarantee, private=private),
             type(self.regressor).__name__,
         )
-        return TablePair(self, instance, pair)
+        return TablePair(plan, instance, pair)
 
     def _law(
         self,

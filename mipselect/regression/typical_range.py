@@ -39,6 +39,10 @@ MARGIN = 0.125
 
 LOG_2 = Fraction(math.log(2.0))
 
+LESS_LIKELY = {"replace-one": Fraction(0), "add-remove": Fraction(1)}
+"""Log of how much less likely every halving is without data. Where the number of rows is public
+it is known beforehand if they are too few; where it is not, most draws from few keep the range."""
+
 
 def _intervals() -> tuple[NDArray[np.int64], FloatArray, FloatArray]:
     """Return the number of halvings and the ends of all intervals, shapes (c,); first [-1, 1].
@@ -65,7 +69,7 @@ class TypicalRange:
     The score of an interval after l halvings is the number of values in it and the percentages of
     its halvings of `weight`: another halving is worth so many values. A value on a boundary is in
     neither neighbour, so that many equal ones end up inside of an interval. Without data every
-    length is as likely.
+    length is as likely under replace-one, and a shorter one less so under add-remove.
 
     Parameters
     ----------
@@ -126,9 +130,9 @@ class TypicalRange:
 
     @property
     def _exponents(self) -> list[Fraction]:
-        rate = exact(self.epsilon) / self.spread
+        rate, halving = exact(self.epsilon) / self.spread, LOG_2 + LESS_LIKELY[self.relation]
         pairs = zip(self.scores.tolist(), LEVELS.tolist(), strict=True)
-        return [rate * score - level * LOG_2 for score, level in pairs]
+        return [rate * score - level * halving for score, level in pairs]
 
     def sample(self, source: random.Random) -> int:
         """Draw the index of an interval, exactly."""

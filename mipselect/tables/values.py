@@ -47,7 +47,8 @@ def numbers(column: pa.Array, field: Field) -> NDArray[np.float64]:
 def codes(column: pa.Array, field: Field) -> NDArray[np.int64]:
     """Find each value among the categories: its place, `MISSING` or `UNLISTED`, shape (rows,).
 
-    A boolean has the categories false and true.
+    A boolean has the categories false and true. Its values may be written so whatever the schema
+    lists, and as 0 and 1 where it lists no number.
     """
     if field.is_number:
         values = numbers(column, field)
@@ -56,10 +57,11 @@ def codes(column: pa.Array, field: Field) -> NDArray[np.int64]:
     if field.type == "boolean":
         known = [*field.false_values, *field.true_values]
         places = [0] * len(field.false_values) + [1] * len(field.true_values)
-        for place, text in enumerate(("false", "true")):
+        plain = ["false", "true"] if any(map(_is_written, known)) else ["false", "true", "0", "1"]
+        for number, text in enumerate(plain):
             if text not in known:
                 known.append(text)
-                places.append(place)
+                places.append(number % 2)
     else:
         known = [str(value) for value in field.categories or ()]
         places = list(range(len(known)))

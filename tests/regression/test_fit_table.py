@@ -237,6 +237,12 @@ def test_ranges_cost_a_part_of_the_model() -> None:
         for support, spent in (((0,), part), ((1,), 0.0)):
             assert planned.epsilon_of_a_range(support) == pytest.approx(spent)
             assert planned.model_on(support).epsilon == pytest.approx(1.0 - spent)
+    # From too few rows a part of a range would be noise.
+    for rows, share, spent in ((799, None, 0.0), (801, None, 0.04), (10, 0.3, 0.3)):
+        asked = {"range_share": share, "rows": rows}
+        planned = TablePlan(schema, public, ExponentialSelector(1), HUBER, 1, **asked)
+        assert planned.epsilon_of_a_range((0,)) == pytest.approx(spent)
+        assert planned.model_on((0,)).epsilon == pytest.approx(1.0 - spent)
     # A regression whose noise does not follow from ranges takes them as they are.
     planned = TablePlan(schema, public, ExponentialSelector(1), REGRESSORS["tukey"], 1)
     assert planned.epsilon_of_a_range((0,)) == 0.0
@@ -259,6 +265,14 @@ def test_rho_is_that_of_any_number_of_ranges(epsilon: float, share: float | None
         assert ranges + rest.epsilon <= epsilon * (1.0 + 1e-12)
         rhos.append(0.5 * ranges**2 + rest.rho)
     assert stated.rho == pytest.approx(max(rhos), rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [300, 3000])
+def test_no_part_of_a_range_is_drawn_from_few_rows(n: int) -> None:
+    frame, schema = aged(n)
+    made = SelectThenRegress(ExponentialSelector(1), HUBER, epsilon=2.0, always=["age"])
+    release = made.fit_table(frame, schema, target="stay").release_
+    assert [each["field"] for each in release.drawn_ranges] == (["age"] if n == 3000 else [])
 
 
 def test_a_range_that_doubles_cannot_divide_stays_as_it_is() -> None:

@@ -153,6 +153,20 @@ def test_without_data_every_length_is_as_likely() -> None:
     assert levels.min() > 60
 
 
+def test_where_rows_are_not_public_few_of_them_keep_the_range() -> None:
+    """n ε = 8: a draw that cuts off half of the values is rare, as it is not under replace-one."""
+    values = np.linspace(-0.99, 0.99, 400)
+    cut = {}
+    for relation in RELATIONS:
+        law = TypicalRange(values, 8.0 / 400, relation)
+        halves = np.array([np.mean((values >= low) & (values <= high)) < 0.5
+                           for low, high in map(ends, range(len(LEVELS)))])  # fmt: skip
+        draws = [law.sample(random.Random(seed)) for seed in range(100)]
+        cut[relation] = float(halves[draws].mean())
+    assert cut["add-remove"] < 0.1
+    assert cut["replace-one"] > 0.3
+
+
 def test_wide_values_keep_their_range() -> None:
     values = np.random.default_rng(0).uniform(-1.0, 1.0, 4000)
     assert TypicalRange(values, 1.0).draw(random.Random(0)) == (-1.0, 1.0)

@@ -133,6 +133,8 @@ def _value(field: Field, text: str | None) -> tuple[str, float]:
     if field.type == "boolean":
         truths = dict.fromkeys((*field.true_values, "true"), True)
         truths |= dict.fromkeys((*field.false_values, "false"), False)
+        if not any(text.isdecimal() for text in truths):
+            truths |= {"0": False, "1": True}
         return ("value", truths[text]) if text in truths else ("unlisted", 0.0)
     if field.type == "string":
         return ("value", text) if text in (field.categories or ()) else ("unlisted", 0.0)  # type: ignore[return-value]
