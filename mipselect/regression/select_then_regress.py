@@ -280,7 +280,7 @@ class SelectThenRegress(NumberPredictor):
         self.check()
         source = with_column(X, field, y)
         validate_data(self, X, skip_check_array=True)
-        return self.fit_table(source, schema, target=field, always=self.always, never=self.never)
+        return self.fit_table(source, schema, target=field)
 
     def fit_table(
         self,
@@ -288,8 +288,8 @@ class SelectThenRegress(NumberPredictor):
         schema: TableSchema,
         *,
         target: str,
-        always: Sequence[str] = (),
-        never: Sequence[str] = (),
+        always: Sequence[str] | None = None,
+        never: Sequence[str] | None = None,
         ranges: Mapping[str, tuple[float, float]] | None = None,
         unit_rule: str = "first",
     ) -> Self:
@@ -303,16 +303,18 @@ class SelectThenRegress(NumberPredictor):
         source : path or table
             See `mipselect.tables.sources.open_source`.
         schema, target, always, never, ranges, unit_rule
-            See `Instance.from_table`.
+            See `Instance.from_table`; `always` and `never` are by default those of the estimator.
 
         Raises
         ------
         InvalidInput
             For what is wrong with a parameter, the schema or a header; nothing is raised because
-            of the rows.
+            of the rows, but for a table without any.
         BudgetExceeded, RelationMismatch
             From the ledger, before anything is drawn.
         """
+        always = self.always if always is None else always
+        never = self.never if never is None else never
         asked: dict[str, Any] = {"target": target, "always": always, "never": never}
         drawn = self.check()._private_ranges(schema, asked, ranges, unit_rule)
         public = PublicMap.of(schema, ranges=ranges, **asked) if drawn is None else drawn.public

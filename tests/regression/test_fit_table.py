@@ -271,8 +271,16 @@ def test_rho_is_that_of_any_number_of_ranges(epsilon: float, share: float | None
 def test_no_part_of_a_range_is_drawn_from_few_rows(n: int) -> None:
     frame, schema = aged(n)
     made = SelectThenRegress(ExponentialSelector(1), HUBER, epsilon=2.0, always=["age"])
-    release = made.fit_table(frame, schema, target="stay").release_
-    assert [each["field"] for each in release.drawn_ranges] == (["age"] if n == 3000 else [])
+    text = str(made.fit_table(frame, schema, target="stay").release_)
+    assert ("age -900 to 1100" in text) is (n == 300)
+
+
+def test_fields_that_the_estimator_has_always_or_never_hold_for_a_table() -> None:
+    frame, schema = aged(200)
+    made = SelectThenRegress(ExponentialSelector(1), HUBER, epsilon=2.0, never=["age"])
+    assert "Features: sex\n" in str(made.fit_table(frame, schema, target="stay").release_)
+    again = made.fit_table(frame, schema, target="stay", never=["sex"])
+    assert "Features: age\n" in str(again.release_)
 
 
 def test_a_range_that_doubles_cannot_divide_stays_as_it_is() -> None:
