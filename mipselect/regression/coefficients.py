@@ -20,6 +20,9 @@ LEVEL = 0.95
 TARGET = "y"
 """Name of the target where the model is one of arrays."""
 
+HUBER = "huber("
+"""Names of mechanisms with Huber's loss hold it."""
+
 OPEN = "open"
 """Stands in place of a number that says nothing."""
 
@@ -39,6 +42,10 @@ OF_NOISE = "with noise for privacy beside the error of any sample"
 OF_RANGES = (
     "Numbers count within their ranges, or the parts that were found to hold most values, and as "
     "the middle where they are missing"
+)
+OF_HUBER = (
+    "Large errors count by their size and not by its square: where the target has a long tail, "
+    "predictions lie between its median and its mean. For means take the squared loss"
 )
 OF_WEIGHTS = "Rows counted by the survey weight"
 OF_INTERVALS = "They hold neither the choice of the features nor what the ranges cut off"
@@ -82,8 +89,10 @@ class CoefficientTable:
         Why there are no intervals, in words; "" if there are.
     of_fields : bool
         Whether it is a model of a table with a schema.
-    rare : int or None
-        See `rows_below_noise`.
+    rare, shrunk : int or None
+        See `rows_below_noise` and `rows_of_ridge`.
+    of_means : bool
+        False for a loss that does not estimate means of numbers.
     ranges : mapping of str to (float, float)
         Those of the numbers of the model.
     weight : str or None
@@ -96,6 +105,8 @@ class CoefficientTable:
     reason: str
     of_fields: bool
     rare: int | None
+    shrunk: int | None
+    of_means: bool
     ranges: Mapping[str, tuple[float, float]]
     weight: str | None = None
 
@@ -130,6 +141,8 @@ class CoefficientTable:
             reason,
             of_fields,
             rows_below_noise(release),
+            rows_of_ridge(release),
+            HUBER not in release.mechanism,
             {} if release.table is None else release.table.ranges,
             None if release.table is None else release.table.weight,
         )
@@ -188,6 +201,8 @@ class CoefficientTable:
         notes = [f"{OF_ODDS if self.rule.log_odds else per}, {OF_NOISE}."]
         if self.rule.step:
             notes = [f"{OF_STEPS} of {self.rule.target}, {OF_NOISE}: {self.rule.step}."]
+        if not self.of_means:
+            notes.append(f"{OF_HUBER}.")
         if any(row.term.kind == CATEGORY for row in self.rows):
             notes.append(self._of_rare_categories())
         if self.weight is not None:
@@ -211,6 +226,12 @@ class CoefficientTable:
 
     def _of_rare_categories(self) -> str:
         """Write the sentence on categories that few rows have, or none."""
+        rows = max(self.rare or 0, self.shrunk or 0)
+        few = f"In a category that fewer than some {rows} rows have, or none,"
+        if self.shrunk is not None and self.shrunk == rows:
+            return (
+                f"{few} the ridge takes half of the coefficient or more, and leaves mostly noise."
+            )
         if self.rare is None:
             return "The coefficient of a category that few rows have, or none, is mostly noise."
         noise = (
@@ -218,10 +239,7 @@ class CoefficientTable:
             if self.rule.log_odds
             else "is a twentieth of the range of the target"
         )
-        return (
-            f"In a category that fewer than some {self.rare} rows have, or none, noise alone "
-            f"{noise} or more."
-        )
+        return f"{few} noise alone {noise} or more."
 
     def to_frame(self) -> Any:
         """Return all rows as a frame of pandas; see `ModelRelease.to_frame`."""
@@ -271,11 +289,26 @@ def rows_below_noise(release: ModelRelease) -> int | None:
     if not {"noise_deviation", "curvature", "ridge"} <= set(bounds):
         return None
     telling = TELLING if release.classes is None else TELLING_ODDS
-    curvature, room = bounds["curvature"], bounds["noise_deviation"] / telling - bounds["ridge"]
-    # A file may hold any numbers.
-    if curvature <= 0.0 or not 2.0 <= room / curvature <= MOST_ROWS:
+    return _rows_that_weigh(bounds["noise_deviation"] / telling - bounds["ridge"], bounds)
+
+
+def rows_of_ridge(release: ModelRelease) -> int | None:
+    """Compute how many rows with a one in a column weigh as much as the ridge: c/h, in two digits.
+
+    Up to so many the ridge takes half of its coefficient or more. None where it is not known.
+    """
+    bounds = release.bounds
+    if not {"curvature", "ridge"} <= set(bounds):
         return None
-    return int(float(f"{room / curvature:.2g}"))
+    return _rows_that_weigh(bounds["ridge"], bounds)
+
+
+def _rows_that_weigh(weight: float, bounds: Mapping[str, float]) -> int | None:
+    """Return the rows whose curvature is this, in two digits; None for one row or fewer."""
+    # A file may hold any numbers.
+    if not bounds["curvature"] > 0.0 or not 2.0 <= weight / bounds["curvature"] <= MOST_ROWS:
+        return None
+    return int(float(f"{weight / bounds['curvature']:.2g}"))
 
 
 def _odds_ratio(term: Term) -> float:

@@ -24,7 +24,7 @@ from mipselect.regression import (
     SelectThenRegress,
     confidence_intervals,
 )
-from mipselect.regression.coefficients import CoefficientTable, rows_below_noise
+from mipselect.regression.coefficients import CoefficientTable, rows_below_noise, rows_of_ridge
 from mipselect.regression.rows import RowMap
 from mipselect.selectors import ExponentialSelector
 from mipselect.tables import TableSchema
@@ -387,6 +387,24 @@ def test_a_category_that_few_rows_have_is_noise_and_the_text_says_how_few(
     assert spread(regressor, target, 20 * rows) < telling
 
 
+@pytest.mark.parametrize("epsilon", [0.05, 2.0])
+def test_where_the_ridge_weighs_more_than_noise_the_text_says_so(epsilon: float) -> None:
+    """At a small ε the ridge bounds the noise, and more rows say little."""
+    release = fitted(HUBER, epsilon=epsilon).release_
+    noise, ridge = rows_below_noise(release), rows_of_ridge(release)
+    assert ridge is not None
+    assert ridge == int(float(f"{release.bounds['ridge']:.2g}"))
+    by_ridge = f"fewer than some {ridge} rows have, or none, the ridge takes half"
+    assert (by_ridge in release.summary()) is (noise is None) is (epsilon == 0.05)
+
+
+@pytest.mark.parametrize("loss", ["huber(0.25)", "squared"])
+def test_a_loss_that_does_not_estimate_means_says_so(loss: str) -> None:
+    bound = {"coef_bound": 2.0} if loss == "squared" else {}
+    text = fitted(ObjectivePerturbationRegressor(loss=loss, **bound)).release_.summary()
+    assert ("between its median and its mean" in text) is (loss != "squared")
+
+
 def test_where_no_noise_is_known_few_are_few() -> None:
     assert "few rows have, or none, is mostly noise" in fitted().release_.summary()
     release = fitted(HUBER).release_
@@ -401,7 +419,11 @@ def test_where_no_noise_is_known_few_are_few() -> None:
         known = {**stored["bounds"], **bounds} if bounds else {}
         changed = ModelRelease.from_dict({**json.loads(json.dumps(stored)), "bounds": known})
         assert rows_below_noise(changed) is None
-        assert "few rows have, or none, is mostly noise" in changed.summary()
+        ridge = (
+            "some 1000000000 rows have, or none, the ridge takes half of the coefficient or more"
+        )
+        words = ridge if "ridge" in bounds else "few rows have, or none, is mostly noise"
+        assert words in changed.summary()
     hinge = ObjectivePerturbationClassifier(loss="smoothed-hinge(0.3)")
     assert rows_below_noise(fitted(hinge, "died").release_) is None
     plain = fitted(HUBER, always=[], never=["died", "ward", "sex"]).release_
