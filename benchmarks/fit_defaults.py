@@ -68,7 +68,7 @@ def r_squared(train: Table, test: Table, way: Way, epsilon: float, draws: int) -
     of_selection = way.share * epsilon
     method = PermuteAndFlipSelector(size, epsilon=of_selection)
     blocks = BlockOptions(epsilon=of_selection, partition_seed=0) if way.in_blocks else None
-    model = ObjectivePerturbationRegressor(loss="huber(0.25)", epsilon=epsilon - of_selection)
+    model = ObjectivePerturbationRegressor(loss="huber", epsilon=epsilon - of_selection)
     plan = TablePlan(schema, public, method, model, size, blocks, way.range_share)
     instance = Instance.from_table(train.frame, schema, support_size=size, **question)
     scored = plan.scored(train.frame, "first") if way.in_blocks else None

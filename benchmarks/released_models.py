@@ -82,7 +82,7 @@ def fitted(train: Table, test: Table, size: int, epsilon: float, seed: int, *, c
     regressor = (
         ObjectivePerturbationClassifier(random_state=seed)
         if classes
-        else ObjectivePerturbationRegressor(loss="huber(0.25)", random_state=seed)
+        else ObjectivePerturbationRegressor(loss="huber", random_state=seed)
     )
     selector = PermuteAndFlipSelector(size, random_state=seed)
     model = SelectThenRegress(selector, regressor, epsilon=epsilon)

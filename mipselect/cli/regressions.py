@@ -22,7 +22,7 @@ from mipselect.validation import checked_scale
 
 MODEL_PANEL = "Of the model"
 
-LOSS_OF_NUMBERS = "huber(0.25)"
+LOSS_OF_NUMBERS = "huber"
 LOSS_OF_CLASSES = "logistic"
 """Default of `--model-loss` for classes; by experiment, see docs/regression.md."""
 
@@ -81,9 +81,9 @@ class ObjectiveOptions:
 
     loss: str | None = option(
         "--model-loss",
-        'For objective: squared, "huber(κ)" with κ in halves of the range of the target; for two '
-        'classes logistic, smoothed-hinge, "smoothed-hinge(h)". In Python the squared loss is the '
-        "default of numbers.",
+        'For objective: squared, huber, "huber(κ)" with κ in halves of the range of the target, '
+        "without it from 1/4 to 1 by rows times ε; for two classes logistic, smoothed-hinge, "
+        '"smoothed-hinge(h)". In Python the squared loss is the default of numbers.',
         show_default=f"{LOSS_OF_NUMBERS}; {LOSS_OF_CLASSES} for two classes",
     )
     bound: float | None = option(

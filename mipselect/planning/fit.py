@@ -118,7 +118,7 @@ def plan_fit(
     >>> from mipselect.tables import TableSchema
     >>> schema = TableSchema.of_numbers(dict.fromkeys(("dose", "weight", "days"), (0, 10)))
     >>> model = SelectThenRegress(
-    ...     PermuteAndFlipSelector(1), ObjectivePerturbationRegressor(loss="huber(0.25)")
+    ...     PermuteAndFlipSelector(1), ObjectivePerturbationRegressor(loss="huber")
     ... )
     >>> plan = plan_fit(model, schema, target="days", rows=20_000, epsilons=[2.0], tables=2)
     >>> 0.2 < plan.of_fit.expected(0) < 0.4

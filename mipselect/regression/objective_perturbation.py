@@ -6,11 +6,11 @@ import math
 import random
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
@@ -36,8 +36,12 @@ from mipselect.regression.release import LOGISTIC, ModelRelease
 from mipselect.regression.rows import RowMap, require_bounded
 from mipselect.regression.rows_apart import RowsApart
 from mipselect.regression.smooth_losses import (
+    HUBER,
+    LEAST_THRESHOLD,
+    Huber,
     SmoothLoss,
     classification_loss,
+    default_threshold,
     regression_loss,
 )
 from mipselect.validation import checked_nonnegative, checked_scale, checked_share
@@ -142,6 +146,10 @@ class _ObjectivePerturbation(PrivateLinearModel):
     def _loss(self) -> SmoothLoss:
         """Return the loss, by its name."""
 
+    def _for_rows(self, count: int | None) -> Self:
+        """Return the estimator with what a public number of rows decides."""
+        return self
+
     @abstractmethod
     def _target_bound(self) -> float:
         """Return B_y, the bound of the target."""
@@ -154,8 +162,8 @@ class _ObjectivePerturbation(PrivateLinearModel):
 
     @property
     def _bounds_slopes(self) -> bool:
-        """True if a gradient is bounded without a bound on coefficients."""
-        return math.isfinite(self._loss().slope(1.0, math.inf))
+        """True if a gradient is bounded without a bound on coefficients, as of classes."""
+        return True
 
     def _radius(self, size: int) -> float:
         """Return r, the bound of the coefficients."""
@@ -215,8 +223,19 @@ class _ObjectivePerturbation(PrivateLinearModel):
         private: bool,
         weights: FloatArray | None = None,
     ) -> Drawn:
-        size = X.shape[1]
         count = len(X) if self.relation == "replace-one" else None
+        return self._for_rows(count)._drawn(X, y, source, count, weights)
+
+    def _drawn(
+        self,
+        X: FloatArray,
+        y: FloatArray,
+        source: random.Random,
+        count: int | None,
+        weights: FloatArray | None,
+    ) -> Drawn:
+        """Draw a model; `count` is the number of rows if that is public."""
+        size = X.shape[1]
         rows, chosen = self._rows(size), self._perturbation(size, count)
         y_bound, radius = self._target_bound(), self._radius(size)
         balls, _ = self._change(size)
@@ -291,10 +310,11 @@ class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
 
     y_bound: float | None = target_bound(check=checked_scale)
     loss: str = parameter(
-        '{"squared", "huber(κ)"}',
+        '{"squared", "huber", "huber(κ)"}',
         "κ in the units of y. The default is the squared loss, which estimates means and needs "
-        "`coef_bound`. `mipselect fit` takes Huber's loss with κ a quarter of `y_bound`: about a "
-        "ninth of the noise, and a bias where errors are skewed.",
+        "`coef_bound`. Huber's loss, the default of `mipselect fit`, has a ninth of the noise at κ "
+        "a quarter of `y_bound`, and a bias where errors are skewed. Without a number κ grows with "
+        "the rows from that to `y_bound`, if their number is public.",
         default="squared",
         check=lambda loss, _: regression_loss(loss),
     )
@@ -302,7 +322,22 @@ class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
     _balance = 64.0
 
     def _loss(self) -> SmoothLoss:
+        if self.loss == HUBER:
+            return Huber(LEAST_THRESHOLD * self._target_bound())
         return regression_loss(self.loss)
+
+    @property
+    def _bounds_slopes(self) -> bool:
+        """True for Huber's loss, whatever its κ."""
+        return math.isfinite(regression_loss(self.loss).slope(1.0, math.inf))
+
+    def _for_rows(self, count: int | None) -> Self:
+        """Give Huber's loss without a number its κ."""
+        if self.loss != HUBER:
+            return self
+        threshold = self._target_bound() * default_threshold(float(self.epsilon), count)
+        settled: Self = clone(self).set_params(ledger=None, loss=f"{HUBER}({threshold:.3g})")
+        return settled
 
     def _target_bound(self) -> float:
         return float(self._public("y_bound")["y_bound"])

@@ -14,6 +14,12 @@ from mipselect.errors import InvalidInput
 from mipselect.losses.base import word_and_number
 from mipselect.validation import checked_scale, shown
 
+HUBER = "huber"
+
+LEAST_THRESHOLD = 0.25
+FEW_ROWS = 2000.0
+"""κ of the loss "huber" in bounds of the target, and n times ε up to which it is that."""
+
 
 class SmoothLoss(ABC):
     """ℓ(y, u) of a target y and a linear predictor u; convex in u."""
@@ -157,9 +163,33 @@ class SmoothedHinge(SmoothLoss):
         return value, -y * share, y * y * self.curvature * inside.astype(np.float64)
 
 
+def default_threshold(epsilon: float, rows: int | None) -> float:
+    """Return κ of the loss "huber", in bounds of the target: ¼√(nε/2000), from ¼ to 1.
+
+    Noise grows with κ, and the bias where errors are skewed falls with it, whatever n is; so κ
+    grows with the root of n, as without privacy, and ¼ is for where n is not public.
+
+    Parameters
+    ----------
+    epsilon : float
+    rows : int or None
+        n, where it is public.
+
+    References
+    ----------
+    Sun, Zhou and Fan, "Adaptive Huber regression", 2020, for the root; docs/regression.md for the
+    numbers, which are by experiment.
+    """
+    if rows is None:
+        return LEAST_THRESHOLD
+    wanted = LEAST_THRESHOLD * math.sqrt(rows * epsilon / FEW_ROWS)
+    return float(f"{min(max(wanted, LEAST_THRESHOLD), 1.0):.2g}")
+
+
 def regression_loss(name: str) -> SmoothLoss:
-    """Return "squared" or "huber(κ)", or raise `InvalidInput`."""
-    return _named(name, {"squared": Squared}, {"huber": Huber})
+    """Return "squared", "huber(κ)", or "huber" with the least κ; or raise `InvalidInput`."""
+    plain = {"squared": Squared, HUBER: lambda: Huber(LEAST_THRESHOLD)}
+    return _named(name, plain, {HUBER: Huber})
 
 
 def classification_loss(name: str) -> SmoothLoss:
