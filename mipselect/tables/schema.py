@@ -14,6 +14,7 @@ from mipselect.json_objects import faults, read_json
 from mipselect.tables.derivations import DerivedField
 from mipselect.tables.derived import FEATURES, derived_fields
 from mipselect.tables.fields import IGNORED, POINTS, ROLE, Field, field_of, values_of
+from mipselect.tables.known_properties import misspelt_properties
 from mipselect.tables.weights import WEIGHT, checked_weight
 from mipselect.validation import LAST_INTEGER, did_you_mean, listed, shown
 
@@ -105,6 +106,8 @@ class TableSchema:
                 "this is a data package; write the schema of one of its resources to a file"
             )
         for fault in faults(content, "mipselect.tables", "table_schema.json"):
+            raise InvalidInput(fault)
+        for fault in misspelt_properties(content):
             raise InvalidInput(fault)
         missing = values_of(content.get("missingValues", [""]))
         fields = tuple(
