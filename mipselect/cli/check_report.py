@@ -71,7 +71,7 @@ def notes_of(check: TableCheck) -> tuple[str, ...]:
     lines = [f"{check.rows:,} rows"]
     if check.people is not None:
         lines.append(check.people.summary)
-    if check.fits:
+    if check.fits and check.of_loss:
         fit = check.fits[-1]
         active = "does not bind"
         if fit.is_bound:

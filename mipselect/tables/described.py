@@ -25,8 +25,12 @@ CHECK = (
 
 IDENTIFYING = (
     'look like identifiers or free text, and begin with mipselect:role "ignored": {}. Take the '
-    "role out of one that is a feature, and out of the one that says whose row it is where a "
-    "person may have several rows: name that in csvw-eo:privacyUnit"
+    "role out of one that is a feature"
+)
+SEVERAL_ROWS = (
+    "may a person have several rows? Then name the field that says whose row it is in "
+    "csvw-eo:privacyUnit, beside fields, and take its role out. Without it the guarantee is for "
+    "one row of a person, and not for the person"
 )
 
 
@@ -90,6 +94,7 @@ def described(
     notes = [*part.notes, *codebook.notes, *_notes(schema, part, codebook)]
     if schema.ignored:
         notes.append(IDENTIFYING.format(listed(list(schema.ignored))))
+        notes += [] if schema.privacy_unit else [SEVERAL_ROWS]
     return Described(schema, tuple(notes), part.has_types)
 
 

@@ -72,6 +72,11 @@ def looks_ignored(name: str, field: Mapping[str, Any], key: Collection[str]) -> 
     return is_text or "".join(words) in OF_TEXT or field.get("format") in FORMATS
 
 
+def names_identities(name: str) -> bool:
+    """Return whether a column is called as identifiers are, whatever its type."""
+    return looks_ignored(name, {"type": "integer"}, ())
+
+
 def without_repeats(source: Any, names: Sequence[str]) -> frozenset[str]:
     """Find the columns of texts in which no value stands twice. SENSITIVE: all rows are read.
 

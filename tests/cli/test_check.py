@@ -292,3 +292,40 @@ def test_fields_that_lack_a_range_are_named_with_what_leaves_them_out(
     month = {"name": "month", "from": "day", "part": "month"}
     schema.write_text(json.dumps({"fields": fields, "mipselect:features": [month]}))
     assert "--never" not in run("check", tmp_path / "t.csv", "--schema", schema).out
+
+
+def test_a_table_that_fits_has_no_line_on_the_bounds_of_a_loss(run: Run, tmp_path: Path) -> None:
+    table = written(tmp_path / "t.csv", rows(400))
+    out = check(run, table, "--target", "stay").out
+    assert "Nothing was found that does not fit." in out
+    for words in ("--score loss", "bound on"):
+        assert words not in out
+    for option, value in (("--coef-bound", "0.1"), ("--ridge", "1"), ("--support-size", "2")):
+        out = check(run, table, "--target", "stay", option, value).out
+        assert "For --score loss, least squares on" in out
+        # Of one fit, that of few fields, and not of all fields together.
+        assert out.count("- --score loss: the bound on the length") <= 1
+    assert "what all fields would explain" not in out
+
+
+def test_codes_of_a_boolean_are_those_of_the_schema(run: Run, tmp_path: Path) -> None:
+    field = {"name": "smoker", "type": "boolean", "trueValues": ["1"], "falseValues": ["0"]}
+    path, schema = tmp_path / "t.csv", tmp_path / "schema.json"
+    schema.write_text(json.dumps({"fields": [field]}))
+
+    def said(*values: str) -> str:
+        path.write_text("\n".join(["smoker", *values * 9]) + "\n")
+        return check(run, path).out
+
+    out = said("yes", "no")
+    assert "other codes than '1' for true and '0' for false; see the codebook for trueValues" in out
+    assert "written in another way" not in out
+    assert "list them in trueValues and falseValues as the file has them" in said("1.0", "0.0")
+    # 2 and 1 are no codes of false and true, though 1 may stand for true elsewhere.
+    field |= {"trueValues": ["2"], "falseValues": ["3"]}
+    schema.write_text(json.dumps({"fields": [field]}))
+    assert "written in another way" not in said("1", "0")
+    listed = {"name": "smoker", "type": "string", "categories": ["0", "1"]}
+    schema.write_text(json.dumps({"fields": [listed]}))
+    assert "written in another way" not in said("true", "false")
+    assert "such as 1.0 for 1" in said("1.0", "0.0")

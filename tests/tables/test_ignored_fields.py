@@ -172,12 +172,14 @@ def test_a_key_and_a_format_of_a_codebook_are_public() -> None:
     assert looks_ignored("x", {"type": "string", "format": "uuid"}, ())
     found = described(TABLE, Codebook(fields={"b": {}}, table={"primaryKey": "who"}))
     assert found.schema.ignored == ("who",)
-    (note,) = [note for note in found.notes if "ignored" in note]
-    assert "who" in note
-    assert "csvw-eo:privacyUnit" in note
+    (note, question) = found.notes
+    assert 'mipselect:role "ignored": who.' in note
+    assert question.startswith("may a person have several rows? Then name the field")
+    assert "csvw-eo:privacyUnit" in question
     assert described(TABLE).schema.ignored == ()
     person = {"primaryKey": "who", "csvw-eo:privacyUnit": "who"}
     assert described(TABLE, Codebook(fields={"b": {}}, table=person)).schema.ignored == ()
+    assert not described(TABLE, Codebook(fields={"b": {}}, table=person)).notes
 
 
 def written(path: Path, columns: dict[str, list[str]]) -> Path:

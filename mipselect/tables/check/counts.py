@@ -19,6 +19,7 @@ from mipselect.tables.check.kinds import (
     FieldRule,
     kinds_of_codes,
 )
+from mipselect.tables.check.spread import Spread
 from mipselect.tables.fields import Field
 from mipselect.validation import printable
 
@@ -46,6 +47,8 @@ class FieldCounts:
         Extremes of the numbers after clipping; only whether they differ is told.
     odd : Counter of bytes
         Values that are in no list or unreadable, at most `MOST_REMEMBERED` of them.
+    spread : Spread or None
+        Where the numbers lie beside their range; None where there is no range, and for a weight.
     """
 
     rule: FieldRule
@@ -54,9 +57,13 @@ class FieldCounts:
     lowest: float = np.inf
     highest: float = -np.inf
     odd: Counter[bytes | None] = field(default_factory=Counter)
+    spread: Spread | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.categories = np.zeros(len(self.rule.field.category_names), np.int64)
+        low, high = self.rule.low, self.rule.high
+        if low is not None and high is not None and not self.rule.is_weight:
+            self.spread = Spread(low, high)
 
     def add(self, column: pa.Array) -> None:
         """Count the values of a batch."""
@@ -112,6 +119,8 @@ class FieldCounts:
             clipped = there if ends == (None, None) else np.clip(there, *ends)
             self.lowest = min(self.lowest, float(clipped.min()))
             self.highest = max(self.highest, float(clipped.max()))
+        if self.spread is not None:
+            self.spread.add(there)
 
     def _remember(self, column: pa.Array) -> None:
         """Count odd values; of too many different ones the most frequent stay."""

@@ -8,10 +8,13 @@ from typing import Any
 
 from mipselect.tables.check.counts import FieldCounts
 from mipselect.tables.check.findings import (
+    ANOTHER_UNIT,
+    CLIPPED,
     MOSTLY,
     NEARLY_ALL,
     RARE,
     SHOWN,
+    WIDE,
     Finding,
     does_not_fit,
     is_finding,
@@ -19,9 +22,18 @@ from mipselect.tables.check.findings import (
     number,
     percent,
     share_of,
+    too_wide,
     without_rows,
 )
-from mipselect.tables.check.kinds import KINDS, MISSING, UNLISTED, UNREADABLE, FieldRule
+from mipselect.tables.check.kinds import (
+    ABOVE,
+    BELOW,
+    KINDS,
+    MISSING,
+    UNLISTED,
+    UNREADABLE,
+    FieldRule,
+)
 from mipselect.tables.people import PersonCounts
 
 HANDFUL, EACH = 20, 10
@@ -47,6 +59,14 @@ class FieldCheck:
         The most frequent values that are in no list or unreadable, as printable texts with their
         numbers of rows; a few of them, and where there are very many different ones at least so
         many rows.
+    looks : str
+        What these look like, in words.
+    is_target : bool
+    middle : float or None
+        Share of the range that the middle 99 % of the numbers take up; None where there is no
+        range, or hardly a value.
+    far : mapping of str to int
+        Values "below" and "above" the range that are farther from it than it is wide.
 
     Examples
     --------
@@ -67,11 +87,14 @@ class FieldCheck:
     odd: tuple[tuple[str, int], ...]
     looks: str
     is_target: bool
+    middle: float | None
+    far: Mapping[str, int]
 
     @classmethod
     def of(cls, counts: FieldCounts, target: str | None) -> FieldCheck:
         """Return what was counted."""
-        names = counts.rule.field.category_names
+        names, spread = counts.rule.field.category_names, counts.spread
+        far = (0, 0) if spread is None else (spread.far_below, spread.far_above)
         return cls(
             rule=counts.rule,
             rows=counts.rows,
@@ -81,6 +104,8 @@ class FieldCheck:
             odd=counts.most_frequent(SHOWN),
             looks=looks_like(counts.rule, counts.most_frequent(len(counts.odd))),
             is_target=counts.rule.name == target,
+            middle=None if spread is None else spread.middle,
+            far=dict(zip((KINDS[BELOW], KINDS[ABOVE]), far, strict=True)),
         )
 
     @property
@@ -103,7 +128,14 @@ class FieldCheck:
             lines += self._lines_of_target()
         elif self.is_constant and not self.odd:
             lines.append("is constant: all values that can be read become the same; leave it out")
+        if self.middle is not None and self._is_wide(self.middle):
+            lines.append(too_wide(self.rule, self.middle))
         return tuple(Finding(self.name, text) for text in lines if text)
+
+    def _is_wide(self, middle: float) -> bool:
+        """Return whether the range is far too wide for values that mostly lie within it."""
+        clipped = self.share(KINDS[BELOW]) + self.share(KINDS[ABOVE])
+        return middle < WIDE and clipped <= CLIPPED and not self.is_constant
 
     def _lines_of_target(self) -> list[str]:
         if self.is_constant:
@@ -130,7 +162,8 @@ class FieldCheck:
             share = 1.0
         said = does_not_fit(self.rule, kind, share_of(share, self.rule.what))
         if kind not in (UNLISTED, UNREADABLE):
-            return said
+            far = self.far.get(KINDS[kind], 0) >= MOSTLY * self.kinds[KINDS[kind]]
+            return f"{said}; {ANOTHER_UNIT}" if far else said
         frequent = ", ".join(f"'{text}' ({count:,} rows)" for text, count in self.odd)
         return f"{said}{'; ' if self.looks else ''}{self.looks}. Most frequent: {frequent}"
 
@@ -146,6 +179,8 @@ class FieldCheck:
             "shares": {kind: self.share(kind) for kind in KINDS},
             "categories": dict(self.categories),
             "constant": self.is_constant,
+            "share_of_range_of_the_middle_99_percent": self.middle,
+            "farther_out_than_the_range_is_wide": dict(self.far),
             "most_frequent_odd_values": [
                 {"value": text, "rows": count} for text, count in self.odd
             ],

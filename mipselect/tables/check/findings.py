@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from mipselect.tables.check.hints import hint_of_categories, hint_of_numbers
 from mipselect.tables.check.kinds import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, FieldRule
+from mipselect.tables.fields import Field
 from mipselect.validation import listed, printable
 
 CLIPPED = 0.05
@@ -23,7 +24,14 @@ NEARLY_ALL = 0.9995
 SHOWN = 5
 """Odd values that are shown."""
 
+WIDE = 0.1
+"""Share of a range that is a finding where the middle 99 % of the values take up less."""
+
 TAKE_A_RANGE = "take a range where nearly all values lie, such as from the codebook"
+ANOTHER_UNIT = (
+    "most of these are farther from the range than it is wide, as where some rows are in another "
+    "unit, such as m beside cm, or have codes of no value"
+)
 
 
 @dataclass(frozen=True)
@@ -91,12 +99,7 @@ def does_not_fit(rule: FieldRule, kind: int, share: str) -> str:
         end = rule.low if kind == BELOW else rule.high
         return f"{share} are {side} {number(end)}; {TAKE_A_RANGE}"
     if kind == UNLISTED:
-        codes = ", ".join(repr(name) for name in rule.field.category_names[:SHOWN])
-        more = ", ..." if len(rule.field.category_names) > SHOWN else ""
-        return (
-            f"{share} are in no list; the file writes other codes than {codes}{more}; see the "
-            "codebook"
-        )
+        return f"{share} are in no list; the file writes other codes than {_codes(rule.field)}"
     if rule.field.is_number:
         return f"{share} are text that is no number and not in missingValues, and count as missing"
     if rule.field.is_listed or rule.field.type == "string":
@@ -105,6 +108,28 @@ def does_not_fit(rule: FieldRule, kind: int, share: str) -> str:
         return f"{share} are no {rule.field.type} of the format {rule.field.format}"
     example = "07:30" if rule.field.type == "time" else "2020-01-31"
     return f"{share} are no {rule.field.type} of ISO 8601, such as {example}"
+
+
+def _codes(field: Field) -> str:
+    """Say which codes a field has, and what would be right."""
+    if field.type == "boolean":
+        yes, no = (_some(codes) for codes in (field.true_values, field.false_values))
+        return f"{yes} for true and {no} for false; see the codebook for trueValues and falseValues"
+    return f"{_some(field.category_names)}; see the codebook"
+
+
+def _some(codes: Sequence[str]) -> str:
+    more = ", ..." if len(codes) > SHOWN else ""
+    return f"{', '.join(map(repr, codes[:SHOWN]))}{more}"
+
+
+def too_wide(rule: FieldRule, middle: float) -> str:
+    """Say that the middle 99 % of the values take up so little of a range; sensitive."""
+    return (
+        f"the middle 99 % of values take up {percent(middle)} of the range {number(rule.low)} to "
+        f"{number(rule.high)}; a range that is far too wide costs accuracy, so see whether the "
+        "codebook has a typical one"
+    )
 
 
 def looks_like(rule: FieldRule, odd: Sequence[tuple[str, int]]) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 
 from mipselect.tables.check.kinds import FieldRule
 from mipselect.tables.csv_text import DATE
+from mipselect.tables.fields import Field
+from mipselect.validation import TRUTHS
 
 DECIMAL_COMMA = re.compile(r"[+-]?\d+,(?!\d{3}$)\d+|[+-]?\d{1,3}(\.\d{3})+,\d+")
 COMMA_IN_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+\.\d+|[+-]?\d{1,3}(,\d{3}){2,}")
@@ -56,6 +58,10 @@ NUMBERS = (
     "they are the numbers of the list, written in another way, such as 1.0 for 1: give the field "
     "the type integer, with numbers as categories"
 )
+NUMBERS_OF_A_BOOLEAN = (
+    "they are its codes, written in another way, such as 1.0 for 1: list them in trueValues and "
+    "falseValues as the file has them"
+)
 MOST_OF_THEM = 0.5
 """Share of the values that do not fit from which on a hint is given."""
 
@@ -81,13 +87,16 @@ def hint_of_numbers(odd: Sequence[tuple[str, int]]) -> str:
 
 def hint_of_categories(rule: FieldRule, odd: Sequence[tuple[str, int]]) -> str:
     """Say how values that are in no list relate to the categories and their labels, or ""."""
-    plain = {name.strip().casefold() for name in rule.field.category_names}
+    plain = {name.strip().casefold() for name in _codes(rule.field)}
     labels = {label.strip().casefold() for label in rule.labels.values()}
-    numbers = {rule.field.number(text) for text in plain} - {None}
+    numbers = {rule.field.number(text) for text in plain if text not in TRUTHS} - {None}
     ways: tuple[tuple[Callable[[str], bool], str], ...] = (
         (lambda text: text in labels - plain, LABELS),
         (lambda text: text in plain, LETTERS),
-        (lambda text: rule.field.number(text) in numbers, NUMBERS),
+        (
+            lambda text: text not in TRUTHS and rule.field.number(text) in numbers,
+            NUMBERS_OF_A_BOOLEAN if rule.field.type == "boolean" else NUMBERS,
+        ),
     )
     total = sum(count for _, count in odd)
     for matches, words in ways:
@@ -95,3 +104,10 @@ def hint_of_categories(rule: FieldRule, odd: Sequence[tuple[str, int]]) -> str:
         if total and found >= MOST_OF_THEM * total:
             return words
     return ""
+
+
+def _codes(field: Field) -> tuple[str, ...]:
+    """Return the texts that the values of a field are compared with."""
+    if field.type == "boolean":
+        return (*field.true_values, *field.false_values)
+    return field.category_names

@@ -12,6 +12,11 @@ from mipselect.errors import InvalidInput
 from mipselect.tables.check.counts import FieldCounts
 from mipselect.tables.check.field_check import FieldCheck, PersonCheck
 from mipselect.tables.check.fits import TrialBounds, TrialFit, trial_fits
+from mipselect.tables.check.identities import (
+    IdentityCheck,
+    RowsByIdentity,
+    columns_of_identities,
+)
 from mipselect.tables.check.kinds import FieldRule, rules_of
 from mipselect.tables.check.sums import ColumnSums, Squeezed, comparable
 from mipselect.tables.check.table_check import TableCheck
@@ -38,9 +43,9 @@ def check_table(
     always: Sequence[str] = (),
     never: Sequence[str] = (),
     ranges: Ranges | None = None,
-    support_size: int = SUPPORT_SIZE,
+    support_size: int | None = None,
     coef_bound: float | None = None,
-    ridge: float = DEFAULT_RIDGE,
+    ridge: float | None = None,
     intercept: bool = True,
     progress: Progress | None = None,
 ) -> TableCheck:
@@ -53,15 +58,16 @@ def check_table(
         more than a batch is in memory, unless it is a stream that can be read only once.
     schema : TableSchema
     target : str, optional
-        The field to predict; then bounds are looked at too.
+        The field to predict; it is looked at as such, and fitted.
     always, never : sequence of str
         Fields that are always in, or left out.
     ranges : mapping of str to (float, float), optional
         Public ranges in place of those of the schema, in units of the fields.
-    support_size : int
-        How many fields a greedy search takes, for the bounds.
-    coef_bound, ridge : float
-        As for `Instance.from_table`, with the same defaults.
+    support_size : int, optional
+        How many fields a greedy search takes for the fit; 5 by default.
+    coef_bound, ridge : float, optional
+        As for `Instance.from_table`, with the same defaults. Where one of these or `support_size`
+        is given, the question is one of a selection by loss: bounds that bind are findings.
     intercept : bool
     progress : callable, optional
         Receives the number of rows that were read so far.
@@ -90,9 +96,13 @@ def check_table(
     >>> print(check.findings[0].text.split(";")[0])
     all values are in no list
     """
-    size = checked_integer(support_size, "support_size", 1)
+    stated = (support_size, coef_bound, ridge)
+    size = (
+        SUPPORT_SIZE if support_size is None else checked_integer(support_size, "support_size", 1)
+    )
     bound = None if coef_bound is None else checked_positive(coef_bound, "coef_bound")
-    options = TrialBounds(size, bound, checked_nonnegative(ridge, "ridge"), intercept)
+    penalty = DEFAULT_RIDGE if ridge is None else checked_nonnegative(ridge, "ridge")
+    options = TrialBounds(size, bound, penalty, intercept)
     rules = rules_of(schema, never, ranges)
     kept_in = checked_fields(schema, always, "always", target)
     schema.refuse_ignored(kept_in, "always")
@@ -120,6 +130,8 @@ def check_table(
         fits=fits,
         not_compared=not_compared,
         ignored=tuple(dict.fromkeys(n for part in parts for n in part.names if n not in known)),
+        of_loss=any(value is not None for value in stated),
+        identities=tuple(IdentityCheck.of(counts, schema) for counts in pass_one.identities),
     )
 
 
@@ -157,6 +169,7 @@ class _Counted:
     people: PersonCounts | None
     encoders: Mapping[int, Encoder]
     sums: ColumnSums
+    identities: list[RowsByIdentity]
     rows: int = 0
     empty: int = 0
 
@@ -176,11 +189,15 @@ class _Counted:
             None if unit is None else PersonCounts(schema.field(unit, "privacy unit")),
             encoders,
             ColumnSums(tuple(encoders.values())),
+            [RowsByIdentity(name) for name in columns_of_identities(schema, parts)],
         )
         names = [*(rule.name for rule in rules), *(() if unit is None else (unit,))]
+        read = list(dict.fromkeys([*names, *(each.name for each in counted.identities)]))
         for part in parts:
-            for batch in part.read(names):
-                counted.add(batch)
+            for batch in part.read(read):
+                counted.add(batch.select(range(len(names))))
+                for each in counted.identities:
+                    each.add(batch.column(read.index(each.name)))
                 if progress is not None:
                     progress(counted.rows)
         return counted

@@ -8,14 +8,13 @@ from typing import Any
 from mipselect.tables.check.field_check import FieldCheck, PersonCheck
 from mipselect.tables.check.findings import Finding, percent
 from mipselect.tables.check.fits import TrialFit
+from mipselect.tables.check.identities import IdentityCheck
 
 LOST = 0.2
 """Share of what a fit explains, lost to the bound on its coefficients, that is a finding."""
 
 BEYOND = 0.01
 """Share of predictions beyond their bound that is a finding."""
-
-NOT_OF_BLOCKS = "; scores from blocks, the default, have no such bound"
 
 
 @dataclass(frozen=True)
@@ -37,6 +36,10 @@ class TableCheck:
         Fields that say the same: absolute correlation of columns above 0.999.
     fits : tuple of TrialFit
         Fits of the target on all fields and on a few; do the public bounds bind?
+    of_loss : bool
+        Whether the question is one of a selection by loss, the only one that has these bounds.
+    identities : tuple of IdentityCheck
+        Columns that may say whose row it is, where the schema names none.
     not_compared : tuple of str
         Fields with too many columns to be compared.
     ignored : tuple of str
@@ -47,7 +50,7 @@ class TableCheck:
     >>> import pyarrow as pa
     >>> from mipselect.tables import TableSchema, check_table
     >>> schema = TableSchema.of_numbers({"age": (0, 100), "charges": (0, 1000)})
-    >>> table = pa.table({"age": [20, 40, 60], "charges": [900, 31000, 52000]})
+    >>> table = pa.table({"age": [20, 40, 60], "charges": [900, 1100, 1200]})
     >>> for finding in check_table(table, schema).findings:
     ...     print(finding)
     ...
@@ -64,17 +67,24 @@ lie, such as from the codebook
     fits: tuple[TrialFit, ...]
     not_compared: tuple[str, ...]
     ignored: tuple[str, ...]
+    of_loss: bool = False
+    identities: tuple[IdentityCheck, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """A line for everything that does not fit: the table, people, fields, target, bounds."""
         of_people = () if self.people is None else self.people.findings
+        of_identities = (finding for each in self.identities for finding in each.findings)
         of_fields = (finding for field in self.fields for finding in field.findings)
         repeats = (
             Finding(f"{one} and {other}", "say the same (correlation above 0.999); leave one out")
             for one, other in self.repeats
         )
-        return (*self._of_rows(), *of_people, *of_fields, *repeats, *self._of_bounds())
+        of_bounds = self._of_bounds() if self.of_loss else []
+        return (
+            *(*self._of_rows(), *of_people, *of_identities),
+            *(*of_fields, *repeats, *of_bounds),
+        )
 
     def _of_rows(self) -> list[Finding]:
         if not self.rows:
@@ -93,7 +103,7 @@ lie, such as from the codebook
 
     def _of_bounds(self) -> list[Finding]:
         lines = []
-        for fit in self.fits:
+        for fit in self.fits[-1:]:
             if fit.lost > LOST:
                 lines.append(
                     f"the bound on the length of the coefficients takes {percent(fit.lost)} of "
@@ -107,7 +117,7 @@ lie, such as from the codebook
                     f"the bound of {fit.reach:.3g} halves of the target's range; is that range "
                     "where nearly all values lie?"
                 )
-        return [Finding("--score loss", f"{text}{NOT_OF_BLOCKS}") for text in lines]
+        return [Finding("--score loss", text) for text in lines]
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it, ready for JSON."""
@@ -116,6 +126,7 @@ lie, such as from the codebook
             "rows_without_values": self.rows_without_values,
             "fields": [field.to_dict() for field in self.fields],
             "people": None if self.people is None else self.people.to_dict(),
+            "identities": [each.to_dict() for each in self.identities],
             "target": self.target,
             "repeats": [list(pair) for pair in self.repeats],
             "bounds": [

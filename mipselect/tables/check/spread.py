@@ -1,0 +1,57 @@
+"""`Spread`: where the numbers of a field lie beside its range, in bounded memory. SENSITIVE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+PARTS = 1000
+"""Parts of a range that values are counted in."""
+
+TAIL = 0.005
+"""Share of the values on either side of the middle 99 %."""
+
+LEAST_VALUES = 100
+"""With fewer values the middle 99 % are all of them."""
+
+
+@dataclass
+class Spread:
+    """Counts of numbers by the parts of a range, and of those far beyond it.
+
+    Attributes
+    ----------
+    low, high : float
+        The range.
+    parts : int array, shape (1000,)
+        Values of each part of the range; those beyond it are in its first and last part.
+    far_below, far_above : int
+        Values that are farther from the range than it is wide.
+    """
+
+    low: float
+    high: float
+    parts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(PARTS, np.int64))
+    far_below: int = 0
+    far_above: int = 0
+
+    def add(self, numbers: NDArray[np.float64]) -> None:
+        """Count numbers, none of them NaN."""
+        width = self.high - self.low
+        at = (np.clip(numbers, self.low, self.high) - self.low) * (PARTS / width)
+        places = np.minimum(at.astype(np.int64), PARTS - 1)
+        self.parts += np.bincount(places, minlength=PARTS)
+        self.far_below += int((numbers < self.low - width).sum())
+        self.far_above += int((numbers > self.high + width).sum())
+
+    @property
+    def middle(self) -> float | None:
+        """Share of the range that the middle 99 % of the values take up; None for few values."""
+        total = int(self.parts.sum())
+        if total < LEAST_VALUES:
+            return None
+        up_to = np.cumsum(self.parts)
+        first, last = np.searchsorted(up_to, [TAIL * total, (1.0 - TAIL) * total]).tolist()
+        return float(last - first + 1) / PARTS

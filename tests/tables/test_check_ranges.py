@@ -1,0 +1,67 @@
+"""`check_table` on ranges that are far too wide, and on values far beyond them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from mipselect.tables import TableSchema, check_table
+from mipselect.tables.check.spread import Spread
+
+
+def findings(x: Any, low: float, high: float, **question: Any) -> list[str]:
+    schema = TableSchema.of_numbers({"x": (low, high)})
+    return [
+        finding.text for finding in check_table(pa.table({"x": x}), schema, **question).findings
+    ]
+
+
+def test_a_range_that_is_far_too_wide_is_told() -> None:
+    x = np.random.default_rng(0).uniform(0, 40, 2000)
+    assert findings(x, 0, 40) == findings(x, -100, 250) == []
+    (text,) = findings(x, 0, 40_000)
+    assert text.startswith("the middle 99 % of values take up 0.1 % of the range 0 to 40,000; ")
+    assert "costs accuracy" in text
+    # The share and the stated range are all that it says.
+    assert "39." not in text
+    assert findings(x, 0, 40_000, ranges={"x": (0, 40)}) == []
+    assert findings(x[:99], 0, 40_000) == []
+    # What is constant, or mostly clipped, is told as that.
+    assert all("middle" not in text for text in findings([3.0] * 2000, 0, 40_000))
+    assert all("middle" not in text for text in findings(x + 100, 0, 50))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_middle_is_that_of_sorted_values(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = np.concatenate([rng.normal(0.3, 0.02, 3000), rng.uniform(-0.2, 1.2, 25)])
+    spread = Spread(0.0, 1.0)
+    for some in np.array_split(x, 7):
+        spread.add(some)
+    low, high = np.quantile(np.clip(x, 0, 1), [0.005, 0.995], method="inverted_cdf")
+    assert spread.middle == pytest.approx(high - low, abs=0.004)
+
+
+def test_values_far_beyond_the_range_may_be_in_another_unit() -> None:
+    rng = np.random.default_rng(0)
+    height = rng.normal(172, 8, 3000)
+    mixed = np.where(np.arange(3000) % 3 == 0, height / 100, height)
+    (text,) = findings(mixed, 140, 205)
+    assert text.startswith("33 % of values are below the minimum 140")
+    assert "in another unit" in text
+    (text,) = findings(height, 170, 205)
+    assert "below the minimum 170" in text
+    assert "unit" not in text
+    infinite = Spread(0.0, 1.0)
+    infinite.add(np.array([np.inf, -np.inf, 1.5, 2.5, -1.5]))
+    assert (infinite.far_below, infinite.far_above) == (2, 2)
+
+
+def test_the_json_has_both() -> None:
+    schema = TableSchema.of_numbers({"x": (0.0, 100.0)})
+    (field,) = check_table(pa.table({"x": [1.0, 2.0, 900.0] * 99}), schema).to_dict()["fields"]
+    assert field["farther_out_than_the_range_is_wide"] == {"below": 0, "above": 99}
+    assert field["share_of_range_of_the_middle_99_percent"] == 0.99
