@@ -149,7 +149,8 @@ def predict(arguments: PredictArguments) -> None:
     """Predict the target for every row of DATA, in the order of the rows.
 
     Rows are mapped as they were for the model: values are clipped to its ranges,
-    missing ones count as its schema says, and no row is refused. The answer has
+    missing ones count as its schema says, and no row is refused; warnings count the
+    values that count as others. The answer has
     one line per row, under the name of the target: a number in its units, or a
     class. With two classes --probability adds how likely the second is, which
     --threshold decides by.
@@ -163,8 +164,8 @@ def predict(arguments: PredictArguments) -> None:
     threshold = _matching_threshold(released) if stated is None else stated
     assert released.table is not None
     target = released.table.target
-    unlisted: Counter[str] = Counter()
-    decisions = released.decisions(arguments.table.source, unlisted)
+    unlisted, replaced = Counter[str](), released.table.replaced()
+    decisions = released.decisions(arguments.table.source, unlisted, replaced)
     answer = AnswerColumns(released, threshold, probability=arguments.probability)
     note = NOT_COVERED if released.private else KEPT
     if not released.private:
@@ -195,6 +196,7 @@ def predict(arguments: PredictArguments) -> None:
             "sensitive": True,
             "note": note,
             "rows": rows,
+            "replaced_values": replaced.to_dict(),
             **answer.settings,
         }
         parts = {"predictions": values}
@@ -206,8 +208,8 @@ def predict(arguments: PredictArguments) -> None:
             elif output is None:
                 sys.stdout.writelines(_pieces(lines))
             sys.stdout.flush()
-    for name, count in unlisted.items():
-        say(f"warning: {in_no_list(name, count)}")
+    for line in (*replaced.lines, *(in_no_list(*each) for each in unlisted.items())):
+        say(f"warning: {line}")
     where = "" if output is None else f"{output}: {rows:,} predictions of {target}. "
     say(f"note: {where}{note}")
 

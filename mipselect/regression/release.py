@@ -25,6 +25,7 @@ from mipselect.regression.stored_models import FORMAT, VERSION, fields_of
 from mipselect.tables.equation import TableEquation
 from mipselect.tables.frames import numeric_matrix
 from mipselect.tables.model_table import ModelTable
+from mipselect.tables.replaced_values import ReplacedValues
 from mipselect.validation import (
     checked_finite,
     checked_line,
@@ -182,14 +183,14 @@ class ModelRelease(Release):
         Warns
         -----
         UserWarning
-            Of values of a table that are in no list: see `decisions`.
+            Of values of a table that count as other values, or are in no list: see `decisions`.
         """
         if self.table is None or _holds_columns(X):
             return self._of_columns(X)
-        unlisted: Counter[str] = Counter()
-        found = np.concatenate([np.empty(0), *self.decisions(X, unlisted)])
-        for name, rows in unlisted.items():
-            warnings.warn(in_no_list(name, rows), UserWarning, stacklevel=3)
+        unlisted, replaced = Counter[str](), self.table.replaced()
+        found = np.concatenate([np.empty(0), *self.decisions(X, unlisted, replaced)])
+        for line in (*replaced.lines, *(in_no_list(*each) for each in unlisted.items())):
+            warnings.warn(line, UserWarning, stacklevel=3)
         return found
 
     def _of_columns(self, X: Any) -> FloatArray:
@@ -274,7 +275,12 @@ class ModelRelease(Release):
         """
         return self.predictions_of(self.decision(X), threshold=threshold)
 
-    def decisions(self, source: Any, unlisted: Counter[str] | None = None) -> Iterator[FloatArray]:
+    def decisions(
+        self,
+        source: Any,
+        unlisted: Counter[str] | None = None,
+        replaced: ReplacedValues | None = None,
+    ) -> Iterator[FloatArray]:
         """Yield the linear predictors of the rows of a table, some at a time; see `decision`.
 
         Parameters
@@ -283,16 +289,24 @@ class ModelRelease(Release):
         unlisted : Counter, optional
             Receives how many rows have a value in no list of a field, by the field. Their predictor
             is mostly noise unless the model was drawn from such rows too.
+        replaced : ReplacedValues, optional
+            From `ModelTable.replaced`; receives how many rows have a value that counts as another
+            one: unreadable, missing though required, outside of the stated range, or, of two
+            categories or ordered ones, in no list.
         """
         if self.table is None:
             raise InvalidInput("this is no model of a table; `predict` takes its columns")
         self._released()
-        return self._of_batches(self.table, source, unlisted)
+        return self._of_batches(self.table, source, unlisted, replaced)
 
     def _of_batches(
-        self, table: ModelTable, source: Any, unlisted: Counter[str] | None
+        self,
+        table: ModelTable,
+        source: Any,
+        unlisted: Counter[str] | None,
+        replaced: ReplacedValues | None,
     ) -> Iterator[FloatArray]:
-        for columns in table.batches(source):
+        for columns in table.batches(source, replaced):
             if unlisted is not None:
                 unlisted.update(table.unlisted(columns))
             yield self._of_columns(columns)

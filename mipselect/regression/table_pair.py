@@ -242,7 +242,7 @@ class TablePlan:
             features=tuple(_narrowed(encoder, ranges) for encoder in public.features),
             always=tuple(_narrowed(encoder, ranges) for encoder in public.always),
         )
-        return ModelTable.of(self.schema, narrowed, support)
+        return ModelTable.of(self.schema, narrowed, support, stated=public)
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -362,7 +362,9 @@ class TablePair:
                 plan, spent = replace(plan, public=ranged.public), ranged.spent
                 X, y, weights = ranged.X, ranged.y, ranged.weights
             parts = plan.drawn_ranges(support, X, generator)
-            table = replace(plan.table_within(support, parts), private_ranges=spent)
+            table = plan.table_within(support, parts)
+            stated = {name: e for name, e in table.stated_ranges.items() if name not in spent}
+            table = replace(table, private_ranges=spent, stated_ranges=stated)
             return ModelRows(plan.rows_within(support, X, parts), y, table, weights)
 
         return self.pair.release(rows_of, ledger, sources, classes)[0]

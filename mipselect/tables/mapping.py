@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -164,7 +164,9 @@ def open_columns(
     return parts
 
 
-def mapped_batches(source: Any, inputs: InputMap) -> Iterator[NDArray[np.float32]]:
+def mapped_batches(
+    source: Any, inputs: InputMap, look: Callable[[pa.RecordBatch], None] | None = None
+) -> Iterator[NDArray[np.float32]]:
     """Map the rows of a table, some at a time: arrays of shape (rows, q), in their order.
 
     Parameters
@@ -173,6 +175,8 @@ def mapped_batches(source: Any, inputs: InputMap) -> Iterator[NDArray[np.float32
         See `mipselect.tables.sources.open_source`.
     inputs : InputMap
         A map of fields with ranges.
+    look : callable, optional
+        Receives each batch before it is mapped; its columns are `inputs.inputs`.
 
     Raises
     ------
@@ -184,6 +188,8 @@ def mapped_batches(source: Any, inputs: InputMap) -> Iterator[NDArray[np.float32
     def mapped() -> Iterator[NDArray[np.float32]]:
         for part in parts:
             for batch in part.read(inputs.inputs):
+                if look is not None:
+                    look(batch)
                 X = np.empty((batch.num_rows, width), np.float32)
                 inputs.encode_inputs(batch, X)
                 yield X

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
+from mipselect.tables.check.kinds import FieldRule
 from mipselect.tables.derived import FEATURES
 from mipselect.tables.derived_encoders import declared, ranges_of
-from mipselect.tables.encoders import Indicators, Scaled, places_of_columns
+from mipselect.tables.encoders import Indicators, Scaled, checked_range, places_of_columns
 from mipselect.tables.equation import TableEquation, equation
 from mipselect.tables.fields import POINTS
 from mipselect.tables.mapping import mapped_batches
 from mipselect.tables.public_map import PublicMap
+from mipselect.tables.replaced_values import ReplacedValues
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_epsilon, checked_name, checked_names, set_fields
 
@@ -49,6 +51,8 @@ class ModelTable:
         The fields that are read for derived features only.
     weight : str or None
         The field that said how much a row counts in the fit. A prediction needs none.
+    stated_ranges : mapping of str to (float, float)
+        Ranges of its numbers that were stated; those of `schema` may be parts of them.
 
     Raises
     ------
@@ -70,20 +74,33 @@ class ModelTable:
     private_ranges: Mapping[str, float] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
     weight: str | None = None
+    stated_ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         set_fields(self, always=checked_names(self.always), sources=checked_names(self.sources))
         for name, epsilon in self.private_ranges.items():
             self.schema.field(name, "private ranges")
             checked_epsilon(epsilon)
+        for name, ends in self.stated_ranges.items():
+            self.schema.field(name, "stated ranges")
+            checked_range(*ends, f"the stated range of {name}")
         checked_name(self.unit, "the unit")
         if self.weight is not None:
             checked_name(self.weight, "the weight")
         _ = self.public
 
     @classmethod
-    def of(cls, schema: TableSchema, public: PublicMap, chosen: Sequence[int]) -> ModelTable:
-        """Return what remains of a table for a model on the `chosen` features of `public`."""
+    def of(
+        cls,
+        schema: TableSchema,
+        public: PublicMap,
+        chosen: Sequence[int],
+        stated: PublicMap | None = None,
+    ) -> ModelTable:
+        """Return what remains of a table for a model on the `chosen` features of `public`.
+
+        `stated` is the map by the ranges that were stated, where those of `public` are parts.
+        """
         content = schema.content
         kept = [public.features[j] for j in chosen]
         encoders = {e.field.name: e for e in (*kept, *public.always, public.target.encoder)}
@@ -111,6 +128,11 @@ class ModelTable:
             unit=public.units.unit,
             sources=tuple(f["name"] for f in fields if f["name"] not in encoders),
             weight=public.units.weight_name,
+            stated_ranges={
+                encoder.field.name: (encoder.low, encoder.high)
+                for encoder in (stated or public).encoders
+                if isinstance(encoder, Scaled) and encoder.field.name in read
+            },
         )
 
     @cached_property
@@ -148,18 +170,37 @@ class ModelTable:
         """The ranges of the numbers that the model looks at: parts of those of its schema."""
         return {name: ends for e in self.public.encoders for name, ends in ranges_of(e).items()}
 
-    def batches(self, source: Any) -> Iterator[NDArray[np.float32]]:
+    def replaced(self) -> ReplacedValues:
+        """Return counts, of no rows yet, of values that a prediction replaces by others.
+
+        Categories without an order are left out, for `unlisted` has these; so is what lies outside
+        of a range that nobody stated.
+        """
+        encoded = {encoder.field.name: encoder for encoder in self.public.encoders}
+        rules = []
+        for name in self.public.inputs:
+            if not isinstance(encoded.get(name), Indicators):
+                ends = self.stated_ranges.get(name, (None, None))
+                own = self.schema.field(name, "input")
+                rules.append(FieldRule(replace(own, minimum=ends[0], maximum=ends[1])))
+        return ReplacedValues(rules)
+
+    def batches(
+        self, source: Any, replaced: ReplacedValues | None = None
+    ) -> Iterator[NDArray[np.float32]]:
         """Map the rows of a table, some at a time: arrays of shape (rows, k), in their order.
 
         Every row is mapped, also of tables with several rows of one person, and the target need
-        not be there.
+        not be there. `replaced` counts the rows where another value counts than stands there.
 
         Raises
         ------
         InvalidInput
             Naming the fields that are not there, before a row is read.
         """
-        return mapped_batches(source, self.public)
+        names = self.public.inputs
+        look = None if replaced is None else lambda batch: replaced.add(batch, names)
+        return mapped_batches(source, self.public, look)
 
     def unlisted(self, columns: NDArray[np.float32]) -> Counter[str]:
         """Count the rows of `batches` with a value in no list of a field, by the field.
@@ -183,6 +224,7 @@ class ModelTable:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON; `from_dict` reads them again."""
+        stated = {name: list(ends) for name, ends in self.stated_ranges.items()}
         return {
             "schema": self.schema.content,
             "target": self.target,
@@ -191,6 +233,7 @@ class ModelTable:
             **({"private_ranges": dict(self.private_ranges)} if self.private_ranges else {}),
             **({"sources": list(self.sources)} if self.sources else {}),
             **({} if self.weight is None else {"weight": self.weight}),
+            **({"stated_ranges": stated} if stated else {}),
         }
 
     @classmethod
@@ -202,4 +245,5 @@ class ModelTable:
             raise InvalidInput(f"table.schema: {error}") from error
         ranges, sources = dict(stored.get("private_ranges", {})), tuple(stored.get("sources", ()))
         asked = stored["target"], tuple(stored["always"]), stored["unit"]
-        return cls(schema, *asked, ranges, sources, stored.get("weight"))
+        ends = {name: (low, high) for name, (low, high) in stored.get("stated_ranges", {}).items()}
+        return cls(schema, *asked, ranges, sources, stored.get("weight"), ends)

@@ -144,6 +144,41 @@ def test_values_in_no_list_are_counted(run: Run, model: Path, tmp_path: Path) ->
     released.decision(columns)
 
 
+def test_values_that_are_replaced_are_told_and_the_fit_tells_nothing(
+    run: Run, tmp_path: Path
+) -> None:
+    model = risk(run, tmp_path)
+    assert "values" not in run("predict", model, tmp_path / "t.csv").err
+    odd = frame(tmp_path / "t.csv")
+    odd.loc[[3, 5, 7], "age"], odd.loc[[9], "age"] = "62,5", "650"
+    odd.to_csv(tmp_path / "odd.csv", index=False)
+    outcome = run("predict", model, tmp_path / "odd.csv", "--json")
+    lines = [line for line in outcome.err.splitlines() if "warning" in line]
+    assert lines == [
+        "mipselect: warning: values that cannot be read count as missing: age in 3 rows",
+        "mipselect: warning: values outside of the range of the schema count as its nearest end: "
+        "age in 1 row",
+    ]
+    assert outcome.report["replaced_values"] == {
+        "unreadable": {"age": 3},
+        "missing": {},
+        "outside": {"age": 1},
+        "unlisted": {},
+    }
+    with pytest.warns(UserWarning) as told:
+        ModelRelease.load(model).predict(tmp_path / "odd.csv")
+    assert [f"mipselect: warning: {each.message}" for each in told] == lines
+    # What is released says nothing of them.
+    schema = tmp_path / "schema.json"
+    table = (tmp_path / "odd.csv", "--schema", schema)
+    asked = ("--target", "died", "--never", "stay", "--support-size", "1", "--epsilon", "60")
+    again = run("fit", *table, *asked, "--quality-share", "0.3")
+    assert (again.code, again.err) == (0, "")
+    measured = run("evaluate", model, *table, "--epsilon", "9")
+    assert measured.code == 0
+    assert "age in" not in again.out + measured.out + measured.err
+
+
 def test_classes_are_named_and_quoted(run: Run, tmp_path: Path) -> None:
     entry = {"name": "died", "type": "string", "categories": ["no, not", 'the "other"']}
     fields = [field for field in SCHEMA["fields"] if field["name"] != "died"]  # type: ignore[index, union-attr]

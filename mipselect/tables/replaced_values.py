@@ -1,0 +1,74 @@
+"""`ReplacedValues`: where a prediction is from another value than stands in the table. SENSITIVE.
+
+A model refuses no row. So a number that cannot be read, is missing or lies outside of the range is
+replaced; anybody who predicts should know of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from mipselect.tables.check.kinds import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, FieldRule
+
+WORDS = {
+    "unreadable": "values that cannot be read count as missing",
+    "missing": "values are missing where the schema requires them, and count as the middle",
+    "outside": "values outside of the range of the schema count as its nearest end",
+    "unlisted": "values that are in no list count as the middle of those that are",
+}
+"""The kinds of values that are replaced, and by what."""
+
+OF_KINDS = {
+    "unreadable": (UNREADABLE,),
+    "missing": (MISSING,),
+    "outside": (BELOW, ABOVE),
+    "unlisted": (UNLISTED,),
+}
+
+
+@dataclass
+class ReplacedValues:
+    """Rows whose value of a field is replaced, by the kind and the field.
+
+    Attributes
+    ----------
+    rules : sequence of FieldRule
+        Those of the fields that are looked at, with the ranges that the schema states.
+    rows : dict of str to Counter of str
+        Numbers of rows by kind, then by field.
+    """
+
+    rules: Sequence[FieldRule]
+    rows: dict[str, Counter[str]] = field(
+        default_factory=lambda: {kind: Counter[str]() for kind in WORDS}
+    )
+
+    def add(self, batch: pa.RecordBatch, names: Sequence[str]) -> None:
+        """Count the rows of a batch, whose columns begin with those of these names."""
+        for rule in self.rules:
+            kinds = rule.kinds_of(batch.column(names.index(rule.name)))
+            for kind, several in OF_KINDS.items():
+                if kind == "missing" and not rule.field.required:
+                    continue
+                if count := int(np.isin(kinds, several).sum()):
+                    self.rows[kind][rule.name] += count
+
+    @property
+    def lines(self) -> Iterator[str]:
+        """A line for every kind that there is."""
+        for kind, counts in self.rows.items():
+            if counts:
+                fields = ", ".join(
+                    f"{name} in {count:,} {'row' if count == 1 else 'rows'}"
+                    for name, count in counts.items()
+                )
+                yield f"{WORDS[kind]}: {fields}"
+
+    def to_dict(self) -> dict[str, dict[str, int]]:
+        """Return the numbers of rows, ready for JSON."""
+        return {kind: dict(counts) for kind, counts in self.rows.items()}
