@@ -37,8 +37,10 @@ def regular_file(path: Path) -> Path:
     return path
 
 
-def small_text(path: Path, most: int) -> str:
+def small_text(path: Path, most: int, advice: str = "save the file as UTF-8") -> str:
     """Return the content of a text file in UTF-8, with or without a byte order mark.
+
+    `advice` ends the message on a file that is no UTF-8.
 
     Raises
     ------
@@ -50,7 +52,7 @@ def small_text(path: Path, most: int) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise InvalidInput(f"{path}: line {line} is not UTF-8; save the file as UTF-8") from error
+        raise InvalidInput(f"{path}: line {line} is not UTF-8; {advice}") from error
 
 
 def small_content(path: Path, most: int) -> bytes:

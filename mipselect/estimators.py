@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -18,7 +19,7 @@ from mipselect.parameters import Check, estimator, parameter, parameters_of
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
 from mipselect.tables.frames import numeric_matrix, numeric_vector, plain_array, refuse_lazy
-from mipselect.validation import checked_feature_names, require_public
+from mipselect.validation import checked_feature_names, listed, require_public
 
 SCHEMA_READS_IT = (
     "an estimator takes columns of numbers. A schema says which categories and ranges a table has "
@@ -78,6 +79,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
         """Return finite X, shape (n, p), and y, shape (n,): numbers, or classes by their names."""
         refuse_lazy(X, "X")
+        refuse_repeated_names(X, "X")
         y, given = self._labelled(y), _with_sums_in_doubles(X)
         try:
             # A warning of an overflowing sum would tell about the data.
@@ -216,3 +218,13 @@ def _require_all_there(target: Any) -> None:
         numeric_vector(target)
     elif any(value is None or value != value for value in target):
         raise InvalidInput("y must be finite: it has missing values; remove such rows first")
+
+
+def refuse_repeated_names(X: object, what: str) -> None:
+    """Raise `InvalidInput` for a frame of which several columns have one name."""
+    named: Any = getattr(X, "column_names", None) or getattr(X, "columns", ())
+    repeated = [str(name) for name, count in Counter[Any](named).items() if count > 1]
+    if repeated:
+        raise InvalidInput(
+            f"{what}: several columns are called {listed(repeated)}; names must differ"
+        )

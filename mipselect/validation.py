@@ -81,8 +81,14 @@ def joined(names: Sequence[str]) -> str:
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """Write a hint for the end of a message: the known name nearest to a wrong one, or ""."""
-    close = difflib.get_close_matches(str(name), list(known), n=1)
+    """Write a hint for the end of a message: the known name nearest to a wrong one, or "".
+
+    Where none is near, it is the first that begins with the wrong one: los for los_days.
+    """
+    names, wrong = list(known), str(name)
+    close = difflib.get_close_matches(wrong, names, n=1)
+    if not close and len(wrong) > 1:
+        close = [one for one in names if one.casefold().startswith(wrong.casefold())]
     return f"; did you mean {shown(close[0])}?" if close else ""
 
 

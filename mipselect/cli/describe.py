@@ -88,8 +88,8 @@ class DescribeArguments:
     )
     types_from_data: bool = option(
         "--types-from-data",
-        "Of CSV and Excel: propose integer, number, boolean or string from the rows, and to ignore "
-        "texts that never repeat. SENSITIVE until 'mipselect schema confirm'.",
+        "Of CSV and Excel: propose integer, number, boolean, date or string from the rows, and to "
+        "ignore texts that never repeat. SENSITIVE until 'mipselect schema confirm'.",
         default=False,
     )
     delivery: Delivery = group(
@@ -174,7 +174,8 @@ def _begun(arguments: DescribeArguments, source: TableFile) -> Described:
     if arguments.schema is not None:
         return described(source)
     types = proposed_types(source) if arguments.types_from_data else {}
-    unlike = without_repeats(source, [name for name, kind in types.items() if kind == "string"])
+    texts = [name for name, said in types.items() if said["type"] == "string"]
+    unlike = without_repeats(source, texts)
     given = arguments.codebook
     codebook = codebook_beside(source) if given is None else read_codebook(given, source)
     return described(source, codebook, types, unlike)

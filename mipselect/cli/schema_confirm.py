@@ -13,7 +13,7 @@ from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_writable, line, table_of, write_whole
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
-from mipselect.tables.fields import Field
+from mipselect.tables.fields import TRUE, Field
 from mipselect.tables.proposed_types import confirmed
 from mipselect.tables.schema import TableSchema
 
@@ -70,6 +70,13 @@ def confirm(arguments: ConfirmArguments) -> None:
     arguments.delivery.deliver(report, render)
 
 
+def _type_of(field: Field) -> str:
+    """Write the type, with the texts of a boolean where they are not true and false."""
+    if field.type != "boolean" or field.true_values == TRUE:
+        return field.type
+    return f"boolean, {escape(field.true_values[0])} or {escape(field.false_values[0])}"
+
+
 def _ask(proposed: list[Field]) -> None:
     """Ask for a yes; raise `InvalidInput` for any other answer, or where nobody can answer."""
     if not sys.stdin.isatty():
@@ -78,7 +85,7 @@ def _ask(proposed: list[Field]) -> None:
         )
     table = table_of("field", "type", "role")
     for field in proposed:
-        table.add_row(escape(field.name), field.type, field.role or "")
+        table.add_row(escape(field.name), _type_of(field), field.role or "")
     Console(stderr=True, highlight=False).print(table)
     say(f"{QUESTION} [y/N]")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.estimators import PrivateDraw, PrivateEstimator
+from mipselect.estimators import PrivateDraw, PrivateEstimator, refuse_repeated_names
 from mipselect.losses.classes import Classes
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee, checked_relation
@@ -76,6 +76,7 @@ class ReleasedModel(PrivateEstimator):
     def _table(self, X: ArrayLike) -> FloatArray:
         """Return the columns of the release, for a prediction."""
         check_is_fitted(self)
+        refuse_repeated_names(X, "X")
         with np.errstate(all="ignore"):
             table = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         columns: FloatArray = numeric_matrix(table)[0][:, self._columns]

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
+from mipselect.estimators import refuse_repeated_names
 from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
 from mipselect.mechanisms.base import Mechanism
@@ -278,6 +279,7 @@ class SelectThenRegress(NumberPredictor):
             )
         field = aimed.name
         self.check()
+        refuse_repeated_names(X, "X")
         source = with_column(X, field, y)
         validate_data(self, X, skip_check_array=True)
         return self.fit_table(source, schema, target=field)

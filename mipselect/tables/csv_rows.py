@@ -36,6 +36,10 @@ LARGEST_BLOCK = 1 << 30
 DELIMITERS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}
 """Usual delimiters, as they are given to --delimiter."""
 
+SAVE_AS_UTF8 = (
+    'save the file as UTF-8, which a spreadsheet calls "CSV UTF-8" (its plain CSV is often cp1252)'
+)
+
 Opener = Callable[[], IO[bytes]]
 
 
@@ -188,7 +192,7 @@ def not_in(encoding: str) -> str:
     """Say that a text is not in an encoding, and what helps."""
     if encoding != UTF8:
         return f"not {encoding}; give another --encoding"
-    return "not UTF-8; save the file as UTF-8, or give its --encoding, such as cp1252"
+    return f"not UTF-8; {SAVE_AS_UTF8}, or give its --encoding, such as cp1252"
 
 
 def require_delimiter(label: str, header: Sequence[str], delimiter: str) -> None:

@@ -54,7 +54,7 @@ class Described:
 def described(
     source: Any,
     codebook: Codebook = NO_CODEBOOK,
-    types: Mapping[str, str] | None = None,
+    types: Mapping[str, Mapping[str, Any]] | None = None,
     unlike: Collection[str] = (),
 ) -> Described:
     """Begin a schema of the first part of a table; no value is looked at.
@@ -65,8 +65,9 @@ def described(
         See `mipselect.tables.sources.open_source`.
     codebook : Codebook
         What it says of a field takes the place of what the header says.
-    types : mapping of str to str, optional
-        Types that were proposed from the data, by field; they are marked as that.
+    types : mapping of str to mapping, optional
+        Types that were proposed from the data, by field, with the texts of a boolean; they are
+        marked as that.
     unlike : collection of str
         Fields that the data propose to ignore, for no value stands twice; marked too.
 
@@ -121,10 +122,12 @@ def require_common(codebook: Codebook, part: Part) -> None:
         )
 
 
-def _field(name: str, kind: str, said: Mapping[str, Any], proposed: str | None) -> dict[str, Any]:
+def _field(
+    name: str, kind: str, said: Mapping[str, Any], proposed: Mapping[str, Any] | None
+) -> dict[str, Any]:
     """Describe a field of the schema: its name first, then its type."""
     if "type" not in said and proposed is not None:
-        return {"name": name, "type": proposed, PROPOSED: True, **said}
+        return {"name": name, **proposed, PROPOSED: True, **said}
     known = {"name": name, "type": said.get("type", kind)}
     return {**known, **{key: value for key, value in said.items() if key != "type"}}
 

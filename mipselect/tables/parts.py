@@ -74,10 +74,14 @@ def total_rows(counts: Iterable[int | None]) -> int | None:
     return None if None in known else sum(count for count in known if count is not None)
 
 
-def near_column(name: str, columns: Sequence[str]) -> str:
-    """Write a hint for the end of a message that there is no such column."""
-    hint = " (is --delimiter what separates the values?)" if len(columns) == 1 else ""
-    return did_you_mean(name, columns) + hint
+def near_column(label: str, name: str, columns: Sequence[str], wanted: Iterable[str] = ()) -> str:
+    """Write a hint for the end of a message that there is no such column.
+
+    No column that is `wanted` by its own name is proposed for another.
+    """
+    one_name = len(columns) == 1 and ".csv" in label.lower()
+    hint = " (is --delimiter what separates the values?)" if one_name else ""
+    return did_you_mean(name, [one for one in columns if one not in {*wanted}]) + hint
 
 
 def require_columns(
@@ -98,12 +102,18 @@ def require_columns(
     roles : mapping of str to str, optional
         What some of the names are for, such as "person column".
     """
-    counts = Counter(columns)
+    counts, names = Counter(columns), list(names)
     absent = [name for name in names if name not in counts]
     if absent:
+        repeated = [name for name, count in counts.items() if count > 1]
+        hint = (
+            f"; several columns are called {listed(repeated)}: is one of these meant?"
+            if repeated
+            else near_column(label, absent[0], columns, names)
+        )
         raise InvalidInput(
             f"{label}: there is no {_by_role(absent, roles or {})}; columns: {listed(columns)}"
-            f"{near_column(absent[0], columns)}"
+            f"{hint}"
         )
     repeated = [name for name in names if counts[name] > 1]
     if repeated:

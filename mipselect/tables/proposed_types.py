@@ -6,7 +6,9 @@ So a proposal is marked, and nothing is drawn by it before a person says that it
 
 from __future__ import annotations
 
+import datetime
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,17 +23,26 @@ from mipselect.tables.sources import open_source
 NONE = ("", "na", "n/a", "nan", "null", "none", ".")
 """Texts in small letters that are taken for no value while a type is looked for."""
 
-TRUTHS = ("true", "false")
-ORDER = ("nothing", "boolean", "integer", "number", "string")
-"""Kinds of values; a column has that of all its values together."""
+PAIRS = {
+    "true/false": ("true", "false"),
+    "yes/no": ("yes", "no"),
+    "y/n": ("y", "n"),
+}
+"""Usual pairs of texts of a boolean, the one for true first, in small letters."""
+
+NUMBERS = ("integer", "number")
+DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+"""A day as ISO 8601 writes it."""
 
 PLAIN_NUMBER = field_of({"name": "x", "type": "number"}, ("",), "")
 
 
-def proposed_types(source: Any) -> dict[str, str]:
-    """Propose integer, number, boolean or string for every column of a table without types.
+def proposed_types(source: Any) -> dict[str, dict[str, Any]]:
+    """Propose a type for every column of a table without types, as properties of its field.
 
-    All rows are read. The result is SENSITIVE: it is computed from them without any privacy.
+    It is integer, number, boolean, date or string; a boolean of yes and no, or of y and n, has its
+    texts too. All rows are read. The result is SENSITIVE: it is computed from them without any
+    privacy.
 
     Parameters
     ----------
@@ -56,7 +67,7 @@ def proposed_types(source: Any) -> dict[str, str]:
             for name, column in zip(names, batch.columns, strict=True):
                 for value in _distinct(column):
                     kinds[name] = _together(kinds[name], _kind(value))
-    return {name: "string" if kind == "nothing" else kind for name, kind in kinds.items()}
+    return {name: _properties(kind) for name, kind in kinds.items()}
 
 
 def confirmed(schema: TableSchema) -> TableSchema:
@@ -83,8 +94,11 @@ def _kind(value: Any) -> str:
     text = bytes(value).decode("utf-8", "replace").strip(BLANKS)
     if text.lower() in NONE:
         return "nothing"
-    if text.lower() in TRUTHS:
-        return "boolean"
+    pair = next((name for name, words in PAIRS.items() if text.lower() in words), None)
+    if pair is not None:
+        return pair
+    if DAY.fullmatch(text):
+        return "date" if _is_day(text) else "string"
     number = PLAIN_NUMBER.number(text)
     if number is None:
         return "string"
@@ -95,8 +109,28 @@ def _kind(value: Any) -> str:
 
 
 def _together(one: str, other: str) -> str:
-    """Return the kind of values of two kinds: truth values and numbers together are texts."""
+    """Return the kind of values of two kinds: all but numbers together are texts."""
     kinds = {one, other} - {"nothing"}
-    if "boolean" in kinds and len(kinds) > 1:
-        return "string"
-    return max(one, other, key=ORDER.index)
+    if len(kinds) < 2:
+        return next(iter(kinds), "nothing")
+    return "number" if kinds == {*NUMBERS} else "string"
+
+
+def _properties(kind: str) -> dict[str, Any]:
+    """Return the properties of a field of a kind; texts of a boolean in all usual letters."""
+    if kind == "nothing":
+        return {"type": "string"}
+    if kind not in PAIRS:
+        return {"type": kind}
+    spelt = ([word, word.capitalize(), word.upper()] for word in PAIRS[kind])
+    yes, no = (list(dict.fromkeys(words)) for words in spelt)
+    texts = {} if kind == "true/false" else {"trueValues": yes, "falseValues": no}
+    return {"type": "boolean", **texts}
+
+
+def _is_day(text: str) -> bool:
+    try:
+        datetime.date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True

@@ -16,6 +16,7 @@ from typing import Any
 
 from mipselect import disk
 from mipselect.errors import InvalidInput, about
+from mipselect.tables.csv_rows import SAVE_AS_UTF8
 from mipselect.tables.fields import NUMBERS, ROLE
 from mipselect.tables.schema import MOST_BYTES, PRIVACY_UNIT, TableSchema
 from mipselect.tables.spreadsheet_columns import (
@@ -99,7 +100,7 @@ def read_spreadsheet(path: Path) -> TableSchema:
     InvalidInput
         Naming the line and the column.
     """
-    text = disk.small_text(path, MOST_BYTES)
+    text = disk.small_text(path, MOST_BYTES, SAVE_AS_UTF8)
     with about(str(path)):
         table: dict[str, Any] | None = None
         fields, lines, persons = [], [], []

@@ -165,7 +165,7 @@ def test_values_that_are_replaced_are_told_and_the_fit_tells_nothing(
         "outside": {"age": 1},
         "unlisted": {},
     }
-    with pytest.warns(UserWarning) as told:
+    with pytest.warns(UserWarning, match="count as") as told:
         ModelRelease.load(model).predict(tmp_path / "odd.csv")
     assert [f"mipselect: warning: {each.message}" for each in told] == lines
     # What is released says nothing of them.

@@ -13,7 +13,14 @@ import pytest
 from pyarrow import feather, parquet
 
 from mipselect.errors import InvalidInput
-from mipselect.tables import PublicMap, SchemaEncoder, TableFile, TableSchema, map_table
+from mipselect.tables import (
+    PublicMap,
+    SchemaEncoder,
+    TableFile,
+    TableSchema,
+    check_table,
+    map_table,
+)
 from mipselect.tables.described import described
 from mipselect.tables.moments import Moments
 from mipselect.tables.proposed_types import confirmed, proposed_types
@@ -197,7 +204,7 @@ def proposed(path: Path) -> TableSchema:
 def test_types_are_proposed_and_marked(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     schema = proposed(path)
-    assert proposed_types(path) == TYPES
+    assert proposed_types(path) == {name: {"type": kind} for name, kind in TYPES.items()}
     assert {field.name: field.type for field in schema.fields} == TYPES
     assert all(field.type_proposed for field in schema.fields)
     assert all(set(entry) == {"name", "type", "mipselect:typeProposed"}
@@ -219,7 +226,33 @@ def test_types_of_cells(tmp_path: Path) -> None:
     )
     cells.astype(object).to_excel(tmp_path / "t.xlsx", index=False)
     expected = ["number", "integer", "boolean", "string", "integer", "string"]
-    assert list(proposed_types(tmp_path / "t.xlsx").values()) == expected
+    found = proposed_types(tmp_path / "t.xlsx")
+    assert [said["type"] for said in found.values()] == expected
+
+
+def test_booleans_of_two_words_and_days_are_proposed(tmp_path: Path) -> None:
+    columns = {
+        "smoker": ["yes", "No", "", "YES"],
+        "died": ["y", "N", "n", "NA"],
+        "day": ["2020-01-31", "", "1999-12-01", "2024-02-29"],
+        "mixed": ["yes", "n", "", "no"],
+        "code": ["yes", "1", "no", "0"],
+        "no day": ["2020-02-31", "2020-01-31", "", ""],
+        "moment": ["2020-01-31 07:30", "2020-01-31", "", ""],
+    }
+    path = tmp_path / "t.csv"
+    pd.DataFrame(columns).to_csv(path, index=False)
+    types = proposed_types(path)
+    yes, no = ["yes", "Yes", "YES"], ["no", "No", "NO"]
+    assert types["smoker"] == {"type": "boolean", "trueValues": yes, "falseValues": no}
+    assert types["died"] == {"type": "boolean", "trueValues": ["y", "Y"], "falseValues": ["n", "N"]}
+    assert types["day"] == {"type": "date"}
+    for name in ("mixed", "code", "no day", "moment"):
+        assert types[name] == {"type": "string"}
+    schema = confirmed(described(path, types=types).schema)
+    counted = {field.name: field.kinds for field in check_table(path, schema).fields}
+    assert counted["smoker"] == {**dict.fromkeys(counted["smoker"], 0), "fine": 3, "missing": 1}
+    assert counted["day"]["fine"] == 3
 
 
 def test_nothing_uses_types_that_nobody_confirmed(tmp_path: Path) -> None:
@@ -251,7 +284,7 @@ def test_a_way_to_write_a_file_goes_with_it(tmp_path: Path) -> None:
     path.write_bytes("a;größe\n1;2\n".encode("latin-1"))
     source = TableFile(path, ";", "latin-1")
     assert list(begun(source)) == ["a", "größe"]
-    assert list(proposed_types(source).values()) == ["integer", "integer"]
+    assert list(proposed_types(source).values()) == [{"type": "integer"}] * 2
 
 
 def test_a_frame_has_no_more_than_its_types() -> None:

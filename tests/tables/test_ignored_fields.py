@@ -199,7 +199,7 @@ def test_values_propose_nothing_without_the_mark(tmp_path: Path) -> None:
     path = written(tmp_path / "t.csv", columns)
     assert described(path).schema.ignored == ()
     types = proposed_types(path)
-    unlike = without_repeats(path, [name for name, kind in types.items() if kind == "string"])
+    unlike = without_repeats(path, [n for n, said in types.items() if said["type"] == "string"])
     assert unlike == {"code"}
     schema = described(path, types=types, unlike=unlike).schema
     assert schema.ignored == ("code",)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from mipselect.tables.check.hints import hint_of_categories, hint_of_numbers
 from mipselect.tables.check.kinds import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, FieldRule
+from mipselect.tables.csv_rows import SAVE_AS_UTF8
 from mipselect.tables.fields import Field
 from mipselect.validation import listed, printable
 
@@ -103,7 +104,7 @@ def does_not_fit(rule: FieldRule, kind: int, share: str) -> str:
     if rule.field.is_number:
         return f"{share} are text that is no number and not in missingValues, and count as missing"
     if rule.field.is_listed or rule.field.type == "string":
-        return f"{share} have bytes that are no UTF-8; save the file as UTF-8"
+        return f"{share} have bytes that are no UTF-8; {SAVE_AS_UTF8}, or say its --encoding"
     if rule.field.format != "default":
         return f"{share} are no {rule.field.type} of the format {rule.field.format}"
     example = "07:30" if rule.field.type == "time" else "2020-01-31"

@@ -1,0 +1,90 @@
+"""Messages on columns that are not there, or there several times: their hints are right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from mipselect.errors import InvalidInput
+from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegress
+from mipselect.selectors import PermuteAndFlipSelector
+from mipselect.tables import TableFile, TableSchema, map_table
+from mipselect.tables.numbers import read_table
+from mipselect.tables.spreadsheet import read_spreadsheet
+from mipselect.validation import did_you_mean
+
+BODY = TableSchema.of_numbers({"height_cm": (0, 300), "weight_kg": (0, 300), "y": (0, 1)})
+
+
+def refusal(act: Callable[[], object]) -> str:
+    with pytest.raises(InvalidInput) as error:
+        act()
+    return str(error.value)
+
+
+def test_a_column_that_is_meant_by_its_own_name_is_no_hint() -> None:
+    plain = pa.table({"weight_kg": [1.0], "y": [1.0]})
+    assert "did you mean" not in refusal(lambda: map_table(plain, BODY, target="y"))
+    other = pa.table({"weight_kg": [1.0], "y": [1.0], "height_m": [1.0]})
+    assert "did you mean 'height_m'?" in refusal(lambda: map_table(other, BODY, target="y"))
+
+
+def test_repeated_names_are_told_where_a_column_is_lacking(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("weight_kg,age,age,y\n1,2,3,4\n")
+    told = refusal(lambda: map_table(path, BODY, target="y"))
+    assert told.endswith("; several columns are called age: is one of these meant?")
+
+
+def test_the_delimiter_is_for_files_of_csv(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": [1.0]})
+    assert "--delimiter" not in refusal(lambda: map_table(frame, BODY, target="y"))
+    frame.to_parquet(tmp_path / "t.parquet")
+    assert "--delimiter" not in refusal(lambda: map_table(tmp_path / "t.parquet", BODY, target="y"))
+    (tmp_path / "t.csv").write_text("x\n1\n")
+    for act in (lambda p: map_table(p, BODY, target="y"), lambda p: read_table(p, target="y")):
+        assert "is --delimiter what separates" in refusal(lambda act=act: act(tmp_path / "t.csv"))  # type: ignore[misc]
+
+
+def test_the_beginning_of_a_name_finds_it() -> None:
+    names = ["ward", "los_days", "Los_days_before"]
+    assert did_you_mean("los", names) == "; did you mean 'los_days'?"
+    assert did_you_mean("LOS", names) == "; did you mean 'los_days'?"
+    assert did_you_mean("wart", names) == "; did you mean 'ward'?"
+    assert did_you_mean("l", names) == did_you_mean("", names) == did_you_mean("pulse", names) == ""
+
+
+def test_repeated_names_of_a_frame_are_one_clear_line() -> None:
+    numbers = np.random.default_rng(0).uniform(0, 1, (60, 3))
+    frame = pd.DataFrame(numbers, columns=["height_cm", "weight_kg", "height_cm"])
+    arrow = pa.Table.from_arrays(list(map(pa.array, numbers.T)), names=list(frame.columns))
+    y = pd.Series(numbers[:, 0], name="y")
+    model = ObjectivePerturbationRegressor(loss="huber(0.25)", x_bound=1.0, y_bound=1.0)
+    pair = SelectThenRegress(PermuteAndFlipSelector(1), ObjectivePerturbationRegressor())
+    of_schema = SelectThenRegress(
+        PermuteAndFlipSelector(1), ObjectivePerturbationRegressor(loss="huber(0.25)"), schema=BODY
+    )
+    estimators: list[Any] = [PermuteAndFlipSelector(1), model, pair, of_schema]
+    for estimator in estimators:
+        for X in (frame, arrow):
+            told = refusal(lambda estimator=estimator, X=X: estimator.fit(X, y))  # type: ignore[misc]
+            assert told == "X: several columns are called height_cm; names must differ"
+    model.fit(numbers, y)
+    assert "several columns" in refusal(lambda: model.predict(frame))
+
+
+def test_a_file_that_a_spreadsheet_saved_in_cp1252_is_told_how_to_save_it(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_bytes("name;title\na;Größe\n".encode("cp1252"))
+    told = refusal(lambda: read_spreadsheet(path))
+    assert "line 2 is not UTF-8; save the file as UTF-8" in told
+    assert '"CSV UTF-8" (its plain CSV is often cp1252)' in told
+    path.write_bytes("größe;y\n1;2\n".encode("cp1252"))
+    told = refusal(lambda: map_table(TableFile(path, ";"), BODY, target="y"))
+    assert '"CSV UTF-8" (its plain CSV is often cp1252), or give its --encoding' in told
