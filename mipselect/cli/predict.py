@@ -149,11 +149,11 @@ def predict(arguments: PredictArguments) -> None:
     """Predict the target for every row of DATA, in the order of the rows.
 
     Rows are mapped as they were for the model: values are clipped to its ranges,
-    missing ones count as its schema says, and no row is refused; warnings count the
-    values that count as others. The answer has
-    one line per row, under the name of the target: a number in its units, or a
-    class. With two classes --probability adds how likely the second is, which
-    --threshold decides by.
+    missing ones count as its schema says, and no row is refused. Warnings count
+    rows of which another value counts than stands there. The answer has one line
+    per row, under the name of the target: a number in its units, or a class. With
+    two classes --probability adds how likely the second is, which --threshold
+    decides by.
 
     Predictions cost no budget, for the model is released. They are not private
     for the rows of DATA.

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mipselect.tables.check.field_check import FieldCheck, PersonCheck
     from mipselect.tables.check.findings import Finding
     from mipselect.tables.check.fits import TrialFit
+    from mipselect.tables.check.identities import IdentityCheck
     from mipselect.tables.check.passes import check_table
     from mipselect.tables.check.table_check import TableCheck
     from mipselect.tables.schema_encoder import SchemaEncoder
@@ -36,6 +37,7 @@ __all__ = [
     "Field",
     "FieldCheck",
     "Finding",
+    "IdentityCheck",
     "ModelTable",
     "PersonCheck",
     "PublicMap",
@@ -56,6 +58,7 @@ __all__ = [
 _LATER = {
     "FieldCheck": "check.field_check",
     "Finding": "check.findings",
+    "IdentityCheck": "check.identities",
     "PersonCheck": "check.field_check",
     "SchemaEncoder": "schema_encoder",
     "TableCheck": "check.table_check",

@@ -24,7 +24,7 @@ CHECK = (
 
 
 IDENTIFYING = (
-    'look like identifiers or free text, and begin with mipselect:role "ignored": {}. Take the '
+    'some fields look like identifiers or free text, and begin with mipselect:role "ignored": {}. Take the '
     "role out of one that is a feature"
 )
 SEVERAL_ROWS = (

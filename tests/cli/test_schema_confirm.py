@@ -88,3 +88,20 @@ def test_a_file_of_types_has_none_to_propose(run: Run, table: Path) -> None:
     outcome.failed_with(2, "--types-from-data begins a new schema")
     run("schema", "confirm", table).failed_with(2, "t.csv")
     run("schema", "confirm", table.with_name("absent.json")).failed_with(2, "no such file")
+
+
+def test_texts_of_a_boolean_are_asked_for_with_its_type(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, schema = tmp_path / "t.csv", tmp_path / "s.json"
+    path.write_text("smoker,day\nyes,2020-01-31\nno,\n")
+    described = run("describe", path, "--types-from-data", "--output", schema)
+    assert "no is -1, yes is +1" in described.out
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    outcome = run("schema", "confirm", schema)
+    assert outcome.code == 0
+    assert "boolean, yes or no" in outcome.err
+    assert "date" in outcome.err
+    fields = json.loads(schema.read_text())["fields"]
+    assert fields[1] == {"name": "day", "type": "date"}
+    assert fields[0]["trueValues"][0] == "yes"
