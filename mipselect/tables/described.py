@@ -24,8 +24,8 @@ CHECK = (
 
 
 IDENTIFYING = (
-    'some fields look like identifiers or free text, and begin with mipselect:role "ignored": {}. Take the '
-    "role out of one that is a feature"
+    "some fields look like identifiers or free text, and begin with mipselect:role "
+    '"ignored": {}. Take the role out of one that is a feature'
 )
 SEVERAL_ROWS = (
     "may a person have several rows? Then name the field that says whose row it is in "
