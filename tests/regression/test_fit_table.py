@@ -476,3 +476,23 @@ def test_the_promise_is_known_before_a_row_is_read_and_is_that_of_the_draw() -> 
         drawn = plan.pair(instance, random.SystemRandom(), private=True)
         assert drawn.pair.guarantee == plan.promise
         assert drawn.pair.guarantee.rho == plan.promise.rho is not None
+
+
+def test_a_part_of_a_range_that_was_drawn_is_no_reason_for_a_warning() -> None:
+    """A model of a part of the range remembers the whole one, and warns of values beyond that."""
+    rng = np.random.default_rng(0)
+    dose = rng.uniform(40, 45, 2000)
+    frame = pd.DataFrame({"dose": dose, "effect": dose / 100})
+    schema = TableSchema.of_numbers({"dose": (0, 100), "effect": (0, 1)})
+    model = pair(range_share=0.2).fit_table(frame, schema, target="effect")
+    table = model.release_.table
+    low, high = table.ranges["dose"]
+    assert 0.0 < low < high < 60.0
+    assert table.stated_ranges == {"dose": (0.0, 100.0)}
+    model.release_.predict(pd.DataFrame({"dose": [5.0, 90.0]}))
+    with pytest.warns(UserWarning, match="the range of the schema .*: dose in 1 row"):
+        model.release_.predict(pd.DataFrame({"dose": [5.0, 101.0]}))
+    unstated = TableSchema.of_numbers({"dose": None, "effect": (0, 1)})
+    drawn = pair(ranges="private").fit_table(frame, unstated, target="effect").release_.table
+    assert set(drawn.private_ranges) == {"dose"}
+    assert drawn.stated_ranges == {}
