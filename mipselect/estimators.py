@@ -18,7 +18,13 @@ from mipselect.errors import InvalidInput
 from mipselect.parameters import Check, estimator, parameter, parameters_of
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
-from mipselect.tables.frames import numeric_matrix, numeric_vector, plain_array, refuse_lazy
+from mipselect.tables.frames import (
+    MISSING,
+    numeric_matrix,
+    numeric_vector,
+    plain_array,
+    refuse_lazy,
+)
 from mipselect.validation import checked_feature_names, listed, require_public
 
 SCHEMA_READS_IT = (
@@ -26,6 +32,8 @@ SCHEMA_READS_IT = (
     "(TableSchema.skeleton begins one): SelectThenRegress.fit_table and Instance.from_table read "
     "the table by it as it is"
 )
+
+SCHEMA_TAKES_IT = "SelectThenRegress(schema=...) and Instance.from_table take the table as it is"
 
 
 @estimator
@@ -94,8 +102,10 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         except np.exceptions.DTypePromotionError:
             numeric_matrix(X)  # Some columns are dates: this says which.
             raise
-        except ValueError:
+        except ValueError as error:
             refuse_text(X)
+            if "NaN" in str(error) or "infinity" in str(error):
+                _refuse_not_finite(X)
             raise
         # scikit-learn overlooks masks, dates and a stored index, and with `assume_finite` NaN too.
         if sparse.issparse(table):
@@ -202,6 +212,19 @@ def refuse_text(X: ArrayLike) -> None:
         numeric_matrix(X)
     except InvalidInput as error:
         raise InvalidInput(f"{error}; {SCHEMA_READS_IT}") from None
+
+
+def _refuse_not_finite(X: Any) -> None:
+    """Raise `InvalidInput` for NaN and infinity in X; scikit-learn would recommend an imputer."""
+    try:
+        if sparse.issparse(X):
+            numeric_vector(X.data, "X")
+        else:
+            numeric_matrix(X)
+    except InvalidInput as error:
+        if MISSING not in str(error):
+            raise
+        raise InvalidInput(f"{error}; {SCHEMA_TAKES_IT}") from None
 
 
 def _with_sums_in_doubles(X: Any) -> Any:

@@ -23,7 +23,11 @@ from mipselect.validation import checked_names, shown
 
 Names = Sequence[str] | None
 
-ADVICE = "values must be finite numbers or true/false; remove or impute such rows first"
+ADVICE = "values must be finite numbers or true/false"
+MISSING = (
+    "missing values (NaN) need a schema, whose public rules say what each counts as. No guarantee "
+    "covers an imputer: what it learns depends on every row"
+)
 DATES = "dates and times are no numbers; leave them out, or turn them into numbers yourself"
 STORED_INDEX = re.compile(r"(Unnamed: \d+|__index_level_\d+__)?")
 """Names of the index of a data frame that was stored as a column without a name."""
@@ -104,7 +108,7 @@ def plain_array(values: ArrayLike, what: str) -> NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
         masked = np.argwhere(np.ma.getmaskarray(values))
         if masked.size:
-            raise InvalidInput(f"{what}: {_place(masked[0], None)} is masked; {ADVICE}")
+            raise InvalidInput(f"{what}: {_place(masked[0], None)} is masked; {MISSING}")
     if array.dtype.kind in "Mm":
         raise InvalidInput(f"{what} holds {array.dtype}; {DATES}")
     if array.dtype.kind in "cV":
@@ -155,9 +159,11 @@ def arrow_matrix(table: Any, where: str = "") -> FloatArray:
         bad = np.flatnonzero(~np.isfinite(numbers))
         if bad.size:
             value = column[int(bad[0])].as_py()
+            is_missing = value is None or bool(np.isnan(numbers[bad[0]]))
             raise InvalidInput(
                 f"{where}row {bad[0]} (counted from 0), column {shown(name)} holds "
-                f"{'nothing' if value is None else shown(value)}; {ADVICE}"
+                f"{'nothing' if value is None else shown(value)}; "
+                f"{MISSING if is_missing else ADVICE}"
             )
     return result
 
@@ -290,9 +296,10 @@ def _require_finite(array: FloatArray, names: Names, what: str) -> None:
     bad = np.argwhere(~np.isfinite(array))
     if bad.size:
         more = f" ({len(bad)} such values in all)" if len(bad) > 1 else ""
+        first = array[tuple(bad[0])]
+        advice = MISSING if np.isnan(first) else ADVICE
         raise InvalidInput(
-            f"{what} must be finite: {_place(bad[0], names)} holds {array[tuple(bad[0])]}{more}; "
-            "remove or impute such rows first"
+            f"{what} must be finite: {_place(bad[0], names)} holds {first}{more}; {advice}"
         )
 
 

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from mipselect.errors import InvalidInput
 from mipselect.parameters import estimator, parameter
-from mipselect.tables.input_map import InputMap, input_map
+from mipselect.tables.input_map import InputMap, checked_schema, input_map
 from mipselect.tables.mapping import mapped_batches, open_columns
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import shown
@@ -136,15 +136,15 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tuple(len(columns) for columns in self.groups.values())
 
     def _map(self) -> InputMap:
-        inputs = input_map(self.schema, target=self.target, never=self.never, ranges=self.ranges)
-        if self.schema.privacy_unit is not None:
+        unit = checked_schema(self.schema).privacy_unit
+        if unit is not None:
             raise InvalidInput(
-                f"the schema says that several rows may be of one "
-                f"{shown(self.schema.privacy_unit)}, and an encoder maps each row by itself: "
-                "SelectThenRegress with this schema makes one row of a person's; or take the "
-                "privacy unit out of the schema if each has one row"
+                f"the schema says that several rows may be of one {shown(unit)}, and an encoder "
+                "maps each row by itself: SelectThenRegress with this schema makes one row of "
+                "a person's. If each person has one row, take csvw-eo:privacyUnit out of the "
+                f"schema, and leave the field out with never=[{shown(unit)}]"
             )
-        return inputs
+        return input_map(self.schema, target=self.target, never=self.never, ranges=self.ranges)
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

@@ -130,13 +130,27 @@ def test_other_bad_parameters(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_missing_values_are_scikit_learns_own_error(name: str) -> None:
+def test_missing_values_need_a_schema_and_no_imputer(name: str) -> None:
     X, y = data()
     X.iloc[3, 2] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
-        all_selectors(2)[name].fit(X, y)
+    words = r"row 3, column 2 .*NaN.* need a schema.* No guarantee covers an imputer"
+    for given in X, X.to_numpy(), X.to_numpy(dtype=np.float32):
+        with pytest.raises(InvalidInput, match=words) as caught:
+            all_selectors(2)[name].fit(given, y)
+        assert "scikit-learn" not in str(caught.value)
+        assert "SelectThenRegress(schema=...)" in str(caught.value)
     with pytest.raises(ValueError, match="NaN"):
         all_selectors(2)[name].fit(*(data()[0], np.where(y == y[0], np.nan, y)))
+
+
+def test_an_infinite_number_is_no_missing_value() -> None:
+    X, y = data()
+    X.iloc[3, 2] = np.inf
+    with pytest.raises(
+        InvalidInput, match=r"row 3, column 2 .*inf; values must be finite"
+    ) as caught:
+        all_selectors(2)[NAMES[0]].fit(X, y)
+    assert "imputer" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -160,6 +160,18 @@ def test_refusals_name_what_would_be_right(made: Any, says: str) -> None:
         made().transform(patients(5))
 
 
+def test_the_unit_is_named_before_what_the_schema_lacks_of_it() -> None:
+    fields = [*SCHEMA.content["fields"], {"name": "patient_id", "type": "string"}]
+    of_people = {**SCHEMA.content, "fields": fields, "csvw-eo:privacyUnit": "patient_id"}
+    frame = patients(5).assign(patient_id=["a", "b", "a", "c", "d"])
+    with pytest.raises(InvalidInput, match="several rows may be of one 'patient_id'") as caught:
+        SchemaEncoder(TableSchema.of(of_people)).fit(frame)
+    assert "never=['patient_id']" in str(caught.value)
+    of_rows = TableSchema.of({**SCHEMA.content, "fields": fields})
+    encoded = SchemaEncoder(of_rows, never=["patient_id"]).fit_transform(frame)
+    assert encoded.shape[0] == 5
+
+
 @pytest.mark.parametrize("X", [np.zeros((3, 4)), [[1, 2]]], ids=["array", "lists"])
 def test_arrays_have_no_names(X: Any) -> None:
     with pytest.raises(InvalidInput, match="whose columns have no names"):
