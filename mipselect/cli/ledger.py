@@ -19,6 +19,8 @@ from mipselect.cli.ledger_tables import (
     left_in_words,
     print_entries,
     print_statements,
+    several_tables,
+    tables_of,
 )
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_figure, check_output, deliver, heading, line, write_whole
@@ -195,6 +197,7 @@ def show(arguments: ShowArguments) -> None:
         "entries": [
             {"number": k, **entry_report(entry)} for k, entry in enumerate(entries, start=1)
         ],
+        "tables": tables_of(entries),
         "together": [asdict(statement) for statement in found],
     }
     if plot is not None:
@@ -205,6 +208,8 @@ def show(arguments: ShowArguments) -> None:
         if ledger.locked:
             console.print(NOT_CHECKED.format(ledger.key_identity))
         print_entries(console, entries)
+        if about := several_tables(entries):
+            line(console, about)
         console.print(f"Spent: {spent}.", markup=False)
         console.print(f"Left: {left_in_words(ledger, remaining)}.", markup=False)
         if found:

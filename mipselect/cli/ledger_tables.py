@@ -12,6 +12,7 @@ from mipselect.cli.output import heading, table_of
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.composition import Statement, best
 from mipselect.privacy.ledger.entries import LedgerEntry
+from mipselect.validation import listed
 
 
 def budget_in_words(ledger: Ledger) -> str:
@@ -51,9 +52,31 @@ def entry_report(entry: LedgerEntry) -> Mapping[str, Any]:
     }
 
 
+def table_of_entry(entry: LedgerEntry) -> str:
+    """Return the name of the table, or instance, that an entry notes; empty where it has none."""
+    asked = entry.asked or {}
+    return str(asked.get("data") or asked.get("instance") or "")
+
+
+def tables_of(entries: Sequence[LedgerEntry]) -> list[str]:
+    """Return the names of all tables that entries note, each once."""
+    return [name for name in dict.fromkeys(map(table_of_entry, entries)) if name]
+
+
+def several_tables(entries: Sequence[LedgerEntry]) -> str:
+    """Say that entries are about different tables; empty where they are about one."""
+    tables = tables_of(entries)
+    if len(tables) < 2:
+        return ""
+    return (
+        f"The entries are about {len(tables)} different tables ({listed(tables)}). The sum is for "
+        "somebody who is in all of them. If nobody is in two, a ledger for each spends less."
+    )
+
+
 def print_entries(console: Console, entries: Sequence[LedgerEntry]) -> None:
     """Print what was charged, a line each, with its rows of the file."""
-    titles = ("rows", "time (UTC)", "what", "part", "ε", "δ", "ρ", "status")
+    titles = ("rows", "time (UTC)", "what", "table", "target", "part", "ε", "δ", "ρ", "status")
     table = table_of(*titles, right=("ε", "δ", "ρ"), fold=titles)
     latest = ""
     for entry in entries:
@@ -64,6 +87,8 @@ def print_entries(console: Console, entries: Sequence[LedgerEntry]) -> None:
             ", ".join(map(str, entry.rows)),
             entry.time + late,
             escape(entry.what),
+            escape(table_of_entry(entry)),
+            escape(str((entry.asked or {}).get("target") or "")),
             "" if entry.part is None else escape("{} = {}".format(*entry.part)),
             f"{guarantee.epsilon:.15g}",
             f"{guarantee.delta:.15g}",

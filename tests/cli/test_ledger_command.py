@@ -47,6 +47,32 @@ def test_create_show_verify_export(run: Run, file: Path) -> None:
     assert run("ledger", "verify", file, "--head", previous).code == 0
 
 
+def test_a_ledger_of_nothing_is_not_made(run: Run, file: Path) -> None:
+    words = "epsilon must be > 0: a ledger of nothing pays for nothing"
+    run("ledger", "create", file, "--epsilon", "0").failed_with(2, words)
+    run("ledger", "create", file, "--rho", "0", "--delta", "1e-6").failed_with(2, "rho must be")
+    assert not file.exists()
+
+
+def test_entries_name_their_tables(run: Run, folder: Path, file: Path) -> None:
+    Ledger.create(file, epsilon=9.0)
+    other = folder / "other.csv"
+    other.write_bytes((folder / "data.csv").read_bytes())
+    asked = ("--target", "y", "--support-size", "2", "--epsilon", "1", "--ledger", file)
+    run("select", folder / "data.csv", *asked)
+    one = run("ledger", "show", file)
+    assert "data.csv" in one.out
+    assert "different tables" not in one.out
+    run("select", other, *asked)
+    both = run("ledger", "show", file)
+    assert "The entries are about 2 different tables (data.csv, other.csv)" in both.out
+    titles = next(line for line in both.out.splitlines() if "time (UTC)" in line)
+    assert "table" in titles
+    assert "target" in titles
+    report = run("ledger", "show", file, "--json").report
+    assert report["tables"] == ["data.csv", "other.csv"]
+
+
 def test_entries_have_the_numbers_of_their_rows(run: Run, folder: Path, file: Path) -> None:
     """A charge names the row of the file that it has written last."""
     Ledger.create(file, epsilon=9.0)

@@ -130,11 +130,16 @@ class Ledger:
         Raises
         ------
         InvalidInput
-            If the budget is not valid, the file exists or the key is none.
+            If the budget is not valid or nothing, the file exists or the key is none.
         LedgerNotWritten
             If the file cannot be written.
         """
         terms = Terms(epsilon, delta, relation, unit, rho)
+        if rho == 0.0 or (epsilon == 0.0 and delta == 0.0):
+            raise InvalidInput(
+                f"{'epsilon' if rho is None else 'rho'} must be > 0: a ledger of nothing pays for "
+                "nothing, and its budget cannot be raised"
+            )
         key = None if key_file is None else Path(key_file)
         return cls.__new__(cls)._set(create_file(Path(path), terms, key))
 
