@@ -93,7 +93,8 @@ class CheckArguments:
         ReleaseDelivery,
         help={
             "--output": "Also write a page (FILE.html), or the JSON object, to FILE.",
-            "--replace": "With --epsilon: replace FILE of --output also if it holds a release.",
+            "--replace": "With --epsilon: replace FILE of --output also if it holds a release, or is no "
+            "JSON of mipselect.",
         },
     )
 

@@ -11,6 +11,7 @@ from mipselect.disk import small_text
 from mipselect.errors import InvalidInput
 
 FILLED_IN = "may hold what somebody has filled in"
+FOREIGN = "is no result of a mipselect command"
 ANOTHER = "give another name"
 REPLACE = f"{ANOTHER}, or --replace to replace it"
 
@@ -22,7 +23,10 @@ GUARANTEES = ("guarantee", "guarantee_of_all_draws")
 
 
 def refuse_kept(path: Path, option: str, *, new: bool, replace: bool | None) -> None:
-    """Raise `InvalidInput` if there is a release, or of what must be `new` any file.
+    """Raise `InvalidInput` if there is a file that is kept unless somebody says otherwise.
+
+    That is a release; of what must be `new` any file; and for a command with --replace whatever is
+    no result of mipselect.
 
     Parameters
     ----------
@@ -34,10 +38,21 @@ def refuse_kept(path: Path, option: str, *, new: bool, replace: bool | None) -> 
     replace : bool or None
         What --replace says; None where the command has no such option.
     """
+    if replace:
+        return
     held = paid(path) or (FILLED_IN if new and path.exists() else "")
-    if held and not replace:
+    if not held and replace is not None and not _is_replaceable(path):
+        held = FOREIGN
+    if held:
         advice = ANOTHER if replace is None else REPLACE
         raise InvalidInput(f"{option} {path}: exists, and {held}; {advice}")
+
+
+def _is_replaceable(path: Path) -> bool:
+    """Return True where there is no file, an empty one, or a report of a command as JSON."""
+    if not path.exists() or path.stat().st_size == 0:
+        return True
+    return isinstance(_report(path).get("command"), str)
 
 
 def paid(path: Path) -> str:

@@ -39,10 +39,12 @@ class Delivery:
 
 @options
 class ReleaseDelivery(Delivery):
-    """Delivery of a release: its file replaces no release that was paid for by itself."""
+    """Delivery of a release: its file replaces by itself neither a release nor a foreign file."""
 
     replace: bool = option(
-        "--replace", "Replace FILE of --output also if it holds a release.", default=False
+        "--replace",
+        "Replace FILE of --output also if it holds a release, or is no JSON of mipselect.",
+        default=False,
     )
 
 

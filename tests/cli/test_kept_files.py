@@ -65,18 +65,46 @@ def test_measures_and_shares_are_paid_for_too(run: Run, tmp_path: Path) -> None:
     run(*sensitive, "--replace").failed_with(2, "--replace goes with --epsilon")
 
 
-@pytest.mark.parametrize(
-    "content",
-    ["kept", "{", "[]", "{}", '{"private": true}', '{"private": true, "guarantee": {"epsilon": 1}, '
-     '"dry_run": true}', "[" * 100_000, '{"a": ' * 100_000],
-)  # fmt: skip
-def test_another_file_is_replaced_by_all_but_describe(run: Run, folder: Path, content: str) -> None:
+FOREIGN = [
+    *("kept", "{", "[]", "{}", '{"private": true}', "[" * 100_000, '{"a": ' * 100_000),
+    '{"private": true, "guarantee": {"epsilon": 1}, "dry_run": true}',
+]
+REPLACEABLE = ["", '{"command": "select", "dry_run": true, "private": true}']
+
+
+@pytest.mark.parametrize("content", [*FOREIGN, *REPLACEABLE])
+def test_another_file_is_replaced_by_what_releases_nothing(
+    run: Run, folder: Path, content: str
+) -> None:
     path = folder / "answer.json"
     path.write_text(content)
     words = "exists, and may hold what somebody has filled in; give another name"
     run("describe", folder / "data.csv", "--output", path).failed_with(2, words)
     assert path.read_text() == content
     assert run("solve", folder / "instance.toml", "--output", path).code == 0
+
+
+@pytest.mark.parametrize("content", FOREIGN)
+def test_a_draw_replaces_no_file_of_somebody_else(
+    run: Run, folder: Path, ledger: Ledger, content: str
+) -> None:
+    path = folder / "hand.txt"
+    path.write_text(content)
+    drawn = ("select", folder / "data.csv", *SELECT, "--output", path)
+    words = f"--output {path}: exists, and is no result of a mipselect command; give "
+    run(*drawn, "--ledger", folder / "study.ledger").failed_with(2, words, "or --replace")
+    assert path.read_text() == content
+    assert ledger.entries == ()
+    assert run(*drawn, "--replace").code == 0
+    assert json.loads(path.read_text())["private"] is True
+
+
+@pytest.mark.parametrize("content", REPLACEABLE)
+def test_a_draw_replaces_what_is_empty_or_its_own_and_unpaid(
+    run: Run, folder: Path, content: str
+) -> None:
+    path = folder / "answer.json"
+    path.write_text(content)
     assert run("select", folder / "data.csv", *SELECT, "--output", path).code == 0
     assert json.loads(path.read_text())["private"] is True
 
