@@ -24,7 +24,7 @@ from mipselect.cli.declared import (
 from mipselect.cli.dialect import TableArgument
 from mipselect.cli.ledger_entry import ChargeOptions, charged_report, ledger_entry, print_charged
 from mipselect.cli.options import PRIVACY_PANEL, ReleaseDelivery, stated
-from mipselect.cli.output import SENSITIVE, check_output, deliver, line, write_whole
+from mipselect.cli.output import SENSITIVE, check_output, deliver, line
 from mipselect.cli.progress import Spinner
 from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, Regularisation, SchemaOptions
 from mipselect.errors import about
@@ -93,8 +93,8 @@ class CheckArguments:
         ReleaseDelivery,
         help={
             "--output": "Also write a page (FILE.html), or the JSON object, to FILE.",
-            "--replace": "With --epsilon: replace FILE of --output also if it holds a release, or is no "
-            "JSON of mipselect.",
+            "--replace": "With --epsilon: replace FILE of --output also if it holds a release, or "
+            "is no JSON of mipselect.",
         },
     )
 
@@ -186,21 +186,21 @@ def _deliver_shares(arguments: CheckArguments, schema: TableSchema, epsilon: flo
                 **arguments.question.keywords,
             )
         charged = charged_report(ledger)
-    report = {
-        **arguments.head,
-        "sensitive": not shares.guarantee.private,
-        "private": shares.guarantee.private,
-        "guarantee": shares.guarantee.to_dict(),
-        "protected_unit": shares.unit,
-        **{name: value for name, value in shares.to_dict().items() if name != "guarantee"},
-        "ledger": charged,
-    }
-    _deliver(
-        arguments,
-        report,
-        partial(_show_shares, shares=shares, title=arguments.table.data, charged=charged),
-        lambda: shares_page(shares, arguments.table.data),
-    )
+        report = {
+            **arguments.head,
+            "sensitive": not shares.guarantee.private,
+            "private": shares.guarantee.private,
+            "guarantee": shares.guarantee.to_dict(),
+            "protected_unit": shares.unit,
+            **{name: value for name, value in shares.to_dict().items() if name != "guarantee"},
+            "ledger": charged,
+        }
+        _deliver(
+            arguments,
+            report,
+            partial(_show_shares, shares=shares, title=arguments.table.data, charged=charged),
+            lambda: shares_page(shares, arguments.table.data),
+        )
 
 
 def _show_shares(
@@ -219,12 +219,11 @@ def _deliver(
     """Write the page or the JSON object to the file that was asked for, and print the report."""
     output, as_json = arguments.delivery.output, arguments.delivery.as_json
     is_page = output is not None and output.suffix == PAGE
-    if output is not None and is_page:
-        write_whole(output, page().encode(), sensitive=report["sensitive"])
 
     def render(console: Console) -> None:
         show(console)
         if is_page:
             line(console, f"Written to {output}.")
 
-    deliver(report, render, as_json=as_json, output=None if is_page else output)
+    content = page().encode() if is_page else None
+    deliver(report, render, as_json=as_json, output=output, content=content)

@@ -107,24 +107,25 @@ def evaluate(arguments: EvaluateArguments) -> None:
             )
         charged = charged_report(ledger)
 
-    def render(console: Console) -> None:
-        if not quality.guarantee.private:
-            banner(console, NOT_PRIVATE)
-        heading(console, f"{arguments.model.name}: {target}")
-        show_quality(console, quality, rows_in_words(quality, Path(arguments.table.data).name))
-        line(console, f"Guarantee: {quality.guarantee.of_unit(unit)}.")
-        print_charged(console, charged)
+        def render(console: Console) -> None:
+            if not quality.guarantee.private:
+                banner(console, NOT_PRIVATE)
+            heading(console, f"{arguments.model.name}: {target}")
+            rows = rows_in_words(quality, Path(arguments.table.data).name)
+            show_quality(console, quality, rows)
+            line(console, f"Guarantee: {quality.guarantee.of_unit(unit)}.")
+            print_charged(console, charged)
 
-    report = {
-        **head,
-        "sensitive": not quality.guarantee.private,
-        "private": quality.guarantee.private,
-        "guarantee": quality.guarantee.to_dict(),
-        "protected_unit": unit,
-        "quality": quality.to_dict(),
-        "ledger": charged,
-    }
-    delivery.deliver(report, render)
+        report = {
+            **head,
+            "sensitive": not quality.guarantee.private,
+            "private": quality.guarantee.private,
+            "guarantee": quality.guarantee.to_dict(),
+            "protected_unit": unit,
+            "quality": quality.to_dict(),
+            "ledger": charged,
+        }
+        delivery.deliver(report, render)
     if not quality.beats_chance:
         say(f"warning: {quality.verdict}")
 

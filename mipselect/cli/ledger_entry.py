@@ -17,7 +17,7 @@ from mipselect.cli.options import PRIVACY_PANEL
 from mipselect.cli.output import InterruptedDelivery, line
 from mipselect.cli.public_fields import public_under
 from mipselect.cli.sizes import sizes_in_words
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, MipselectError
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.validation import checked_integer
@@ -42,7 +42,7 @@ NOTHING_REMEMBERS = (
 
 
 class InterruptedDraw(InterruptedDelivery):
-    """An interrupt came when the ledger may have been charged already."""
+    """An interrupt came when the ledger had been charged, or may have been."""
 
 
 def given_key(option: Path | None) -> Path | None:
@@ -205,7 +205,9 @@ def noted(asked: Mapping[str, Any]) -> dict[str, Any]:
 def ledger_entry(
     ledger: Ledger | None, report: Mapping[str, Any], more: Mapping[str, Any] | None = None
 ) -> Iterator[Ledger | None]:
-    """Yield the ledger to charge; say after an interrupt that it may have been charged.
+    """Yield the ledger to charge; after an interrupt say whether it was charged.
+
+    Everything from the charge to the delivery of the answer belongs inside.
 
     Parameters
     ----------
@@ -214,14 +216,33 @@ def ledger_entry(
         Report of a question, of which an entry has what is `noted`.
     more : mapping, optional
         Further entries.
+
+    Raises
+    ------
+    InterruptedDraw
+        After an interrupt, if the ledger was charged.
     """
-    noting = None if ledger is None else ledger.noting({**noted(report), **(more or {})})
+    if ledger is None:
+        yield None
+        return
+    note = {**noted(report), **(more or {})}
+    before = len(ledger.entries)
     try:
-        yield noting
+        yield ledger.noting(note)
     except KeyboardInterrupt:
-        if ledger is None:
+        if (charged := _charged_since(ledger, before, note)) is False:
             raise
+        was = "was" if charged else "may have been"
         raise InterruptedDraw(
-            "interrupted: nothing was released, and what was charged to the ledger stays charged; "
+            f"interrupted: nothing was released, but the ledger {was} charged, and stays charged; "
             f"'mipselect ledger show {ledger.path}' shows it"
         ) from None
+
+
+def _charged_since(ledger: Ledger, before: int, note: Mapping[str, Any]) -> bool | None:
+    """Look whether this question was charged after the first entries; None if nobody can tell."""
+    told = json.loads(json.dumps(note))
+    try:
+        return any(entry.asked == told for entry in ledger.entries[before:])
+    except (KeyboardInterrupt, MipselectError):
+        return None

@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mipselect import disk
+from mipselect.cli.interruptions import ignore_signals
 from mipselect.cli.kept_files import refuse_kept
 from mipselect.cli.streams import abandon
 from mipselect.errors import InvalidInput, MipselectError
@@ -125,7 +126,12 @@ def about_output(path: Path, option: str = "--output") -> Iterator[None]:
 
 
 def deliver(
-    report: Report, render: Callable[[Console], None], *, as_json: bool, output: Path | None
+    report: Report,
+    render: Callable[[Console], None],
+    *,
+    as_json: bool,
+    output: Path | None,
+    content: bytes | None = None,
 ) -> None:
     """Write `report` to `output`, if any, and then to standard output.
 
@@ -140,6 +146,8 @@ def deliver(
     output : Path or None
         Receives the JSON object, whole or not at all; for a sensitive report readable by its
         owner only.
+    content : bytes, optional
+        What `output` receives in place of the JSON object.
 
     Raises
     ------
@@ -148,9 +156,10 @@ def deliver(
     InterruptedDelivery
     """
     text = json.dumps(report, allow_nan=False) + "\n"
-    with delivering():
+    content = text.encode() if content is None else content
+    with delivering(lambda: _in_the_file(output, content)):
         if output is not None:
-            write_whole(output, text.encode(), sensitive=report["sensitive"])
+            write_whole(output, content, sensitive=report["sensitive"])
         if as_json:
             sys.stdout.write(text)
         else:
@@ -159,8 +168,15 @@ def deliver(
 
 
 @contextmanager
-def delivering() -> Iterator[None]:
+def delivering(where: Callable[[], str] = str) -> Iterator[None]:
     """Say after a failure inside the block that the answer may have been seen.
+
+    After the block no signal ends the command: its answer is out.
+
+    Parameters
+    ----------
+    where : callable
+        Says, after an interrupt, where all of the answer is.
 
     Raises
     ------
@@ -168,9 +184,11 @@ def delivering() -> Iterator[None]:
     """
     try:
         yield
+        ignore_signals()
     except KeyboardInterrupt:
         raise InterruptedDelivery(
             "interrupted while the answer was being written: count it as seen, its budget as spent"
+            + where()
         ) from None
     except OSError as error:
         abandon(sys.stdout)
@@ -178,6 +196,15 @@ def delivering() -> Iterator[None]:
             f"the answer could not be written to standard output: {error}; count what was written "
             "of it as seen, its budget as spent"
         ) from error
+
+
+def _in_the_file(output: Path | None, content: bytes) -> str:
+    """Say that a file has the whole answer; empty where it has not."""
+    try:
+        whole = output is not None and output.read_bytes() == content
+    except OSError:
+        return ""
+    return f"; {output} has all of it" if whole else ""
 
 
 def text_console() -> Console:

@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        Default: those of the process.
+        Default: those of the process, which ends with the command.
 
     Returns
     -------
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not prepare():
         say("error: standard output is closed: there is nowhere to put the answer")
         return FAILED
-    with Interruptions() as interruptions:
+    with Interruptions(ends_process=arguments is None) as interruptions:
         # It lets signals raise when the command, with NumPy and SciPy, is there too.
         from mipselect.cli.app import run
 

@@ -204,25 +204,25 @@ def _deliver_answer(task: Task, delivery: Delivery) -> None:
         chance = None if n is None else chance_level(data.problem, plan.method, n)
         charged = charged_report(plan.ledger)
 
-    def render(console: Console) -> None:
-        answer.show(console, task.title, unit_of(settings))
-        print_charged(console, charged)
-        plan.show_terms(console)
-        print_settings(console, settings)
-        if "schema" in task.head:
-            line(console, expected_check(task.head, task.asked))
+        def render(console: Console) -> None:
+            answer.show(console, task.title, unit_of(settings))
+            print_charged(console, charged)
+            plan.show_terms(console)
+            print_settings(console, settings)
+            if "schema" in task.head:
+                line(console, expected_check(task.head, task.asked))
 
-    report = {
-        **task.head,
-        # Whoever knows the seed can repeat the draw: it is a function of the data.
-        "sensitive": not answer.private,
-        **answer.report(),
-        "nearly_blind": None if chance is None else chance.entirely,
-        "blind_sizes": None if chance is None else list(chance.sizes),
-        **settings,
-        "ledger": charged,
-    }
-    delivery.deliver(report, render)
+        report = {
+            **task.head,
+            # Whoever knows the seed can repeat the draw: it is a function of the data.
+            "sensitive": not answer.private,
+            **answer.report(),
+            "nearly_blind": None if chance is None else chance.entirely,
+            "blind_sizes": None if chance is None else list(chance.sizes),
+            **settings,
+            "ledger": charged,
+        }
+        delivery.deliver(report, render)
     sentence = [] if chance is None or not chance.sentence else [chance.sentence]
     for warning in (*sentence, *answer.warnings):
         say(f"warning: {warning}")

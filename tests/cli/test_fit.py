@@ -517,12 +517,13 @@ def test_an_interrupt_while_drawing_says_that_the_ledger_stays_charged(
     monkeypatch.setattr(table_pair.ModelTable, "of", interrupted)
     outcome = fit(run, table, "--ledger", file)
     assert outcome.code == 130
+    assert "nothing was released, nothing was written, no budget is spent" in outcome.err
     assert ledger.entries == ()
     monkeypatch.undo()
     monkeypatch.setattr(table_pair.Pair, "_all_named", interrupted)
     output = table.with_name("m.json")
     outcome = fit(run, table, "--ledger", file, "--output", output)
-    outcome.failed_with(130, "what was charged to the ledger stays charged")
+    outcome.failed_with(130, "but the ledger was charged, and stays charged")
     assert not output.exists()
     assert ledger.spent == Guarantee(60.0)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from mipselect.cli import task
 from mipselect.mechanisms import PermuteAndFlip
 from mipselect.privacy import Guarantee, Ledger
 from tests.support.commandline import BOUNDS, LISTENING, Run
@@ -214,20 +215,104 @@ def test_the_ledger_is_not_replaced_by_the_output(run: Run, folder: Path, file: 
     assert Ledger.open(file).entries == ()
 
 
+def interrupted(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+STAYS = "nothing was released, but the ledger was charged, and stays charged"
+NOTHING = "nothing was released, nothing was written, no budget is spent"
+
+
 def test_a_draw_that_fails_or_is_interrupted_is_paid(
     run: Run, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger = Ledger.create(file, epsilon=3.0)
     command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
+    monkeypatch.setattr(PermuteAndFlip, "sample", interrupted)
+    run(*command).failed_with(130, STAYS, "ledger show")
+    monkeypatch.setattr(PermuteAndFlip, "prepare", interrupted)
+    run(*command).failed_with(130, NOTHING)
+    assert [entry.status for entry in ledger.entries] == ["failed"]
+    assert ledger.remaining == Guarantee(2.0)
 
-    def interrupted(*_: object) -> None:
+
+@pytest.mark.parametrize("step", ["chance_level", "charged_report"])
+def test_an_interrupt_before_the_answer_says_that_it_is_paid(
+    run: Run, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    ledger, output = Ledger.create(file, epsilon=3.0), folder / "answer.json"
+    command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
+    monkeypatch.setattr(task, step, interrupted)
+    run(*command, "--output", output).failed_with(130, STAYS)
+    assert not output.exists()
+    assert ledger.remaining == Guarantee(2.0)
+
+
+def test_an_interrupt_after_the_file_says_where_the_answer_is(
+    run: Run, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Ledger.create(file, epsilon=3.0)
+    output = folder / "answer.json"
+    command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
+    monkeypatch.setattr(task, "print_charged", interrupted)
+    stopped = run(*command, "--output", output)
+    assert stopped.code == 130
+    assert f"its budget as spent; {output} has all of it\n" in stopped.err
+    assert json.loads(output.read_text())["private"] is True
+
+
+def test_a_second_interrupt_promises_nothing(
+    run: Run, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes while the ledger is asked whether it was charged."""
+    Ledger.create(file, epsilon=3.0)
+
+    def again(*_: object) -> None:
+        monkeypatch.setattr(Ledger, "entries", property(interrupted))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(PermuteAndFlip, "sample", interrupted)
-    run(*command).failed_with(130, "what was charged to the ledger stays charged", "ledger show")
-    monkeypatch.setattr(PermuteAndFlip, "prepare", interrupted)
-    run(*command).failed_with(130, "interrupted")
-    assert [entry.status for entry in ledger.entries] == ["failed"]
+    monkeypatch.setattr(PermuteAndFlip, "sample", again)
+    command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
+    run(*command).failed_with(130, "the ledger may have been charged")
+
+
+@pytest.mark.parametrize(
+    "late",
+    ["mipselect.cli.task.warn_of_nothing = wait", "atexit.register(wait)"],
+    ids=["after the answer", "while Python ends"],
+)
+def test_an_interrupt_after_the_answer_changes_nothing(folder: Path, file: Path, late: str) -> None:
+    ledger, output = Ledger.create(file, epsilon=3.0), folder / "answer.json"
+    command = ["release", "instance.toml", "--epsilon", "1", "--ledger", str(file)]
+    program = f"""
+import atexit, sys, time
+{LISTENING}
+import mipselect.cli.task
+
+def wait(*_):
+    print("ready", file=sys.stderr, flush=True)
+    time.sleep(1.0)
+
+{late}
+sys.argv[1:] = {[*command, "--output", str(output)]!r}
+sys.exit(mipselect.cli.main())
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    ) as process:
+        assert process.stderr is not None
+        while (line := process.stderr.readline()) not in ("ready\n", ""):
+            pass
+        assert line == "ready\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (0, "")
+    assert "released supports" in out
+    assert json.loads(output.read_text())["private"] is True
     assert ledger.remaining == Guarantee(2.0)
 
 
