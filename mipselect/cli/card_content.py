@@ -11,7 +11,7 @@ from mipselect.cli.card_model import REGRESSIONS, chosen, of_a_model
 from mipselect.cli.card_parts import Card, CardPart, Entry, blank
 from mipselect.cli.public_fields import PUBLIC_FIELDS, public_under
 from mipselect.cli.sizes import sizes_in_words
-from mipselect.privacy.guarantee import ROW, Guarantee, neighbours
+from mipselect.privacy.guarantee import ROW, Guarantee, is_row, neighbours
 from mipselect.reports.released import ReportedRelease
 from mipselect.reports.words import HOPELESS, amount, factor
 
@@ -68,9 +68,13 @@ def _products(read: ReportedRelease, about: str) -> list[Entry]:
 def _loss(read: ReportedRelease) -> CardPart:
     total, one = read.guarantee, read.drawn[0].guarantee
     unit = None if read.unit == ROW else f"All rows of one {read.unit}, made one row."
-    if read.ledger is not None:
+    if read.unit_condition and read.ledger is not None:
+        unit = f"One row. It is one {read.ledger.unit} only if {read.unit_condition}."
+    elif read.ledger is not None:
         whose = "One row" if unit is None else unit[:-1]
-        unit = f"{whose}, which stands for one {read.ledger.unit}."
+        named = "" if is_row(read.ledger.unit) else f", which stands for one {read.ledger.unit}"
+        unit = f"{whose}{named}."
+    conditions = [*total.conditions, *filter(None, [read.unit_condition])]
     differ = neighbours(total.relation, read.unit)
     rho = total.concentrated
     return CardPart(
@@ -83,7 +87,7 @@ def _loss(read: ReportedRelease) -> CardPart:
             Entry("Privacy loss of this release", amount(total)),
             *(() if rho is None else (Entry("In zero-concentrated privacy", f"ρ = {rho:.6g}"),)),
             Entry("What that means", _meaning(total, differ)),
-            Entry("Conditions", "; ".join(total.conditions) or "None."),
+            Entry("Conditions", "; ".join(conditions) or "None."),
         ),
     )
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
+from mipselect.cli.cautions import cautions, warn_before_a_draw
 from mipselect.cli.check_report import check_page, print_check, print_shares, shares_page
 from mipselect.cli.declared import (
     command,
@@ -28,6 +29,7 @@ from mipselect.cli.output import SENSITIVE, check_output, deliver, line
 from mipselect.cli.progress import Spinner
 from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, Regularisation, SchemaOptions
 from mipselect.errors import about
+from mipselect.privacy.guarantee import ROW
 from mipselect.quality import TableShares, release_shares
 from mipselect.tables import TableSchema, check_table
 from mipselect.tables.people import checked_rule
@@ -174,6 +176,9 @@ def _deliver_shares(arguments: CheckArguments, schema: TableSchema, epsilon: flo
     checked_budget(epsilon, "--epsilon")
     refuse(arguments, ALONE, OF_THE_CURATOR)
     ledger, relation = arguments.charge.opened()
+    unit, seeded = schema.privacy_unit or ROW, arguments.charge.seed is not None
+    notes = cautions(ledger, unit, epsilon, seeded=seeded, schema=True)
+    warn_before_a_draw(notes)
     with ledger_entry(ledger, arguments.head) as noting:
         with Spinner(f"reading {arguments.table.data}"):
             shares = release_shares(
@@ -193,6 +198,7 @@ def _deliver_shares(arguments: CheckArguments, schema: TableSchema, epsilon: flo
             "guarantee": shares.guarantee.to_dict(),
             "protected_unit": shares.unit,
             **{name: value for name, value in shares.to_dict().items() if name != "guarantee"},
+            "notes": list(notes),
             "ledger": charged,
         }
         _deliver(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from mipselect.cli.cautions import cautions, warn_before_a_draw
 from mipselect.cli.declared import argument, command, group, option, options, required
 from mipselect.cli.dialect import TABLE, TableArgument
 from mipselect.cli.ledger_entry import ChargeOptions, charged_report, ledger_entry, print_charged
@@ -18,6 +19,7 @@ from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput, about
 from mipselect.privacy.guarantee import ROW
 from mipselect.regression import ModelRelease, evaluate_model
+from mipselect.reports.words import people_in_words
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_budget
 
@@ -90,9 +92,14 @@ def evaluate(arguments: EvaluateArguments) -> None:
         **arguments.table.head,
         "target": target,
         **({} if schema is None else {"schema": str(arguments.schema)}),
+        **({} if unit == ROW else {"unit_rule": arguments.unit_rule}),
         **({} if schema is None or schema.weight is None else {"weight": schema.weight.name}),
         "mipselect": version("mipselect"),
     }
+    seeded = arguments.charge.seed is not None
+    known = schema is not None
+    notes = cautions(ledger, unit, arguments.epsilon, seeded=seeded, schema=known)
+    warn_before_a_draw(notes)
     with ledger_entry(ledger, head) as noting:
         with about(str(arguments.model)), Spinner(f"reading {arguments.table.data}"):
             quality = evaluate_model(
@@ -114,6 +121,8 @@ def evaluate(arguments: EvaluateArguments) -> None:
             rows = rows_in_words(quality, Path(arguments.table.data).name)
             show_quality(console, quality, rows)
             line(console, f"Guarantee: {quality.guarantee.of_unit(unit)}.")
+            if unit != ROW:
+                line(console, f"{people_in_words(unit, arguments.unit_rule)}.")
             print_charged(console, charged)
 
         report = {
@@ -123,6 +132,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
             "guarantee": quality.guarantee.to_dict(),
             "protected_unit": unit,
             "quality": quality.to_dict(),
+            "notes": list(notes),
             "ledger": charged,
         }
         delivery.deliver(report, render)

@@ -16,6 +16,7 @@ from mipselect.cli.fit_options import FitOptions
 from mipselect.cli.fit_table import FitTable
 from mipselect.cli.fitted_model import FittedModel
 from mipselect.cli.output import line
+from mipselect.cli.private_test import doubts_of_a_test
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
@@ -156,6 +157,20 @@ class FitPlan:
         source = random.SystemRandom() if seed is None else random.Random(f"quality {seed}")
         public, rows = self.drawn.public, self.table.source
         return HeldOut.of_table(rows, public, share, self.relation, source)
+
+    @property
+    def unit_rule(self) -> str:
+        """See `Source`."""
+        return self.table.unit_rule
+
+    @property
+    def epsilon(self) -> float:
+        """See `Plan`."""
+        return self.one.epsilon
+
+    def doubts(self, n: int | None) -> tuple[str, ...]:
+        """See `Plan`: of Tukey's test, which needs many rows."""
+        return doubts_of_a_test(self.drawn, self.options.epsilon, n)
 
     @property
     def rows(self) -> Any:

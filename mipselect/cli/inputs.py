@@ -17,7 +17,7 @@ from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.data import Rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.descriptions import STATED
+from mipselect.problem.stored.descriptions import STATED, read_description
 from mipselect.problem.stored.files import (
     QUESTION,
     Expected,
@@ -41,6 +41,9 @@ from mipselect.validation import checked_integer
 
 ENDING = ".npz"
 
+FIRST = "first"
+"""The rule of a table for several rows of a person, if nothing else is asked for."""
+
 
 class Source(Protocol):
     """Source of a problem and its data."""
@@ -51,6 +54,11 @@ class Source(Protocol):
 
     def data(self) -> StoredData:
         """Return all of it; sensitive."""
+        ...
+
+    @property
+    def unit_rule(self) -> str:
+        """Rule that makes one row of several rows of a person."""
         ...
 
 
@@ -65,6 +73,11 @@ class Input(Source, Protocol):
     def expected(self) -> Expected | None:
         """Return what a search must find; None where it is not known, as of a table."""
         return None
+
+    @property
+    def unit_rule(self) -> str:
+        """See `Source`; that of moments, which take no other."""
+        return FIRST
 
 
 @dataclass(frozen=True)
@@ -93,6 +106,11 @@ class InstanceFile(Input):
     def data(self) -> StoredData:
         """See `Source`."""
         return load_problem(self.name, draw=self.draw)
+
+    @property
+    def unit_rule(self) -> str:
+        """See `Source`."""
+        return str(read_description(self.name).data.get("unit_rule", FIRST))
 
     def expected(self) -> Expected | None:
         """See `Input`; of another score than that of the file nothing is expected."""
@@ -245,6 +263,11 @@ class SchemaTable(Input):
         schema = TableSchema.read(self.schema)
         made = self.blocks.of_table(self.source, schema, **self._asked)
         return StoredData.of_made(self.path, made, {})
+
+    @property
+    def unit_rule(self) -> str:
+        """See `Source`."""
+        return str(self.question.get("unit_rule", FIRST))
 
     @property
     def _asked(self) -> dict[str, Any]:

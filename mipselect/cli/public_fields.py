@@ -53,6 +53,7 @@ PUBLIC_FIELDS: Mapping[str, PublicField] = {
     "coef_bound": PublicField(float, "largest length of the coefficients"),
     "ridge": PublicField(float, "ridge"),
     "loss": PublicField(str, "loss"),
+    "unit_rule": PublicField(str, "of several rows of one unit counts"),
     "weight": PublicField(str, "survey weight of a row"),
     "weight_bound": PublicField(float, "weights are clipped to 0 and"),
     "score": PublicField(str, "score"),

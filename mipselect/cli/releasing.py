@@ -70,6 +70,15 @@ class SupportPlan:
         return self.one.relation
 
     @property
+    def epsilon(self) -> float:
+        """See `Plan`."""
+        return self.one.times(self.draws).epsilon
+
+    def doubts(self, n: int | None) -> tuple[str, ...]:
+        """Return none: a selection has no test that may fail."""
+        return ()
+
+    @property
     def cost(self) -> str:
         """One plain sentence on the price."""
         each, total = amount(self.one), amount(self.one.times(self.draws))

@@ -12,7 +12,7 @@ ABOUT = frozenset(
     (
         *("command", "data", "instance", "schema", "target", "sensitive", "private", "warning"),
         *("guarantee", "guarantee_of_one_draw", "guarantee_of_all_draws", "protected_unit"),
-        "unit",
+        *("unit", "unit_rule", "notes"),
         *("ledger", "mipselect", "method", "model"),
     )
 )

@@ -16,6 +16,7 @@ from mipselect.parameters import parameters_of
 from mipselect.privacy.guarantee import ROW
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import BLOCKS, LOSS, R2
+from mipselect.reports.words import people_in_words
 from mipselect.search.supports import number_of_listed
 from mipselect.selectors import (
     MCMCSelector,
@@ -94,6 +95,8 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
     if settings["sensitivity"] is not None:
         parts.append(f"sensitivity {settings['sensitivity']:.6g}")
     line("Problem", ", ".join(parts))
+    if "unit_rule" in settings:
+        line("People", people_in_words(unit_of(settings), settings["unit_rule"]))
     if (score := settings.get("score", LOSS)) != LOSS:
         line("Score", _score_in_words(score, settings))
     if "weight_bound" in settings:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from rich.console import Console
 
+from mipselect.cli.cautions import cautions, warn_before_a_draw
 from mipselect.cli.inputs import Source
 from mipselect.cli.ledger_entry import charged_report, ledger_entry, print_charged
 from mipselect.cli.options import Delivery
@@ -20,6 +21,7 @@ from mipselect.cli.streams import say
 from mipselect.cli.usefulness import chance_level
 from mipselect.errors import InvalidInput, about
 from mipselect.privacy import Guarantee, Ledger
+from mipselect.privacy.guarantee import ROW
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.files import StoredData
 from mipselect.search.progress import ProgressCallback
@@ -70,6 +72,15 @@ class Plan(Protocol):
     @property
     def relation(self) -> str:
         """Relation that the guarantee is stated under; under add-remove n is private."""
+        ...
+
+    @property
+    def epsilon(self) -> float:
+        """ε of all that is drawn, together."""
+        ...
+
+    def doubts(self, n: int | None) -> tuple[str, ...]:
+        """Say what is likely to fail with n rows, whatever they are; None: n is not known."""
         ...
 
     @property
@@ -151,7 +162,15 @@ class Task:
             )
         with about(self.title):
             report = settings_report(problem, method, None if self.hides_n else n)
-        return {**report, **plan.settings}
+        several = {} if unit_of(report) == ROW else {"unit_rule": self.source.unit_rule}
+        return {**report, **several, **plan.settings}
+
+    def cautions(self, settings: Mapping[str, Any], n: int | None) -> list[str]:
+        """Say what comes before a draw; it depends on what is public alone."""
+        plan, schema = self.plan, "schema" in self.head
+        seeded = plan.seed is not None
+        told = cautions(plan.ledger, unit_of(settings), plan.epsilon, seeded=seeded, schema=schema)
+        return [*told, *plan.doubts(n)]
 
 
 def deliver_task(task: Task, delivery: Delivery, *, dry_run: bool) -> None:
@@ -166,6 +185,8 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
     """Check all that can be checked without the rows; no row is read and nothing is charged."""
     problem, n = task.source.problem()
     settings, plan = task.settings(problem, n), task.plan
+    notes = task.cautions(settings, None if task.hides_n else n)
+    warn_before_a_draw(notes)
     with about(task.title):
         stated = plan.method.stated(plan.method.problem(problem))
         total = plan.total(stated)
@@ -185,6 +206,7 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
         "sensitive": False,
         **plan.report(stated),
         **settings,
+        "notes": notes,
         "ledger": None if plan.ledger is None else _ledger_after(plan.ledger, total),
     }
     delivery.deliver(report, render)
@@ -196,6 +218,10 @@ def _deliver_answer(task: Task, delivery: Delivery) -> None:
     plan, data = task.plan, task.source.data()
     n = None if task.hides_n else data.data.n
     settings = task.settings(data.problem, n)
+    if "schema" in task.head and (plan.ledger is not None or plan.seed is None):
+        say(f"note: {expected_check(task.head, task.asked)}")
+    notes = task.cautions(settings, n)
+    warn_before_a_draw(notes)
     for alike in like_identifiers(task.head, data.problem.feature_names):
         say(f"note: {alike}")
     with ledger_entry(plan.ledger, {**task.head, **settings}, plan.noted) as ledger:
@@ -209,8 +235,6 @@ def _deliver_answer(task: Task, delivery: Delivery) -> None:
             print_charged(console, charged)
             plan.show_terms(console)
             print_settings(console, settings)
-            if "schema" in task.head:
-                line(console, expected_check(task.head, task.asked))
 
         report = {
             **task.head,
@@ -220,6 +244,7 @@ def _deliver_answer(task: Task, delivery: Delivery) -> None:
             "nearly_blind": None if chance is None else chance.entirely,
             "blind_sizes": None if chance is None else list(chance.sizes),
             **settings,
+            "notes": notes,
             "ledger": charged,
         }
         delivery.deliver(report, render)

@@ -116,14 +116,16 @@ def chance_level(problem: Problem, method: PrivateSelector, n: int) -> ChanceLev
     formula = "2w/ε" if drawn_exactly else "2(Δ + τ)/ε"
     formula += " · ln C(p, s)" if len(noise) == 1 else " · ln 1/μ(S)"
     what = (
-        "a draw much better than chance level"
+        "a draw is almost the same whatever the data"
         if entirely
-        else f"a support likely that has one of the sizes {sizes_in_words(blind)}"
+        else f"no set of {sizes_in_words(blind)} fields can become likely, whatever the data"
     )
+    bounds = "" if problem.loss is None else ", or smaller bounds"
     sentence = (
-        f"on no data is {what}: its noise {formula} = {least:.3g}"
-        f"{' or more' if len(blind) > 1 else ''} is not below the largest possible range of the "
-        f"objective, {most:.3g}; more rows, a larger ε or smaller bounds would help"
+        f"near chance: at this ε, with so few rows, {what}. More rows would help, a larger ε, "
+        f"fewer fields to choose from{bounds} (noise {formula} = {least:.3g}"
+        f"{' or more' if len(blind) > 1 else ''}, not below {most:.3g}, the largest possible range "
+        "of the objective)"
     )
     return ChanceLevel(blind, entirely, sentence)
 

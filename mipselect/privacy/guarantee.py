@@ -32,6 +32,9 @@ RELATIONS = {
 ROW = "row"
 """The privacy unit where a person has one row."""
 
+WORDS_FOR_A_ROW = ("row", "rows")
+"""Units of a ledger that say no more than that a row is a row."""
+
 NO_GUARANTEE = "no guarantee, for the draw was seeded"
 
 DIGITS = Context(prec=40)
@@ -200,6 +203,11 @@ def neighbours(relation: str, unit: str = ROW) -> str:
     """Say in words how neighbouring tables differ: by one row, or by all rows of one `unit`."""
     words = RELATIONS[relation]
     return words if unit == ROW else words.replace("one row", f"all rows of one {unit}")
+
+
+def is_row(unit: str) -> bool:
+    """Return whether the unit of a ledger is a row, and not somebody or something with rows."""
+    return unit.strip().casefold() in WORDS_FOR_A_ROW
 
 
 def checked_relation(relation: str, what: str = "relation") -> str:

@@ -31,6 +31,7 @@ from mipselect.regression.typical_range import NARROWEST, TypicalRange, within
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.exact_draws import ExactDrawSelector
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.encoders import Encoder, Scaled
 from mipselect.tables.model_table import ModelTable
@@ -143,6 +144,18 @@ class TablePlan:
         features = self.public.features
         by_width = sorted(range(len(features)), key=lambda j: -len(features[j].columns()))
         return tuple(sorted(by_width[: self.size]))
+
+    @property
+    def narrowest(self) -> Support:
+        """Smallest support that may be selected, of the features with the fewest columns."""
+        method, features = self.method, self.public.features
+        sizes = method.sizes if isinstance(method, ExactDrawSelector) else None
+        by_width = sorted(range(len(features)), key=lambda j: len(features[j].columns()))
+        return tuple(sorted(by_width[: min(sizes or (self.size,))]))
+
+    def columns_of(self, support: Support) -> int:
+        """Return how many columns a model on some selected fields has, without an intercept."""
+        return sum(self._widths(support))
 
     def model_on(self, support: Support) -> PrivateLinearModel:
         """Make the estimator of the coefficients for some selected fields."""

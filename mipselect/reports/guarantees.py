@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from mipselect.documents.blocks import Alert, Block, BulletList, Heading, Paragraph, TextTable
 from mipselect.privacy import Guarantee
-from mipselect.privacy.guarantee import ROW, neighbours
+from mipselect.privacy.guarantee import ROW, is_row, neighbours
 from mipselect.reports.released import ReportedRelease
-from mipselect.reports.words import HOPELESS, amount, conclusion, factor
+from mipselect.reports.words import HOPELESS, RULES, amount, conclusion, factor, people_in_words
 from mipselect.validation import joined
 
 SEEDED = (
@@ -47,12 +47,13 @@ def guarantee_blocks(releases: Sequence[ReportedRelease], total: Guarantee) -> I
             f"With a probability of δ = {total.delta:.15g} in all, about one in "
             f"{1.0 / total.delta:,.0f}, the bound may not hold."
         )
+    conditions = (*total.conditions, *_conditions_of_the_unit(releases))
     yield TextTable(
         ("what", "here"),
         (
             ("privacy loss of all releases", amount(total)),
             ("neighbouring tables", f"differ by {neighbours(total.relation, unit)}"),
-            ("conditions", "; ".join(total.conditions) or "none"),
+            ("conditions", "; ".join(conditions) or "none"),
         ),
     )
     yield Paragraph("What the guarantee does not say:")
@@ -66,23 +67,37 @@ def seeded_alert(releases: Sequence[ReportedRelease]) -> Iterator[Alert]:
 
 
 def _whose(releases: Sequence[ReportedRelease], units: Sequence[str]) -> str:
-    named = [
-        u for u in dict.fromkeys(one.ledger.unit for one in releases if one.ledger) if u != ROW
-    ]
-    stands = f", which stands for one {joined(named)}" if named else ""
     if list(units) == [ROW]:
+        about = "The guarantee is about one row of the table."
+        if not (conditions := _conditions_of_the_unit(releases)):
+            return f"{about} It is about a person if nobody has more than one row."
         return (
-            f"The guarantee is about one row of the table{stands}. It is about a person if nobody "
-            "has more than one row."
+            f"{about} It is about one {joined(_counted(releases))} only on the condition that "
+            f"{joined(conditions)}: the table does not say whose row is whose."
         )
+    named = _counted([one for one in releases if one.unit != ROW])
+    stands = f", which stands for one {joined(named)}" if named else ""
     known = [unit for unit in units if unit != ROW]
     said = (
         f"The guarantee is about all rows with the same {joined(known)}, made one row{stands}: it "
         "covers everything that the table holds about that one."
     )
+    rules = ((one.unit, one.settings.get("unit_rule")) for one in releases)
+    for unit, rule in dict.fromkeys(each for each in rules if each[1] in RULES):
+        said += f" {people_in_words(unit, str(rule))}."
     if ROW in units:
         said += " Some releases are about one row only: together they are about one row."
     return said
+
+
+def _counted(releases: Sequence[ReportedRelease]) -> list[str]:
+    """Return what ledgers count a row as, each once, where that is more than a row."""
+    units = dict.fromkeys(one.ledger.unit for one in releases if one.ledger)
+    return [unit for unit in units if not is_row(unit)]
+
+
+def _conditions_of_the_unit(releases: Sequence[ReportedRelease]) -> list[str]:
+    return list(dict.fromkeys(one.unit_condition for one in releases if one.unit_condition))
 
 
 def _bound(total: Guarantee, unit: str) -> str:

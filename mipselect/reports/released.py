@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from mipselect.documents.blocks import Block
 from mipselect.privacy import Guarantee, Release
+from mipselect.privacy.guarantee import ROW, is_row
 from mipselect.quality import Quality
 from mipselect.regression import ModelRelease
 
@@ -137,6 +138,13 @@ class ReportedRelease:
     digest: str | None = None
     twin: str = ""
     card: tuple[Block, ...] = ()
+
+    @property
+    def unit_condition(self) -> str:
+        """Condition on which one row is what the ledger counts; empty where there is none."""
+        if self.ledger is None or self.unit != ROW or is_row(self.ledger.unit):
+            return ""
+        return f"no {self.ledger.unit} has more than one row"
 
     @property
     def private(self) -> bool:

@@ -112,7 +112,9 @@ def _account(releases: Sequence[ReportedRelease], account: LedgerAccount) -> Ite
         tuple((words, *_counted(each)[: len(counted)]) for words, each in amounts.items()),
         numbers=counted,
     )
-    notes = [f"One row stands for one {account.unit}; the ledger is {account.identity}."]
+    notes = [f"One row is counted as one {account.unit}; the ledger is {account.identity}."]
+    if conditions := dict.fromkeys(one.unit_condition for one in releases if one.unit_condition):
+        notes.append(f"That is right only if {joined(list(conditions))}.")
     inside = [one for one in releases if one.ledger and one.ledger.hash in account.hashes]
     others = account.charges - len(inside)
     if others > 0:

@@ -70,6 +70,25 @@ def amount(guarantee: Guarantee) -> str:
     return text if guarantee.delta == 0.0 else f"{text}, δ = {guarantee.delta:.15g}"
 
 
+RULES = {
+    "first": "the first in the order of the file counts",
+    "last": "the last in the order of the file counts",
+    "mean": "means of the numbers count, and of all else the first in the order of the file",
+}
+"""Words for the rules of a table about several rows of one person."""
+
+
+def people_in_words(unit: str, rule: str) -> str:
+    """Say what becomes of several rows of one person; `unit` is the field that says whose they are.
+
+    Examples
+    --------
+    >>> people_in_words("id", "last")
+    'Of all rows with the same id the last in the order of the file counts (unit_rule last)'
+    """
+    return f"Of all rows with the same {unit} {RULES[rule]} (unit_rule {rule})"
+
+
 def factor(epsilon: float) -> str:
     """Write e^ε in three digits, rounded up: what is said holds."""
     return f"{DIGITS.create_decimal(Decimal(math.nextafter(math.exp(epsilon), math.inf))):f}"

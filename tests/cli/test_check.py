@@ -250,7 +250,10 @@ def test_the_check_that_a_dry_run_expects_can_be_copied(
 
 
 def test_a_draw_from_a_table_that_does_not_fit_says_nothing_of_it(run: Run, tmp_path: Path) -> None:
-    """`select` and `fit` have the same words for rows that fit and for rows that do not."""
+    """`select` and `fit` have the same words for rows that fit and for rows that do not.
+
+    The check that belongs to the draw is named before it, once, and never after it.
+    """
     words = []
     for name, lines in (("one", rows(300)), ("two", [["p", "?", "?", "?", "?", "?", "?"]] * 300)):
         folder = tmp_path / name
@@ -258,8 +261,29 @@ def test_a_draw_from_a_table_that_does_not_fit_says_nothing_of_it(run: Run, tmp_
         path = written(folder / "t.csv", [[f"p{k}", *line[1:]] for k, line in enumerate(lines)])
         asked = (path, "--schema", path.with_name("schema.json"), "--target", "stay")
         draw = ("--support-size", "1", "--epsilon", "1")
-        words.append([run(command, *asked, *draw).err for command in ("select", "fit")])
-    assert words == [["", ""], ["", ""]]
+        for command in ("select", "fit"):
+            drawn = run(command, *asked, *draw)
+            words.append(drawn.err.replace(str(folder), "FOLDER"))
+            assert "Expects" not in drawn.out
+            assert run(command, *asked, *draw, "--seed", "1").err == ""
+    assert set(words) == {
+        "mipselect: note: Expects that the curator has looked at: mipselect check FOLDER/t.csv "
+        "--schema FOLDER/schema.json --target stay\n"
+    }
+
+
+def test_the_check_is_named_before_the_draw(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mipselect.cli.releasing.law_of", stop)
+    path = written(tmp_path / "t.csv", rows(60))
+    asked = (path, "--schema", path.with_name("schema.json"), "--target", "stay")
+    stopped = run("select", *asked, "--support-size", "1", "--epsilon", "1")
+    assert stopped.code == 130
+    assert "note: Expects that the curator has looked at: mipselect check" in stopped.err
 
 
 def test_the_page_of_the_manual_shows_what_the_command_prints(

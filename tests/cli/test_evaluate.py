@@ -42,7 +42,7 @@ def test_fit_says_how_good_its_model_is(run: Run, table: Path) -> None:
     assert report["guarantee"]["epsilon"] == 20.0
     assert Ledger.open(ledger).remaining.epsilon == 0.0
     assert quality.beats_chance
-    assert outcome.err == ""
+    assert outcome.unforeseen == ""
     text = fit(run, table, "--quality-share", "0.2").out
     assert "Quality on 400 rows that were kept apart from the fit (20 %):" in text
     assert "Better than predicting the mean: R²" in text

@@ -39,7 +39,7 @@ def table(tmp_path: Path) -> Path:
 def test_schema_target_size_and_epsilon_are_enough(run: Run, table: Path) -> None:
     outcome = fit(run, table, "--json")
     report = outcome.report
-    assert outcome.err == ""
+    assert outcome.unforeseen == ""
     assert report["private"] is True
     assert report["sensitive"] is False
     assert report["model"]["feature_names"] == ["ward"]
@@ -412,7 +412,7 @@ def test_a_dry_run_touches_nothing(run: Run, tmp_path: Path) -> None:
     for more in ((), ("--method", "kendall"), ("--method", "top-r")):
         outcome = fit(run, path, *more, "--ledger", tmp_path / "l", "--dry-run", "--json")
         plan = outcome.report
-        assert outcome.err == ""
+        assert outcome.unforeseen == ""
         assert plan["dry_run"] is True
         assert (plan["n"], plan["sensitivity"]) == (None, None)
         assert plan["ledger"]["would_remain"]["epsilon"] == 0.0
@@ -461,7 +461,7 @@ def test_a_selection_that_cannot_see_says_so(run: Run, tmp_path: Path) -> None:
     assert outcome.report["nearly_blind"] is True
     assert "warning: " in outcome.err
     hidden = fit(run, path, "--epsilon", "0.01", "--relation", "add-remove", "--json")
-    assert (hidden.report["nearly_blind"], hidden.err) == (None, "")
+    assert (hidden.report["nearly_blind"], hidden.unforeseen) == (None, "")
 
 
 def test_a_seed_marks_the_model(run: Run, table: Path, tmp_path: Path) -> None:
@@ -523,7 +523,9 @@ def test_an_interrupt_while_drawing_says_that_the_ledger_stays_charged(
     monkeypatch.setattr(table_pair.Pair, "_all_named", interrupted)
     output = table.with_name("m.json")
     outcome = fit(run, table, "--ledger", file, "--output", output)
-    outcome.failed_with(130, "but the ledger was charged, and stays charged")
+    assert outcome.code == 130
+    assert outcome.unforeseen.startswith("mipselect: error: interrupted: nothing was released, but")
+    assert "the ledger was charged, and stays charged" in outcome.err
     assert not output.exists()
     assert ledger.spent == Guarantee(60.0)
 
@@ -542,6 +544,7 @@ def test_an_interrupt_while_searching_charges_nothing(tmp_path: Path) -> None:
         list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8"
     ) as process:
         assert process.stderr is not None
+        assert "Expects that the curator has looked at" in process.stderr.readline()
         assert process.stderr.readline() == "searching\n"
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=120)
@@ -577,7 +580,7 @@ def test_real_tables_from_file_to_predictions(
             *("--target", target, "--support-size", size, "--epsilon", "4", *never),
             *("--output", model),
         )
-        messages = outcome.err.splitlines()
+        messages = outcome.unforeseen.splitlines()
         assert outcome.code == 0
         assert all(message.startswith("mipselect: scoring blocks") for message in messages)
         assert run("predict", model, TABLES / data, "--output", found).code == 0

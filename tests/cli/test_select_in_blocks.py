@@ -65,7 +65,7 @@ def select(table: Path, *more: str) -> tuple[Any, ...]:
 
 def test_target_size_and_epsilon_are_enough(run: Run, table: Path) -> None:
     outcome = run(*select(table, "--json"))
-    assert outcome.err == ""
+    assert outcome.unforeseen == ""
     report = outcome.report
     assert report["releases"][0]["feature_names"] == ["a", "d"]
     assert report["private"] is True
@@ -83,7 +83,7 @@ def test_target_size_and_epsilon_are_enough(run: Run, table: Path) -> None:
 
 def test_least_squares_on_blocks(run: Run, table: Path) -> None:
     outcome = run(*select(table, "--score", "blocks", "--json"))
-    assert outcome.err == ""
+    assert outcome.unforeseen == ""
     report = outcome.report
     assert report["releases"][0]["feature_names"] == ["a", "d"]
     assert report["private"] is True
@@ -184,7 +184,7 @@ def test_an_instance_file_of_blocks(run: Run, table: Path) -> None:
     plan = run("release", path, "--epsilon", "20", "--dry-run").out
     assert "blocks of 3 rows, in 5 partitions" in plan
     assert run("release", path, "--epsilon", "20", "--method", "kendall").code == 0
-    run("release", path, "--epsilon", "20", "--method", "sis").failed_with(2, "must be given")
+    run("release", path, "--epsilon", "2", "--method", "sis").failed_with(2, "must be given")
     assert run("compare", path, "--json").report["instances"]
 
 

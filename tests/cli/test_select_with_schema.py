@@ -32,7 +32,7 @@ def test_schema_target_size_and_epsilon_are_enough(run: Run, tmp_path: Path) -> 
     assert (report["score"], report["block_rows"], report["partitions"]) == ("block-r2", 87, 8)
     unused = ("x_bound", "y_bound", "target_scale", "target_offset")
     assert [report[name] for name in unused] == [None] * 4
-    assert outcome.err == ""
+    assert outcome.unforeseen == ""
     text = select(run, path).out
     assert "no ranges were used" in text
     report = select(run, path, "--score", "loss", "--json").report
@@ -104,7 +104,7 @@ def test_no_field_of_a_release_depends_on_the_rows(run: Run, tmp_path: Path) -> 
         report = {key: value for key, value in outcome.report.items() if key != "releases"}
         text = select(run, path, *more, target=target)
         kept = [line for line in text.out.splitlines() if not line.startswith("│    1")]
-        assert text.err == ""
+        assert text.unforeseen == ""
         return report, "\n".join(line for line in kept if "┃" not in line and "━" not in line
                                  and "─" not in line), outcome.code  # fmt: skip
 
@@ -216,7 +216,7 @@ def test_real_tables_from_file_to_release(
         *("--target", target, "--support-size", "3", "--epsilon", "5", "--json"),
         *(("--never", *never) if never else ()),
     )
-    assert outcome.err == ""
+    assert outcome.unforeseen == ""
     assert found in outcome.report["releases"][0]["feature_names"]
 
 

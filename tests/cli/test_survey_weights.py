@@ -47,7 +47,7 @@ def test_select_counts_by_weights_and_says_so(
     assert (report["weight"], report["weight_bound"]) == ("w", MOST)
     assert report.get("score") == score
     assert "w" not in report["features"]
-    assert outcome.err == ""
+    assert outcome.unforeseen == ""
     text = run("select", *asked(path, *size, "--epsilon", "1", *more)).out
     assert "Weights: rows count by w, clipped to 0 and 4; 0 where it is missing" in text
     dry = run("select", *asked(path, *size, "--epsilon", "1", *more, "--dry-run", "--json")).report

@@ -214,7 +214,15 @@ def test_the_account_of_a_ledger() -> None:
     (table,) = (t for t in markdown_tables(made.markdown()) if t[0][0] == "ledger s.ledger")
     assert [row[1] for row in table[2:]] == ["3", "2", "1"]
     assert "1 charge of the ledger is not in this report." in made.markdown()
-    assert "which stands for one patient" in made.markdown()
+    text = made.markdown()
+    assert "It is about one patient only on the condition that no patient has more than" in text
+    assert "| conditions | no patient has more than one row |" in text
+    assert "That is right only if no patient has more than one row." in text
+    of_people = replace(made.releases[0], unit="id", settings={"unit_rule": "last"})
+    said = replace(made, releases=(of_people,)).markdown()
+    assert "the same id, made one row, which stands for one patient: it covers" in said
+    assert "Of all rows with the same id the last in the order of the file counts" in said
+    assert "more than one row" not in said
     assert made.warnings == []
     unchecked = report(reported(ledger=NOTE), account=account(checked=False, charges=1))
     assert "not checked with it" in unchecked.markdown()

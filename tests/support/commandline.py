@@ -25,6 +25,9 @@ path = "data.csv"
 target = "y"
 """
 
+FORESEEN = ("note: Expects that the curator has looked at", "protects little")
+"""Words of lines on standard error that come before a draw, by its options alone."""
+
 LISTENING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
 """Starts a program that can be interrupted also where the tests themselves cannot."""
 
@@ -34,6 +37,12 @@ class Outcome:
     code: int
     out: str
     err: str
+
+    @property
+    def unforeseen(self) -> str:
+        """Standard error without what comes before every draw by a schema, or at a large ε."""
+        lines = self.err.splitlines(keepends=True)
+        return "".join(line for line in lines if not any(words in line for words in FORESEEN))
 
     @property
     def report(self) -> dict[str, Any]:

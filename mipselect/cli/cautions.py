@@ -1,0 +1,87 @@
+"""Cautions about a release that come before its draw: by options and the ledger, never by rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from mipselect.cli.streams import say
+from mipselect.privacy import Ledger
+from mipselect.privacy.guarantee import ROW, is_row
+
+LITTLE = 10.0
+"""ε from which on a guarantee means little."""
+
+SCALES = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"), (1e3, "thousand"))
+
+BEYOND_WORDS = 1e15
+
+
+def cautions(
+    ledger: Ledger | None, unit: str, epsilon: float, *, seeded: bool, schema: bool
+) -> tuple[str, ...]:
+    """Say what a release means less than it seems to, in sentences.
+
+    Parameters
+    ----------
+    ledger : Ledger or None
+    unit : str
+        What the guarantee is about: "row", or the field that says whose row it is.
+    epsilon : float
+        That of all draws together.
+    seeded : bool
+        True for a draw without any guarantee, of which ε says nothing.
+    schema : bool
+        Whether the table has a schema.
+    """
+    found = (
+        _of_the_unit(ledger, unit, schema=schema),
+        "" if seeded else _of_epsilon(epsilon),
+    )
+    return tuple(sentence for sentence in found if sentence)
+
+
+def warn_before_a_draw(sentences: Iterable[str]) -> None:
+    """Print cautions on standard error, a line each."""
+    for sentence in sentences:
+        say(f"warning: {sentence}")
+
+
+def _of_the_unit(ledger: Ledger | None, unit: str, *, schema: bool) -> str:
+    """Say that a ledger counts people, and nothing says whose row is whose."""
+    if ledger is None or unit != ROW or is_row(ledger.unit):
+        return ""
+    what = "the schema does not say" if schema else "nothing says"
+    where = "its schema" if schema else "a schema"
+    return (
+        f"the ledger counts one row as one {ledger.unit}, but {what} whose row is whose: the "
+        f"guarantee is about one row, and about one {ledger.unit} only if none has more than one "
+        f"row; csvw-eo:privacyUnit in {where} names the field that says it"
+    )
+
+
+def _of_epsilon(epsilon: float) -> str:
+    """Say what a large ε allows."""
+    if epsilon < LITTLE:
+        return ""
+    return (
+        f"ε = {epsilon:.15g} protects little: with other values in one row a result may be "
+        f"{times_in_words(epsilon)} as probable, or as improbable; ε of 1 or less protects well"
+    )
+
+
+def times_in_words(epsilon: float) -> str:
+    """Write e^ε in words.
+
+    Examples
+    --------
+    >>> times_in_words(10.0)
+    'about 22 thousand times'
+    """
+    times = math.exp(min(epsilon, 700.0))
+    if times >= BEYOND_WORDS:
+        return "more than a thousand trillion times"
+    for scale, word in SCALES:
+        if times >= scale:
+            return f"about {float(f'{times / scale:.2g}'):g} {word} times"
+    return f"about {float(f'{times:.2g}'):g} times"

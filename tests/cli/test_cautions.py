@@ -1,0 +1,201 @@
+"""Cautions come before a draw, on standard error and in JSON, and depend on no row."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mipselect.cli.cautions import times_in_words
+from mipselect.privacy import Ledger
+from tests.support.commandline import Run
+from tests.support.stays import HOSTILE, SCHEMA, rows, written
+
+DRAW = ("--target", "stay", "--support-size", "1")
+ONE_ROW = (
+    "but the schema does not say whose row is whose: the guarantee is about one row, and about one "
+    "patient only if none has more than one row; csvw-eo:privacyUnit in its schema names the field"
+)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Stays of people with several rows, and a schema that does not say whose they are."""
+    path = written(tmp_path / "t.csv", rows(300))
+    ignored = {"name": "id", "type": "string", "mipselect:role": "ignored"}
+    of_rows = {key: value for key, value in SCHEMA.items() if key != "csvw-eo:privacyUnit"}
+    of_rows["fields"] = [ignored, *SCHEMA["fields"][1:]]
+    path.with_name("rows.json").write_text(json.dumps(of_rows))
+    return path
+
+
+def ledger_of(path: Path, unit: str) -> Path:
+    file = path.with_name(f"{unit}.ledger")
+    Ledger.create(file, epsilon=1000.0, unit=unit)
+    return file
+
+
+def asked(table: Path, command: str, schema: str, model: Path | None = None) -> tuple[object, ...]:
+    public = ("--schema", table.with_name(schema))
+    if command == "evaluate":
+        return (command, model, table, *public)
+    return (command, table, *public, *(() if command == "check" else DRAW))
+
+
+@pytest.mark.parametrize("command", ["select", "fit", "evaluate", "check"])
+def test_a_ledger_of_people_and_a_schema_of_rows_is_told_before_the_draw(
+    run: Run, table: Path, tmp_path: Path, command: str
+) -> None:
+    model = tmp_path / "model.json"
+    made = asked(table, "fit", "rows.json")
+    assert run(*made, "--epsilon", "5", "--seed", "1", "--output", model).code == 0
+    more = ("--epsilon", "1", "--json", "--ledger")
+    file = ledger_of(table, "patient")
+    found = run(*asked(table, command, "rows.json", model), *more, file)
+    assert found.code == 0, found.err
+    warning = f"mipselect: warning: the ledger counts one row as one patient, {ONE_ROW}"
+    assert warning in found.err
+    assert found.report["notes"] == [
+        f"the ledger counts one row as one patient, {ONE_ROW} that says it"
+    ]
+    if command != "evaluate":
+        named = run(*asked(table, command, "schema.json"), *more, file)
+        assert (named.code, named.report["notes"]) == (0, [])
+        assert "warning: the ledger counts" not in named.err
+    by_row = run(*asked(table, command, "rows.json", model), *more, ledger_of(table, "Rows"))
+    assert by_row.report["notes"] == []
+
+
+def test_the_warning_comes_before_the_charge_and_in_a_dry_run(
+    run: Run, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    file = ledger_of(table, "visit")
+    draw = (*asked(table, "select", "rows.json"), "--epsilon", "1", "--ledger", file)
+    assert "one row as one visit" in run(*draw, "--dry-run").err
+    monkeypatch.setattr("mipselect.cli.releasing.law_of", stop)
+    assert "one row as one visit" in run(*draw).err
+    assert Ledger.open(file).entries == ()
+
+
+def test_an_instance_has_no_schema_that_could_say_it(run: Run, folder: Path) -> None:
+    file = ledger_of(folder / "data.csv", "patient")
+    drawn = run("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
+    assert "but nothing says whose row is whose" in drawn.err
+    assert "csvw-eo:privacyUnit in a schema names" in drawn.err
+
+
+def test_report_and_card_say_it_as_a_condition(run: Run, table: Path, tmp_path: Path) -> None:
+    file, draw = ledger_of(table, "patient"), ("--epsilon", "1", "--ledger")
+    for schema, is_condition in (("rows.json", True), ("schema.json", False)):
+        found = tmp_path / f"found-{schema}"
+        assert run(*asked(table, "select", schema), *draw, file, "--output", found).code == 0
+        page, card = tmp_path / f"{schema}.md", tmp_path / f"{schema}.html"
+        assert run("report", found, "--ledger", file, "--output", page).code == 0
+        assert run("card", found, "--output", card).code == 0
+        text, facts = page.read_text(), card.read_text()
+        condition = "only if no patient has more than one row"
+        assert ("One row. It is one patient " + condition in facts) is is_condition
+        assert ("on the condition that no patient has more than one row" in text) is is_condition
+        assert (f"That is right {condition}." in text) is is_condition
+        assert ("which stands for one patient" in text) is not is_condition
+
+
+@pytest.mark.parametrize("command", ["select", "fit"])
+@pytest.mark.parametrize("rule", [None, "last", "mean"])
+def test_what_becomes_of_several_rows_of_one_person_is_said(
+    run: Run, table: Path, command: str, rule: str | None
+) -> None:
+    more = () if rule is None else ("--unit-rule", rule)
+    draw = (*asked(table, command, "schema.json"), "--epsilon", "1", *more)
+    words = {
+        None: "the first in the order of the file counts (unit_rule first)",
+        "last": "the last in the order of the file counts (unit_rule last)",
+        "mean": "means of the numbers count, and of all else the first in the order of the file "
+        "(unit_rule mean)",
+    }
+    for way in ((), ("--dry-run",)):
+        text = run(*draw, *way)
+        assert f"People: Of all rows with the same id {words[rule]}" in text.out, text.err
+        assert run(*draw, *way, "--json").report["unit_rule"] == (rule or "first")
+    of_rows = run(*asked(table, command, "rows.json"), "--epsilon", "1", "--json").report
+    assert "unit_rule" not in of_rows
+
+
+@pytest.mark.parametrize("command", ["select", "fit", "evaluate", "check", "release"])
+def test_a_large_epsilon_is_said_to_protect_little(
+    run: Run, table: Path, folder: Path, command: str
+) -> None:
+    model = folder / "model.json"
+    made = asked(table, "fit", "rows.json")
+    assert run(*made, "--epsilon", "5", "--seed", "1", "--output", model).code == 0
+    draw = asked(table, command, "rows.json", model)
+    if command == "release":
+        draw = (command, folder / "instance.toml")
+    words = "may be about 22 thousand times as probable, or as improbable"
+    large = run(*draw, "--epsilon", "10", "--json")
+    assert large.err.count(words) == 1
+    assert any(words in note for note in large.report["notes"])
+    assert "protects little" not in run(*draw, "--epsilon", "9.9").err
+    # Of a seeded draw nothing is promised.
+    assert "protects little" not in run(*draw, "--epsilon", "10", "--seed", "1").err
+
+
+def test_draws_count_together(run: Run, folder: Path) -> None:
+    draw = ("release", folder / "instance.toml", "--epsilon", "1", "--draws")
+    assert "ε = 10 protects little" in run(*draw, "10").err
+    assert "protects little" not in run(*draw, "9").err
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "words"),
+    [
+        (5.0, "about 150 times"),
+        (10.0, "about 22 thousand times"),
+        (20.0, "about 490 million times"),
+        (30.0, "about 11 trillion times"),
+        (1e6, "more than a thousand trillion times"),
+    ],
+)
+def test_factors_in_words(epsilon: float, words: str) -> None:
+    assert times_in_words(epsilon) == words
+
+
+def test_no_caution_depends_on_the_rows(run: Run, table: Path) -> None:
+    file = ledger_of(table, "patient")
+    draw = (*asked(table, "fit", "rows.json"), "--epsilon", "12", "--ledger", file, "--json")
+    expected = run(*draw)
+    lines = rows(300)
+    written(table, [*HOSTILE, *lines[len(HOSTILE) :]])
+    changed = run(*draw)
+    assert changed.err == expected.err
+    assert changed.report["notes"] == expected.report["notes"]
+
+
+TUKEY = ("--regression", "tukey", "--delta", "1e-6")
+
+
+def test_a_private_test_that_must_fail_is_told_before_the_draw(run: Run, table: Path) -> None:
+    draw = (*asked(table, "fit", "rows.json"), *TUKEY, "--epsilon")
+    few = run(*draw, "1", "--json")
+    (note,) = few.report["notes"]
+    assert note.startswith("--regression tukey has too few rows, 300, at this ε")
+    assert f"mipselect: warning: {note}" in few.err
+    assert few.report["has_model"] is False
+    enough = float(note.partition("or ε = ")[2].split()[0])
+    assert run(*draw, str(2.0 * enough), "--json").report["notes"][1:] == []
+    # Before a row is read, and where their number is private, what is needed is said.
+    rows_needed = note.partition("About ")[2].partition(" or ε")[0]
+    for more in (("--dry-run",), ("--relation", "add-remove")):
+        (unknown,) = run(*draw, "1", *more, "--json").report["notes"]
+        assert unknown.startswith("--regression tukey needs about ")
+        assert "300" not in unknown
+    assert rows_needed in run(*draw, "1", "--dry-run").err
+
+
+def test_other_regressions_have_no_test(run: Run, table: Path) -> None:
+    draw = (*asked(table, "fit", "rows.json"), "--epsilon", "1", "--json")
+    assert run(*draw).report["notes"] == []
