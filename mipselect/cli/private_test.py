@@ -5,6 +5,8 @@ from __future__ import annotations
 from mipselect.regression import TukeyRegressor
 from mipselect.regression.table_pair import TablePlan
 
+FAILS = "its private test is likely to fail, whatever the data, and then there is no model"
+
 
 def doubts_of_a_test(drawn: TablePlan, epsilon: float, n: int | None) -> tuple[str, ...]:
     """Say that the test of --regression tukey is likely to fail, and what would do.
@@ -22,13 +24,16 @@ def doubts_of_a_test(drawn: TablePlan, epsilon: float, n: int | None) -> tuple[s
     if not isinstance(model, TukeyRegressor):
         return ()
     rows = f"about {float(f'{model.enough_rows(most):.2g}'):,.0f} rows"
-    fails = "its private test is likely to fail, whatever the data, and then there is no model"
     if n is None:
-        return (f"--regression tukey needs {rows} at this ε: with far fewer {fails}",)
-    if not model.expects_failure(n, drawn.columns_of(drawn.narrowest)):
+        return (f"--regression tukey needs {rows} at this ε: with far fewer {FAILS}",)
+    if not model.expects_failure(n, most):
         return ()
+    if model.expects_failure(n, drawn.columns_of(drawn.narrowest)):
+        fails = FAILS
+    else:
+        fails = f"where fields of many columns are drawn (in all up to {most}) {FAILS}"
     larger = epsilon * model.enough_epsilon(n, most) / model.epsilon
     return (
-        f"--regression tukey has too few rows, {n:,}, at this ε: {fails}. {rows.capitalize()} or "
+        f"--regression tukey has few rows, {n:,}, for this ε: {fails}. {rows.capitalize()} or "
         f"ε = {float(f'{larger:.2g}'):g} would do, or another --regression",
     )
