@@ -65,6 +65,9 @@ mipselect plan --schema patients.schema.json --target los_days --rows 5000 \\
 SHARE_OF_MODELS = 0.5
 """Share of the time for models; the selection has what is left."""
 
+MUCH_LONGER = 1.25
+"""A plan that takes so many times its limit says so."""
+
 LEAST_OF_SELECTION = 0.25
 """Least share of the time for the selection."""
 
@@ -189,7 +192,7 @@ def _planned(arguments: PlanArguments, schema: TableSchema) -> PlannedTable:
 
         def watch(step: Step) -> None:
             if next(steps) == 0:
-                say(f"this takes about {limit:g} s at most")
+                say(f"this takes about {limit:g} s, or as long as one simulated table takes")
             spinner.tick(step.what, description=step.what)
 
         model = None
@@ -210,6 +213,11 @@ def _planned(arguments: PlanArguments, schema: TableSchema) -> PlannedTable:
             **scales,
             **simulation,
             **chosen,
+        )
+    if (took := time.monotonic() - began) > MUCH_LONGER * limit:
+        say(
+            f"note: this took {took:.0f} s: of one simulated table it is not known before how long "
+            "it takes, and one is simulated in any case"
         )
     # With as many fields as are picked nothing is drawn.
     share = options.share if size < len(question.public.features) else 0.0

@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from mipselect.cli.plan_report import columns_of
+from mipselect.planning.few_tables import ENOUGH, LEGEND, MARK, is_rough, rough_mark
 from mipselect.planning.forecasts import (
     LARGER_SHARE,
     LEAST_TABLES,
@@ -43,6 +44,8 @@ def model_table(plan: ModelPlan) -> Table:
 def _cell(line: ModelLine, k: int) -> str:
     low, high = line.range(k)
     expected, low_end, high_end = map(in_two_places, (line.expected(k), low, high))
+    if is_rough(len(line.tables)):
+        return f"{MARK}{expected}"
     return f"{expected} ({low_end} to {high_end})"
 
 
@@ -53,11 +56,10 @@ def model_legend(plan: ModelPlan) -> str:
         f"Mean {plan.measure} of models of fit on {FRESH_ROWS:,} fresh rows; 10% of them are below "
         "what is in brackets, and 10% above. ε is that of fit, for features and coefficients "
         "together. No privacy: least squares on the right fields. "
-        f"Models of {_tables(plan)}"
+        f"Models of {_tables(plan)}{_error(line)}."
     )
-    errors = [line.error(k) for k in range(len(plan.epsilons))]
-    known = [error for error in errors if error is not None]
-    text += f", standard errors of your rows at most {max(known):.2f}." if known else "."
+    if any(is_rough(len(each.tables)) for each in plan.by_rows):
+        text += f" {LEGEND}"
     goal = "half of what is possible" if plan.goal == 0.5 else f"{plan.goal:.0%} of it"
     text += f" Would do: {goal} without privacy{_above_a_coin(plan)}."
     if plan.quality_share is not None:
@@ -74,7 +76,17 @@ def model_legend(plan: ModelPlan) -> str:
 def _tables(plan: ModelPlan) -> str:
     counts = sorted({len(line.tables) for line in plan.by_rows})
     ends = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    return f"{ends} simulated table{'s' * (counts[-1] > 1)} each"
+    only = "only " if counts[0] < ENOUGH else ""
+    return f"{only}{ends} simulated table{'s' * (counts[-1] > 1)} each"
+
+
+def _error(line: ModelLine) -> str:
+    """Say how large standard errors of a line are; from few tables they are not known."""
+    if len(line.tables) < ENOUGH:
+        return ", too few for a standard error of your rows"
+    largest = max(line.error(k) or 0.0 for k in range(len(line.epsilons)))
+    stated = f"at most {largest:.2f}" if largest >= 0.005 else "below 0.01"
+    return f", standard errors of your rows {stated}"
 
 
 def _above_a_coin(plan: ModelPlan) -> str:
@@ -137,7 +149,8 @@ def _width(line: ModelLine, k: int) -> str:
     quality = line.quality(k)
     if quality is None:
         return ""
-    return f"{width_in_words(quality)} ({quality.above_chance:.0%})"
+    mark = rough_mark(len(line.tables))
+    return f"{mark}{width_in_words(quality)} ({quality.above_chance:.0%})"
 
 
 def quality_legend(plan: ModelPlan) -> str:

@@ -13,6 +13,7 @@ from mipselect.cli.output import table_of
 from mipselect.errors import InvalidInput
 from mipselect.pictures import Panel, Picture, Series
 from mipselect.planning.answers import answers
+from mipselect.planning.few_tables import ENOUGH, LEGEND, is_rough, rough_mark
 from mipselect.planning.guesses import Guesses
 from mipselect.planning.lines import (
     COEF_BOUND,
@@ -68,7 +69,7 @@ def plan_table(plan: SelectionPlan) -> Table:
 def _cell(line: Line, k: int) -> str:
     chance = line.chance(k)
     assert chance is not None
-    return f"{chance.found:.0%} ({chance.all_found:.0%})"
+    return f"{rough_mark(len(line.tables))}{chance.found:.0%} ({chance.all_found:.0%})"
 
 
 def legend(plan: SelectionPlan, share: float) -> str:
@@ -78,11 +79,7 @@ def legend(plan: SelectionPlan, share: float) -> str:
         f"ε is for the draw, as in select; fit spends {share:g} of its ε on it."
     )
     text += _scores(plan)
-    places = range(len(plan.epsilons))
-    errors = [line.error(k) for line in plan.lines if line.tables for k in places]
-    known = [error for error in errors if error is not None]
-    if known:
-        text += f" Standard errors are at most {max(known):.0%}."
+    text += _errors(plan)
     if any(line.tables for line in plan.about(REPEATED)):
         text += (
             f" Lines with repeats: tables in which {plan.repeated} fields repeat each other "
@@ -93,11 +90,25 @@ def legend(plan: SelectionPlan, share: float) -> str:
     counts = [len(line.tables) for line in plan.lines if line.tables]
     if counts:
         ends = dict.fromkeys(str(count) for count in (min(counts), max(counts)))
-        text += f" Simulated tables: {' to '.join(ends)} for each line."
+        only = "only " if min(counts) < ENOUGH else ""
+        text += f" Simulated tables: {only}{' to '.join(ends)} for each line."
+        text += f" {LEGEND}" if is_rough(min(counts)) else ""
     late = [line.setting.name for line in plan.lines if line.remark]
     if late:
         text += f" Left out, for no time was left (--time-limit): {'; '.join(late)}."
     return text
+
+
+def _errors(plan: SelectionPlan) -> str:
+    """Say how large standard errors are, of lines with enough tables to know."""
+    done = [line for line in plan.lines if line.tables]
+    enough = [line for line in done if len(line.tables) >= ENOUGH]
+    errors = [line.error(k) or 0.0 for line in enough for k in range(len(plan.epsilons))]
+    if not errors:
+        return " There are too few simulated tables for a standard error." if done else ""
+    stated = f"at most {max(errors):.0%}" if max(errors) >= 0.005 else "below 1%"
+    which = "" if len(enough) == len(done) else f" where there are {ENOUGH} simulated tables"
+    return f" Standard errors are {stated}{which}."
 
 
 def _scores(plan: SelectionPlan) -> str:
@@ -147,7 +158,12 @@ def plan_report(
         "tables": tables,
         "seed": plan.seed,
         "lines": [
-            {**asdict(line.setting), "remark": line.remark, "cells": _cells(line, places)}
+            {
+                **asdict(line.setting),
+                "remark": line.remark,
+                "tables": len(line.tables),
+                "cells": _cells(line, places),
+            }
             for line in plan.lines
         ],
         "blind": plan.blind,

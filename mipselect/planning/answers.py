@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mipselect.planning.chances import MISTAKES
+from mipselect.planning.few_tables import rough_guess
 from mipselect.planning.lines import (
     COEF_BOUND,
     METHOD,
@@ -46,13 +47,22 @@ def answers(plan: SelectionPlan) -> tuple[tuple[str, str], ...]:
     ['Will it find what matters?', 'Which method?']
     """
     of_loss = plan.of_loss
-    bounds = [] if of_loss is None else [(BOUNDS, _which_bounds(plan, of_loss))]
+    bounds = []
+    if of_loss is not None:
+        compared = (of_loss, *plan.about(COEF_BOUND, REPEATED, RIDGE))
+        bounds = [(BOUNDS, _guessed(_which_bounds(plan, of_loss), compared))]
     return (
-        ("Will it find what matters?", _what_is_found(plan)),
-        ("Which method?", _which_method(plan)),
+        ("Will it find what matters?", _guessed(_what_is_found(plan), [plan.of_select])),
+        ("Which method?", _guessed(_which_method(plan), plan.about(METHOD))),
         *bounds,
-        ("How many rows?", _how_many_rows(plan)),
+        ("How many rows?", _guessed(_how_many_rows(plan), plan.by_rows)),
     )
+
+
+def _guessed(answer: str, lines: Iterable[Line]) -> str:
+    """Mark an answer as a rough guess where one of its lines has very few tables."""
+    guess = rough_guess(len(line.tables) for line in lines if line.tables)
+    return f"{guess}: {answer}" if guess else answer
 
 
 def middle(plan: SelectionPlan) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from mipselect.planning.few_tables import is_rough, rough_guess
 from mipselect.planning.forecasts import LARGER_SHARE, R_SQUARED, ModelPlan, in_two_places
 from mipselect.planning.quality_forecasts import QualityForecast
 from mipselect.quality.measures import LEVEL
@@ -20,10 +21,10 @@ def model_sentences(plan: ModelPlan) -> tuple[str, ...]:
     --------
     >>> from mipselect.planning import Guesses, ModelLine, ModelPlan, TableScores, model_sentences
     >>> lines = (
-    ...     ModelLine(500, (1.0,), (TableScores(0.3, ((-0.1, -0.2),)),)),
-    ...     ModelLine(1000, (1.0,), (TableScores(0.3, ((0.2, 0.2),)),)),
+    ...     ModelLine(500, (1.0,), 3 * (TableScores(0.3, ((-0.1, -0.2),)),)),
+    ...     ModelLine(1000, (1.0,), 3 * (TableScores(0.3, ((0.2, 0.2),)),)),
     ... )
-    >>> further = (ModelLine(500, (2.0,), (TableScores(0.3, ((0.2, 0.2),)),)),)
+    >>> further = (ModelLine(500, (2.0,), 3 * (TableScores(0.3, ((0.2, 0.2),)),)),)
     >>> asked = {"rows": 500, "support_size": 1, "features": 4, "epsilons": (1.0,), "seed": 0}
     >>> more = {"guesses": Guesses(), "lines": lines, "further": further}
     >>> for sentence in model_sentences(ModelPlan(**asked, measure="R²", goal=0.5, **more)):
@@ -47,7 +48,9 @@ def without_a_model(plan: ModelPlan) -> str:
 
 
 def _sentence(plan: ModelPlan, k: int) -> str:
-    said = f"At ε = {plan.epsilons[k]:g} the model would {_verdict(plan, k)}"
+    guess = rough_guess([len(plan.of_fit.tables)])
+    said = f"At ε = {plan.epsilons[k]:g}{f', {guess},' if guess else ''} the model would "
+    said += _verdict(plan, k)
     if not plan.reaches(k):
         said += f"; {_what_would_do(plan, k)}"
     unreleased = plan.of_fit.unreleased(k)
@@ -85,7 +88,11 @@ def _what_would_do(plan: ModelPlan, k: int) -> str:
     most = max(line.rows for line in plan.by_rows)
     largest = max(e for line in (plan.of_fit, *plan.further) if line.tables for e in line.epsilons)
     more = most > plan.rows or largest > max(plan.epsilons)
-    return _would_do(ways, [f"{most:,} rows", f"ε = {largest:g}"] if more else [])
+    said = _would_do(ways, [f"{most:,} rows", f"ε = {largest:g}"] if more else [])
+    others = [*plan.by_rows, *(line for line in plan.further if line.tables)]
+    known = not is_rough(len(plan.of_fit.tables)) and (ways or more)
+    guess = rough_guess([len(line.tables) for line in others]) if known else ""
+    return f"{guess}, {said}" if guess else said
 
 
 def _would_do(ways: Sequence[str], tried: Sequence[str]) -> str:
@@ -112,7 +119,7 @@ def quality_sentences(plan: ModelPlan) -> tuple[str, ...]:
     >>> from mipselect.quality import Measure, Quality
     >>> def line(rows, low):
     ...     found = Quality(measures=(Measure("R²", 0.2, low, 0.5),), guarantee=Guarantee(1.0))
-    ...     return ModelLine(rows, (1.0,), 2 * (TableScores(0.3, ((0.2,),), ((found,),)),))
+    ...     return ModelLine(rows, (1.0,), 3 * (TableScores(0.3, ((0.2,),), ((found,),)),))
     >>> asked = {"rows": 500, "support_size": 1, "features": 4, "epsilons": (1.0,), "seed": 0}
     >>> more = {"guesses": Guesses(), "measure": "R²", "goal": 0.5, "quality_share": 0.3}
     >>> plan = ModelPlan(**asked, **more, lines=(line(500, -0.1), line(1000, 0.1)))
@@ -135,9 +142,11 @@ def _of_quality(plan: ModelPlan, k: int) -> str:
     assert quality is not None
     is_open = math.isinf(quality.half_width)
     width = "have no lower end" if is_open else f"be {width_in_words(quality)}"
+    guess = rough_guess([len(plan.of_fit.tables)])
     return (
-        f"At ε = {plan.epsilons[k]:g} the {LEVEL:.0%} interval of {plan.measure} would {width}, "
-        f"and lie above {without_a_model(plan)} in {quality.above_chance:.0%} of cases; "
+        f"At ε = {plan.epsilons[k]:g}{f', {guess},' if guess else ''} the {LEVEL:.0%} interval of "
+        f"{plan.measure} would {width}, and lie above {without_a_model(plan)} in "
+        f"{quality.above_chance:.0%} of cases; "
         f"{_what_would_tell(plan, k)}."
     )
 

@@ -78,7 +78,7 @@ def test_text_and_json_say_the_same(run: Run, question: tuple[str | Path, ...]) 
         factor * report["coef_bound"] for factor in (0.5, 1.0, 2.0)
     ]
     assert "repeats, coef_bound" not in run(*question, "--repeated", "0").out
-    assert "this takes about 600 s at most" in text.err
+    assert "this takes about 600 s, or as long as one simulated table takes" in text.err
     assert run(*question, "--json").out == outcome.out
     assert run(*question, "--json", "--seed", "1").out != outcome.out
 
@@ -93,7 +93,8 @@ def test_a_model_is_planned_beside_the_features(run: Run, question: tuple[str | 
     yours = model["lines"][1]
     first = yours["cells"][0]
     assert (first["epsilon"], yours["tables"]) == (0.5, 2)
-    cell = f"{first['expected']:.2f} ({first['low']:.2f} to {first['high']:.2f})"
+    # Two tables are a rough guess, whose tenths nobody knows.
+    cell = f"~{first['expected']:.2f} "
     shown = next(row for row in text.out.splitlines() if "500 rows, yours" in row)
     assert cell in shown
     assert f"{yours['without_privacy']:.2f}" in shown
@@ -261,7 +262,10 @@ def test_an_interrupt_ends_it_with_one_line(question: tuple[str | Path, ...]) ->
         text=True,
     )
     assert process.stderr is not None
-    assert "this takes about 600 s at most" in process.stderr.readline()
+    assert (
+        "this takes about 600 s, or as long as one simulated table takes"
+        in process.stderr.readline()
+    )
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
@@ -361,7 +365,7 @@ def test_the_width_of_the_interval_of_the_quality_is_told(
     assert "90% interval of R²" in text
     assert "Half of the width of the interval that fit --quality-share 0.1 would release" in text
     (sentence,) = model["quality_sentences"]
-    assert sentence.startswith("At ε = 0.5 the 90% interval of R² would ")
+    assert sentence.startswith("At ε = 0.5, as a rough guess from 2 simulated tables, the 90% ")
     assert "ε = 4" in sentence
     assert sentence in text
     assert model["larger_share"]["quality_share"] == 0.3

@@ -226,7 +226,8 @@ def test_a_plan_without_time_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def line_of(rows: int, *means: float, epsilons: Sequence[float] = (1.0,)) -> ModelLine:
     tables = [
-        TableScores(0.4, tuple((mean - 0.01 * sign, mean) for mean in means)) for sign in (1, -1)
+        TableScores(0.4, tuple((mean - 0.01 * sign, mean) for mean in means))
+        for sign in (1, -1, 1, -1)
     ]
     return ModelLine(rows, tuple(epsilons), tuple(tables))
 
@@ -268,10 +269,10 @@ def test_sentences_say_what_a_model_would_be_and_what_would_do() -> None:
     )
     (said,) = model_sentences(plan_of(line_of(500, -0.004)))
     assert "worse than the mean (R² 0.00)" in said
-    (said,) = model_sentences(plan_of(line_of(500, 0.006)))
+    (said,) = model_sentences(plan_of(line_of(500, 0.0055)))
     assert "would hardly be better than the mean (R² 0.01)" in said
     mixed = (TableScores(0.4, ((-0.1, 0.4, 0.4),)), TableScores(0.4, ((0.4, 0.4, 0.3),)))
-    (said,) = model_sentences(plan_of(ModelLine(500, (1.0,), mixed)))
+    (said,) = model_sentences(plan_of(ModelLine(500, (1.0,), 2 * mixed)))
     assert said.endswith("without privacy, but no better than the mean in 17% of cases.")
 
 

@@ -126,7 +126,7 @@ def test_a_forecast_counts_intervals() -> None:
     assert QualityForecast((classes,)).above_chance == 0.0
 
 
-def line(rows: int, *lows: float, epsilons: tuple[float, ...] = (1.0,), tables: int = 2) -> Any:
+def line(rows: int, *lows: float, epsilons: tuple[float, ...] = (1.0,), tables: int = 3) -> Any:
     found = tuple((quality(low),) for low in lows)
     one = TableScores(0.4, tuple((0.3,) for _ in lows), found)
     return ModelLine(rows, epsilons, (one,) * tables)
