@@ -51,14 +51,15 @@ def _cell(line: ModelLine, k: int) -> str:
 
 def model_legend(plan: ModelPlan) -> str:
     """Say in words what the numbers of the table are, and what was left out."""
-    line = plan.of_fit
+    line, few = plan.of_fit, [is_rough(len(each.tables)) for each in plan.by_rows]
+    tenths = "" if all(few) else "; 10% of them are below what is in brackets, and 10% above"
     text = (
-        f"Mean {plan.measure} of models of fit on {FRESH_ROWS:,} fresh rows; 10% of them are below "
-        "what is in brackets, and 10% above. ε is that of fit, for features and coefficients "
-        "together. No privacy: least squares on the right fields. "
+        f"Mean {plan.measure} of models of fit on {FRESH_ROWS:,} fresh rows{tenths}. ε is that "
+        "of fit, for features and coefficients together. No privacy: least squares on the right "
+        "fields. "
         f"Models of {_tables(plan)}{_error(line)}."
     )
-    if any(is_rough(len(each.tables)) for each in plan.by_rows):
+    if any(few):
         text += f" {LEGEND}"
     goal = "half of what is possible" if plan.goal == 0.5 else f"{plan.goal:.0%} of it"
     text += f" Would do: {goal} without privacy{_above_a_coin(plan)}."

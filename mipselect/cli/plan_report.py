@@ -107,7 +107,9 @@ def _errors(plan: SelectionPlan) -> str:
     if not errors:
         return " There are too few simulated tables for a standard error." if done else ""
     stated = f"at most {max(errors):.0%}" if max(errors) >= 0.005 else "below 1%"
-    which = "" if len(enough) == len(done) else f" where there are {ENOUGH} simulated tables"
+    which = (
+        "" if len(enough) == len(done) else f" where there are {ENOUGH} simulated tables or more"
+    )
     return f" Standard errors are {stated}{which}."
 
 
