@@ -33,7 +33,7 @@ from mipselect.tables.mapping import open_table
 
 @dataclass(frozen=True)
 class FitPlan:
-    """A selection and a model of a table, and what they cost: a `Plan` and its `Source`.
+    """A selection and a model of a table, and what they cost: a `Plan` and its `TaskSource`.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ class FitPlan:
 
     @property
     def unit_rule(self) -> str:
-        """See `Source`."""
+        """See `TaskSource`."""
         return self.table.unit_rule
 
     @property
@@ -178,7 +178,7 @@ class FitPlan:
         return self.table.source if self.apart is None else ~self.apart.apart
 
     def problem(self) -> tuple[Problem, int | None]:
-        """See `Source`; the number of rows is told where the score depends on it."""
+        """See `TaskSource`; the number of rows is told where the score depends on it."""
         table, drawn = self.table, self.drawn
         if drawn.blocks is not None:
             return drawn.blocks.problem_of_table(table.source, table.schema, **drawn.asked)
@@ -188,7 +188,7 @@ class FitPlan:
         return Problem.of_table(drawn.public, **asked), None
 
     def data(self) -> StoredData:
-        """See `Source`; nothing is raised because of the rows."""
+        """See `TaskSource`; nothing is raised because of the rows."""
         made: Instance | BlockScores
         if self.drawn.blocks is None:
             made = self._instance(self.given)

@@ -45,7 +45,7 @@ FIRST = "first"
 """The rule of a table for several rows of a person, if nothing else is asked for."""
 
 
-class Source(Protocol):
+class TaskSource(Protocol):
     """Source of a problem and its data."""
 
     def problem(self) -> tuple[Problem, int | None]:
@@ -62,7 +62,7 @@ class Source(Protocol):
         ...
 
 
-class Input(Source, Protocol):
+class Input(TaskSource, Protocol):
     """Source of a problem that is in files."""
 
     @property
@@ -76,7 +76,7 @@ class Input(Source, Protocol):
 
     @property
     def unit_rule(self) -> str:
-        """See `Source`; that of moments, which take no other."""
+        """See `TaskSource`; that of moments, which take no other."""
         return FIRST
 
 
@@ -100,16 +100,16 @@ class InstanceFile(Input):
         return files_of(self.name)
 
     def problem(self) -> tuple[Problem, int | None]:
-        """See `Source`."""
+        """See `TaskSource`."""
         return public_problem(self.name, self.draw)
 
     def data(self) -> StoredData:
-        """See `Source`."""
+        """See `TaskSource`."""
         return load_problem(self.name, draw=self.draw)
 
     @property
     def unit_rule(self) -> str:
-        """See `Source`."""
+        """See `TaskSource`."""
         return str(read_description(self.name).data.get("unit_rule", FIRST))
 
     def expected(self) -> Expected | None:
@@ -130,13 +130,13 @@ class MomentsFile(Input):
         return (self.path,)
 
     def problem(self) -> tuple[Problem, int | None]:
-        """See `Source`; the file is read, and of its sums the number of rows is used."""
+        """See `TaskSource`; the file is read, and of its sums the number of rows is used."""
         moments = Moments.load(self.path)
         with about(str(self.path)):
             return problem_of_moments(moments, **self.question), moments.n
 
     def data(self) -> StoredData:
-        """See `Source`."""
+        """See `TaskSource`."""
         moments = Moments.load(self.path)
         with about(str(self.path)):
             made = Instance.from_moments(moments, **self.question)
@@ -182,7 +182,7 @@ class NumberTable(Input):
         return (self.path,)
 
     def problem(self) -> tuple[Problem, int | None]:
-        """See `Source`."""
+        """See `TaskSource`."""
         names = header(self.source, self.target, self.features)
         columns = self._columns(len(names), names)
         if self.blocks is None:
@@ -191,7 +191,7 @@ class NumberTable(Input):
             return self.blocks.problem_of_arrays(columns), None
 
     def data(self) -> StoredData:
-        """See `Source`."""
+        """See `TaskSource`."""
         arrays = load_table(self.source, self.target, self.features, self.target_shift)
         X, y, names = arrays
         self._check_size(X.shape[1])
@@ -250,14 +250,14 @@ class SchemaTable(Input):
         return (self.path, self.schema)
 
     def problem(self) -> tuple[Problem, int | None]:
-        """See `Source`."""
+        """See `TaskSource`."""
         if self.blocks is None:
             return schema_problem(Path(), self.question, self.settings)
         schema = TableSchema.read(self.schema)
         return self.blocks.problem_of_table(self.source, schema, **self._asked)
 
     def data(self) -> StoredData:
-        """See `Source`."""
+        """See `TaskSource`."""
         if self.blocks is None:
             return schema_data(self.path, Path(), self.question, self.settings)
         schema = TableSchema.read(self.schema)
@@ -266,7 +266,7 @@ class SchemaTable(Input):
 
     @property
     def unit_rule(self) -> str:
-        """See `Source`."""
+        """See `TaskSource`."""
         return str(self.question.get("unit_rule", FIRST))
 
     @property

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from rich.console import Console
 
 from mipselect.cli.cautions import cautions, warn_before_a_draw
-from mipselect.cli.inputs import Source
+from mipselect.cli.inputs import TaskSource
 from mipselect.cli.ledger_entry import charged_report, ledger_entry, print_charged
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
@@ -130,7 +130,7 @@ class Task:
         Name of the data in messages.
     head : mapping
         First entries of a report.
-    source : Source
+    source : TaskSource
     plan : Plan
     asked : mapping
         Options about a table with a schema as they were given, by their names.
@@ -138,7 +138,7 @@ class Task:
 
     title: str
     head: Mapping[str, Any]
-    source: Source
+    source: TaskSource
     plan: Plan
     asked: Mapping[str, Any] = field(default_factory=dict)
 

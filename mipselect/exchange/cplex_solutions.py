@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from mipselect.exchange.solutions import Columns, Solution, Unreadable, number
+from mipselect.exchange.solutions import Solution, SolutionColumns, Unreadable, number
 from mipselect.validation import shown
 
 OPTIMAL = ("1", "101", "102")
@@ -25,7 +25,7 @@ class _Document:
     parser: expat.XMLParserType
     inside: list[str] = field(default_factory=list)
     header: dict[str, str] = field(default_factory=dict)
-    columns: Columns = field(default_factory=Columns)
+    columns: SolutionColumns = field(default_factory=SolutionColumns)
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Begin an element."""

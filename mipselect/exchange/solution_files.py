@@ -21,7 +21,7 @@ from pathlib import Path
 from mipselect import disk
 from mipselect.errors import InvalidInput
 from mipselect.exchange.cplex_solutions import cplex_solution
-from mipselect.exchange.solutions import Columns, Solution, Unreadable, number
+from mipselect.exchange.solutions import Solution, SolutionColumns, Unreadable, number
 
 MOST_BYTES = 2**28
 
@@ -102,7 +102,7 @@ def _highs_raw(lines: list[str]) -> Solution:
     body = list(enumerate(lines, start=1))[first + 1 : first + 1 + count]
     if len(body) < count:
         raise Unreadable(f"has {len(body):,} of {count:,} columns: it was cut off", 0)
-    columns = Columns()
+    columns = SolutionColumns()
     for k, words in _words(body, 3 if sparse else 2):
         columns.add(k, *words[:2])
     if len(columns.values) < count:
@@ -126,7 +126,7 @@ def _highs_pretty(lines: list[str]) -> Solution:
         raise Unreadable("has no model status and objective value at its end: it was cut off", 0)
     if "Type" not in lines[1].split():
         raise Unreadable("has no column 'Type': it holds no mixed-integer solution", 2)
-    columns = Columns()
+    columns = SolutionColumns()
     for k, words in _words(numbered[2 : ends[0] - 1], 6, 7, 8):
         numbers = words[1:-2] if _is_number(words[1]) else words[2:-2]
         if not words[0].isdigit() or len(numbers) not in (3, 4):
@@ -141,7 +141,7 @@ def _highs_pretty(lines: list[str]) -> Solution:
 
 def _gurobi(lines: list[str]) -> Solution:
     """Read comments, of which one may have the objective, then every column with its value."""
-    objective, columns = None, Columns()
+    objective, columns = None, SolutionColumns()
     for k, line in enumerate(lines, start=1):
         if line.startswith("#"):
             found = re.fullmatch(r"# Objective value = (\S+)\s*", line)
@@ -154,7 +154,7 @@ def _gurobi(lines: list[str]) -> Solution:
 
 def _scip(lines: list[str]) -> Solution:
     """Read status and objective, then columns that are not zero: name, value, (obj:coefficient)."""
-    status, objective, columns = "", None, Columns()
+    status, objective, columns = "", None, SolutionColumns()
     for k, line in enumerate(lines, start=1):
         if found := re.fullmatch(r"(solution status|objective value):\s*(.*?)\s*", line):
             if found[1] == "solution status":
@@ -179,7 +179,7 @@ def _cbc(lines: list[str]) -> Solution:
     found = CBC_ENDING.fullmatch(lines[0].strip())
     if found is None:
         raise Unreadable(NO_SOLUTION, 1)
-    status, columns = found["ending"], Columns()
+    status, columns = found["ending"], SolutionColumns()
     if re.search("nfeasible|nbounded|no integer solution", status):
         raise Unreadable(NO_SOLUTION, 1)
     for k, words in _words(enumerate(lines[1:], start=2), 4, 5):

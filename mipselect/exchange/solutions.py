@@ -61,7 +61,7 @@ def number(word: str, line: int) -> float:
 
 
 @dataclass
-class Columns:
+class SolutionColumns:
     """Values of columns, which come one by one."""
 
     values: dict[str, float] = field(default_factory=dict)
