@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -19,18 +20,23 @@ GIVEN_UP = {
 """Names of modules and classes that say nothing to a stranger."""
 
 
-def names_of_the_product() -> set[str]:
-    """Modules and classes of mipselect."""
-    found = set()
-    for path in (ROOT / "mipselect").rglob("*.py"):
-        found.add(path.stem)
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        found |= {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
-    return found
+FILES = sorted((ROOT / "mipselect").rglob("*.py"))
+
+
+def classes_of_the_product() -> Counter[str]:
+    """How many classes of mipselect have a name."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in FILES]
+    nodes = (node for tree in trees for node in ast.walk(tree))
+    return Counter(node.name for node in nodes if isinstance(node, ast.ClassDef))
 
 
 def test_words_that_were_given_up_do_not_come_back() -> None:
-    assert not names_of_the_product() & GIVEN_UP
+    assert not {path.stem for path in FILES} & GIVEN_UP
+    assert not set(classes_of_the_product()) & GIVEN_UP
+
+
+def test_no_two_classes_have_one_name() -> None:
+    assert not [name for name, count in classes_of_the_product().items() if count > 1]
 
 
 def test_the_glossary_has_one_sentence_for_each_word() -> None:
