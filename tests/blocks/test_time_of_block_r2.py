@@ -125,7 +125,7 @@ def table(tmp_path: Path) -> Path:
 def test_the_command_says_so_in_one_line_and_the_ledger_is_as_it_was(
     run: Run, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ledger = Ledger.create(tmp_path / "a.ledger", epsilon=9.0, unit="person")
+    ledger = Ledger.create(tmp_path / "a.ledger", epsilon=9.0)
     asked = ("select", table, "--target", "y", "--support-size", "2", "--epsilon", "1")
     paid = (*asked, "--ledger", tmp_path / "a.ledger")
     run(*paid, "--time-limit", "1e-9").failed_with(1, "time limit", "no budget is spent")

@@ -378,7 +378,7 @@ def test_bad_data_and_parameters_are_refused() -> None:
     X, y = two_signals_and_a_copy()
     broken = X.copy()
     broken[3, 2] = np.nan
-    with pytest.raises(ValueError, match="Input X contains NaN"):
+    with pytest.raises(ValueError, match="X must be finite: row 3"):
         KendallSelector(2).fit(broken, y)
     with pytest.raises(TypeError, match="Sparse data"):
         KendallSelector(2).fit(csr_matrix(X), y)
