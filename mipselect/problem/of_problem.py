@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import IntArray
 from mipselect.problem.problem import Problem
-
-Value = TypeVar("Value")
-
-
-def of_problem(read: Callable[[Problem], Value], doc: str) -> Value:
-    """Make a property with this docstring: what is read of the `problem` of an object."""
-    return property(lambda self: read(self.problem), doc=doc)  # type: ignore[return-value]
 
 
 class OfProblem:
@@ -29,13 +19,25 @@ class OfProblem:
 
     problem: Problem
 
-    support_size = of_problem(lambda p: p.support_size, "Number of features that a support has, s.")
-    n_features = of_problem(
-        lambda p: p.n_features,
-        "Number of features that a support is chosen from; p without groups and always.",
-    )
-    feature_names = of_problem(lambda p: p.feature_names, "One name for every feature.")
-    number_of_supports = of_problem(lambda p: p.number_of_supports, "C(n_features, s).")
+    @property
+    def support_size(self) -> int:
+        """Number of features that a support has, s."""
+        return self.problem.support_size
+
+    @property
+    def n_features(self) -> int:
+        """Number of features that a support is chosen from; p without groups and always."""
+        return self.problem.n_features
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """One name for every feature."""
+        return self.problem.feature_names
+
+    @property
+    def number_of_supports(self) -> int:
+        """C(n_features, s)."""
+        return self.problem.number_of_supports
 
     def check_support(self, support: ArrayLike) -> IntArray:
         """Return `support` as an index array, or raise `InvalidInput`."""

@@ -13,14 +13,15 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.losses import CertifiedLoss, PreparedLoss, RestrictedFit
 from mipselect.problem.data import ClippedRows
-from mipselect.problem.of_problem import OfProblem, of_problem
+from mipselect.problem.layout import Layout
+from mipselect.problem.of_problem import OfProblem
 from mipselect.problem.problem import Problem
 from mipselect.restricted.grouping import on_features
 from mipselect.validation import set_fields
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
     from mipselect.problem.sums import ExactSums
-    from mipselect.tables import TableCoefficients
+    from mipselect.tables import TableCoefficients, Units
     from mipselect.tables.moments import Moments
 
 
@@ -107,45 +108,90 @@ class Restricted(OfProblem):
         """True if there are rows, and not only sums over them."""
         return self.data.has_rows
 
-    p = of_problem(lambda p: p.p, "Number of columns of X.")
-    column_names = of_problem(
-        lambda p: p.layout.column_names, "The names of the columns of X, p of them."
-    )
-    layout = of_problem(
-        lambda p: p.layout, "Columns of each feature, and those that are always in; public."
-    )
-    groups = of_problem(lambda p: p.layout.groups, "The columns of every feature.")
-    always = of_problem(
-        lambda p: p.layout.always,
-        "The columns that are always in, those together that are bounded together.",
-    )
-    intercept = of_problem(lambda p: p.layout.intercept, "True if a column of ones is always in.")
-    feature_bounds = of_problem(
-        lambda p: p.layout.bounds,
-        "b_j of every feature, shape (n_features,); `x_bound` is the largest.",
-    )
-    x_bound = of_problem(lambda p: float(p.layout.bounds.max()), "The largest of `feature_bounds`.")
-    always_bound = of_problem(
-        lambda p: p.layout.always_bound, "The bound of every entry of `always`."
-    )
-    y_bound = of_problem(lambda p: p.bound("y_bound"), "b_y, the largest |y|.")
-    coef_bound = of_problem(lambda p: p.bound("coef_bound"), "r, the largest ‖β‖₂.")
-    ridge = of_problem(lambda p: p.bound("ridge"), "λ of the penalty (λ/2n)‖β‖².")
-    loss = of_problem(lambda p: p.stated_loss.name, "Name of the loss.")
-    of_classes = of_problem(
-        lambda p: p.of_classes, "True if the loss is for a target of two classes."
-    )
-    classes = of_problem(
-        lambda p: p.classes, "Names of the classes that became -1 and +1, or None."
-    )
-    units = of_problem(
-        lambda p: p.units,
-        "Way back from columns to the units of the table that `from_table` read, or None.",
-    )
-    prediction_bound = of_problem(
-        lambda p: p.prediction_bound,
-        "U = r √(b_A² + the s largest b_j² added up), the largest |x_iS·β|.",
-    )
+    @property
+    def p(self) -> int:
+        """Number of columns of X."""
+        return self.problem.p
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The names of the columns of X, p of them."""
+        return self.layout.column_names
+
+    @property
+    def layout(self) -> Layout:
+        """Columns of each feature, and those that are always in; public."""
+        return self.problem.layout
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """The columns of every feature."""
+        return self.layout.groups
+
+    @property
+    def always(self) -> tuple[tuple[int, ...], ...]:
+        """The columns that are always in, those together that are bounded together."""
+        return self.layout.always
+
+    @property
+    def intercept(self) -> bool:
+        """True if a column of ones is always in."""
+        return self.layout.intercept
+
+    @property
+    def feature_bounds(self) -> FloatArray:
+        """b_j of every feature, shape (n_features,); `x_bound` is the largest."""
+        return self.layout.bounds
+
+    @property
+    def x_bound(self) -> float:
+        """The largest of `feature_bounds`."""
+        return float(self.layout.bounds.max())
+
+    @property
+    def always_bound(self) -> float:
+        """The bound of every entry of `always`."""
+        return self.layout.always_bound
+
+    @property
+    def y_bound(self) -> float:
+        """b_y, the largest |y|."""
+        return self.problem.bound("y_bound")
+
+    @property
+    def coef_bound(self) -> float:
+        """r, the largest ‖β‖₂."""
+        return self.problem.bound("coef_bound")
+
+    @property
+    def ridge(self) -> float:
+        """λ of the penalty (λ/2n)‖β‖²."""
+        return self.problem.bound("ridge")
+
+    @property
+    def loss(self) -> str:
+        """Name of the loss."""
+        return self.problem.stated_loss.name
+
+    @property
+    def of_classes(self) -> bool:
+        """True if the loss is for a target of two classes."""
+        return self.problem.of_classes
+
+    @property
+    def classes(self) -> tuple[str, str] | None:
+        """Names of the classes that became -1 and +1, or None."""
+        return self.problem.classes
+
+    @property
+    def units(self) -> Units | None:
+        """Way back from columns to the units of the table that `from_table` read, or None."""
+        return self.problem.units
+
+    @property
+    def prediction_bound(self) -> float:
+        """U = r √(b_A² + the s largest b_j² added up), the largest |x_iS·β|."""
+        return self.problem.prediction_bound
 
     @property
     def sensitivity(self) -> float:
