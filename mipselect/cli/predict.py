@@ -24,7 +24,7 @@ from mipselect.cli.progress import Spinner
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.regression import ModelRelease
-from mipselect.regression.release import in_no_list
+from mipselect.regression.release import warnings_of_values
 from mipselect.validation import checked_share, shown
 
 EXAMPLES = """Examples:
@@ -208,7 +208,7 @@ def predict(arguments: PredictArguments) -> None:
             elif output is None:
                 sys.stdout.writelines(_pieces(lines))
             sys.stdout.flush()
-    for line in (*replaced.lines, *(in_no_list(*each) for each in unlisted.items())):
+    for line in warnings_of_values(replaced, unlisted):
         say(f"warning: {line}")
     where = "" if output is None else f"{output}: {rows:,} predictions of {target}. "
     say(f"note: {where}{note}")

@@ -11,6 +11,7 @@ from typing import Any
 from mipselect.errors import InvalidInput
 from mipselect.regression.intervals import CoefficientIntervals, confidence_intervals
 from mipselect.regression.release import ModelRelease
+from mipselect.regression.smooth_losses import HUBER
 from mipselect.tables.equation import TableEquation
 from mipselect.tables.terms import CATEGORY, INTERCEPT, PER_UNIT, Term
 from mipselect.validation import checked_share
@@ -19,9 +20,6 @@ LEVEL = 0.95
 
 TARGET = "y"
 """Name of the target where the model is one of arrays."""
-
-HUBER = "huber("
-"""Names of mechanisms with Huber's loss hold it."""
 
 OPEN = "open"
 """Stands in place of a number that says nothing."""

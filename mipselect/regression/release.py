@@ -189,7 +189,7 @@ class ModelRelease(Release):
             return self._of_columns(X)
         unlisted, replaced = Counter[str](), self.table.replaced()
         found = np.concatenate([np.empty(0), *self.decisions(X, unlisted, replaced)])
-        for line in (*replaced.lines, *(in_no_list(*each) for each in unlisted.items())):
+        for line in warnings_of_values(replaced, unlisted):
             warnings.warn(line, UserWarning, stacklevel=3)
         return found
 
@@ -520,7 +520,14 @@ class ModelRelease(Release):
         return self.summary()
 
 
-def in_no_list(name: str, rows: int) -> str:
+def warnings_of_values(replaced: ReplacedValues, unlisted: Counter[str]) -> Iterator[str]:
+    """Yield what is to be said of the values that `ModelRelease.decisions` counted."""
+    yield from replaced.lines
+    for name, rows in unlisted.items():
+        yield _in_no_list(name, rows)
+
+
+def _in_no_list(name: str, rows: int) -> str:
     """Say that the predictions of some rows are mostly noise."""
     have = "1 row has" if rows == 1 else f"{rows:,} rows have"
     return (

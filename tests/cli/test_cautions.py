@@ -43,13 +43,19 @@ def asked(table: Path, command: str, schema: str, model: Path | None = None) -> 
     return (command, table, *public, *(() if command == "check" else DRAW))
 
 
+def fitted(run: Run, table: Path) -> Path:
+    """A seeded model of the table, one row each, in a file beside it."""
+    model = table.with_name("model.json")
+    made = asked(table, "fit", "rows.json")
+    assert run(*made, "--epsilon", "5", "--seed", "1", "--output", model).code == 0
+    return model
+
+
 @pytest.mark.parametrize("command", ["select", "fit", "evaluate", "check"])
 def test_a_ledger_of_people_and_a_schema_of_rows_is_told_before_the_draw(
     run: Run, table: Path, tmp_path: Path, command: str
 ) -> None:
-    model = tmp_path / "model.json"
-    made = asked(table, "fit", "rows.json")
-    assert run(*made, "--epsilon", "5", "--seed", "1", "--output", model).code == 0
+    model = fitted(run, table)
     more = ("--epsilon", "1", "--json", "--ledger")
     file = ledger_of(table, "patient")
     found = run(*asked(table, command, "rows.json", model), *more, file)
@@ -129,9 +135,7 @@ def test_what_becomes_of_several_rows_of_one_person_is_said(
 def test_a_large_epsilon_is_said_to_protect_little(
     run: Run, table: Path, folder: Path, command: str
 ) -> None:
-    model = folder / "model.json"
-    made = asked(table, "fit", "rows.json")
-    assert run(*made, "--epsilon", "5", "--seed", "1", "--output", model).code == 0
+    model = fitted(run, table)
     draw = asked(table, command, "rows.json", model)
     if command == "release":
         draw = (command, folder / "instance.toml")
