@@ -44,7 +44,12 @@ from mipselect.regression.smooth_losses import (
     default_threshold,
     regression_loss,
 )
-from mipselect.validation import checked_nonnegative, checked_scale, checked_share
+from mipselect.validation import (
+    SMALLEST_SCALE,
+    checked_nonnegative,
+    checked_scale,
+    checked_share,
+)
 
 REACH = 3.0
 """Bound of predictions by the squared loss of a table, in bounds of the target."""
@@ -335,7 +340,8 @@ class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
         """Give Huber's loss without a number its κ."""
         if self.loss != HUBER:
             return self
-        threshold = self._target_bound() * default_threshold(float(self.epsilon), count)
+        wanted = self._target_bound() * default_threshold(float(self.epsilon), count)
+        threshold = max(wanted, SMALLEST_SCALE)  # The least bound of a target has a κ below it.
         settled: Self = clone(self).set_params(ledger=None, loss=f"{HUBER}({threshold:.3g})")
         return settled
 

@@ -67,3 +67,9 @@ def test_its_bias_falls_with_the_rows() -> None:
         biases.append(abs(float(predicted.mean() - np.clip(y, -10.0, 10.0).mean())))
     assert biases[0] > 0.3
     assert biases[1] < 0.1
+
+
+def test_the_least_bound_of_a_target_has_a_model_too() -> None:
+    """A draw that fails would have been paid for."""
+    X, y = skewed(100)
+    assert huber(epsilon=1.0, y_bound=1e-25).fit(X, 1e-25 * y).release_.has_model
