@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check docs tables linkcheck hostile faults compare system-solvers system-browser bench clean
+.PHONY: demo test lint types check fuzz docs tables linkcheck hostile faults compare system-solvers system-browser bench clean
 
 # Installed once, and again when the dependencies change.
 $(VENV)/installed: pyproject.toml
@@ -30,6 +30,10 @@ types: $(VENV)/installed
 # As many tests at once as there are cores, so each with one thread.
 check: $(VENV)/installed
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto
+
+# The tests that draw their examples, with new examples and twenty times as many.
+fuzz: $(VENV)/installed
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --hypothesis-profile fuzz -m hypothesis
 
 # The site, with its reference and gallery, into docs/_build/html: any warning is an error.
 docs: $(VENV)/with-docs

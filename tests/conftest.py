@@ -16,9 +16,11 @@ from tests.support.wants import pytest_terminal_summary
 
 __all__ = ["folder", "pytest_sessionstart", "pytest_terminal_summary", "repository", "run", "shell"]
 
-# A deadline would judge the machine: an example that waits for a busy core is not wrong.
-settings.register_profile("without deadlines", deadline=None)
-settings.load_profile("without deadlines")
+# A deadline would judge the machine: an example that waits for a busy core is not wrong. The same
+# examples in every run, so that a change is judged by what it changed; `make fuzz` takes new ones.
+settings.register_profile("tests", deadline=None, derandomize=True)
+settings.register_profile("fuzz", deadline=None, max_examples=2_000)
+settings.load_profile("tests")
 
 
 def pytest_sessionstart() -> None:

@@ -76,6 +76,7 @@ CLINIC_HOSTILE = [
     *("2020-01-31T24:00", "2020-01-31T23:60", "2020-01-31T12:30:59.999999999+14:00", "20200131"),
     *("12:30Z", "12:30:60", "1.1.0001", "01.01.2020", "32.1.2020", "2020-01-01T12", "\0", "é"),
     *("2020-01-31T12:30+99:00", "0000-01-01", "true", "4", "-1", "1e25", "٣", "2020-01-31 12:30"),
+    "1",
 ]
 
 
@@ -210,7 +211,7 @@ def _factor(field: Mapping[str, Any], text: str) -> list[float] | None:
     if text in CLINIC["missingValues"]:
         return None
     if field["type"] == "boolean":
-        return [float(text in ("yes", "true"))]
+        return [float(text in ("yes", "true", "1"))]
     levels = field["categories"]
     if field["type"] == "integer":
         value = number(text)
