@@ -154,6 +154,11 @@ class Gram:
             return np.empty((self.p, 0))
         return np.stack([self._columns[int(j)] for j in indices], axis=1)
 
+    def expect(self, indices: IntArray) -> None:
+        """Compute columns in one pass over X that will likely be asked for one by one."""
+        if self._full is None:
+            self.columns(indices)
+
     def entries(self, rows: IntArray, j: int) -> FloatArray:
         """Return G[rows, j], shape (len(rows),)."""
         if self._full is not None:

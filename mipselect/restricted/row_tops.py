@@ -13,17 +13,21 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 
-WIDTH = 2048
-"""Columns of one block."""
+WIDTH = 2056
+"""Columns of one block; columns of products whose distance is a power of two displace one another
+in a cache."""
 
 HEIGHT = 8192
 """Rows whose products are added up in single precision; sums of these are double."""
 
 STRIP = 64
-"""Columns that are scaled at once: about what a cache holds."""
+"""Columns that are scaled at once, and rows of products: about what a cache holds."""
 
 MEMORY = 2**29
 """Bytes of scaled columns that are kept from block to block."""
+
+LEAST_WEIGHT = 1e-30
+"""Shorter columns, in units of the longest, count as so long: single precision has no less."""
 
 SINGLE_EPS = 2.0**-24
 """Relative error of one operation in single precision."""
@@ -63,11 +67,13 @@ def streamed_row_tops(
     Notes
     -----
     Of unit columns c_j, as they are rounded, a product of at most `height` rows is off by at most
-    (height + 3)·2⁻²⁴ Σ_i |c_ij c_ik|, in any order of the sum, and the last sum is at most 1. One
-    more unit is for lengths, one for the double sums of the parts.
+    (height + 3)·2⁻²⁴ Σ_i |c_ij c_ik|, in any order of the sum, and the last sum is at most 1. Three
+    more units are for the length of the other column, one for the double sums of the parts.
     """
     lengths = np.sqrt(diagonal[candidates])
-    allowance = np.float32((min(len(X), height) + 8) * SINGLE_EPS)
+    longest = float(lengths.max()) or 1.0
+    weights = np.maximum(lengths / longest, LEAST_WEIGHT).astype(np.float32)
+    allowance = np.float32((min(len(X), height) + 10) * SINGLE_EPS)
     blocks = [slice(start, start + width) for start in range(0, len(candidates), width)]
     held = 4 * len(X) * len(candidates) <= memory
     units = [_unit_columns(X, candidates[some], lengths[some]) for some in blocks if held]
@@ -83,12 +89,10 @@ def streamed_row_tops(
             else:
                 right = _unit_columns(X, candidates[columns], lengths[columns])
             products = _products(left, right, height)
-            np.abs(products, out=products)
-            products += allowance
-            _merge(tops[rows], products * lengths[columns], first == second)
+            _merge(tops[rows], products, weights[columns], allowance, first == second)
             if first != second:
-                _merge(tops[columns], np.multiply(products.T, lengths[rows], order="C"), False)
-    return np.asarray(-np.sort(-tops, axis=1) * lengths[:, None])
+                _merge(tops[columns], products.T, weights[rows], allowance, False)
+    return np.asarray(-np.sort(-tops, axis=1) * (longest * lengths)[:, None])
 
 
 def _unit_columns(X: FloatArray, columns: IntArray, lengths: FloatArray) -> FloatArray:
@@ -113,14 +117,25 @@ def _products(left: FloatArray, right: FloatArray, height: int) -> FloatArray:
     return total
 
 
-def _merge(tops: FloatArray, block: FloatArray, diagonal: bool) -> None:
-    """Keep the largest entries of each row, of `tops`, in place, and of a block."""
-    if diagonal:
-        np.fill_diagonal(block, -1.0)
+def _merge(
+    tops: FloatArray,
+    products: FloatArray,
+    weights: FloatArray,
+    allowance: np.float32,
+    diagonal: bool,
+) -> None:
+    """Keep the largest entries of each row of `tops` and (|products| + a)·weights, in `tops`."""
     count = tops.shape[1]
-    if block.shape[1] > count:
-        block.partition(block.shape[1] - count, axis=1)
-        block = block[:, block.shape[1] - count :]
-    together = np.hstack([tops, block])
-    together.partition(together.shape[1] - count, axis=1)
-    tops[:] = together[:, together.shape[1] - count :]
+    for start in range(0, len(products), STRIP):
+        some = slice(start, start + STRIP)
+        block = np.abs(products[some], order="C")
+        block += allowance
+        block *= weights
+        if diagonal:
+            np.fill_diagonal(block[:, start:], -1.0)
+        if block.shape[1] > count:
+            block.partition(block.shape[1] - count, axis=1)
+            block = block[:, block.shape[1] - count :]
+        together = np.hstack([tops[some], block])
+        together.partition(together.shape[1] - count, axis=1)
+        tops[some] = together[:, together.shape[1] - count :]

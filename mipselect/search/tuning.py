@@ -109,6 +109,9 @@ class Expanding:
         Most features that a point is made of.
     likely : int
         A point begins with so many times as many features as are added.
+    expected : int
+        Where G is not held, so many of its columns are computed in one pass over X: those of the
+        features that gain most beside the incumbent.
     admitting : tuple of int
         Steps after which further features may become part of the point,
     promising : int
@@ -128,6 +131,7 @@ class Expanding:
     steps: int = 15
     members: int = 192
     likely: int = 2
+    expected: int = 32
     admitting: tuple[int, ...] = (0, 1, 3, 6)
     promising: int = 4
     close: float = 0.02

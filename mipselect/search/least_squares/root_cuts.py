@@ -56,6 +56,9 @@ def root_cut(center: Center, level: int) -> ModularBound:
     columns = center.problem.gram.columns(support)[: features.count]
     columns = columns - whole.whitened.T @ inside
     w = whole.g[candidates] - columns[candidates] @ center.coef
+    if center.lean:
+        promising = np.argsort(-(w**2) / whole.h[candidates], kind="stable")
+        center.problem.gram.expect(candidates[promising[: center.tuning.expanding.expected]])
     inner = np.abs(columns[support]).sum(axis=1) - np.abs(np.diagonal(columns[support]))
     across = np.abs(columns[candidates])
     among = _among_candidates(center, level - 1)

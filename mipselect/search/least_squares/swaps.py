@@ -6,7 +6,7 @@ import numpy as np
 
 from mipselect.arrays import IntArray
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.least_squares.node import greedy_completion, squared_node
+from mipselect.search.least_squares.node import gains_alone, greedy_completion, squared_node
 from mipselect.search.progress import Run
 from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import TUNING, Tuning
@@ -15,7 +15,10 @@ from mipselect.search.tuning import TUNING, Tuning
 def forward_selection(problem: PreparedSquared, size: int) -> IntArray:
     """Add the feature that gains most, `size` times; sorted indices, shape (s,)."""
     none, everything = np.empty(0, dtype=np.intp), np.arange(problem.features.count)
-    return greedy_completion(squared_node(problem, none, size, everything, 0.0, None))
+    whole = squared_node(problem, none, size, everything, 0.0, None)
+    promising = np.argsort(-gains_alone(whole), kind="stable")[: whole.tuning.expanding.expected]
+    problem.gram.expect(whole.columns[whole.places(promising)])
+    return greedy_completion(whole)
 
 
 def best_by_swaps(
