@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from sklearn.base import clone
 
 from mipselect import Ledger
 from mipselect.errors import BudgetExceeded, InvalidInput
@@ -251,6 +252,19 @@ def test_one_row_or_none_apart_is_no_error(relation: str) -> None:
     asked = model(relation=relation, quality_share=1e-9, epsilon=1.0)
     fitted = asked.fit_table(frame(20), ROWS, target="effect", never=["well"])
     assert not fitted.quality_.beats_chance
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_one_row_of_arrays_or_none_apart_is_no_error(relation: str) -> None:
+    asked = {"x_bound": 1.0, "relation": relation}
+    selector = SISSelector(1, y_bound=1.0, **asked)
+    classes = ObjectivePerturbationClassifier(**asked, classes=(0, 1))
+    for n in (2, 3, 4):
+        X, y = np.ones((n, 2)), np.ones(n)
+        both = SelectThenRegress(selector, classes, epsilon=1.0, quality_share=0.01).fit(X, y)
+        alone = clone(classes).set_params(quality_share=0.01).fit(X, y)
+        for fitted in (alone, both):
+            assert fitted.quality_.rows == (1 if relation == "replace-one" else None)
 
 
 def released(schema: TableSchema, data: pd.DataFrame) -> ModelRelease:
