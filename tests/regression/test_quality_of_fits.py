@@ -320,6 +320,14 @@ def test_a_model_of_people_wants_to_know_whose_row_is_whose() -> None:
         evaluation_map(release.table, unit)
 
 
+def test_whose_row_it_is_goes_by_the_schema_that_says_it() -> None:
+    codes = TableSchema.of({**ROWS.content, "missingValues": ["", "7"]})
+    release = released(codes, frame(3000))
+    public = evaluation_map(release.table, PEOPLE)
+    data = frame(4).assign(who=["1", "2", "7", ""])
+    assert len(read_rows(open_table(data, public), public, "first")[1]) == 4
+
+
 def test_models_that_cannot_be_evaluated_are_refused() -> None:
     X = np.random.default_rng(0).uniform(-1.0, 1.0, (500, 2))
     of_arrays = AdaSSPRegressor(x_bound=1.0, y_bound=1.0).fit(X, X[:, 0]).release_
