@@ -217,7 +217,7 @@ def evaluation_map(
         )
     missing = {"missingValues": schema.content.get("missingValues", [""])}
     entries = [
-        {**missing, **field} if field["name"] == weight else field
+        {**missing, **field}
         for field in schema.content["fields"]
         if field["name"] in (unit, weight)
     ]

@@ -77,7 +77,8 @@ class RowsApart:
         """
         if not release.has_model:
             return release
-        found = release.decision(X[self.mask])
+        # By chance there may be none, which must be no error: whether there are is private.
+        found = release.decision(X[self.mask]) if self.mask.any() else np.empty(0)
         unseen = Predictions(
             target[self.mask],
             found,

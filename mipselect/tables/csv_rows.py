@@ -1,8 +1,8 @@
 """A CSV file as columns of bytes: every record is one row, whatever stands in it.
 
-A record is a line, or several where a value in quotes has line breaks. A record with more or
-fewer values than the header, and an empty line, is a row without values. No type is guessed and
-nothing is refused, for either would depend on the rows.
+A record is a line, or several where a value in quotes has line breaks, which count as LF. A
+record with more or fewer values than the header, and an empty line, is a row without values. No
+type is guessed and nothing is refused, for either would depend on the rows.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class CsvRows:
         kept = _KeptRecords()
         with self._open() as file:
             reader = arrow_csv.open_csv(
-                file,
+                _LinesInLF(file),
                 # The header is read as a record, for two of its names may be the same.
                 read_options=arrow_csv.ReadOptions(
                     autogenerate_column_names=True,
@@ -207,6 +207,23 @@ def require_delimiter(label: str, header: Sequence[str], delimiter: str) -> None
             f"{DELIMITERS.get(delimiter, shown(delimiter))} the header has one name; use "
             f"--delimiter {DELIMITERS[likely]}, in Python TableFile"
         )
+
+
+class _LinesInLF:
+    """A stream in which every line ends with LF, and so do line breaks in values.
+
+    PyArrow reads pieces. Where one ends between a CR and its LF, it drops the LF, in a value too;
+    and where pieces end depends on the rows before.
+    """
+
+    closed = False
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._text = io.TextIOWrapper(file, BYTE_FOR_BYTE)
+
+    def read(self, size: int) -> bytes:
+        """Read `size` bytes; fewer at the end."""
+        return self._text.read(size).encode(BYTE_FOR_BYTE)
 
 
 class _KeptRecords:

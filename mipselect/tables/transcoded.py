@@ -1,7 +1,8 @@
 """Text of any encoding as UTF-8; what cannot be decoded becomes bytes that are no UTF-8.
 
 No encoding that is taken has letters in which a line end is a part, and none remembers
-anything beyond a line end: so a byte in one row changes no other row.
+anything beyond a line end; of a letter that is cut off one byte is lost, and not the line end or
+the quote behind it. So a byte in one row changes no other row.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ CHUNK = 1 << 20
 def _lost(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeDecodeError):
         raise error
-    return "\udcff", error.end
+    return "\udcff", error.end if error.encoding in WIDE else error.start + 1
 
 
 codecs.register_error(LOST, _lost)

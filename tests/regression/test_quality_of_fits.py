@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from sklearn.base import clone
 
 from mipselect import Ledger
 from mipselect.errors import BudgetExceeded, InvalidInput
@@ -253,6 +254,19 @@ def test_one_row_or_none_apart_is_no_error(relation: str) -> None:
     assert not fitted.quality_.beats_chance
 
 
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_one_row_of_arrays_or_none_apart_is_no_error(relation: str) -> None:
+    asked = {"x_bound": 1.0, "relation": relation}
+    selector = SISSelector(1, y_bound=1.0, **asked)
+    classes = ObjectivePerturbationClassifier(**asked, classes=(0, 1))
+    for n in (2, 3, 4):
+        X, y = np.ones((n, 2)), np.ones(n)
+        both = SelectThenRegress(selector, classes, epsilon=1.0, quality_share=0.01).fit(X, y)
+        alone = clone(classes).set_params(quality_share=0.01).fit(X, y)
+        for fitted in (alone, both):
+            assert fitted.quality_.rows == (1 if relation == "replace-one" else None)
+
+
 def released(schema: TableSchema, data: pd.DataFrame) -> ModelRelease:
     fitted = model(quality_share=None).fit_table(data, schema, target="effect", never=["well"])
     return fitted.release_
@@ -304,6 +318,14 @@ def test_a_model_of_people_wants_to_know_whose_row_is_whose() -> None:
     unit = TableSchema.of({**PEOPLE.content, "csvw-eo:privacyUnit": "dose"})
     with pytest.raises(InvalidInput, match="the model uses it"):
         evaluation_map(release.table, unit)
+
+
+def test_whose_row_it_is_goes_by_the_schema_that_says_it() -> None:
+    codes = TableSchema.of({**ROWS.content, "missingValues": ["", "7"]})
+    release = released(codes, frame(3000))
+    public = evaluation_map(release.table, PEOPLE)
+    data = frame(4).assign(who=["1", "2", "7", ""])
+    assert len(read_rows(open_table(data, public), public, "first")[1]) == 4
 
 
 def test_models_that_cannot_be_evaluated_are_refused() -> None:

@@ -131,6 +131,18 @@ def test_quoted_line_breaks_and_bytes_reach_their_category(tmp_path: Path) -> No
     np.testing.assert_array_equal(table.X[:, 2:6], np.eye(4)[[1, 2, 3, 0]])
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=repr)
+def test_line_breaks_in_values_are_the_same_wherever_a_piece_ends(
+    tmp_path: Path, end: bytes
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a,b" + end + (b'1,"x' + end + end + b'y"' + end) * 50)
+    for block in (16, 17, 33, 64, BLOCK):
+        records = CsvRows("t.csv", lambda: path.open("rb"), compressed=False, block=block)
+        found = [v for batch in records.batches(["b"]) for v in batch.column(0).to_pylist()]
+        assert found == [b"x\n\ny"] * 50
+
+
 def test_a_mark_and_other_line_ends_are_no_values(tmp_path: Path) -> None:
     plain = mapped(tmp_path, GOOD)
     marked = mapped(tmp_path, GOOD, header=b"\xef\xbb\xbf" + HEADER)

@@ -91,13 +91,16 @@ HOSTILE = [
     b"\xc3",
     b"\x00",
     b"\xf0\x9f",
+    b"\x8f",
     b"\x8f\xa1",
+    b"\xa4\xd4",
     b"\xa1\xa1\xa1",
 ]
 
 
 @pytest.mark.parametrize(
-    "encoding", ["latin-1", "cp1252", "ascii", "cp932", "gb18030", "euc-jp", "big5", "johab"]
+    "encoding",
+    ["latin-1", "cp1252", "ascii", "cp932", "gb18030", "euc-jp", "euc-kr", "big5", "johab"],
 )
 @pytest.mark.parametrize("chunk", [1, 7, 1 << 20])
 def test_bytes_that_cannot_be_decoded_change_their_row_only(
@@ -119,7 +122,8 @@ def test_bytes_that_cannot_be_decoded_change_their_row_only(
     path.write_bytes(head + b"".join(rows))
     before = found()
     for odd in HOSTILE:
-        for row in (b"2;" + odd + b"\n", odd + b"\n", b"2;x;" + odd + b"\n", odd + b";x;1\n"):
+        ends = [odd, b"2;" + odd, b"2;x;" + odd, b'2;x;"' + odd + b'"']
+        for row in (*(end + b"\n" for end in ends), odd + b";x;1\n"):
             path.write_bytes(head + b"".join(rows[:4]) + row + b"".join(rows[5:]))
             after = found()
             assert len(after) == 9
@@ -141,10 +145,12 @@ def test_no_byte_takes_in_the_line_end_behind_it(encoding: str) -> None:
     ends = [chr(code).encode(encoding) for code in (10, 13)]
     for end in ends:
         for first in range(256):
-            for second in (b"", b"\x81", b"\x30", b"\x8e", b"\xa1"):
+            for second in (b"", b"\x81", b"\x30", b"\x8e", b"\xa1", b"\xd4"):
                 row = bytes([first]) + second
-                text = reading.in_utf8(row + end + "A".encode(encoding), encoding)
-                assert text.endswith(end.decode(encoding).encode() + b"A"), (row, end)
+                for behind in ("", "A"):
+                    text = reading.in_utf8(row + end + behind.encode(encoding), encoding)
+                    after = end.decode(encoding) + behind
+                    assert text.endswith(after.encode()), (row, end)
 
 
 def test_half_a_letter_of_utf16_changes_its_row_only(tmp_path: Path) -> None:
