@@ -177,7 +177,7 @@ def _deliver_shares(arguments: CheckArguments, schema: TableSchema, epsilon: flo
     refuse(arguments, ALONE, OF_THE_CURATOR)
     ledger, relation = arguments.charge.opened()
     unit, seeded = schema.privacy_unit or ROW, arguments.charge.seed is not None
-    notes = cautions(ledger, unit, epsilon, seeded=seeded, schema=True)
+    notes = cautions(ledger, unit, epsilon, seeded=seeded, asked=arguments.head)
     warn_before_a_draw(notes)
     with ledger_entry(ledger, arguments.head) as noting:
         with Spinner(f"reading {arguments.table.data}"):

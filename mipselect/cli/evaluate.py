@@ -97,8 +97,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
         "mipselect": version("mipselect"),
     }
     seeded = arguments.charge.seed is not None
-    known = schema is not None
-    notes = cautions(ledger, unit, arguments.epsilon, seeded=seeded, schema=known)
+    notes = cautions(ledger, unit, arguments.epsilon, seeded=seeded, asked=head)
     warn_before_a_draw(notes)
     with ledger_entry(ledger, head) as noting:
         with about(str(arguments.model)), Spinner(f"reading {arguments.table.data}"):

@@ -103,12 +103,16 @@ class Account:
         name = "epsilon" if self.terms.rho is None else "rho"
         return round_up(self._sums[name].at(None))
 
+    def touching(self, part: Part | None = None) -> tuple[LedgerEntry, ...]:
+        """Return the entries that touch a part, or all entries."""
+        return tuple(e for e in self.entries if part is None or not _apart(e.part, part))
+
     def spent(self, part: Part | None = None) -> Guarantee:
         """Return the joint guarantee of the entries that touch a part, or of all entries.
 
         With ρ counted it is the (ε, δ) that follows from the sum; else the sum of ε and of δ.
         """
-        touching = [e for e in self.entries if part is None or not _apart(e.part, part)]
+        touching = self.touching(part)
         conditions = tuple(dict.fromkeys(c for e in touching for c in e.guarantee.conditions))
         private = all(e.guarantee.private for e in touching)
         if self.terms.rho is not None:

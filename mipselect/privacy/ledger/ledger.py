@@ -395,6 +395,11 @@ class Ledger:
         return self._book.look(lambda account: tuple(account.entries))
 
     @property
+    def touching(self) -> tuple[LedgerEntry, ...]:
+        """Entries that a further draw adds to: all, or those that touch the part of this ledger."""
+        return self._book.look(lambda account: account.touching(self._part))
+
+    @property
     def spent(self) -> Guarantee:
         """Joint guarantee of all entries, with all their conditions.
 
