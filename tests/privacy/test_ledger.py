@@ -40,7 +40,8 @@ def test_the_refusal_says_what_is_left() -> None:
     ledger.spend(Guarantee(0.7))
     with pytest.raises(BudgetExceeded) as refused:
         ledger.spend(Guarantee(0.5, 1e-7))
-    for part in ("ε = 0.5, δ = 1e-07", "ε = 0.3, δ = 1e-06 is left", "ε = 1.0, δ = 1e-06"):
+    of_budget = ("ε = 0.5, δ = 1e-07", "ε = 0.3, δ = 1e-06 is left", "ε = 1.0, δ = 1e-06")
+    for part in (*of_budget, "A budget cannot be raised", "second ledger"):
         assert part in str(refused.value)
     assert ledger.spent == Guarantee(0.7)
 

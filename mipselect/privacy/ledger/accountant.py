@@ -88,7 +88,7 @@ class Account:
             rest = {name: round_down(amount) for name, amount in left.items()}
             raise BudgetExceeded(
                 f"asked for {_in_words(asked)}, but only {_in_words(rest)} is left "
-                f"of the budget {_in_words(self._limits)}; nothing was drawn"
+                f"of the budget {_in_words(self._limits)}; nothing was drawn. {NO_RAISE}"
             )
 
     def add(self, entry: LedgerEntry) -> None:
@@ -171,6 +171,11 @@ def _apart(one: Part | None, other: Part) -> bool:
     """Return whether two parts are of one column and have no row in common."""
     return one is not None and one[0] == other[0] and one[1] != other[1]
 
+
+NO_RAISE = (
+    "A budget cannot be raised, nor given a δ later: ask for less, or decide on a second ledger, "
+    "whose budget is spent beside this one and adds to it"
+)
 
 SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 
