@@ -44,9 +44,10 @@ def asked(table: Path, command: str, schema: str, model: Path | None = None) -> 
 
 
 def fitted(run: Run, table: Path) -> Path:
-    """A seeded model of the table, one row each, in a file beside it."""
-    model = table.with_name("model.json")
-    made = asked(table, "fit", "rows.json")
+    """A seeded model of a copy of the table, one row each, in a file beside it."""
+    model, past = table.with_name("model.json"), table.with_name("past.csv")
+    past.write_bytes(table.read_bytes())
+    made = asked(past, "fit", "rows.json")
     assert run(*made, "--epsilon", "5", "--seed", "1", "--output", model).code == 0
     return model
 
