@@ -57,7 +57,7 @@ TYPICAL = (
 IDENTIFIERS = (
     "What identifies a person is no feature: name its field in csvw-eo:privacyUnit, or give it "
     '"mipselect:role": "ignored", which leaves it out of every command, as --never does of one. '
-    "Leave out dates too, unless a feature is made of them, and what the target comes before."
+    "Leave out dates too, unless a feature is made of them, and what follows from the target."
 )
 COMPLETE = (
     "Nothing is left to fill in. Next 'mipselect check' compares the schema with the rows, before "
