@@ -105,6 +105,13 @@ def test_a_copy_of_the_target_is_said_once() -> None:
     assert texts(check_table(table, schema))[0].startswith("days and copy: say the same")
 
 
+def test_weights_above_the_maximum_may_be_meant() -> None:
+    weight = {**number("w", 0, 4), "mipselect:role": "weight"}
+    table = pd.DataFrame({"days": np.arange(20.0), "w": [9.0, *[1.0] * 19]})
+    (line,) = texts(check_table(table, schema_of(number("days", 0, 40), weight)))
+    assert line.startswith("w: 5.0 % of weights are above the maximum 4, and count as it; right ")
+
+
 def test_a_range_asks_for_the_loss_as_in_select() -> None:
     table, schema = of_stays(), schema_of(number("days", 0, 40), number("bill", 0, 30_000))
     assert not check_table(table, schema, target="days").of_loss
