@@ -25,7 +25,10 @@ def regular_file(path: Path) -> Path:
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
-        raise InvalidInput(f"{path}: no such file") from None
+        advice = (
+            "" if str(path) != "-" else "; standard input is not read: write it to a file first"
+        )
+        raise InvalidInput(f"{path}: no such file{advice}") from None
     except (OSError, ValueError) as error:
         raise unreadable(path, error) from error
     if stat.S_ISDIR(mode):

@@ -35,6 +35,11 @@ SCHEMA_READS_IT = (
 
 SCHEMA_TAKES_IT = "SelectThenRegress(schema=...) and Instance.from_table take the table as it is"
 
+LEAVE_OUT = (
+    "where the target is missing the row may also be left out before: the guarantee is then about "
+    "the rows that are left, and their number counts as public"
+)
+
 
 @estimator
 class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
@@ -106,6 +111,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             refuse_text(X)
             if "NaN" in str(error) or "infinity" in str(error):
                 _refuse_not_finite(X)
+                _require_all_there(plain_array(y, "y"))
             raise
         # scikit-learn overlooks masks, dates and a stored index, and with `assume_finite` NaN too.
         if sparse.issparse(table):
@@ -237,10 +243,15 @@ def _with_sums_in_doubles(X: Any) -> Any:
 
 def _require_all_there(target: Any) -> None:
     """Raise `InvalidInput` unless every entry of y is a finite number or the name of a class."""
-    if target.dtype.kind in "biuf":
-        numeric_vector(target)
-    elif any(value is None or value != value for value in target):
-        raise InvalidInput("y must be finite: it has missing values; remove such rows first")
+    try:
+        if target.dtype.kind in "biuf":
+            numeric_vector(target)
+        elif any(value is None or value != value for value in target):
+            raise InvalidInput(f"y must be finite: it has missing values; {MISSING}")
+    except InvalidInput as error:
+        if MISSING not in str(error):
+            raise
+        raise InvalidInput(f"{error}; {SCHEMA_TAKES_IT}; {LEAVE_OUT}") from None
 
 
 def refuse_repeated_names(X: object, what: str) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
+from mipselect.cli.ledger_entry import table_named, tables_of
 from mipselect.cli.streams import say
 from mipselect.privacy import Ledger
 from mipselect.privacy.guarantee import ROW, is_row
+from mipselect.validation import listed
 
 LITTLE = 10.0
 """ε from which on a guarantee means little."""
@@ -18,7 +21,12 @@ BEYOND_WORDS = 1e15
 
 
 def cautions(
-    ledger: Ledger | None, unit: str, epsilon: float, *, seeded: bool, schema: bool
+    ledger: Ledger | None,
+    unit: str,
+    epsilon: float,
+    *,
+    seeded: bool,
+    asked: Mapping[str, Any],
 ) -> tuple[str, ...]:
     """Say what a release means less than it seems to, in sentences.
 
@@ -31,11 +39,12 @@ def cautions(
         That of all draws together.
     seeded : bool
         True for a draw without any guarantee, of which ε says nothing.
-    schema : bool
-        Whether the table has a schema.
+    asked : mapping
+        First entries of the report: they name the table, and its schema if it has one.
     """
     found = (
-        _of_the_unit(ledger, unit, schema=schema),
+        _of_the_unit(ledger, unit, schema="schema" in asked),
+        _of_other_tables(ledger, table_named(asked)),
         "" if seeded else _of_epsilon(epsilon),
     )
     return tuple(sentence for sentence in found if sentence)
@@ -57,6 +66,18 @@ def _of_the_unit(ledger: Ledger | None, unit: str, *, schema: bool) -> str:
         f"the ledger counts one row as one {ledger.unit}, but {what} whose row is whose: the "
         f"guarantee is about one row, and about one {ledger.unit} only if none has more than one "
         f"row; csvw-eo:privacyUnit in {where} names the field that says it"
+    )
+
+
+def _of_other_tables(ledger: Ledger | None, table: str) -> str:
+    """Say that a ledger has paid for draws from a table of another name."""
+    paid = () if ledger is None else ledger.touching
+    others = [name for name in tables_of(paid) if name != table]
+    if not others:
+        return ""
+    return (
+        f"the ledger was charged for another table before: {listed(others)}; {table} adds to that, "
+        "as for somebody who is in all of them; if nobody is in two, a ledger for each spends less"
     )
 
 

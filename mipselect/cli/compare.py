@@ -18,7 +18,7 @@ from mipselect.cli.agreement import FoundBySolver, contradictions
 from mipselect.cli.agreement import compare as compare_with_expected
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.options import SEARCH_PANEL, Delivery, SearchArguments
-from mipselect.cli.output import SENSITIVE, banner, check_output, heading, table_of
+from mipselect.cli.output import SENSITIVE, banner, check_output, heading, line, table_of
 from mipselect.cli.progress import Watch
 from mipselect.cli.report import effort_counts, finite_or_none
 from mipselect.cli.sizes import dimension
@@ -58,6 +58,11 @@ class Round:
     answers: list[FoundBySolver]
     contradictions: list[str]
 
+    @property
+    def compared(self) -> bool:
+        """True if there are two answers or more."""
+        return len(self.answers) > 1
+
 
 @options
 class CompareArguments:
@@ -89,22 +94,26 @@ class CompareArguments:
 def compare(arguments: CompareArguments) -> None:
     """Find the mistake levels of each INSTANCE with several solvers. The report is SENSITIVE.
 
-    Fails if two answers contradict each other or what the file expects, or if one
-    is not certified.
+    Fails if two answers contradict each other or what the file expects, if one is
+    not certified, or if nothing was compared. What cannot be solved in a way that
+    was asked for, such as a loss without whole models, is skipped and named.
     """
     search, delivery, instances = arguments.search, arguments.delivery, arguments.instances
     search.settings()
     tasks, skipped = _tasks(arguments.solvers, arguments.formulation)
     check_output(delivery.output, [path for name in instances for path in files_of(name)])
     problems = [(name, load_instance(name), expected(name)) for name in instances]
-    for reason in skipped:
-        say(f"skipped {reason}")
     rounds = []
     for name, problem, wanted in problems:
         answers, conflicts = [], []
         for solver, how in tasks:
-            with Watch(f"{name} with {solver}, {how}", details=True) as watch:
-                answer = _ask(problem, solver, how, arguments, watch)
+            task = f"{name} with {solver}, {how}"
+            try:
+                with Watch(task, details=True) as watch:
+                    answer = _ask(problem, solver, how, arguments, watch)
+            except InvalidInput as error:
+                skipped.append(f"{task}: {error}")
+                continue
             answers.append(answer)
             stored = (
                 compare_with_expected(problem, answer.levels, wanted) if answer.levels else None
@@ -112,7 +121,9 @@ def compare(arguments: CompareArguments) -> None:
             if stored is not None and answer.certified and not stored.agrees:
                 conflicts.append(f"{answer.name} {stored.sentence}")
         rounds.append(Round(name, problem, answers, conflicts + contradictions(answers)))
-    delivery.deliver(_report(rounds, skipped), lambda console: _print(console, rounds))
+    for reason in skipped:
+        say(f"skipped {reason}")
+    delivery.deliver(_report(rounds, skipped), lambda console: _print(console, rounds, skipped))
     _fail_if_needed(rounds)
 
 
@@ -188,6 +199,7 @@ def _report(rounds: list[Round], skipped: list[str]) -> Mapping[str, Any]:
         "sensitive": True,
         "warning": SENSITIVE,
         "skipped": skipped,
+        "compared": sum(each.compared for each in rounds),
         "agree": not any(each.contradictions for each in rounds),
         "certified": all(answer.certified for each in rounds for answer in each.answers),
         "instances": [
@@ -234,13 +246,16 @@ def _answer_report(answer: FoundBySolver, reference: float | None) -> dict[str, 
     }
 
 
-def _print(console: Console, rounds: list[Round]) -> None:
+def _print(console: Console, rounds: list[Round], skipped: list[str]) -> None:
     banner(console, SENSITIVE)
     for each in rounds:
         instance = each.instance
         size = dimension(instance.p, instance.n_features)
         heading(console, f"{each.name}: n = {instance.n:,}, {size}, s = {instance.support_size}")
-        console.print(_effort_table(each.answers))
+        if each.answers:
+            console.print(_effort_table(each.answers))
+        if not each.compared:
+            console.print("Not compared: that needs two answers.")
         found = {a.name: a.levels for a in each.answers if a.levels is not None}
         if found:
             console.print(_levels_table(found))
@@ -251,8 +266,12 @@ def _print(console: Console, rounds: list[Round]) -> None:
                 console.print(f"{answer.name}: {answer.remark}", markup=False)
         for sentence in each.contradictions:
             console.print(f"CONTRADICTION: {sentence}", markup=False, style="bold red")
-    if not any(each.contradictions for each in rounds):
+    compared = sum(each.compared for each in rounds)
+    if compared and not any(each.contradictions for each in rounds):
         console.print("No answer contradicts another.")
+    line(console, f"Compared: {compared} of {len(rounds)} instances. Skipped: {len(skipped)}.")
+    for reason in skipped:
+        line(console, f"- {reason}")
 
 
 def _effort_table(answers: list[FoundBySolver]) -> Table:
@@ -301,3 +320,7 @@ def _fail_if_needed(rounds: list[Round]) -> None:
                 raise MipselectError(
                     f"(sensitive) {each.name}: {answer.name} certified nothing: {answer.remark}"
                 )
+    if not any(each.compared for each in rounds):
+        raise MipselectError(
+            "nothing was compared: no instance has two answers; the lines with 'skipped' say why"
+        )

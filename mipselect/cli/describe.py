@@ -57,7 +57,11 @@ TYPICAL = (
 IDENTIFIERS = (
     "What identifies a person is no feature: name its field in csvw-eo:privacyUnit, or give it "
     '"mipselect:role": "ignored", which leaves it out of every command, as --never does of one. '
-    "Leave dates out too, unless a feature is made of them."
+    "Leave out dates too, unless a feature is made of them, and what follows from the target."
+)
+COMPLETE = (
+    "Nothing is left to fill in. Next 'mipselect check' compares the schema with the rows, before "
+    "any ε is spent."
 )
 NO_TYPES = (
     "A CSV file has no types, nor has a sheet of Excel, so every field begins as a string: make it "
@@ -131,7 +135,7 @@ def describe(arguments: DescribeArguments) -> None:
         "command": "describe",
         **arguments.table.head,
         "fields": [
-            {"name": field.name, "type": field.type, "to_fill_in": field.gap}
+            {"name": field.name, "type": field.type, "to_fill_in": _lacks(found.schema, field)}
             for field in found.schema.features
         ],
         "schema": found.schema.content,
@@ -164,6 +168,9 @@ def _show(console: Console, found: Described, file: Path | None) -> None:
         line(console, f"note: {note}.")
     if any(field.type_proposed for field in fields):
         line(console, PROPOSED_TYPES.format(file or "FILE"))
+    if not any(_lacks(found.schema, field) for field in found.schema.features):
+        line(console, COMPLETE)
+        return
     console.print(FROM_WHERE, soft_wrap=True)
     console.print(TYPICAL, soft_wrap=True)
     console.print(IDENTIFIERS, soft_wrap=True)
@@ -192,11 +199,16 @@ def _table(schema: TableSchema, typeless: bool) -> Table:
         special = _special(schema, field)
         said = (escape(label),) if any(labels) else ()
         kind = f"{field.type} ?" if field.type_proposed else field.type
-        gap = "" if special else field.gap
+        gap = _lacks(schema, field)
         if gap and typeless:
             gap = "type; categories of text"
         table.add_row(escape(field.name), *said, kind, special or _becomes(field), gap)
     return table
+
+
+def _lacks(schema: TableSchema, field: Field) -> str:
+    """Say what is to fill in of a field; "" for one that is no feature itself."""
+    return "" if _special(schema, field) else field.gap
 
 
 def _special(schema: TableSchema, field: Field) -> str:

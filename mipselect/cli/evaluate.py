@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib.metadata import version
 from pathlib import Path
 
@@ -97,8 +98,10 @@ def evaluate(arguments: EvaluateArguments) -> None:
         "mipselect": version("mipselect"),
     }
     seeded = arguments.charge.seed is not None
-    known = schema is not None
-    notes = cautions(ledger, unit, arguments.epsilon, seeded=seeded, schema=known)
+    notes = (
+        *cautions(ledger, unit, arguments.epsilon, seeded=seeded, asked=head),
+        *_of_the_fit(arguments.model, arguments.table.data),
+    )
     warn_before_a_draw(notes)
     with ledger_entry(ledger, head) as noting:
         with about(str(arguments.model)), Spinner(f"reading {arguments.table.data}"):
@@ -138,6 +141,19 @@ def evaluate(arguments: EvaluateArguments) -> None:
         delivery.deliver(report, render)
     if not quality.beats_chance:
         say(f"warning: {quality.verdict}")
+
+
+def _of_the_fit(model: Path, data: str) -> list[str]:
+    """Say that the model was fitted to a table of this name; a file of `save` names no table."""
+    fitted_to = json.loads(model.read_bytes()).get("data")
+    name = Path(data).name
+    if not isinstance(fitted_to, str) or Path(fitted_to).name != name:
+        return []
+    return [
+        f"the model was fitted to a table of this name, {name}: on the rows of the fit it looks "
+        "better than it is; take other rows, or 'mipselect fit --quality-share', which keeps some "
+        "apart"
+    ]
 
 
 def _target(model: ModelRelease, file: Path) -> str:

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from mipselect.cli.declared import argument, command, group, option, options
-from mipselect.cli.ledger_entry import KEY_VARIABLE, given_key, ledger_files
+from mipselect.cli.ledger_entry import KEY_VARIABLE, given_key, ledger_files, tables_of
 from mipselect.cli.ledger_figure import ledger_figure
 from mipselect.cli.ledger_tables import (
     budget_in_words,
@@ -20,7 +20,6 @@ from mipselect.cli.ledger_tables import (
     print_entries,
     print_statements,
     several_tables,
-    tables_of,
 )
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_figure, check_output, deliver, heading, line, write_whole

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -20,6 +20,7 @@ from mipselect.cli.sizes import sizes_in_words
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import checked_relation
+from mipselect.privacy.ledger.entries import LedgerEntry
 from mipselect.validation import checked_integer
 
 NOTED = (
@@ -184,6 +185,18 @@ def print_charged(console: Console, charged: Mapping[str, Any] | None) -> None:
         f"Ledger {charged['file']}: charged; {amount} is left. Its row "
         f"{charged['head']['number']} is {charged['head']['hash']}.",
     )
+
+
+def table_named(asked: Mapping[str, Any]) -> str:
+    """Return the name of the table, or instance, of a question; empty where it has none."""
+    data = asked.get("data")
+    return Path(data).name if data else str(asked.get("instance") or "")
+
+
+def tables_of(entries: Iterable[LedgerEntry]) -> list[str]:
+    """Return the names of all tables that entries note, each once."""
+    names = (table_named(entry.asked or {}) for entry in entries)
+    return [name for name in dict.fromkeys(names) if name]
 
 
 def noted(asked: Mapping[str, Any]) -> dict[str, Any]:

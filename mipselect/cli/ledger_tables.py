@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
+from mipselect.cli.ledger_entry import table_named, tables_of
 from mipselect.cli.output import heading, table_of
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.composition import Statement, best
@@ -52,17 +53,6 @@ def entry_report(entry: LedgerEntry) -> Mapping[str, Any]:
     }
 
 
-def table_of_entry(entry: LedgerEntry) -> str:
-    """Return the name of the table, or instance, that an entry notes; empty where it has none."""
-    asked = entry.asked or {}
-    return str(asked.get("data") or asked.get("instance") or "")
-
-
-def tables_of(entries: Sequence[LedgerEntry]) -> list[str]:
-    """Return the names of all tables that entries note, each once."""
-    return [name for name in dict.fromkeys(map(table_of_entry, entries)) if name]
-
-
 def several_tables(entries: Sequence[LedgerEntry]) -> str:
     """Say that entries are about different tables; empty where they are about one."""
     tables = tables_of(entries)
@@ -87,7 +77,7 @@ def print_entries(console: Console, entries: Sequence[LedgerEntry]) -> None:
             ", ".join(map(str, entry.rows)),
             entry.time + late,
             escape(entry.what),
-            escape(table_of_entry(entry)),
+            escape(table_named(entry.asked or {})),
             escape(str((entry.asked or {}).get("target") or "")),
             "" if entry.part is None else escape("{} = {}".format(*entry.part)),
             f"{guarantee.epsilon:.15g}",

@@ -15,6 +15,7 @@ from mipselect.cli.output import SENSITIVE, banner, heading, table_of
 from mipselect.mechanisms.supports.exact import score_within
 from mipselect.mechanisms.supports.ranks import unrank
 from mipselect.problem.block_scores import BlockScores
+from mipselect.reports.words import plural
 from mipselect.search.progress import ProgressCallback, Run
 from mipselect.search.supports import number_of_listed
 from mipselect.selectors.searched import SearchSettings
@@ -106,7 +107,7 @@ class ListedScores:
         console.print(
             f"n = {scores.n:,}, {scores.n_features:,} features, s = {scores.support_size}, "
             f"{scores.number_of_supports:,} supports; R² within blocks of {blocks.rows} rows, in "
-            f"{blocks.partitions} partitions; one row moves a score by at most 1"
+            f"{plural(blocks.partitions, 'partition')}; one row moves a score by at most 1"
         )
         heading(console, f"The {shown:,} best of {scores.number_of_supports:,} supports")
         titles = ("rank", "score", "share of the best", "features", "names")

@@ -27,6 +27,7 @@ from mipselect.cli.table_options import (
 )
 from mipselect.errors import InvalidInput
 from mipselect.problem.scores import BLOCKS, LOSS, R2, SCORES, require_together
+from mipselect.reports.words import plural
 from mipselect.tables.moments import Counting, Moments
 from mipselect.tables.moments.batches import open_tables
 from mipselect.tables.moments.block_columns import TableBlockColumns
@@ -202,7 +203,8 @@ def _show(console: Console, title: str, n: int | None, about: dict[str, Any]) ->
         console.print(f"Rows count by the survey weight {about['weight']}.", markup=False)
     if about.get("score") == BLOCKS:
         console.print(
-            f"Blocks of {about['block_rows']} rows, in {about['partitions']} partitions; no ranges "
+            f"Blocks of {about['block_rows']} rows, in "
+            f"{plural(about['partitions'], 'partition')}; no ranges "
             "were used."
         )
 

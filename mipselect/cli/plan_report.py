@@ -123,8 +123,9 @@ def _scores(plan: SelectionPlan) -> str:
     for options in plan.blocks:
         rows.setdefault(options.score == R2, []).append(str(options.block_rows))
     said = [f"{names[r2]} {joined(list(dict.fromkeys(numbers)))}" for r2, numbers in rows.items()]
-    partitions = joined([f"{t}" for t in dict.fromkeys(o.partitions for o in plan.blocks)])
-    text = f" blocks: {' and '.join(said)} rows, {partitions} partitions; no range is used."
+    counts = [str(t) for t in dict.fromkeys(options.partitions for options in plan.blocks)]
+    partitions = f"{joined(counts)} partition{'' if counts == ['1'] else 's'}"
+    text = f" blocks: {' and '.join(said)} rows, {partitions}; no range is used."
     if plan.without_range:
         return f"{text} Lines of the loss need a range of {listed(plan.without_range)}."
     return f"{text} loss: {loss}."

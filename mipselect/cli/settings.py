@@ -16,7 +16,7 @@ from mipselect.parameters import parameters_of
 from mipselect.privacy.guarantee import ROW
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import BLOCKS, LOSS, R2
-from mipselect.reports.words import people_in_words
+from mipselect.reports.words import people_in_words, plural
 from mipselect.search.supports import number_of_listed
 from mipselect.selectors import (
     MCMCSelector,
@@ -148,7 +148,8 @@ def _score_in_words(score: str, settings: Mapping[str, Any]) -> str:
     what, why = SCORES_OF_BLOCKS[score]
     blocks = "whose number of rows follows from n and ε"
     if settings["block_rows"] is not None:
-        blocks = "of {block_rows} rows, in {partitions} partitions".format(**settings)
+        partitions = plural(settings["partitions"], "partition")
+        blocks = f"of {settings['block_rows']} rows, in {partitions}"
     for_it = " to draw features" if "regression" in settings else ""
     return f"{what} {blocks}, {why}; no ranges were used{for_it}"
 

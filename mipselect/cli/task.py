@@ -167,9 +167,9 @@ class Task:
 
     def cautions(self, settings: Mapping[str, Any], n: int | None) -> list[str]:
         """Say what comes before a draw; it depends on what is public alone."""
-        plan, schema = self.plan, "schema" in self.head
+        plan, unit = self.plan, unit_of(settings)
         seeded = plan.seed is not None
-        told = cautions(plan.ledger, unit_of(settings), plan.epsilon, seeded=seeded, schema=schema)
+        told = cautions(plan.ledger, unit, plan.epsilon, seeded=seeded, asked=self.head)
         return [*told, *plan.doubts(n)]
 
 

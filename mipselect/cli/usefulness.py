@@ -121,9 +121,12 @@ def chance_level(problem: Problem, method: PrivateSelector, n: int) -> ChanceLev
         else f"no set of {sizes_in_words(blind)} fields can become likely, whatever the data"
     )
     bounds = "" if problem.loss is None else ", or smaller bounds"
+    # Noise goes with 1/ε, and the range does not rise with ε: blocks become larger, and fewer.
+    needed = method.epsilon * least / most if most > 0.0 else math.inf
+    enough = f" No draw with an ε below {needed:.2g} can do." if math.isfinite(needed) else ""
     sentence = (
-        f"near chance: at this ε, with so few rows, {what}. More rows would help, a larger ε, "
-        f"fewer fields to choose from{bounds} (noise {formula} = {least:.3g}"
+        f"near chance: at this ε, with so few rows, {what}.{enough} More rows would help, a larger "
+        f"ε, fewer fields to choose from{bounds} (noise {formula} = {least:.3g}"
         f"{' or more' if len(blind) > 1 else ''}, not below {most:.3g}, the largest possible range "
         "of the objective)"
     )

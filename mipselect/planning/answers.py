@@ -98,6 +98,7 @@ def _which_method(plan: SelectionPlan) -> str:
     best = _best(lines[0], lines[1:], k)
     answer = f"{_beside(best, k)} at ε = {plan.epsilons[k]:g}"
     if len(lines) > 1:
+        answer += ", and no other is clearly better" if best is lines[0] else ""
         answer += f" ({', '.join(_beside(line, k) for line in lines if line is not best)})"
     if best.setting.method == MISTAKES:
         answer += "; it is private only where the best support is clearly ahead"

@@ -98,6 +98,18 @@ class Measure:
         return f"{self.name} {self.estimate:.3f} in [{self.low:.3f}, {self.high:.3f}]"
 
 
+def in_percent(share: float) -> str:
+    """Write a share in percent: whole from 10 on, below with two digits, for classes that are rare.
+
+    Examples
+    --------
+    >>> [in_percent(share) for share in (0.0, 0.00671, 0.016, 0.168, 1.0)]
+    ['0', '0.67', '1.6', '17', '100']
+    """
+    value = 100.0 * share
+    return f"{value:.0f}" if abs(value) >= 9.95 else f"{value:.2g}"
+
+
 @dataclass(frozen=True)
 class ShareInBin:
     """Share of the second class among rows whose probability of it lies in (lower, upper].
@@ -112,7 +124,7 @@ class ShareInBin:
     --------
     >>> from mipselect.quality import Measure, ShareInBin
     >>> print(ShareInBin(0.1, 0.2, Measure("share of the second class", 0.17, 0.12, 0.22)))
-    of rows with 10 to 20 %: 17 % in [12, 22]
+    of rows with a probability of 10 to 20 %: 17 % in [12, 22]
     """
 
     lower: float
@@ -129,11 +141,16 @@ class ShareInBin:
         return cls(stored["lower"], stored["upper"], Measure.from_dict(stored["share"]))
 
     def __str__(self) -> str:
-        value = "unknown" if self.share.value is None else f"{100.0 * self.share.value:.0f} %"
+        value = "unknown" if self.share.value is None else f"{in_percent(self.share.value)} %"
         return (
-            f"of rows with {100.0 * self.lower:.0f} to {100.0 * self.upper:.0f} %: {value} "
-            f"in [{100.0 * self.share.low:.0f}, {100.0 * self.share.high:.0f}]"
+            f"{self.rows}: {value} in [{in_percent(self.share.low)}, {in_percent(self.share.high)}]"
         )
+
+    @property
+    def rows(self) -> str:
+        """Say which rows are in the bin."""
+        ends = f"{in_percent(self.lower)} to {in_percent(self.upper)}"
+        return f"of rows with a probability of {ends} %"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -280,13 +297,7 @@ class Quality:
         if not self.beats_chance:
             verdict = Alert(f"{self.verdict}.")
         measures = tuple((self.name_of(one), *_cells(one)) for one in self.measures)
-        bins = tuple(
-            (
-                f"of rows with {100.0 * one.lower:.0f} to {100.0 * one.upper:.0f} %",
-                *_cells(one.share),
-            )
-            for one in self.bins
-        )
+        bins = tuple((one.rows, *_cells(one.share)) for one in self.bins)
         table = TextTable(titles, (*measures, *bins))
         return html_part([verdict, table, Paragraph(f"Guarantee: {self.guarantee}.")])
 

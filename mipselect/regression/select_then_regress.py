@@ -55,7 +55,7 @@ from mipselect.tables.joined import with_column
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import read_again
-from mipselect.validation import checked_budget, checked_choice, checked_share
+from mipselect.validation import checked_budget, checked_choice, checked_share, joined
 
 
 def checked_part(kind: type[Any]) -> Check:
@@ -207,7 +207,11 @@ class SelectThenRegress(NumberPredictor):
         stated = [name for name in fields if getattr(self, name)]
         stated += ["ranges"] if self.ranges != PUBLIC else []
         if stated:
-            raise InvalidInput(f"{' and '.join(stated)} need a schema: they are about its fields")
+            need = "needs" if len(stated) == 1 else "need"
+            raise InvalidInput(
+                f"{joined(stated)} {need} a schema: give schema= and target=, or leave out what is "
+                "about fields of a table"
+            )
         selector, regressor = self.check()._parts()
         sources, private = _sources(selector, regressor)
         table, given = self._validated(X, y)

@@ -16,6 +16,7 @@ from mipselect.quality.measures import (
     R2,
     SECOND,
     SHARE,
+    in_percent,
 )
 from mipselect.reports.words import of_hundred, percent, share_in_words
 
@@ -63,9 +64,9 @@ def quality_blocks(quality: Quality, target: str) -> Iterator[Block]:
             ("predicted", "true share", f"{100.0 * quality.level:g} % interval"),
             tuple(
                 (
-                    f"{100.0 * one.lower:.0f} to {percent(one.upper)}",
-                    "unknown" if one.share.value is None else percent(one.share.value),
-                    f"{100.0 * one.share.low:.0f} to {percent(one.share.high)}",
+                    f"{in_percent(one.lower)} to {in_percent(one.upper)} %",
+                    "unknown" if one.share.value is None else f"{in_percent(one.share.value)} %",
+                    f"{in_percent(one.share.low)} to {in_percent(one.share.high)} %",
                 )
                 for one in quality.bins
             ),

@@ -62,12 +62,19 @@ class TableSchema:
     ... )
     >>> [field.name for field in schema.fields]
     ['age', 'sex']
+    >>> schema
+    <TableSchema: age, sex>
     """
 
     fields: tuple[Field, ...]
     privacy_unit: str | None
     text: str
     derived: tuple[DerivedField, ...] = ()
+
+    def __repr__(self) -> str:
+        """Name the fields: an estimator that has a schema is shown with it."""
+        unit = "" if self.privacy_unit is None else f"; people by {self.privacy_unit}"
+        return f"<TableSchema: {listed([field.name for field in self.fields])}{unit}>"
 
     @property
     def features(self) -> tuple[Field, ...]:

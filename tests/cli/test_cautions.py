@@ -44,9 +44,10 @@ def asked(table: Path, command: str, schema: str, model: Path | None = None) -> 
 
 
 def fitted(run: Run, table: Path) -> Path:
-    """A seeded model of the table, one row each, in a file beside it."""
-    model = table.with_name("model.json")
-    made = asked(table, "fit", "rows.json")
+    """A seeded model of a copy of the table, one row each, in a file beside it."""
+    model, past = table.with_name("model.json"), table.with_name("past.csv")
+    past.write_bytes(table.read_bytes())
+    made = asked(past, "fit", "rows.json")
     assert run(*made, "--epsilon", "5", "--seed", "1", "--output", model).code == 0
     return model
 
@@ -92,6 +93,35 @@ def test_an_instance_has_no_schema_that_could_say_it(run: Run, folder: Path) -> 
     drawn = run("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
     assert "but nothing says whose row is whose" in drawn.err
     assert "csvw-eo:privacyUnit in a schema names" in drawn.err
+
+
+@pytest.mark.parametrize("command", ["select", "fit", "evaluate", "check"])
+def test_a_ledger_of_another_table_is_told_before_the_draw(
+    run: Run, table: Path, command: str
+) -> None:
+    model = fitted(run, table)
+    more = ("--epsilon", "1", "--json", "--ledger", ledger_of(table, "row"))
+    other = table.with_name("last-year.csv")
+    other.write_bytes(table.read_bytes())
+    first = run(*asked(table, command, "rows.json", model), *more)
+    again = run(*asked(table, command, "rows.json", model), *more)
+    assert first.report["notes"] == again.report["notes"] == []
+    found = run(*asked(other, command, "rows.json", model), *more)
+    assert found.code == 0, found.err
+    (note,) = found.report["notes"]
+    assert note.startswith("the ledger was charged for another table before: t.csv; last-year.csv ")
+    assert f"mipselect: warning: {note}" in found.err
+
+
+def test_disjoint_parts_are_no_other_tables(run: Run, table: Path) -> None:
+    other = table.with_name("b.csv")
+    other.write_bytes(table.read_bytes())
+    paid = ("--epsilon", "1", "--ledger", ledger_of(table, "row"))
+    draw = (*asked(other, "select", "rows.json"), *paid, "--dry-run")
+    assert run(*asked(table, "select", "rows.json"), *paid, "--part", "ward=A").code == 0
+    assert "another table" not in run(*draw, "--part", "ward=B").err
+    for part in (("--part", "ward=A"), ()):
+        assert "charged for another table before: t.csv" in run(*draw, *part).err
 
 
 def test_report_and_card_say_it_as_a_condition(run: Run, table: Path, tmp_path: Path) -> None:

@@ -320,11 +320,16 @@ def test_fields_that_lack_a_range_are_named_with_what_leaves_them_out(
 
 def test_a_table_that_fits_has_no_line_on_the_bounds_of_a_loss(run: Run, tmp_path: Path) -> None:
     table = written(tmp_path / "t.csv", rows(400))
+    assert "Nothing was found that does not fit." in check(run, table).out
     out = check(run, table, "--target", "stay").out
-    assert "Nothing was found that does not fit." in out
+    told = [text for text in out.splitlines() if text.startswith("- ")]
+    assert [text.partition(" (R²")[0] for text in told] == [
+        "- ward: tells the target stay nearly alone"
+    ]
     for words in ("--score loss", "bound on"):
         assert words not in out
-    for option, value in (("--coef-bound", "0.1"), ("--ridge", "1"), ("--support-size", "2")):
+    bounds = {"--coef-bound": "0.1", "--ridge": "1", "--range": "age=18:90", "--support-size": "2"}
+    for option, value in bounds.items():
         out = check(run, table, "--target", "stay", option, value).out
         assert "For --score loss, least squares on" in out
         # Of one fit, that of few fields, and not of all fields together.

@@ -66,6 +66,37 @@ def test_whole_models_are_compared_with_the_search(run: Run, solver: str) -> Non
     assert outcome.report["skipped"] == ["highs, whole: it takes no models with quadratic terms"]
 
 
+@pytest.mark.parametrize("solver", back_ends(Capability.MISOCP))
+def test_what_has_no_whole_model_is_skipped_and_the_rest_compared(run: Run, solver: str) -> None:
+    draw = ("--solvers", f"highs,{solver}", "--formulation", "both")
+    outcome = run("compare", "diabetes-huber", "tiny-plain", *draw, "--json")
+    assert outcome.code == 0, outcome.err
+    huber, plain = outcome.report["instances"]
+    assert [(a["solver"], a["formulation"]) for a in huber["answers"]] == [
+        ("highs", "cuts"),
+        (solver, "cuts"),
+    ]
+    assert len(plain["answers"]) == 3
+    highs, other = outcome.report["skipped"]
+    assert highs == "highs, whole: it takes no models with quadratic terms"
+    assert other.startswith(f"diabetes-huber with {solver}, whole: whole models exist for the ")
+    assert outcome.report["compared"] == 2
+    text = run("compare", "diabetes-huber", *draw).out
+    assert "Compared: 1 of 1 instances. Skipped: 2." in text
+    assert "- highs, whole: it takes no models with quadratic terms" in text
+
+
+@pytest.mark.parametrize("solver", back_ends(Capability.MISOCP))
+def test_nothing_compared_fails(run: Run, monkeypatch: pytest.MonkeyPatch, solver: str) -> None:
+    known = backends.known_solvers()
+    two = {solver: known[solver], "twin": known[solver]}
+    monkeypatch.setattr(compare_command, "known_solvers", lambda: two)
+    outcome = run("compare", "diabetes-huber", "--formulation", "whole", "--json")
+    assert (outcome.code, outcome.report["compared"]) == (1, 0)
+    assert "nothing was compared: no instance has two answers" in outcome.err
+    assert len(outcome.report["skipped"]) == 2
+
+
 def test_all_uses_what_is_there_and_says_what_is_not(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

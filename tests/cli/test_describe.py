@@ -52,6 +52,23 @@ def test_of_a_file_without_types_a_type_comes_first(run: Run, tmp_path: Path) ->
     assert "categories" in proposed
 
 
+def test_nothing_is_asked_where_nothing_is_left(run: Run, table: Path) -> None:
+    path = table.with_name("t.schema.json")
+    fields = [
+        {"name": "sex", "type": "string", "categories": ["f", "m"]},
+        {"name": "age", "type": "integer"},
+    ]
+    path.write_text(json.dumps({"fields": fields, "csvw-eo:privacyUnit": "age"}))
+    text = run("describe", table, "--schema", path)
+    assert "Nothing is left to fill in. Next 'mipselect check'" in text.out
+    assert "typical range" not in text.out
+    report = run("describe", table, "--schema", path, "--json").report
+    # Whose row it is needs no range, as the text says.
+    assert [entry["to_fill_in"] for entry in report["fields"]] == ["", ""]
+    path.write_text(json.dumps({"fields": fields}))
+    assert "typical range" in run("describe", table, "--schema", path).out
+
+
 def test_a_schema_that_is_filled_in_is_checked(run: Run, table: Path) -> None:
     path = table.with_name("t.schema.json")
     fields = [

@@ -105,6 +105,25 @@ def test_another_table_is_charged_before_it_is_read(run: Run, model: Path, tmp_p
     assert "Quality on 3,000 rows of next.csv:" in text
 
 
+def test_the_table_of_the_fit_comes_with_a_warning(run: Run, model: Path, table: Path) -> None:
+    more = ("--schema", table.with_name("schema.json"), "--epsilon", "1", "--json")
+    words = "the model was fitted to a table of this name, t.csv: on the rows of the fit it looks"
+    same = run("evaluate", model, table, *more)
+    (note,) = same.report["notes"]
+    assert note.startswith(words)
+    assert f"mipselect: warning: {note}" in same.err
+    other = table.with_name("next-year.csv")
+    other.write_bytes(table.read_bytes())
+    assert run("evaluate", model, other, *more).report["notes"] == []
+    # What Python saves names no table.
+    ModelRelease.load(model).save(table.with_name("saved.json"))
+    assert run("evaluate", table.with_name("saved.json"), table, *more).report["notes"] == []
+
+
+def test_standard_input_is_told_to_be_no_table(run: Run, model: Path) -> None:
+    run("predict", model, "-").failed_with(2, "no such file; standard input is not read: write it")
+
+
 def test_nothing_is_said_of_whose_rows_they_are(run: Run, model: Path, table: Path) -> None:
     asked = ("evaluate", model, table, "--schema", table.with_name("schema.json"), "--epsilon", "2")
     outcome = run(*asked)
@@ -137,6 +156,7 @@ def test_what_is_wrong_is_said_before_anything_is_charged(
     run("ledger", "create", ledger, "--epsilon", "3")
     schema = table.with_name("schema.json")
     good = ("--schema", schema, "--ledger", ledger)
+    table = written(tmp_path / "next-year.csv", rows(200))
     asked = ("evaluate", model, table)
     run(*asked, "--epsilon", "0", *good).failed_with(2, "--epsilon")
     run(*asked, "--epsilon", "1", "--seed", "-1", *good).failed_with(2, "--seed")

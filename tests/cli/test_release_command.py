@@ -195,7 +195,8 @@ def test_a_draw_that_is_nearly_blind_on_all_data_is_told_from_public_numbers(
     assert (blind.report["blind_sizes"], seeing.report["blind_sizes"]) == ([2], [])
     words = "near chance: at this ε, with so few rows, a draw is almost the same whatever the data."
     assert blind.err.startswith(
-        f"mipselect: warning: {words} More rows would help, a larger ε, few"
+        f"mipselect: warning: {words} No draw with an ε below {limit:.2g} can do. More rows would "
+        "help, a larger ε, few"
     )
     assert ("τ" in blind.err) is (method == "top-r")
     assert (blind.err.count("\n"), seeing.err) == (1, "")

@@ -183,6 +183,9 @@ def test_an_instance_file_of_blocks(run: Run, table: Path) -> None:
     assert report["releases"][0]["feature_names"] == ["a", "d"]
     plan = run("release", path, "--epsilon", "20", "--dry-run").out
     assert "blocks of 3 rows, in 5 partitions" in plan
+    path.write_text(BLOCKS.replace("partitions = 5", "partitions = 1"))
+    assert "in 1 partition, for" in run("release", path, "--epsilon", "20", "--dry-run").out
+    path.write_text(BLOCKS)
     assert run("release", path, "--epsilon", "20", "--method", "kendall").code == 0
     run("release", path, "--epsilon", "2", "--method", "sis").failed_with(2, "must be given")
     assert run("compare", path, "--json").report["instances"]

@@ -135,6 +135,7 @@ def test_fit_evaluate_predict_and_the_card(run: Run, path: Path, tmp_path: Path)
     assert "survey weight of a row: w; weights are clipped to 0 and: 4" in card
     assert "Rows counted by the survey weight w." in card
     assert "Weights: rows count by w" in run(*fit).out
+    path = path.rename(path.with_name("next-year.csv"))
     run("evaluate", model, path, "--epsilon", "1").failed_with(
         2, "was fitted with the survey weight w: give a schema"
     )

@@ -503,6 +503,10 @@ def test_an_answer_needs_a_clear_difference() -> None:
     clear = (COEF_BOUND, 0.25, [0.6, 0.8, 0.7])
     unclear = (RIDGE, 10.0, [0.9, 0.3, 0.5])
     said = dict(answers(plan_of([start, clear, unclear, reference])))
+    two = dict(answers(plan_of([start, (METHOD, 0.0, [0.9, 0.3, 0.5]), reference])))
+    assert "50% at ε = 1, and no other is clearly better (" in two["Which method?"]
+    three = dict(answers(plan_of([start, (METHOD, 0.0, [0.6, 0.8, 0.7]), reference])))
+    assert "70% at ε = 1 (" in three["Which method?"]
     bounds = said[BOUNDS]
     assert "coef_bound 0.25 finds more than 0.5 (70% in place of 50%), if the mean" in bounds
     assert "keep ridge 1" in bounds

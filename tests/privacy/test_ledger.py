@@ -4,13 +4,16 @@ import copy
 import os
 import pickle
 import sys
+from pathlib import Path
 from threading import Barrier, Thread
+from typing import Any
 
 import pytest
 
 from mipselect.errors import BudgetExceeded, InvalidInput, LedgerForked, RelationMismatch
 from mipselect.mechanisms import RandomizedResponse
 from mipselect.privacy import Guarantee, Ledger, LedgerEntry
+from mipselect.privacy.ledger.ledger import checked_ledger
 from tests.support.wants import wants
 
 
@@ -35,12 +38,27 @@ def test_a_little_more_than_the_budget_is_too_much() -> None:
     ledger.spend(Guarantee(1.0, 1e-6))
 
 
+def test_a_path_is_told_how_it_becomes_a_ledger() -> None:
+    ledger = Ledger(1.0)
+    assert "spent in 0 releases" in repr(ledger)
+    ledger.spend(Guarantee(0.5))
+    assert "spent in 1 release," in repr(ledger)
+    wrong: list[Any] = ["study.ledger", Path("study.ledger")]
+    for path in wrong:
+        with pytest.raises(InvalidInput, match=r"Ledger\.open\('study\.ledger'\) opens one"):
+            checked_ledger(path)
+    wrong = [3]
+    with pytest.raises(InvalidInput, match=r"None, got 3$"):
+        checked_ledger(wrong[0])
+
+
 def test_the_refusal_says_what_is_left() -> None:
     ledger = Ledger(1.0, 1e-6)
     ledger.spend(Guarantee(0.7))
     with pytest.raises(BudgetExceeded) as refused:
         ledger.spend(Guarantee(0.5, 1e-7))
-    for part in ("ε = 0.5, δ = 1e-07", "ε = 0.3, δ = 1e-06 is left", "ε = 1.0, δ = 1e-06"):
+    of_budget = ("ε = 0.5, δ = 1e-07", "ε = 0.3, δ = 1e-06 is left", "ε = 1.0, δ = 1e-06")
+    for part in (*of_budget, "A budget cannot be raised", "second ledger"):
         assert part in str(refused.value)
     assert ledger.spent == Guarantee(0.7)
 

@@ -7,13 +7,14 @@ import math
 import random
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
+from mipselect.documents.blocks import TextTable
 from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.quality import Measure, Quality, ShareInBin
@@ -28,6 +29,7 @@ from mipselect.quality.draw import Predictions, quality_of
 from mipselect.quality.numbers import r2_of_numbers
 from mipselect.quality.pairs import concordance_of_numbers, halves, random_pairs
 from mipselect.quality.ratios import ratio_interval
+from mipselect.reports.qualities import quality_blocks
 
 REPLACE = "replace-one"
 MUCH = Fraction(10**9)
@@ -266,6 +268,24 @@ def quality() -> Quality:
     )
 
 
+def test_bins_of_a_rare_class_can_be_told_apart() -> None:
+    ends = [0.0, 0.0067, 0.0099, 0.016, 1.0]
+    shares = [
+        ShareInBin(low, high, Measure("share", 0.0071, 0.0049, 0.0098))
+        for low, high in pairwise(ends)
+    ]
+    assert [str(one).partition("of ")[2].partition(" of ")[2] for one in shares] == [
+        "0 to 0.67 %: 0.71 % in [0.49, 0.98]",
+        "0.67 to 0.99 %: 0.71 % in [0.49, 0.98]",
+        "0.99 to 1.6 %: 0.71 % in [0.49, 0.98]",
+        "1.6 to 100 %: 0.71 % in [0.49, 0.98]",
+    ]
+    rare = replace(quality(), bins=tuple(shares))
+    assert "of rows with a probability of 0.67 to 0.99 %" in rare._repr_html_()
+    told = [block for block in quality_blocks(rare, "fraud") if isinstance(block, TextTable)][-1]
+    assert told.rows[1] == ("0.67 to 0.99 %", "0.71 %", "0.49 to 0.98 %")
+
+
 def test_a_quality_survives_json_and_says_what_it_knows() -> None:
     open_end = Quality(
         measures=(Measure("R²", None, -math.inf, 1.0),), guarantee=Guarantee(1.0), clip=0.5
@@ -276,7 +296,7 @@ def test_a_quality_survives_json_and_says_what_it_knows() -> None:
         assert (again, str(again)) == (one, str(one))
     assert quality().beats_chance
     assert quality().verdict.startswith("Better than chance at ordering rows: AUC 0.700 in")
-    assert "of rows with 0 to 100 %: 50 % in [25, 75]" in str(quality())
+    assert "of rows with a probability of 0 to 100 %: 50 % in [25, 75]" in str(quality())
     assert "as many are predicted as there are at a threshold of 0.314" in quality().lines
     before = quality().to_dict()
     del before["matching_threshold"]  # As written by a version that had none.

@@ -146,7 +146,7 @@ def test_values_stand_in_the_order_of_the_rows_whatever_indices_say() -> None:
     ("change", "X", "y", "says"),
     [
         ({"schema": "s.json"}, None, None, "schema must be a TableSchema"),
-        ({"schema": None}, None, None, "never need a schema"),
+        ({"schema": None}, None, None, "target and never need a schema: give schema="),
         ({}, "patients.csv", None, "fit_table reads others"),
         ({}, np.zeros((9, 2)), None, "got a ndarray"),
         ({}, None, [1.0, 2.0], "X has 9 rows and y has 2"),

@@ -300,7 +300,7 @@ def test_a_share_of_ranges_is_of_a_table() -> None:
     for wrong in (-0.1, 1.0, float("nan")):
         with pytest.raises(InvalidInput, match="range_share"):
             pair(range_share=wrong).fit_table(frame, schema, target="stay")
-    with pytest.raises(InvalidInput, match="range_share need a schema"):
+    with pytest.raises(InvalidInput, match="range_share needs a schema"):
         pair(range_share=0.1).fit(np.zeros((10, 2)), np.zeros(10))
 
 

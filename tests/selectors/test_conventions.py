@@ -139,8 +139,19 @@ def test_missing_values_need_a_schema_and_no_imputer(name: str) -> None:
             all_selectors(2)[name].fit(given, y)
         assert "scikit-learn" not in str(caught.value)
         assert "SelectThenRegress(schema=...)" in str(caught.value)
-    with pytest.raises(ValueError, match="NaN"):
-        all_selectors(2)[name].fit(*(data()[0], np.where(y == y[0], np.nan, y)))
+
+
+@pytest.mark.parametrize("missing", [np.nan, None])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_missing_target_is_told_what_would_be_right(name: str, missing: object) -> None:
+    X, y = data()
+    for given in (np.array([missing, *y[1:]], dtype=object), pd.Series([missing, *y[1:]])):
+        with pytest.raises(InvalidInput, match="y must be finite") as caught:
+            all_selectors(2)[name].fit(X, given)
+        told = str(caught.value)
+        for words in ("need a schema", "covers an imputer", "the row may also be left out before"):
+            assert words in told
+        assert "Input" not in told
 
 
 def test_an_infinite_number_is_no_missing_value() -> None:

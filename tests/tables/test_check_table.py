@@ -48,6 +48,77 @@ def test_counts_of_every_field_add_up_to_the_rows() -> None:
     json.dumps(check.to_dict(), allow_nan=False)
 
 
+def number(name: str, low: float, high: float) -> dict[str, Any]:
+    return {"name": name, **between(low, high)}
+
+
+def of_stays(rows: int = 400) -> pd.DataFrame:
+    """Stays with a bill, which follows from them, and a date of death, which only some have."""
+    rng = np.random.default_rng(0)
+    age, days = rng.integers(18, 90, rows), rng.uniform(0, 30, rows)
+    died = rng.random(rows) < 0.3
+    return pd.DataFrame(
+        {
+            "age": age,
+            "days": days + 0.05 * age,
+            "bill": 800.0 * days + rng.normal(0, 400, rows),
+            "month of death": np.where(died, rng.integers(1, 13, rows), np.nan),
+            "died": np.where(died, "yes", "no"),
+            "group": [f"g{k % 40}" for k in range(rows)],
+        }
+    )
+
+
+def test_a_field_that_is_known_only_after_the_target_is_named() -> None:
+    table = of_stays()
+    schema = schema_of(
+        number("age", 18, 90),
+        number("days", 0, 40),
+        number("bill", 0, 30_000),
+        number("month of death", 1, 12),
+        {"name": "died", "type": "string", "categories": ["no", "yes"]},
+        {"name": "group", "type": "string", "categories": [f"g{k}" for k in range(40)]},
+    )
+    check = check_table(table, schema, target="days")
+    ((name, share),) = check.telling
+    r2 = np.corrcoef(table["bill"].clip(0, 30_000), table["days"])[0, 1] ** 2
+    assert (name, share) == ("bill", pytest.approx(1.0 - (1.0 - r2) * 399 / 398, abs=2e-4))
+    (line,) = [text for text in texts(check) if "tells the target" in text]
+    assert line.startswith("bill: tells the target days nearly alone (R² 0.9")
+    assert "leave it out, --never bill" in line
+    assert check.to_dict()["telling"] == [{"field": "bill", "r2": share}]
+    # Whether a value is missing may tell it as well.
+    assert [name for name, _ in check_table(table, schema, target="died").telling] == [
+        "month of death"
+    ]
+    assert check_table(table, schema, target="days", never=["bill"]).telling == ()
+    assert check_table(table, schema).telling == ()
+    # 40 groups of two rows would tell any target without the adjustment.
+    assert "group" not in dict(check_table(table[:80], schema, target="age").telling)
+
+
+def test_a_copy_of_the_target_is_said_once() -> None:
+    table = of_stays().assign(copy=lambda t: t["days"])
+    schema = schema_of(number("days", 0, 40), number("copy", 0, 40), number("age", 18, 90))
+    (line,) = texts(check_table(table, schema, target="days"))
+    assert line.startswith("copy: tells the target days nearly alone (R² 0.999)")
+    assert texts(check_table(table, schema))[0].startswith("days and copy: say the same")
+
+
+def test_weights_above_the_maximum_may_be_meant() -> None:
+    weight = {**number("w", 0, 4), "mipselect:role": "weight"}
+    table = pd.DataFrame({"days": np.arange(20.0), "w": [9.0, *[1.0] * 19]})
+    (line,) = texts(check_table(table, schema_of(number("days", 0, 40), weight)))
+    assert line.startswith("w: 5.0 % of weights are above the maximum 4, and count as it; right ")
+
+
+def test_a_range_asks_for_the_loss_as_in_select() -> None:
+    table, schema = of_stays(), schema_of(number("days", 0, 40), number("bill", 0, 30_000))
+    assert not check_table(table, schema, target="days").of_loss
+    assert not check_table(table, schema, target="days", ranges={}).of_loss
+    assert check_table(table, schema, target="days", ranges={"bill": (0, 20_000)}).of_loss
+
+
 def test_a_table_that_fits_has_no_findings() -> None:
     frame = pd.DataFrame({"a": np.linspace(0, 1, 500), "b": np.linspace(0, 1, 500) ** 2})
     frame["b"] = np.random.default_rng(0).permutation(frame["b"])

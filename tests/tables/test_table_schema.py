@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from mipselect.errors import InvalidInput, MipselectError
+from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegress
+from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
 from tests.support.one_row_at_a_time import HOSPITAL
 
@@ -36,6 +38,17 @@ def test_what_is_read_is_written_again(tmp_path: Path) -> None:
     assert "Jé" in (tmp_path / "again.json").read_text()
     assert TableSchema.read(tmp_path / "again.json") == schema
     assert hash(schema) == hash(TableSchema.read(path))
+
+
+def test_a_schema_is_shown_by_the_names_of_its_fields() -> None:
+    content = changed(["csvw-eo:privacyUnit"], HOSPITAL["fields"][0]["name"])
+    names = [field["name"] for field in content["fields"]]
+    assert (
+        repr(TableSchema.of(content)) == f"<TableSchema: {', '.join(names)}; people by {names[0]}>"
+    )
+    parts = PermuteAndFlipSelector(2), ObjectivePerturbationRegressor(loss="huber")
+    pair = SelectThenRegress(*parts, schema=TableSchema.of(content), target=names[-1])
+    assert len(repr(pair)) < 600
 
 
 def test_fields() -> None:

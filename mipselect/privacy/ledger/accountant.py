@@ -88,7 +88,7 @@ class Account:
             rest = {name: round_down(amount) for name, amount in left.items()}
             raise BudgetExceeded(
                 f"asked for {_in_words(asked)}, but only {_in_words(rest)} is left "
-                f"of the budget {_in_words(self._limits)}; nothing was drawn"
+                f"of the budget {_in_words(self._limits)}; nothing was drawn. {NO_RAISE}"
             )
 
     def add(self, entry: LedgerEntry) -> None:
@@ -103,12 +103,16 @@ class Account:
         name = "epsilon" if self.terms.rho is None else "rho"
         return round_up(self._sums[name].at(None))
 
+    def touching(self, part: Part | None = None) -> tuple[LedgerEntry, ...]:
+        """Return the entries that touch a part, or all entries."""
+        return tuple(e for e in self.entries if part is None or not _apart(e.part, part))
+
     def spent(self, part: Part | None = None) -> Guarantee:
         """Return the joint guarantee of the entries that touch a part, or of all entries.
 
         With ρ counted it is the (ε, δ) that follows from the sum; else the sum of ε and of δ.
         """
-        touching = [e for e in self.entries if part is None or not _apart(e.part, part)]
+        touching = self.touching(part)
         conditions = tuple(dict.fromkeys(c for e in touching for c in e.guarantee.conditions))
         private = all(e.guarantee.private for e in touching)
         if self.terms.rho is not None:
@@ -167,6 +171,11 @@ def _apart(one: Part | None, other: Part) -> bool:
     """Return whether two parts are of one column and have no row in common."""
     return one is not None and one[0] == other[0] and one[1] != other[1]
 
+
+NO_RAISE = (
+    "A budget cannot be raised, nor given a δ later: ask for less, or decide on a second ledger, "
+    "whose budget is spent beside this one and adds to it"
+)
 
 SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
 

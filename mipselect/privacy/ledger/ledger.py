@@ -203,8 +203,9 @@ class Ledger:
         if self.locked:
             place += ", not checked with its key"
         part = "" if self._part is None else f", where {self._part[0]} is {self._part[1]}"
+        count = len(account.entries)
         return (
-            f"<Ledger: {amount} spent in {len(account.entries)} releases, "
+            f"<Ledger: {amount} spent in {count} release{'' if count == 1 else 's'}, "
             f"{terms.relation}{part}{place}>"
         )
 
@@ -395,6 +396,11 @@ class Ledger:
         return self._book.look(lambda account: tuple(account.entries))
 
     @property
+    def touching(self) -> tuple[LedgerEntry, ...]:
+        """Entries that a further draw adds to: all, or those that touch the part of this ledger."""
+        return self._book.look(lambda account: account.touching(self._part))
+
+    @property
     def spent(self) -> Guarantee:
         """Joint guarantee of all entries, with all their conditions.
 
@@ -451,7 +457,9 @@ class Ledger:
 def checked_ledger(ledger: Ledger | None, what: str = "ledger") -> Ledger | None:
     """Return a ledger or None; raise `InvalidInput` for anything else."""
     if not (ledger is None or isinstance(ledger, Ledger)):
-        raise InvalidInput(f"{what} must be a Ledger or None, got {shown(ledger)}")
+        is_path = isinstance(ledger, str | os.PathLike)
+        advice = f"; Ledger.open({str(ledger)!r}) opens one in a file" if is_path else ""
+        raise InvalidInput(f"{what} must be a Ledger or None, got {shown(ledger)}{advice}")
     return ledger
 
 

@@ -92,8 +92,8 @@ def does_not_fit(rule: FieldRule, kind: int, share: str) -> str:
         return f"{share} are 0 or below; a weight must be a number above 0"
     if kind == ABOVE and rule.is_weight:
         return (
-            f"{share} are above the maximum {number(rule.high)}; take the largest weight of the "
-            "design of the survey"
+            f"{share} are above the maximum {number(rule.high)}, and count as it; right where that "
+            "is meant to trim, else take the largest weight of the design of the survey"
         )
     if kind in (BELOW, ABOVE):
         side = "below the minimum" if kind == BELOW else "above the maximum"

@@ -31,6 +31,9 @@ from mipselect.validation import checked_integer, checked_nonnegative, checked_p
 
 SUPPORT_SIZE = 5
 
+TELLING = 0.8
+"""R² from which on a field tells the target nearly alone."""
+
 Progress = Callable[[int], object]
 """Receives the number of rows that were read so far."""
 
@@ -66,8 +69,9 @@ def check_table(
     support_size : int, optional
         How many fields a greedy search takes for the fit; 5 by default.
     coef_bound, ridge : float, optional
-        As for `Instance.from_table`, with the same defaults. Where one of these or `support_size`
-        is given, the question is one of a selection by loss: bounds that bind are findings.
+        As for `Instance.from_table`, with the same defaults. Where one of these, `ranges` or
+        `support_size` is given, the question is one of a selection by loss, as in `select`: bounds
+        that bind are findings.
     intercept : bool
     progress : callable, optional
         Receives the number of rows that were read so far.
@@ -96,7 +100,7 @@ def check_table(
     >>> print(check.findings[0].text.split(";")[0])
     all values are in no list
     """
-    stated = (support_size, coef_bound, ridge)
+    stated = (support_size, coef_bound, ridge, ranges or None)
     size = (
         SUPPORT_SIZE if support_size is None else checked_integer(support_size, "support_size", 1)
     )
@@ -127,6 +131,7 @@ def check_table(
         people=None if pass_one.people is None else PersonCheck.of(pass_one.people),
         target=target,
         repeats=pass_one.repeats,
+        telling=() if aim is None else pass_one.telling(aim),
         fits=fits,
         not_compared=not_compared,
         ignored=tuple(dict.fromkeys(n for part in parts for n in part.names if n not in known)),
@@ -219,6 +224,14 @@ class _Counted:
     def names(self) -> list[str]:
         """Names of the fields that are compared."""
         return [self.fields[k].rule.name for k in self.encoders]
+
+    def telling(self, aim: int) -> tuple[tuple[str, float], ...]:
+        """Return fields that alone explain nearly all of the target, with their share of it."""
+        if aim not in self.encoders or not self.sums.has_enough_rows:
+            return ()
+        shares = self.sums.explained_alone(list(self.encoders).index(aim))
+        pairs = zip(self.names, shares, strict=True)
+        return tuple((name, share) for name, share in pairs if share >= TELLING)
 
     @property
     def repeats(self) -> tuple[tuple[str, str], ...]:

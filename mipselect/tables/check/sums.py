@@ -43,6 +43,9 @@ LEAST_ROWS = 10
 
 LARGEST = 1e300
 
+LEAST_SCALE = 1e-9
+"""Directions of columns that vary by less, beside the one that varies most, count as constant."""
+
 
 class Squeezed(Unscaled):
     """A number without a range: sign(v) log(1 + |v|), 0 where it is missing."""
@@ -161,13 +164,41 @@ class ColumnSums:
         result: FloatArray = back @ self.products @ back.T
         return result
 
+    def _covariance(self) -> FloatArray:
+        """Compute the covariance of the columns, shape (q, q)."""
+        mean = self.products[0, 1:] / self.rows
+        result: FloatArray = self.products[1:, 1:] / self.rows - np.outer(mean, mean)
+        return result
+
+    def explained_alone(self, target: int) -> tuple[float, ...]:
+        """Compute the adjusted R² of an encoder's first column by each encoder alone; 0 by itself.
+
+        Parameters
+        ----------
+        target : int
+            Place of the encoder.
+        """
+        aim = self.blocks[target].start - 1
+        covariance, n = self._covariance(), self.rows
+        shares = []
+        for k, block in enumerate(self.blocks):
+            own = [j - 1 for j in block]
+            free = n - len(own) - 1
+            if k == target or free < 1 or covariance[aim, aim] <= 0.0:
+                shares.append(0.0)
+                continue
+            moment = covariance[own, aim]
+            inside = covariance[np.ix_(own, own)]
+            coef = np.linalg.lstsq(inside, moment, rcond=LEAST_SCALE)[0]
+            r2 = float(moment @ coef) / float(covariance[aim, aim])
+            shares.append(max(0.0, 1.0 - (1.0 - r2) * (n - 1) / free))
+        return tuple(shares)
+
     def repeats(self) -> tuple[tuple[int, int], ...]:
         """Find pairs of encoders whose columns say the same, by absolute correlations."""
         if not self.has_enough_rows:
             return ()
-        n = self.rows
-        mean = self.products[0, 1:] / n
-        covariance = self.products[1:, 1:] / n - np.outer(mean, mean)
+        covariance = self._covariance()
         deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0))
         moves = deviation > 1e-9
         scale = np.where(moves, deviation, 1.0)

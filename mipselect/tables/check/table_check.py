@@ -34,6 +34,8 @@ class TableCheck:
     target : str or None
     repeats : tuple of (str, str)
         Fields that say the same: absolute correlation of columns above 0.999.
+    telling : tuple of (str, float)
+        Fields that alone explain four fifths of the target or more, with their adjusted R².
     fits : tuple of TrialFit
         Fits of the target on all fields and on a few; do the public bounds bind?
     of_loss : bool
@@ -69,6 +71,7 @@ lie, such as from the codebook
     ignored: tuple[str, ...]
     of_loss: bool = False
     identities: tuple[IdentityCheck, ...] = ()
+    telling: tuple[tuple[str, float], ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -79,11 +82,21 @@ lie, such as from the codebook
         repeats = (
             Finding(f"{one} and {other}", "say the same (correlation above 0.999); leave one out")
             for one, other in self.repeats
+            if self.target not in (one, other)
         )
+        told = (Finding(name, self._known_before(name, share)) for name, share in self.telling)
         of_bounds = self._of_bounds() if self.of_loss else []
         return (
             *(*self._of_rows(), *of_people, *of_identities),
-            *(*of_fields, *repeats, *of_bounds),
+            *(*of_fields, *repeats, *told, *of_bounds),
+        )
+
+    def _known_before(self, name: str, share: float) -> str:
+        """Ask whether a field that tells the target is known before it."""
+        return (
+            f"tells the target {self.target} nearly alone (R² {min(share, 0.999):.3f}); if it is "
+            "known only after the target, as the bill of a stay, it is of no use: leave it out, "
+            f"--never {name}, for what it is and not for this number"
         )
 
     def _of_rows(self) -> list[Finding]:
@@ -129,6 +142,7 @@ lie, such as from the codebook
             "identities": [each.to_dict() for each in self.identities],
             "target": self.target,
             "repeats": [list(pair) for pair in self.repeats],
+            "telling": [{"field": name, "r2": share} for name, share in self.telling],
             "bounds": [
                 {
                     "what": fit.what,
