@@ -27,10 +27,10 @@ from mipselect.privacy.randomness import source_of
 from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Layout
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
+from mipselect.regression.drawn import ModelRows
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
 from mipselect.regression.pair import (
-    ModelRows,
     Pair,
     divided,
     most_columns,

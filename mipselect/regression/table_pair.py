@@ -22,8 +22,9 @@ from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.scores import LOSS
 from mipselect.regression.base import PrivateLinearModel
+from mipselect.regression.drawn import ModelRows
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
-from mipselect.regression.pair import ModelRows, Pair, counted, promised_together
+from mipselect.regression.pair import Pair, counted, promised_together
 from mipselect.regression.private_ranges import PrivateRanges
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.shares import default_range_share
