@@ -142,17 +142,19 @@ class TablePlan:
     @property
     def widest(self) -> Support:
         """Largest support that may be selected, of the features with the most columns."""
-        features = self.public.features
-        by_width = sorted(range(len(features)), key=lambda j: -len(features[j].columns()))
-        return tuple(sorted(by_width[: self.size]))
+        return tuple(sorted(self._by_width[: self.size]))
 
     @property
     def narrowest(self) -> Support:
         """Smallest support that may be selected, of the features with the fewest columns."""
-        method, features = self.method, self.public.features
-        sizes = method.sizes if isinstance(method, ExactDrawSelector) else None
-        by_width = sorted(range(len(features)), key=lambda j: len(features[j].columns()))
-        return tuple(sorted(by_width[: min(sizes or (self.size,))]))
+        sizes = self.method.sizes if isinstance(self.method, ExactDrawSelector) else None
+        return tuple(sorted(self._by_width[-min(sizes or (self.size,)) :]))
+
+    @property
+    def _by_width(self) -> list[int]:
+        """All features, from those with the most columns to those with the fewest."""
+        features = self.public.features
+        return sorted(range(len(features)), key=lambda j: -len(features[j].columns()))
 
     def columns_of(self, support: Support) -> int:
         """Return how many columns a model on some selected fields has, without an intercept."""
