@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -184,6 +184,27 @@ def print_charged(console: Console, charged: Mapping[str, Any] | None) -> None:
         f"Ledger {charged['file']}: charged; {amount} is left. Its row "
         f"{charged['head']['number']} is {charged['head']['hash']}.",
     )
+
+
+def private_report(
+    head: Mapping[str, Any],
+    guarantee: Guarantee,
+    unit: str,
+    contents: Mapping[str, Any],
+    notes: Iterable[str],
+    ledger: Ledger | None,
+) -> dict[str, Any]:
+    """Return the JSON object of a release about rows, which the ledger has been charged for."""
+    return {
+        **head,
+        "sensitive": not guarantee.private,
+        "private": guarantee.private,
+        "guarantee": guarantee.to_dict(),
+        "protected_unit": unit,
+        **contents,
+        "notes": list(notes),
+        "ledger": charged_report(ledger),
+    }
 
 
 def noted(asked: Mapping[str, Any]) -> dict[str, Any]:
