@@ -31,6 +31,8 @@ if TYPE_CHECKING:  # Reading tables takes long to import.
 
 Column = int | str
 Columns = Column | Sequence[Column]
+Groups = Iterable[Columns] | Mapping[str, Columns] | None
+Always = Iterable[Columns] | Column | None
 
 SHRINK = 1.0 - 2.0**-21
 """Factor of shortened rows: more than their entries can grow when they become float32."""
@@ -210,8 +212,8 @@ def laid_out(
     own_names: Sequence[str] | None,
     feature_names: Sequence[str] | None,
     *,
-    groups: Iterable[Columns] | Mapping[str, Columns] | None,
-    always: Iterable[Columns] | Column | None,
+    groups: Groups,
+    always: Always,
     intercept: bool = False,
     x_bound: float | Sequence[float] | None = None,
     always_bound: float | None = None,
@@ -284,7 +286,7 @@ def _names(
     n_columns: int,
     own: Sequence[str] | None,
     given: Sequence[str] | None,
-    groups: Iterable[Columns] | Mapping[str, Columns] | None,
+    groups: Groups,
 ) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
     """Return the names of the columns, and those of the groups where they were given."""
     default = tuple(f"x{j}" for j in range(n_columns))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NoReturn, cast
@@ -16,7 +16,7 @@ from mipselect.grid import GRID
 from mipselect.losses import SquaredLoss
 from mipselect.losses.base import Loss
 from mipselect.problem.block_problem import problem_of_blocks
-from mipselect.problem.layout import Column, Columns, Layout, laid_out
+from mipselect.problem.layout import Always, Groups, Layout, laid_out
 from mipselect.problem.problem import Problem
 from mipselect.restricted.gram import FULL_GRAM_BYTES, KnownGram
 from mipselect.restricted.prepared import PreparedLoss
@@ -164,9 +164,9 @@ def problem_of_moments(
     support_size: int,
     coef_bound: float | None = None,
     ridge: float | None = None,
-    always: Iterable[Columns] | Column | None = None,
+    always: Always = None,
     never: Sequence[str] = (),
-    groups: Iterable[Columns] | Mapping[str, Columns] | None = None,
+    groups: Groups = None,
     feature_names: Sequence[str] | None = None,
     intercept: bool | None = None,
 ) -> Problem:
@@ -224,8 +224,8 @@ def layout_of_arrays(
     columns: ArrayColumns,
     *,
     feature_names: Sequence[str] | None,
-    groups: Iterable[Columns] | Mapping[str, Columns] | None,
-    always: Iterable[Columns] | Column | None,
+    groups: Groups,
+    always: Always,
     intercept: bool,
 ) -> Layout:
     """Lay out features of summed columns; each is bounded by those of all its columns together."""

@@ -50,7 +50,7 @@ from mipselect.selectors import MCMCSelector
 from mipselect.selectors.all_features import in_place_of
 from mipselect.selectors.base import PrivateSelector
 from mipselect.tables.derivations import DerivedField
-from mipselect.tables.input_map import checked_schema
+from mipselect.tables.input_map import Ranges, checked_schema
 from mipselect.tables.joined import with_column
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
@@ -292,7 +292,7 @@ class SelectThenRegress(NumberPredictor):
         target: str,
         always: Sequence[str] | None = None,
         never: Sequence[str] | None = None,
-        ranges: Mapping[str, tuple[float, float]] | None = None,
+        ranges: Ranges | None = None,
         unit_rule: str = "first",
     ) -> Self:
         """Draw features and coefficients of a table, by the public map of its schema.

@@ -35,6 +35,7 @@ from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.encoders import Encoder, Scaled
+from mipselect.tables.input_map import Ranges
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
@@ -237,9 +238,7 @@ class TablePlan:
             for name, field in self._narrowed_fields(support).items()
         }
 
-    def rows_within(
-        self, support: Support, X: FloatArray, ranges: Mapping[str, tuple[float, float]]
-    ) -> FloatArray:
+    def rows_within(self, support: Support, X: FloatArray, ranges: Ranges) -> FloatArray:
         """Map the columns of the model as their encoders do with narrower ranges; shape (n, k)."""
         rows = np.array(X, dtype=np.float64)
         fields = self._narrowed_fields(support)
@@ -248,9 +247,7 @@ class TablePlan:
             rows[:, fields[name].start] = np.nan_to_num(within(values, low, high))
         return rows
 
-    def table_within(
-        self, support: Support, ranges: Mapping[str, tuple[float, float]]
-    ) -> ModelTable:
+    def table_within(self, support: Support, ranges: Ranges) -> ModelTable:
         """Return what a model remembers of the table, with narrower ranges."""
         public = self.public
         narrowed = replace(
@@ -423,7 +420,7 @@ def _may_be_narrowed(encoder: Encoder) -> bool:
     return narrowest >= max(SMALLEST_SCALE, SMALLEST_PART * largest)
 
 
-def _narrowed(encoder: Encoder, ranges: Mapping[str, tuple[float, float]]) -> Encoder:
+def _narrowed(encoder: Encoder, ranges: Ranges) -> Encoder:
     """Narrow the encoder to a part of its range, which is in units of [-1, 1]."""
     part = ranges.get(encoder.field.name)
     if part is None or not isinstance(encoder, Scaled):
