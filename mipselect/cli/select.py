@@ -8,12 +8,13 @@ from typing import Any
 
 from mipselect.cli.arguments import chosen_loss, of_blocks, option_named, refuse_bounds
 from mipselect.cli.declared import command, given, group, option, options, refuse
-from mipselect.cli.inputs import Input, NumberTable, SchemaTable
+from mipselect.cli.inputs import Input
 from mipselect.cli.method_options import SupportDrawOptions
 from mipselect.cli.options import MethodKind, ReleaseDelivery, require_positive
 from mipselect.cli.options import stated as stated_options
 from mipselect.cli.output import check_output
 from mipselect.cli.releasing import SupportPlan, plan_draws
+from mipselect.cli.table_inputs import NumberTable, SchemaTable
 from mipselect.cli.table_options import (
     HAS_SCHEMA,
     NEEDS_SCHEMA,
