@@ -35,7 +35,7 @@ from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.encoders import Encoder, Scaled
-from mipselect.tables.input_map import Ranges
+from mipselect.tables.input_map import Ranges, all_but
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
@@ -262,13 +262,12 @@ class TablePlan:
         """The question about the fields, as arguments of `BlockOptions.of_table`."""
         public = self.public
         target, always = public.target.encoder.field.name, [e.field.name for e in public.always]
-        used = {encoder.field.name for encoder in public.encoders}
-        kept = {*used, target, self.schema.privacy_unit, self.schema.weight_name}
+        used = {target, *public.feature_names}
         return {
             "target": target,
             "support_size": self.size,
             "always": always,
-            "never": [field.name for field in self.schema.features if field.name not in kept],
+            "never": all_but(self.schema, used),
         }
 
     def scored(self, source: Any, unit_rule: str) -> Instance | BlockScores:
