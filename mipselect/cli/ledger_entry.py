@@ -13,14 +13,13 @@ from typing import Any
 from rich.console import Console
 
 from mipselect.cli.declared import group, option, options
-from mipselect.cli.options import PRIVACY_PANEL
+from mipselect.cli.options import PRIVACY_PANEL, check_seed
 from mipselect.cli.output import InterruptedDelivery, line
 from mipselect.cli.public_fields import public_under
 from mipselect.cli.sizes import sizes_in_words
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import checked_relation
-from mipselect.validation import checked_integer
 
 NOTED = (
     "command",
@@ -141,8 +140,7 @@ class ChargeOptions:
 
     def opened(self) -> tuple[Ledger | None, str]:
         """Check the options; open the ledger, and return it with the relation."""
-        if self.seed is not None:
-            checked_integer(self.seed, "--seed", 0)
+        check_seed(self.seed)
         ledger = self.ledger.opened()
         relation = relation_of(ledger, self.relation)
         return ledger, checked_relation(relation, "--relation")
