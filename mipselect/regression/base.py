@@ -76,7 +76,7 @@ class ReleasedModel(PrivateEstimator):
     def _table(self, X: ArrayLike) -> FloatArray:
         """Return the columns of the release, for a prediction."""
         check_is_fitted(self)
-        refuse_repeated_names(X, "X")
+        refuse_repeated_names(X)
         with np.errstate(all="ignore"):
             table = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         columns: FloatArray = numeric_matrix(table)[0][:, self._columns]

@@ -296,7 +296,7 @@ class SelectThenRegress(NumberPredictor):
             )
         field = aimed.name
         self.check()
-        refuse_repeated_names(X, "X")
+        refuse_repeated_names(X)
         source = with_column(X, field, y)
         validate_data(self, X, skip_check_array=True)
         return self.fit_table(source, schema, target=field)
