@@ -18,13 +18,13 @@ from mipselect.problem.problem import Problem
 from mipselect.problem.stored.descriptions import STATED, read_description
 from mipselect.problem.stored.files import (
     Expected,
-    StoredData,
     expected,
     files_of,
     load_problem,
     public_problem,
 )
 from mipselect.problem.stored.settings import ANY_DRAW
+from mipselect.problem.stored.stored_data import StoredData
 from mipselect.problem.sums import problem_of_moments
 from mipselect.tables.moments import Moments
 

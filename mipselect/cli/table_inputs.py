@@ -14,12 +14,12 @@ from mipselect.problem.data import Rows
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.files import (
     QUESTION,
-    StoredData,
     schema_data,
     schema_problem,
 )
 from mipselect.problem.stored.settings import problem_of
 from mipselect.problem.stored.sources import load_table
+from mipselect.problem.stored.stored_data import StoredData
 from mipselect.tables.frames import numeric_matrix
 from mipselect.tables.numbers import header
 from mipselect.tables.schema import TableSchema
