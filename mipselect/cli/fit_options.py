@@ -27,7 +27,7 @@ from mipselect.regression.shares import (
 from mipselect.regression.table_pair import TablePlan
 from mipselect.selectors.all_features import AllFeaturesSelector, in_place_of
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.exact_draws import ExactDrawSelector
+from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
@@ -211,8 +211,8 @@ class FitOptions:
             From the ledger.
         """
         asked = self.selection()
-        if isinstance(asked, ExactDrawSelector) and asked.sizes is not None:
-            size = max(asked.sizes)
+        if sizes := asked_sizes(asked):
+            size = max(sizes)
         method = in_place_of(asked, size, len(public.features))
         # What the selection does not need of its share goes to the model.
         rest: Fraction = exact(self.epsilon) - exact(method.guarantees[self.relation].epsilon)

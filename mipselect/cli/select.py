@@ -31,7 +31,7 @@ from mipselect.errors import InvalidInput
 from mipselect.problem.block_options import BlockOptions
 from mipselect.reports.field_words import titles_of
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.exact_draws import ExactDrawSelector
+from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.schema import TableSchema
 
@@ -116,8 +116,8 @@ def _support_size(arguments: SelectArguments, method: PrivateSelector) -> int:
         exact = isinstance(method, ExactDrawSelector)
         or_sizes = ", or --sizes to choose it privately," if exact else ""
         raise InvalidInput(f"--support-size{or_sizes} must be given")
-    if isinstance(method, ExactDrawSelector) and method.sizes is not None:
-        return max(method.sizes)
+    if (drawn := asked_sizes(method)) is not None:
+        return max(drawn)
     assert size is not None
     return size
 

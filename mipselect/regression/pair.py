@@ -21,6 +21,7 @@ from mipselect.regression.base import PrivateLinearModel
 from mipselect.regression.drawn import ModelRows, released
 from mipselect.regression.release import ModelRelease
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.exact_draws import asked_sizes
 
 ModelOn = Callable[[Support, tuple[int, ...]], PrivateLinearModel]
 """Function from the drawn features, and all columns of the model, to its estimator."""
@@ -170,7 +171,7 @@ def divided(
 
 def most_features(selector: PrivateSelector) -> int:
     """Return the most features that a selector may draw."""
-    sizes = getattr(selector, "sizes", None)
+    sizes = asked_sizes(selector)
     return int(selector.n_features_to_select) if sizes is None else max(map(int, sizes))
 
 

@@ -32,7 +32,7 @@ from mipselect.regression.typical_range import NARROWEST, TypicalRange, within
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.exact_draws import ExactDrawSelector
+from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.encoders import Encoder, Scaled
 from mipselect.tables.input_map import Ranges, all_but
@@ -148,8 +148,8 @@ class TablePlan:
     @property
     def narrowest(self) -> Support:
         """Smallest support that may be selected, of the features with the fewest columns."""
-        sizes = self.method.sizes if isinstance(self.method, ExactDrawSelector) else None
-        return tuple(sorted(self._by_width[-min(sizes or (self.size,)) :]))
+        least = min(asked_sizes(self.method) or (self.size,))
+        return tuple(sorted(self._by_width[-least:]))
 
     @property
     def _by_width(self) -> list[int]:
