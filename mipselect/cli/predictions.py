@@ -86,7 +86,7 @@ class AnswerColumns:
         return map(list, zip(*columns, strict=True))
 
 
-class Predictions:
+class WaitingPredictions:
     """Predictions of rows that are read a chunk at a time, as lines of a CSV file and as JSON.
 
     Attributes
@@ -139,10 +139,10 @@ class Predictions:
 
 
 @contextmanager
-def waiting_predictions(columns: AnswerColumns, *, as_json: bool) -> Iterator[Predictions]:
+def waiting_predictions(columns: AnswerColumns, *, as_json: bool) -> Iterator[WaitingPredictions]:
     """Open an answer without a row."""
     with ExitStack() as open_spools:
-        yield Predictions(columns, open_spools, as_json=as_json)
+        yield WaitingPredictions(columns, open_spools, as_json=as_json)
 
 
 def _spool() -> Spool:
