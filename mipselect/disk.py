@@ -60,14 +60,19 @@ def small_text(path: Path, most: int, advice: str = "save the file as UTF-8") ->
 
 def small_content(path: Path, most: int) -> bytes:
     """Return the content of a file of at most `most` bytes; `InvalidInput` names one of more."""
-    try:
-        with regular_file(path).open("rb") as file:
-            content = file.read(most + 1)
-    except OSError as error:
-        raise unreadable(path, error) from error
+    content = first_bytes(path, most + 1)
     if len(content) > most:
         raise InvalidInput(f"{path}: cannot be read: it has more than {most:,} bytes")
     return content
+
+
+def first_bytes(path: Path, count: int) -> bytes:
+    """Return so many bytes of a regular file, or all; `InvalidInput` if it cannot be read."""
+    try:
+        with regular_file(path).open("rb") as file:
+            return file.read(count)
+    except OSError as error:
+        raise unreadable(path, error) from error
 
 
 def unreadable(path: Path, error: Exception) -> InvalidInput:

@@ -92,7 +92,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
         """Return finite X, shape (n, p), and y, shape (n,): numbers, or classes by their names."""
         refuse_lazy(X, "X")
-        refuse_repeated_names(X, "X")
+        refuse_repeated_names(X)
         y, given = self._labelled(y), _with_sums_in_doubles(X)
         try:
             # A warning of an overflowing sum would tell about the data.
@@ -254,11 +254,9 @@ def _require_all_there(target: Any) -> None:
         raise InvalidInput(f"{error}; {SCHEMA_TAKES_IT}; {LEAVE_OUT}") from None
 
 
-def refuse_repeated_names(X: object, what: str) -> None:
+def refuse_repeated_names(X: object) -> None:
     """Raise `InvalidInput` for a frame of which several columns have one name."""
     named: Any = getattr(X, "column_names", None) or getattr(X, "columns", ())
     repeated = [str(name) for name, count in Counter[Any](named).items() if count > 1]
     if repeated:
-        raise InvalidInput(
-            f"{what}: several columns are called {listed(repeated)}; names must differ"
-        )
+        raise InvalidInput(f"X: several columns are called {listed(repeated)}; names must differ")

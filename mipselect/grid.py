@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 
 GRID = 2.0**-16
@@ -74,5 +74,10 @@ def exact_products(left: FloatArray, right: FloatArray) -> FloatArray:
     ----------
     left, right : float arrays, shapes (n, a) and (n, b)
     """
-    result: FloatArray = exact_sums(left, right).astype(np.float64) * GRID**2
+    return rounded(exact_sums(left, right))
+
+
+def rounded(sums: IntArray) -> FloatArray:
+    """Convert sums of products to doubles, rounded once if they have more than 53 bits."""
+    result: FloatArray = sums.astype(np.float64) * GRID**2
     return result

@@ -57,7 +57,7 @@ def card(arguments: CardArguments) -> None:
     """
     file, output = arguments.file, arguments.output
     check_output(output, [file, *filter(None, [arguments.facts])], endings=PAGES)
-    facts = {} if arguments.facts is None else read_facts(arguments.facts)
+    facts = read_facts(arguments.facts)
     made = with_facts(card_of(read_release(file)), facts)
     if output is not None:
         write_whole(output, PAGES[output.suffix](made).encode(), sensitive=False)

@@ -102,14 +102,16 @@ def blank_facts(card: Card) -> str:
     return "\n".join([*lines, ""])
 
 
-def read_facts(path: Path) -> dict[str, str]:
-    """Read the facts of a file; blanks that are still empty are left out.
+def read_facts(path: Path | None) -> dict[str, str]:
+    """Read the facts of a file, none without one; blanks that are still empty are left out.
 
     Raises
     ------
     InvalidInput
         For a name that is none of `BLANKS`, and for what is no text.
     """
+    if path is None:
+        return {}
     facts = {}
     for name, text in read_toml(path, LARGEST).items():
         if name not in BLANKS:

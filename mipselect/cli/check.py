@@ -23,7 +23,7 @@ from mipselect.cli.declared import (
     required,
 )
 from mipselect.cli.dialect import TableArgument
-from mipselect.cli.ledger_entry import ChargeOptions, charged_report, ledger_entry, print_charged
+from mipselect.cli.ledger_entry import ChargeOptions, ledger_entry, print_charged, private_report
 from mipselect.cli.options import PRIVACY_PANEL, ReleaseDelivery, stated
 from mipselect.cli.output import SENSITIVE, check_output, deliver, line
 from mipselect.cli.progress import Spinner
@@ -192,21 +192,15 @@ def _deliver_shares(arguments: CheckArguments, schema: TableSchema, epsilon: flo
                 random_state=arguments.charge.seed,
                 **arguments.question.keywords,
             )
-        charged = charged_report(ledger)
-        report = {
-            **arguments.head,
-            "sensitive": not shares.guarantee.private,
-            "private": shares.guarantee.private,
-            "guarantee": shares.guarantee.to_dict(),
-            "protected_unit": shares.unit,
-            **{name: value for name, value in shares.to_dict().items() if name != "guarantee"},
-            "notes": list(notes),
-            "ledger": charged,
-        }
+        contents = {name: value for name, value in shares.to_dict().items() if name != "guarantee"}
+        report = private_report(
+            arguments.head, shares.guarantee, shares.unit, contents, notes, ledger
+        )
+        title, charged = arguments.table.data, report["ledger"]
         _deliver(
             arguments,
             report,
-            partial(_show_shares, shares=shares, title=arguments.table.data, charged=charged),
+            partial(_show_shares, shares=shares, title=title, charged=charged),
             lambda: shares_page(shares, arguments.table.data),
         )
 

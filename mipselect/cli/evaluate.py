@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
 from mipselect.cli.cautions import cautions, warn_before_a_draw
 from mipselect.cli.declared import argument, command, group, option, options, required
 from mipselect.cli.dialect import TABLE, TableArgument
-from mipselect.cli.ledger_entry import ChargeOptions, charged_report, ledger_entry, print_charged
+from mipselect.cli.ledger_entry import ChargeOptions, ledger_entry, print_charged, private_report
 from mipselect.cli.options import PRIVACY_PANEL, ReleaseDelivery
 from mipselect.cli.output import NOT_PRIVATE, banner, check_output, heading, line
 from mipselect.cli.progress import Spinner
@@ -19,6 +21,7 @@ from mipselect.cli.quality import rows_in_words, show_quality
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput, about
 from mipselect.privacy.guarantee import ROW
+from mipselect.quality import Quality
 from mipselect.regression import ModelRelease, evaluate_model
 from mipselect.reports.words import people_in_words
 from mipselect.tables.schema import TableSchema
@@ -62,6 +65,12 @@ class EvaluateArguments:
     charge: ChargeOptions = group(ChargeOptions)
     delivery: ReleaseDelivery = group(ReleaseDelivery)
 
+    @property
+    def files(self) -> list[Path]:
+        """All files that are read, which no output may replace."""
+        schema = filter(None, [self.schema])
+        return [self.model, Path(self.table.data), *schema, *self.charge.ledger.files]
+
 
 @command
 def evaluate(arguments: EvaluateArguments) -> None:
@@ -83,10 +92,8 @@ def evaluate(arguments: EvaluateArguments) -> None:
     schema = None if arguments.schema is None else TableSchema.read(arguments.schema)
     source = arguments.table.source
     ledger, relation = arguments.charge.opened()
-    files = [] if arguments.schema is None else [arguments.schema]
-    read = [arguments.model, Path(arguments.table.data), *files, *arguments.charge.ledger.files]
-    check_output(delivery.output, read, replace=delivery.replace)
-    unit = ROW if schema is None or schema.privacy_unit is None else schema.privacy_unit
+    check_output(delivery.output, arguments.files, replace=delivery.replace)
+    unit = ROW if schema is None else schema.privacy_unit or ROW
     head = {
         "command": "evaluate",
         "model": str(arguments.model),
@@ -115,30 +122,9 @@ def evaluate(arguments: EvaluateArguments) -> None:
                 ledger=noting,
                 random_state=arguments.charge.seed,
             )
-        charged = charged_report(ledger)
-
-        def render(console: Console) -> None:
-            if not quality.guarantee.private:
-                banner(console, NOT_PRIVATE)
-            heading(console, f"{arguments.model.name}: {target}")
-            rows = rows_in_words(quality, Path(arguments.table.data).name)
-            show_quality(console, quality, rows)
-            line(console, f"Guarantee: {quality.guarantee.of_unit(unit)}.")
-            if unit != ROW:
-                line(console, f"{people_in_words(unit, arguments.unit_rule)}.")
-            print_charged(console, charged)
-
-        report = {
-            **head,
-            "sensitive": not quality.guarantee.private,
-            "private": quality.guarantee.private,
-            "guarantee": quality.guarantee.to_dict(),
-            "protected_unit": unit,
-            "quality": quality.to_dict(),
-            "notes": list(notes),
-            "ledger": charged,
-        }
-        delivery.deliver(report, render)
+        contents = {"quality": quality.to_dict()}
+        report = private_report(head, quality.guarantee, unit, contents, notes, ledger)
+        delivery.deliver(report, lambda console: _show(console, arguments, quality, report))
     if not quality.beats_chance:
         say(f"warning: {quality.verdict}")
 
@@ -154,6 +140,21 @@ def _of_the_fit(model: Path, data: str) -> list[str]:
         "better than it is; take other rows, or 'mipselect fit --quality-share', which keeps some "
         "apart"
     ]
+
+
+def _show(
+    console: Console, arguments: EvaluateArguments, quality: Quality, report: Mapping[str, Any]
+) -> None:
+    """Print the measures of a model, the guarantee and what the ledger has left."""
+    unit = report["protected_unit"]
+    if not quality.guarantee.private:
+        banner(console, NOT_PRIVATE)
+    heading(console, f"{arguments.model.name}: {report['target']}")
+    show_quality(console, quality, rows_in_words(quality, Path(arguments.table.data).name))
+    line(console, f"Guarantee: {quality.guarantee.of_unit(unit)}.")
+    if unit != ROW:
+        line(console, f"{people_in_words(unit, arguments.unit_rule)}.")
+    print_charged(console, report["ledger"])
 
 
 def _target(model: ModelRelease, file: Path) -> str:

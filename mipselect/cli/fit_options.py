@@ -10,7 +10,7 @@ from mipselect.cli.arguments import method_asked_for, of_blocks
 from mipselect.cli.declared import given
 from mipselect.cli.ledger_entry import check_ledger
 from mipselect.cli.method_options import MethodOptions
-from mipselect.cli.options import MethodKind, require_positive
+from mipselect.cli.options import MethodKind, check_seed, require_positive
 from mipselect.cli.regressions import DivisionOptions, ModelOptions, Regression
 from mipselect.cli.table_options import ScoreOptions
 from mipselect.errors import InvalidInput, about
@@ -27,11 +27,11 @@ from mipselect.regression.shares import (
 from mipselect.regression.table_pair import TablePlan
 from mipselect.selectors.all_features import AllFeaturesSelector, in_place_of
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.exact_draws import ExactDrawSelector
+from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
-from mipselect.validation import checked_choice, checked_delta, checked_integer, checked_share
+from mipselect.validation import checked_choice, checked_delta, checked_share
 
 SCORES = (MethodKind.SIS, MethodKind.KENDALL, MethodKind.SAMPLE_AGGREGATE)
 """The methods that are told their relation; the others state all that they keep."""
@@ -119,8 +119,7 @@ class FitOptions:
                 f"--selection-share must be below {1.0 - SHARE_OF_PRIVATE_RANGES:g}, for private "
                 f"ranges cost {SHARE_OF_PRIVATE_RANGES:g} of epsilon; got {self.share:g}"
             )
-        if self.seed is not None:
-            checked_integer(self.seed, "--seed", 0)
+        check_seed(self.seed)
         if division.delta is not None:
             with about("--delta"):
                 checked_delta(division.delta)
@@ -212,8 +211,8 @@ class FitOptions:
             From the ledger.
         """
         asked = self.selection()
-        if isinstance(asked, ExactDrawSelector) and asked.sizes is not None:
-            size = max(asked.sizes)
+        if sizes := asked_sizes(asked):
+            size = max(sizes)
         method = in_place_of(asked, size, len(public.features))
         # What the selection does not need of its share goes to the model.
         rest: Fraction = exact(self.epsilon) - exact(method.guarantees[self.relation].epsilon)

@@ -21,7 +21,7 @@ from mipselect.privacy import Guarantee, Ledger
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.files import StoredData
+from mipselect.problem.stored.stored_data import StoredData
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.private_ranges import PRIVATE
 from mipselect.regression.table_pair import TablePlan

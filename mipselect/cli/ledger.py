@@ -10,9 +10,10 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from mipselect.cli.declared import argument, command, group, option, options
-from mipselect.cli.ledger_entry import KEY_VARIABLE, given_key, ledger_files, tables_of
+from mipselect.cli.declared import command, group, option, options
+from mipselect.cli.ledger_entry import tables_of
 from mipselect.cli.ledger_figure import ledger_figure
+from mipselect.cli.ledger_file import LedgerFile, head_of, key_of
 from mipselect.cli.ledger_tables import (
     budget_in_words,
     entry_report,
@@ -56,33 +57,6 @@ app = typer.Typer(
     epilog=EXAMPLES,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-@options
-class LedgerFile:
-    """A ledger, and the key that it was created with."""
-
-    file: Path = argument("FILE", "The file of the ledger.")
-    key_file: Path | None = option(
-        "--key-file",
-        "The key that the ledger was created with.",
-        metavar="KEY",
-        show_default=f"{KEY_VARIABLE}, or none",
-    )
-
-    @property
-    def key(self) -> Path | None:
-        """File of the key, from the option or the environment."""
-        return given_key(self.key_file)
-
-    @property
-    def files(self) -> list[Path]:
-        """Files that no output may replace."""
-        return ledger_files(self.file, self.key_file)
-
-    def opened(self) -> Ledger:
-        """Open the ledger, with its key if there is one."""
-        return Ledger.open(self.file, key_file=self.key)
 
 
 class Relation(StrEnum):
@@ -151,7 +125,7 @@ def create(arguments: CreateArguments) -> None:
                 "elsewhere than the ledger, and keep a copy.",
             )
 
-    report = {"command": "ledger create", "sensitive": False, "file": str(file), **_head(ledger)}
+    report = {"command": "ledger create", "sensitive": False, "file": str(file), **head_of(ledger)}
     arguments.delivery.deliver(report, render)
 
 
@@ -190,7 +164,7 @@ def show(arguments: ShowArguments) -> None:
         "command": "ledger show",
         "sensitive": sensitive,
         "file": str(file),
-        **_head(ledger),
+        **head_of(ledger),
         "spent": spent.to_dict(),
         "remaining": remaining.to_dict(),
         "entries": [
@@ -268,7 +242,7 @@ def verify(arguments: VerifyArguments) -> None:
         "sensitive": False,
         "file": str(file),
         "identity": ledger.identity,
-        "key": _key(ledger),
+        "key": key_of(ledger),
         "rows": len(rows),
         "head": {"number": last.number, "hash": last.hash},
     }
@@ -298,26 +272,7 @@ def export(arguments: ExportArguments) -> None:
         "command": "ledger export",
         "sensitive": True,
         "warning": KEEP,
-        **_head(ledger),
+        **head_of(ledger),
         "rows": [asdict(row) for row in ledger.rows()],
     }
     deliver(report, lambda console: None, as_json=True, output=output)
-
-
-def _head(ledger: Ledger) -> dict[str, Any]:
-    """Return what is fixed about a ledger, as part of a JSON object."""
-    return {
-        "identity": ledger.identity,
-        "currency": ledger.currency,
-        "unit": ledger.unit,
-        "relation": ledger.relation,
-        "budget": ledger.budget.to_dict(),
-        "key": _key(ledger),
-    }
-
-
-def _key(ledger: Ledger) -> dict[str, Any] | None:
-    """Return which key there is, and whether the rows were checked with it."""
-    if ledger.key_identity is None:
-        return None
-    return {"identity": ledger.key_identity, "checked": not ledger.locked}

@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from mipselect.cli.declared import group, option, options
-from mipselect.cli.options import PRIVACY_PANEL
+from mipselect.cli.options import PRIVACY_PANEL, check_seed
 from mipselect.cli.output import InterruptedDelivery, line
 from mipselect.cli.public_fields import public_under
 from mipselect.cli.sizes import sizes_in_words
@@ -21,7 +21,6 @@ from mipselect.errors import InvalidInput, MipselectError
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.ledger.entries import LedgerEntry
-from mipselect.validation import checked_integer
 
 NOTED = (
     "command",
@@ -142,8 +141,7 @@ class ChargeOptions:
 
     def opened(self) -> tuple[Ledger | None, str]:
         """Check the options; open the ledger, and return it with the relation."""
-        if self.seed is not None:
-            checked_integer(self.seed, "--seed", 0)
+        check_seed(self.seed)
         ledger = self.ledger.opened()
         relation = relation_of(ledger, self.relation)
         return ledger, checked_relation(relation, "--relation")
@@ -197,6 +195,27 @@ def tables_of(entries: Iterable[LedgerEntry]) -> list[str]:
     """Return the names of all tables that entries note, each once."""
     names = (table_named(entry.asked or {}) for entry in entries)
     return [name for name in dict.fromkeys(names) if name]
+
+
+def private_report(
+    head: Mapping[str, Any],
+    guarantee: Guarantee,
+    unit: str,
+    contents: Mapping[str, Any],
+    notes: Iterable[str],
+    ledger: Ledger | None,
+) -> dict[str, Any]:
+    """Return the JSON object of a release about rows, which the ledger has been charged for."""
+    return {
+        **head,
+        "sensitive": not guarantee.private,
+        "private": guarantee.private,
+        "guarantee": guarantee.to_dict(),
+        "protected_unit": unit,
+        **contents,
+        "notes": list(notes),
+        "ledger": charged_report(ledger),
+    }
 
 
 def noted(asked: Mapping[str, Any]) -> dict[str, Any]:

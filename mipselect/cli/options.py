@@ -14,7 +14,13 @@ from mipselect.cli.declared import option, options
 from mipselect.cli.output import Report, deliver
 from mipselect.errors import InvalidInput, about
 from mipselect.selectors.searched import SearchSettings
-from mipselect.validation import checked_positive, checked_time_limit, checked_tolerance, shown
+from mipselect.validation import (
+    checked_integer,
+    checked_positive,
+    checked_time_limit,
+    checked_tolerance,
+    shown,
+)
 
 AUTO = "auto"
 ONE_SWAP: Literal["one-swap"] = "one-swap"
@@ -111,6 +117,12 @@ def stated(**values: Any) -> dict[str, Any]:
 def require_positive(option: str, value: float) -> None:
     """Raise `InvalidInput` naming `option` unless `value` is finite and > 0."""
     checked_positive(value, option)
+
+
+def check_seed(seed: int | None) -> None:
+    """Raise `InvalidInput` for a seed that is none."""
+    if seed is not None:
+        checked_integer(seed, "--seed", 0)
 
 
 def parse_pool_size(text: str | None) -> int | Literal["one-swap", "all"]:

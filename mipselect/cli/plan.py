@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import count
 from typing import Any
@@ -44,11 +45,12 @@ from mipselect.planning.answers import answers
 from mipselect.planning.fit import plan_fit
 from mipselect.planning.forecasts import ModelPlan
 from mipselect.planning.guesses import Guesses
-from mipselect.planning.lines import Progress, SelectionPlan, Step
+from mipselect.planning.lines import SelectionPlan, Step
 from mipselect.planning.model_sentences import model_sentences, quality_sentences
 from mipselect.planning.plan import checked_methods, plan_selection
 from mipselect.planning.question import Question
 from mipselect.planning.range_advice import range_advice
+from mipselect.regression import SelectThenRegress
 from mipselect.tables import TableSchema
 from mipselect.validation import checked_share, checked_time_limit, listed
 
@@ -113,24 +115,32 @@ class PlannedTable:
     ----------
     arguments : PlanArguments
     schema : TableSchema
+    question : Question
     options : FitOptions
         Those of the model.
-    share : float
-        Part of its ε that the model's selection may cost.
     model : ModelPlan or None
         None where a field that it needs has no range.
     selection : SelectionPlan
-    advice : str
-        Which ranges to use; empty for a table without numbers.
     """
 
     arguments: PlanArguments
     schema: TableSchema
+    question: Question
     options: FitOptions
-    share: float
     model: ModelPlan | None
     selection: SelectionPlan
-    advice: str
+
+    @property
+    def share(self) -> float:
+        """Part of its ε that the model's selection may cost."""
+        # With as many fields as are picked nothing is drawn.
+        draws = self.question.support_size < len(self.question.public.features)
+        return self.options.share if draws else 0.0
+
+    @property
+    def advice(self) -> str:
+        """Advice on which ranges to use; empty for a table without numbers."""
+        return range_advice(self.question.public, self.selection.rows, self.selection.epsilons)
 
     def report(self) -> dict[str, Any]:
         """Return the JSON object."""
@@ -158,8 +168,8 @@ class PlannedTable:
             f"{result.features} fields, {result.rows:,} rows",
         )
         _show_model(console, self.model, result, mechanism_legend(self.options, self.share))
-        if self.advice:
-            line(console, self.advice)
+        if advice := self.advice:
+            line(console, advice)
         console.print(plan_table(result))
         line(console, legend(result, self.share))
         for asking, answer in answers(result):
@@ -177,8 +187,8 @@ def _planned(arguments: PlanArguments, schema: TableSchema) -> PlannedTable:
     """Check everything, then plan the model and with what is left of the time the selection."""
     began, simulation = time.monotonic(), asdict(arguments.simulation)
     limit = checked_time_limit(simulation.pop("time_limit"), "--time-limit")
-    asked = arguments.method
-    methods = None if asked is None else [name.strip() for name in asked.split(",")]
+    named = arguments.method
+    methods = None if named is None else [name.strip() for name in named.split(",")]
     # Before the models, which take their time.
     scales, chosen = asdict(arguments.regularisation), arguments.question.keywords
     size, score, target = arguments.support_size, arguments.score, arguments.target
@@ -195,21 +205,34 @@ def _planned(arguments: PlanArguments, schema: TableSchema) -> PlannedTable:
                 say(f"this takes about {limit:g} s, or as long as one simulated table takes")
             spinner.tick(step.what, description=step.what)
 
-        model = None
+        model = fitted = None
         if not question.without_range:
-            model = _model_plan(arguments, options, schema, SHARE_OF_MODELS * limit, watch)
+            fitted = _fitted(options, size, schema, chosen, of_classes=of_classes)
+        asked: dict[str, Any] = {
+            "target": target,
+            "rows": arguments.rows,
+            "epsilons": _numbers("--epsilon", arguments.epsilon),
+            "guesses": Guesses(**asdict(arguments.guesses)),
+            "progress": watch,
+        }
+        if fitted is not None:
+            model = plan_fit(
+                fitted,
+                schema,
+                tables=arguments.simulation.tables,
+                seed=arguments.simulation.seed,
+                time_limit=SHARE_OF_MODELS * limit,
+                **asked,
+                **{name: value for name, value in chosen.items() if name != "intercept"},
+            )
         left = limit - (time.monotonic() - began)
         selection = plan_selection(
             schema,
-            target=target,
-            rows=arguments.rows,
             support_size=size,
-            epsilons=_numbers("--epsilon", arguments.epsilon),
             methods=methods,
             score=score,
-            guesses=Guesses(**asdict(arguments.guesses)),
             time_limit=max(left, LEAST_OF_SELECTION * limit),
-            progress=watch,
+            **asked,
             **scales,
             **simulation,
             **chosen,
@@ -219,42 +242,23 @@ def _planned(arguments: PlanArguments, schema: TableSchema) -> PlannedTable:
             f"note: this took {took:.0f} s: of one simulated table it is not known before how long "
             "it takes, and one is simulated in any case"
         )
-    # With as many fields as are picked nothing is drawn.
-    share = options.share if size < len(question.public.features) else 0.0
-    advice = range_advice(question.public, arguments.rows, selection.epsilons)
-    return PlannedTable(arguments, schema, options, share, model, selection, advice)
+    return PlannedTable(arguments, schema, question, options, model, selection)
 
 
-def _model_plan(
-    arguments: PlanArguments,
+def _fitted(
     options: FitOptions,
+    size: int,
     schema: TableSchema,
-    time_limit: float,
-    progress: Progress,
-) -> ModelPlan:
-    """Plan models of `fit` with these options."""
-    asked = dict(arguments.question.keywords)
-    model = planned_fit(
-        options,
-        arguments.support_size,
-        of_classes=of_two_classes(schema, arguments.target),
-        fit_intercept=asked.pop("intercept", True),
-    )
+    question: Mapping[str, Any],
+    *,
+    of_classes: bool,
+) -> SelectThenRegress:
+    """Return the estimators of `fit` with these options."""
+    intercept = question.get("intercept", True)
+    model = planned_fit(options, size, of_classes=of_classes, fit_intercept=intercept)
     if schema.weight is not None:
         model.regressor.require_weights()
-    return plan_fit(
-        model,
-        schema,
-        target=arguments.target,
-        rows=arguments.rows,
-        epsilons=_numbers("--epsilon", arguments.epsilon),
-        guesses=Guesses(**asdict(arguments.guesses)),
-        tables=arguments.simulation.tables,
-        seed=arguments.simulation.seed,
-        time_limit=time_limit,
-        progress=progress,
-        **asked,
-    )
+    return model
 
 
 def _show_model(

@@ -85,8 +85,7 @@ def report(arguments: ReportArguments) -> None:
     title = arguments.title
     if title is not None:
         checked_line(title, "--title", LONGEST_TITLE)
-    facts = {} if arguments.facts is None else read_facts(arguments.facts)
-    releases, notes = read_once_each(arguments.files, facts)
+    releases, notes = read_once_each(arguments.files, read_facts(arguments.facts))
     made = ReleaseReport(
         title=default_title(releases) if title is None else title,
         releases=releases,

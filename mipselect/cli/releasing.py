@@ -15,7 +15,7 @@ from mipselect.cli.declared import refuse
 from mipselect.cli.failures import NOT_SPENT, amount, spent_by, without_numbers
 from mipselect.cli.ledger_entry import check_ledger
 from mipselect.cli.method_options import SupportDrawOptions
-from mipselect.cli.options import MethodKind, require_positive
+from mipselect.cli.options import MethodKind, check_seed, require_positive
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, table_of
 from mipselect.cli.table_options import ScoreOptions
 from mipselect.errors import about
@@ -24,7 +24,7 @@ from mipselect.privacy import Guarantee, Ledger, Release
 from mipselect.privacy.guarantee import ROW
 from mipselect.privacy.randomness import Rng
 from mipselect.problem.block_options import BlockOptions
-from mipselect.problem.stored.files import StoredData
+from mipselect.problem.stored.stored_data import StoredData
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.problem import ProblemSelector
@@ -186,8 +186,7 @@ def plan_draws(drawing: SupportDrawOptions) -> SupportPlan:
     name = default_method(ledger) if drawing.method is None else drawing.method
     chosen = method_asked_for(name, drawing.epsilon, drawing.of_the_method)
     checked_integer(drawing.draws, "--draws", 1, MOST_DRAWS)
-    if drawing.seed is not None:
-        checked_integer(drawing.seed, "--seed", 0)
+    check_seed(drawing.seed)
     with about("--epsilon, --delta and --draws"):
         total = _stated(chosen, ledger).times(drawing.draws)
     allowed = replace(total, conditions=())

@@ -8,12 +8,13 @@ from typing import Any
 
 from mipselect.cli.arguments import chosen_loss, of_blocks, option_named, refuse_bounds
 from mipselect.cli.declared import command, given, group, option, options, refuse
-from mipselect.cli.inputs import Input, NumberTable, SchemaTable
+from mipselect.cli.inputs import Input
 from mipselect.cli.method_options import SupportDrawOptions
 from mipselect.cli.options import MethodKind, ReleaseDelivery, require_positive
 from mipselect.cli.options import stated as stated_options
 from mipselect.cli.output import check_output
 from mipselect.cli.releasing import SupportPlan, plan_draws
+from mipselect.cli.table_inputs import NumberTable, SchemaTable
 from mipselect.cli.table_options import (
     HAS_SCHEMA,
     NEEDS_SCHEMA,
@@ -30,7 +31,7 @@ from mipselect.errors import InvalidInput
 from mipselect.problem.block_options import BlockOptions
 from mipselect.reports.field_words import titles_of
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.exact_draws import ExactDrawSelector
+from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.schema import TableSchema
 
@@ -115,8 +116,8 @@ def _support_size(arguments: SelectArguments, method: PrivateSelector) -> int:
         exact = isinstance(method, ExactDrawSelector)
         or_sizes = ", or --sizes to choose it privately," if exact else ""
         raise InvalidInput(f"--support-size{or_sizes} must be given")
-    if isinstance(method, ExactDrawSelector) and method.sizes is not None:
-        return max(method.sizes)
+    if (drawn := asked_sizes(method)) is not None:
+        return max(drawn)
     assert size is not None
     return size
 

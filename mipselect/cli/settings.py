@@ -24,7 +24,7 @@ from mipselect.selectors import (
     TopRSelector,
 )
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.exact_draws import ExactDrawSelector
+from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.selectors.searched import SearchSettings
 from mipselect.validation import listed
@@ -53,7 +53,7 @@ def settings_report(problem: Problem, method: PrivateSelector, n: int | None) ->
     public = asked.public()
     if "always" in public:
         public["always_counts"] = method.looks_at_always
-    sizes = method.sizes if isinstance(method, ExactDrawSelector) else None
+    sizes = asked_sizes(method)
     known = n is not None and isinstance(method, ProblemSelector)
     return {
         "n": n,

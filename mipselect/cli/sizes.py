@@ -10,7 +10,7 @@ from mipselect.errors import InvalidInput
 from mipselect.problem.problem import Problem
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.exact_draws import ExactDrawSelector
+from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.validation import checked_integer, shown
 
 PART = re.compile(r"\s*([0-9]{1,7})\s*(?:-\s*([0-9]{1,7})\s*)?")
@@ -36,14 +36,13 @@ def parse_sizes(text: str) -> tuple[int, ...]:
 
 def check_sizes(method: PrivateSelector, p: int, title: str) -> None:
     """Raise `InvalidInput` if `method` has sizes beyond the p features of what `title` names."""
-    if isinstance(method, ExactDrawSelector) and method.sizes is not None:
-        checked_integer(method.sizes[-1], f"{title}: the largest of --sizes", 1, p)
+    if sizes := asked_sizes(method):
+        checked_integer(sizes[-1], f"{title}: the largest of --sizes", 1, p)
 
 
 def warn_of_nothing(method: PrivateSelector, problem: Problem) -> None:
     """Say so of a method that is paid for a draw of all p out of p features."""
-    of_sizes = isinstance(method, ExactDrawSelector) and method.sizes is not None
-    if of_sizes or isinstance(method, AllFeaturesSelector):
+    if asked_sizes(method) or isinstance(method, AllFeaturesSelector):
         return
     if problem.support_size == problem.n_features:
         say(

@@ -23,7 +23,8 @@ from mipselect.cli.options import (
 )
 from mipselect.cli.output import check_output, deliver
 from mipselect.cli.progress import Watch
-from mipselect.cli.report import Solved, print_solved, solved_report
+from mipselect.cli.solved import Solved, solved_report
+from mipselect.cli.solved_tables import print_solved
 from mipselect.cli.table_options import ScoreOptions, SourceOptions, score_in_place_of_the_file
 from mipselect.cli.usefulness import clipped, outside
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, about

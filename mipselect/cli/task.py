@@ -23,7 +23,7 @@ from mipselect.errors import InvalidInput, about
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import ROW
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.files import StoredData
+from mipselect.problem.stored.stored_data import StoredData
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector

@@ -12,7 +12,7 @@ from mipselect.cli.sizes import sizes_in_words
 from mipselect.mechanisms.supports.law import complexity_prior
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.files import StoredData
+from mipselect.problem.stored.stored_data import StoredData
 from mipselect.search import SupportPool
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector

@@ -137,17 +137,14 @@ def import_solution(
     except InvalidInput as error:
         raise InvalidInput(f"{path}: (sensitive) {error}") from error
     value = instance.fit(support).value
-    claimed = _claim(solution, bound)
-    if claimed is not None:
-        # Every value is ≥ 0, whatever a solver says.
-        claimed = max(0.0, (claimed - CLAIM_ERROR * UNITS) / unit)
-        if claimed > value:
-            raise SolverFailure(
-                f"the solver claims that every support is at {claimed:.9g} or above, and that "
-                f"which it found is at {value:.9g}: its tolerances are too loose, or the model was "
-                "that of another instance",
-                incumbent=value,
-            )
+    claimed = _claim(solution, bound, unit)
+    if claimed is not None and claimed > value:
+        raise SolverFailure(
+            f"the solver claims that every support is at {claimed:.9g} or above, and that "
+            f"which it found is at {value:.9g}: its tolerances are too loose, or the model was "
+            "that of another instance",
+            incumbent=value,
+        )
     objective = None if solution.objective is None else solution.objective / unit
     return ImportedSolution(support, value, solution.solver, solution.status, objective, claimed)
 
@@ -192,10 +189,11 @@ def support_of(solution: Solution, n_features: int, support_size: int) -> IntArr
     return support
 
 
-def _claim(solution: Solution, bound: float | None) -> float | None:
-    """Return the lower bound that the solver claims, in units of the model; None if none."""
-    if bound is not None:
-        return bound
-    if not solution.optimal or solution.objective is None:
-        return None
-    return solution.objective - solution.objective_error
+def _claim(solution: Solution, bound: float | None, unit: float) -> float | None:
+    """Return the lower bound on R that the solver claims, or its given bound; None if none."""
+    if bound is None:
+        if not solution.optimal or solution.objective is None:
+            return None
+        bound = solution.objective - solution.objective_error
+    # Every value is ≥ 0, whatever a solver says.
+    return max(0.0, (bound - CLAIM_ERROR * UNITS) / unit)

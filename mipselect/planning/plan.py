@@ -23,7 +23,7 @@ from mipselect.planning.lines import (
     Setting,
 )
 from mipselect.planning.question import Question
-from mipselect.planning.rows import doublings, require_rows
+from mipselect.planning.rows import checked_guesses, doublings
 from mipselect.problem.scores import BLOCKS, LOSS
 from mipselect.tables import TableSchema
 from mipselect.validation import checked_share, listed
@@ -31,6 +31,9 @@ from mipselect.validation import checked_share, listed
 OTHER_BOUNDS = (0.5, 2.0)
 OTHER_RIDGES = (10.0, 100.0)
 """Settings that are tried besides those in question, as multiples of them."""
+
+ORDER = (METHOD, COEF_BOUND, REPEATED, RIDGE, ROWS, REFERENCE)
+"""Order of the lines of a plan, by what they are about."""
 
 SHARE_OF_ROWS = 0.4
 """Share of all time, for more rows than the table has."""
@@ -126,9 +129,7 @@ def plan_selection(
     clock: Callable[[], float] = choices.pop("clock", time.monotonic)
     question = Question(schema, target, support_size, **choices)
     public = question.public
-    guesses = Guesses() if guesses is None else guesses
-    guesses.target_law(public)
-    require_rows(rows, public)
+    guesses = checked_guesses(guesses, rows, public)
     checked_share(goal, "goal", closed=False)
     methods = checked_methods(methods, question)
     experiment = Experiment(
@@ -161,15 +162,22 @@ def plan_selection(
         seed=seed,
         lines=tuple(experiment.lines(first, counter, SHARE_OF_ROWS * experiment.clock.limit)),
     )
+    plan = _with_more_rows(plan, later, experiment, counter)
+    in_order = sorted(plan.lines, key=lambda line: ORDER.index(line.setting.about))
+    return replace(plan, lines=tuple(in_order))
+
+
+def _with_more_rows(
+    plan: SelectionPlan, later: Sequence[Setting], experiment: Experiment, counter: CaseCounter
+) -> SelectionPlan:
+    """Try settings of more rows until the goal is reached at every ε, or time is up."""
     for setting in later:
         reached = all(plan.rows_needed(k) is not None for k in range(len(plan.epsilons)))
         if reached or not plan.by_rows[-1].tables:
             break
         half = 0.5 * experiment.clock.remaining
         plan = replace(plan, lines=(*plan.lines, *experiment.lines([setting], counter, half)))
-    order = (METHOD, COEF_BOUND, REPEATED, RIDGE, ROWS, REFERENCE)
-    in_order = sorted(plan.lines, key=lambda line: order.index(line.setting.about))
-    return replace(plan, lines=tuple(in_order))
+    return plan
 
 
 def checked_methods(methods: Sequence[str] | None, question: Question) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from mipselect.errors import InvalidInput
+from mipselect.planning.guesses import Guesses
 from mipselect.tables import PublicMap
 from mipselect.validation import checked_integer
 
@@ -16,8 +17,16 @@ MOST_ENTRIES = 20_000_000
 """No table with more rows times columns is made up."""
 
 
-def require_rows(rows: int, public: PublicMap) -> None:
-    """Raise `InvalidInput` for fewer than 2 rows, and for more than can be made up."""
+def checked_guesses(guesses: Guesses | None, rows: int, public: PublicMap) -> Guesses:
+    """Return guesses from which so many rows can be made up, by default the usual ones.
+
+    Raises
+    ------
+    InvalidInput
+        For a guess about another target, for fewer than 2 rows, and for too many.
+    """
+    guesses = Guesses() if guesses is None else guesses
+    guesses.target_law(public)
     checked_integer(rows, "rows", 2)
     if rows * len(public.columns) > MOST_ENTRIES:
         raise InvalidInput(
@@ -25,6 +34,7 @@ def require_rows(rows: int, public: PublicMap) -> None:
             f"{len(public.columns)} columns, got {rows:,}; plan with fewer: what is found depends "
             "on epsilon times rows"
         )
+    return guesses
 
 
 def crossing(tried: Sequence[tuple[float, float, bool]], goal: float) -> float | None:

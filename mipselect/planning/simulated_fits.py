@@ -117,10 +117,15 @@ class SimulatedFits:
     def __init__(
         self, model: SelectThenRegress, question: Question, guesses: Guesses, seed: int
     ) -> None:
-        self.model, self.question, self.seed = model, question, seed
+        self.model, self.question, self.guesses, self.seed = model, question, guesses, seed
         given = question.public, guesses, question.support_size, seed
         self._simulation = Simulation(*given, ratio=RATIO)
         self._made = lru_cache(maxsize=1)(self._simulated)
+
+    def with_share(self, quality_share: float) -> SimulatedFits:
+        """Return the same with another share of the rows that is kept apart."""
+        model = clone(self.model).set_params(quality_share=quality_share)
+        return SimulatedFits(model, self.question, self.guesses, self.seed)
 
     def fitted(self, rows: int) -> int:
         """Return how many of n rows a model is fitted to, for others say how good it is."""

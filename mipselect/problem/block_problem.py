@@ -16,7 +16,7 @@ from mipselect.errors import InvalidInput
 from mipselect.problem.data import Rows
 from mipselect.problem.layout import laid_out, layout_of_table
 from mipselect.problem.problem import Problem
-from mipselect.tables.frames import numeric_vector
+from mipselect.tables.frames import numeric_target
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.block_columns import (
@@ -109,7 +109,7 @@ def block_moments_of_rows(problem: Problem, rows: Rows) -> Moments:
     """Add up the blocks of rows that are in memory, whose columns stand as in the layout."""
     assert problem.blocks is not None
     columns = array_columns(problem, problem.blocks)
-    return Moments.of_blocks((rows.columns(problem), target_of_rows(rows)), columns)
+    return Moments.of_blocks((rows.columns(problem), numeric_target(rows.y, rows.n)), columns)
 
 
 def array_columns(problem: Problem, blocks: Blocks) -> ArrayBlockColumns:
@@ -123,14 +123,6 @@ def array_columns(problem: Problem, blocks: Blocks) -> ArrayBlockColumns:
         layout.feature_names,
         blocks,
     )
-
-
-def target_of_rows(rows: Rows) -> FloatArray:
-    """Return y as numbers, one per row, or raise `InvalidInput`."""
-    y = numeric_vector(rows.y, "y")
-    if y.shape != (rows.n,):
-        raise InvalidInput(f"y must have one value per row of X, ({rows.n},); got {y.shape}")
-    return y
 
 
 def block_moments_of_dask(X: Any, y: Any, blocks: Blocks) -> Moments:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +24,10 @@ from mipselect.blocks.r_squared import (
 from mipselect.blocks.r_squared_choice import MOST_SECONDS, BlockR2Choice
 from mipselect.errors import InvalidInput
 from mipselect.problem.data import Rows, problem_with_rows
-from mipselect.problem.layout import Column, Columns
+from mipselect.problem.layout import Always, Groups
 from mipselect.problem.of_problem import OfProblem
 from mipselect.problem.problem import Problem
+from mipselect.tables.frames import numeric_target
 from mipselect.validation import set_fields
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
@@ -112,8 +113,8 @@ class BlockScores(OfProblem):
         partitions: int | None = None,
         partition_seed: int | None = None,
         epsilon: float = 1.0,
-        groups: Iterable[Columns] | Mapping[str, Columns] | None = None,
-        always: Iterable[Columns] | Column | None = None,
+        groups: Groups = None,
+        always: Always = None,
         feature_names: Sequence[str] | None = None,
         most_seconds: float = MOST_SECONDS,
     ) -> None:
@@ -241,10 +242,10 @@ class BlockScores(OfProblem):
         return scores
 
     def _hold_rows(self, problem: Problem, rows: Rows) -> None:
-        from mipselect.problem.block_problem import array_columns, target_of_rows
+        from mipselect.problem.block_problem import array_columns
 
         columns = array_columns(problem, Blocks()).parts
-        both = np.column_stack([rows.columns(problem), target_of_rows(rows)])
+        both = np.column_stack([rows.columns(problem), numeric_target(rows.y, rows.n)])
         self._hold(problem, columns, both)
 
     def _hold(self, problem: Problem, columns: ColumnsOfFeatures, rows: FloatArray) -> None:

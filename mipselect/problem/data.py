@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
-from mipselect.problem.layout import Columns
+from mipselect.problem.layout import Groups
 from mipselect.problem.problem import Problem
 from mipselect.problem.weighted_rows import degree_of, scaled_rows
 from mipselect.restricted.prepared import PreparedLoss
@@ -47,7 +47,7 @@ def problem_with_rows(
     y: ArrayLike,
     *,
     feature_names: Sequence[str] | None,
-    groups: Iterable[Columns] | Mapping[str, Columns] | None,
+    groups: Groups,
     **question: Any,
 ) -> tuple[Problem, Rows]:
     """Return the problem of arrays, and their rows; see `Problem.of_columns` for the question."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,14 +13,15 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.losses import Loss
 from mipselect.problem.data import ClippedRows, Rows, problem_with_rows
-from mipselect.problem.layout import Column, Columns
+from mipselect.problem.layout import Always, Groups
 from mipselect.problem.problem import Problem
 from mipselect.problem.restricted import Restricted
-from mipselect.tables.frames import numeric_vector, plain_array
+from mipselect.tables.frames import numeric_target, plain_array
 from mipselect.validation import shown
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
     from mipselect.tables import TableSchema
+    from mipselect.tables.input_map import Ranges
     from mipselect.tables.moments import Moments
 
 
@@ -134,8 +135,8 @@ class Instance(Restricted):
         ridge: float,
         loss: str | Loss = "squared",
         feature_names: Sequence[str] | None = None,
-        groups: Iterable[Columns] | Mapping[str, Columns] | None = None,
-        always: Iterable[Columns] | Column | None = None,
+        groups: Groups = None,
+        always: Always = None,
         intercept: bool = False,
         always_bound: float | None = None,
     ) -> None:
@@ -177,11 +178,7 @@ class Instance(Restricted):
         loss, y = problem.stated_loss, rows.y
         declared = getattr(loss, "classes", None) is not None
         encoded, classes = loss.encode(y if declared else plain_array(y, "y"))
-        target = numeric_vector(encoded, "y")
-        if target.shape != (rows.n,):
-            raise InvalidInput(
-                f"y must have one value per row of X, ({rows.n},); got {target.shape}"
-            )
+        target = numeric_target(encoded, rows.n)
         X = problem.layout.clipped(rows.X)
         if declared:
             _leave_out(X, target)
@@ -202,7 +199,7 @@ class Instance(Restricted):
         coef_bound: float | None = None,
         ridge: float | None = None,
         loss: str | Loss = "squared",
-        ranges: Mapping[str, tuple[float, float]] | None = None,
+        ranges: Ranges | None = None,
         unit_rule: str = "first",
     ) -> Instance:
         """Make an instance of a real table by the public map of its schema.
@@ -295,9 +292,9 @@ class Instance(Restricted):
         partition_seed: int | None = None,
         schema: TableSchema | None = None,
         target: str | None = None,
-        always: Iterable[Columns] | Column | None = None,
+        always: Always = None,
         never: Sequence[str] = (),
-        groups: Iterable[Columns] | Mapping[str, Columns] | None = None,
+        groups: Groups = None,
         feature_names: Sequence[str] | None = None,
         coef_bound: float | None = None,
         ridge: float | None = None,
@@ -410,9 +407,9 @@ class Instance(Restricted):
         support_size: int,
         coef_bound: float | None = None,
         ridge: float | None = None,
-        always: Iterable[Columns] | Column | None = None,
+        always: Always = None,
         never: Sequence[str] = (),
-        groups: Iterable[Columns] | Mapping[str, Columns] | None = None,
+        groups: Groups = None,
         feature_names: Sequence[str] | None = None,
         intercept: bool | None = None,
     ) -> Instance:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:  # Reading tables takes long to import.
 
 Column = int | str
 Columns = Column | Sequence[Column]
+Groups = Iterable[Columns] | Mapping[str, Columns] | None
+Always = Iterable[Columns] | Column | None
 
 SHRINK = 1.0 - 2.0**-21
 """Factor of shortened rows: more than their entries can grow when they become float32."""
@@ -210,8 +212,8 @@ def laid_out(
     own_names: Sequence[str] | None,
     feature_names: Sequence[str] | None,
     *,
-    groups: Iterable[Columns] | Mapping[str, Columns] | None,
-    always: Iterable[Columns] | Column | None,
+    groups: Groups,
+    always: Always,
     intercept: bool = False,
     x_bound: float | Sequence[float] | None = None,
     always_bound: float | None = None,
@@ -224,39 +226,10 @@ def laid_out(
         Naming the group, the column or the bound that is wrong.
     """
     names, group_names = _names(n_columns, own_names, feature_names, groups)
-    place = {name: j for j, name in enumerate(names)}
-    taken: dict[int, str] = {}
-
-    def columns_of(given: Columns, what: str) -> tuple[int, ...]:
-        single = isinstance(given, str | Integral)
-        entries = [given] if single or not isinstance(given, Iterable) else list(given)
-        if not entries:
-            raise InvalidInput(f"{what} has no columns")
-        found = tuple(_column(entry, what, place, n_columns) for entry in entries)
-        for j in found:
-            if j in taken:
-                raise InvalidInput(f"column {j} ({names[j]}) is in {taken[j]} and in {what}")
-            taken[j] = what
-        return found
-
+    columns = _FreeColumns(names)
     fixed = [always] if isinstance(always, int | str) else list(always or ())
-    constant = tuple(columns_of(part, f"always[{k}]") for k, part in enumerate(fixed))
-    if groups is None:
-        chosen: tuple[tuple[int, ...], ...]
-        chosen = tuple((j,) for j in range(n_columns) if j not in taken)
-        if not chosen:
-            raise InvalidInput("all columns are always in: there is nothing to choose from")
-    else:
-        given = list(groups.values()) if isinstance(groups, Mapping) else list(groups)
-        chosen = tuple(columns_of(group, f"groups[{k}]") for k, group in enumerate(given))
-        if not chosen:
-            raise InvalidInput("groups has no group: there is nothing to choose from")
-        left = [j for j in range(n_columns) if j not in taken]
-        if left:
-            raise InvalidInput(
-                f"column {left[0]} ({names[left[0]]}) is in no group and not in always; add it, "
-                f"or leave it out of X{f' ({len(left)} such columns)' if len(left) > 1 else ''}"
-            )
+    constant = tuple(columns.take(part, f"always[{k}]") for k, part in enumerate(fixed))
+    chosen = _chosen(groups, columns)
     if group_names is None:
         group_names = tuple(_joined([names[j] for j in group]) for group in chosen)
     limits = None if x_bound is None else _bounds(x_bound, chosen, constant, n_columns)
@@ -275,6 +248,53 @@ def laid_out(
     )
 
 
+class _FreeColumns:
+    """Columns that are in no feature yet, and not always in."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+        self._place = {name: j for j, name in enumerate(names)}
+        self._taken: dict[int, str] = {}
+
+    def take(self, given: Columns, what: str) -> tuple[int, ...]:
+        """Return the columns of `what`; raise `InvalidInput` for one that is taken already."""
+        single = isinstance(given, str | Integral)
+        entries = [given] if single or not isinstance(given, Iterable) else list(given)
+        if not entries:
+            raise InvalidInput(f"{what} has no columns")
+        found = tuple(_column(entry, what, self._place, len(self.names)) for entry in entries)
+        for j in found:
+            if j in self._taken:
+                raise InvalidInput(
+                    f"column {j} ({self.names[j]}) is in {self._taken[j]} and in {what}"
+                )
+            self._taken[j] = what
+        return found
+
+    @property
+    def left(self) -> list[int]:
+        """Those that nothing has taken."""
+        return [j for j in range(len(self.names)) if j not in self._taken]
+
+
+def _chosen(groups: Groups, columns: _FreeColumns) -> tuple[tuple[int, ...], ...]:
+    """Return the columns of each feature: by default every one that is left."""
+    if groups is None:
+        if not columns.left:
+            raise InvalidInput("all columns are always in: there is nothing to choose from")
+        return tuple((j,) for j in columns.left)
+    given = list(groups.values()) if isinstance(groups, Mapping) else list(groups)
+    chosen = tuple(columns.take(group, f"groups[{k}]") for k, group in enumerate(given))
+    if not chosen:
+        raise InvalidInput("groups has no group: there is nothing to choose from")
+    if left := columns.left:
+        raise InvalidInput(
+            f"column {left[0]} ({columns.names[left[0]]}) is in no group and not in always; add "
+            f"it, or leave it out of X{f' ({len(left)} such columns)' if len(left) > 1 else ''}"
+        )
+    return chosen
+
+
 def missing(name: str) -> InvalidInput:
     """Make the error for a public bound that a method needs and nobody gave."""
     return InvalidInput(f"{name} must be given; choose it without looking at the data")
@@ -284,7 +304,7 @@ def _names(
     n_columns: int,
     own: Sequence[str] | None,
     given: Sequence[str] | None,
-    groups: Iterable[Columns] | Mapping[str, Columns] | None,
+    groups: Groups,
 ) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
     """Return the names of the columns, and those of the groups where they were given."""
     default = tuple(f"x{j}" for j in range(n_columns))

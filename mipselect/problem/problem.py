@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.losses import Loss, SquaredLoss, checked_loss
 from mipselect.losses.base import wants_classes
-from mipselect.problem.layout import Column, Columns, Layout, laid_out, layout_of_table, missing
+from mipselect.problem.layout import Always, Groups, Layout, laid_out, layout_of_table, missing
 from mipselect.problem.weighted_rows import degree_of
 from mipselect.validation import (
     checked_indices,
@@ -134,8 +134,8 @@ class Problem:
         *,
         support_size: int,
         feature_names: Sequence[str] | None = None,
-        groups: Iterable[Columns] | Mapping[str, Columns] | None = None,
-        always: Iterable[Columns] | Column | None = None,
+        groups: Groups = None,
+        always: Always = None,
         intercept: bool = False,
         x_bound: float | Sequence[float] | None = None,
         always_bound: float | None = None,

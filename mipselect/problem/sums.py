@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, NoReturn, cast
@@ -12,11 +12,11 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
-from mipselect.grid import GRID
+from mipselect.grid import rounded
 from mipselect.losses import SquaredLoss
 from mipselect.losses.base import Loss
 from mipselect.problem.block_problem import problem_of_blocks
-from mipselect.problem.layout import Column, Columns, Layout, laid_out
+from mipselect.problem.layout import Always, Groups, Layout, laid_out
 from mipselect.problem.problem import Problem
 from mipselect.restricted.gram import FULL_GRAM_BYTES, KnownGram
 from mipselect.restricted.prepared import PreparedLoss
@@ -112,7 +112,7 @@ class ExactSums:
             )
         places, units = self._entries
         gram, inside = np.zeros((size, size)), slice(len(places))
-        gram[inside, inside] = _rounded(self.moments.matrix[np.ix_(places, places)])
+        gram[inside, inside] = rounded(self.moments.matrix[np.ix_(places, places)])
         gram[inside, inside] *= np.outer(units, units) / self.partitions
         gram.flags.writeable = False
         return gram
@@ -122,7 +122,7 @@ class ExactSums:
         """Xᵀy, shape (C,)."""
         places, units = self._entries
         moment = np.zeros(self.layout.features.size)
-        moment[: len(places)] = _rounded(self.moments.matrix[places, -1]) * (
+        moment[: len(places)] = rounded(self.moments.matrix[places, -1]) * (
             units * self.moments.columns.y_bound / self.partitions
         )
         moment.flags.writeable = False
@@ -131,7 +131,7 @@ class ExactSums:
     @property
     def target_norm(self) -> float:
         """yᵀy."""
-        square: float = _rounded(self.moments.matrix[-1:, -1])[0]
+        square: float = rounded(self.moments.matrix[-1:, -1])[0]
         return float(square) * self.moments.columns.y_bound**2 / self.partitions
 
     def prepared(self, problem: Problem) -> PreparedLoss:
@@ -164,9 +164,9 @@ def problem_of_moments(
     support_size: int,
     coef_bound: float | None = None,
     ridge: float | None = None,
-    always: Iterable[Columns] | Column | None = None,
+    always: Always = None,
     never: Sequence[str] = (),
-    groups: Iterable[Columns] | Mapping[str, Columns] | None = None,
+    groups: Groups = None,
     feature_names: Sequence[str] | None = None,
     intercept: bool | None = None,
 ) -> Problem:
@@ -224,8 +224,8 @@ def layout_of_arrays(
     columns: ArrayColumns,
     *,
     feature_names: Sequence[str] | None,
-    groups: Iterable[Columns] | Mapping[str, Columns] | None,
-    always: Iterable[Columns] | Column | None,
+    groups: Groups,
+    always: Always,
     intercept: bool,
 ) -> Layout:
     """Lay out features of summed columns; each is bounded by those of all its columns together."""
@@ -248,11 +248,6 @@ def layout_of_arrays(
         limits=np.array([bound(group) for group in layout.groups]),
         always_limit=max(map(bound, layout.always), default=max(columns.x_bounds)),
     )
-
-
-def _rounded(sums: IntArray) -> FloatArray:
-    """Convert sums over rows in [-1, 1] to doubles, rounded once if they have more than 53 bits."""
-    return sums.astype(np.float64) * GRID**2
 
 
 def require_squared(loss: Loss) -> None:

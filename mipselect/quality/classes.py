@@ -39,13 +39,55 @@ BEYOND = 10
 """One row in so many should lie in the first and the last bin."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ClassQuality:
-    """Measures of predictions of two classes, and what they say of probabilities; see `Quality`."""
+    """Quality of predictions of two classes: all of it is computed from noisy counts.
 
-    measures: tuple[Measure, ...]
-    bins: tuple[ShareInBin, ...]
-    matching_threshold: float | None
+    Attributes
+    ----------
+    counts : float array, shape (2, bins)
+        Rows of each class by the bin of their linear predictor.
+    edges : float array, shape (bins - 1,)
+    variance : float
+        That of the noise of a count.
+    """
+
+    counts: FloatArray
+    edges: FloatArray
+    variance: float
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        """AUC, accuracy, and the shares of the second class and of what is predicted."""
+        counts, variance = self.counts, self.variance
+        # Bins above an edge that is no less than the threshold.
+        yes = np.append(False, self.edges >= 0.0)
+        right = np.stack([~yes, yes])
+        return (
+            area_under_curve(counts[0], counts[1], variance),
+            share(counts, right, ACCURACY, variance),
+            share(counts, np.stack([np.zeros_like(yes), np.ones_like(yes)]), SHARE, variance),
+            share(counts, np.stack([yes, yes]), PREDICTED, variance),
+        )
+
+    @property
+    def bins(self) -> tuple[ShareInBin, ...]:
+        """Calibration of the probabilities in groups of bins."""
+        ends = expit(np.concatenate([[-math.inf], self.edges, [math.inf]])).tolist()
+        groups = np.array_split(np.arange(self.counts.shape[1]), GROUPS)
+        return tuple(
+            ShareInBin(
+                ends[group[0]],
+                ends[group[-1] + 1],
+                calibration(self.counts[:, group], self.variance),
+            )
+            for group in groups
+        )
+
+    @property
+    def matching_threshold(self) -> float | None:
+        """See `matching_threshold`."""
+        return matching_threshold(self.counts, self.edges, self.variance)
 
 
 def quality_of_classes(
@@ -56,7 +98,7 @@ def quality_of_classes(
     source: random.Random,
     weights: FloatArray | None = None,
 ) -> ClassQuality:
-    """Draw the measures of linear predictors of two classes: ε-private under the relation.
+    """Draw the quality of linear predictors of two classes: ε-private under the relation.
 
     Parameters
     ----------
@@ -85,7 +127,7 @@ def quality_of_classes(
     sums = noisy(counts.ravel().tolist(), moves * one, CELLS * epsilon, source)
     drawn = np.array(sums, dtype=float) / one
     variance = 2.0 * float(moves / (CELLS * epsilon)) ** 2
-    return of_noisy_cells(drawn.reshape(2, -1), edges, variance)
+    return ClassQuality(drawn.reshape(2, -1), edges, variance)
 
 
 def bin_edges(decisions: FloatArray, epsilon: Fraction, source: random.Random) -> FloatArray:
@@ -118,27 +160,6 @@ def cells(
     counts = np.zeros((2, len(edges) + 1), dtype=np.int64)
     np.add.at(counts, (second.astype(int), bins), 1 if parts is None else parts)
     return counts
-
-
-def of_noisy_cells(counts: FloatArray, edges: FloatArray, variance: float) -> ClassQuality:
-    """Compute all measures from counts of each class by bin with noise of this variance."""
-    first, second = counts
-    # Bins above an edge that is no less than the threshold.
-    yes = np.append(False, edges >= 0.0)
-    right = np.stack([~yes, yes])
-    measures = (
-        area_under_curve(first, second, variance),
-        share(counts, right, ACCURACY, variance),
-        share(counts, np.stack([np.zeros_like(yes), np.ones_like(yes)]), SHARE, variance),
-        share(counts, np.stack([yes, yes]), PREDICTED, variance),
-    )
-    ends = expit(np.concatenate([[-math.inf], edges, [math.inf]])).tolist()
-    groups = np.array_split(np.arange(len(yes)), GROUPS)
-    bins = tuple(
-        ShareInBin(ends[group[0]], ends[group[-1] + 1], calibration(counts[:, group], variance))
-        for group in groups
-    )
-    return ClassQuality(measures, bins, matching_threshold(counts, edges, variance))
 
 
 def matching_threshold(counts: FloatArray, edges: FloatArray, variance: float) -> float | None:

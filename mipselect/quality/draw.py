@@ -98,23 +98,20 @@ def quality_of(
             assert weights is None
             ordered = concordance_of_numbers(np.nan_to_num(y), found, epsilon, source)
             return Quality(measures=(ordered,), guarantee=guarantee, rows=rows, share=share)
-        present, bound = ~np.isnan(y), predictions.bound
+        bound, known = predictions.bound, predictions.complete and weights is None
         of_numbers = r2_of_numbers(
             np.clip(y / bound, -1.0, 1.0),
             found / bound,
-            present,
-            rows if predictions.complete and weights is None else None,
+            ~np.isnan(y),
+            rows if known else None,
             relation,
             epsilon,
             source,
             weights,
         )
+    clip = of_numbers.clip * bound * predictions.scale
     return Quality(
-        measures=(of_numbers.r2,),
-        guarantee=guarantee,
-        rows=rows,
-        share=share,
-        clip=of_numbers.clip * bound * predictions.scale,
+        measures=(of_numbers.r2,), guarantee=guarantee, rows=rows, share=share, clip=clip
     )
 
 

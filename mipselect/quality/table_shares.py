@@ -21,12 +21,12 @@ from mipselect.quality.measures import LEVEL, Measure
 from mipselect.quality.noisy_sums import noisy
 from mipselect.quality.ratios import ratio_interval
 from mipselect.tables.check.findings import Finding, does_not_fit, is_finding, percent
-from mipselect.tables.check.kinds import FINE, KINDS, FieldRule, rules_of
+from mipselect.tables.check.kinds import FINE, KINDS, FieldRule, columns_read, rules_of
 from mipselect.tables.check.one_each import kind_counts
 from mipselect.tables.input_map import Ranges
 from mipselect.tables.mapping import open_columns
 from mipselect.tables.people import checked_rule
-from mipselect.tables.schema import TableSchema
+from mipselect.tables.schema import TableSchema, unit_of
 from mipselect.validation import checked_budget
 
 ShareOfCount = Callable[[int, float], tuple[float | None, float, float]]
@@ -218,10 +218,8 @@ def release_shares(
     guarantee = Guarantee(checked_budget(epsilon, "epsilon"), relation=relation, private=private)
     rules = rules_of(schema, never, ranges)
     checked_rule(unit_rule, schema.privacy_unit)
-    name = schema.privacy_unit
-    unit = None if name is None else schema.field(name, "privacy unit")
-    names = [*(rule.name for rule in rules), *(() if unit is None else (unit.name,))]
-    parts = open_columns(source, [*names, *schema.ignored], schema.roles)
+    unit = unit_of(schema)
+    parts = open_columns(source, [*columns_read(rules, unit), *schema.ignored], schema.roles)
     with paid(ledger, guarantee, "shares of values that do not fit a schema") as promised:
         rows, counts = kind_counts(parts, rules, unit, unit_rule)
         return shares_of(

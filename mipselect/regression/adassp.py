@@ -16,7 +16,7 @@ from mipselect.parameters import estimator, parameter
 from mipselect.privacy.concentrated import gaussian_rho
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.base import PrivateRegressor
-from mipselect.regression.drawn import Drawn
+from mipselect.regression.drawn import Drawn, ModelRows
 from mipselect.regression.gaussian_noise import largest_mu, plus_gaussian
 from mipselect.regression.noisy_moments import SIZES_SHARE, Deviations, NoisyGram, deviations
 from mipselect.regression.rows import RowMap, products, require_bounded
@@ -100,28 +100,22 @@ class _AdaSSP(PrivateRegressor):
 
     takes_weights: ClassVar[bool] = True
 
-    def _draw(
-        self,
-        X: FloatArray,
-        y: FloatArray,
-        source: random.Random,
-        private: bool,
-        weights: FloatArray | None = None,
-    ) -> Drawn:
+    def _draw(self, rows: ModelRows, source: random.Random, private: bool) -> Drawn:
         """Multiply mapped rows and targets by √w, which makes none larger.
 
         Intervals take all residuals to be of one size, so that what they need is not released of
         rows that count differently.
         """
-        rows, sigma = self._rows(X.shape[1]), self._deviations(X.shape[1])
+        size = rows.X.shape[1]
+        row_map, sigma = self._rows(size), self._deviations(size)
         clip, y_bound = self._residual_bound(), self._target_bound()
-        mapped, target = rows(X), np.clip(y, -y_bound, y_bound)
-        if weights is not None:
-            factors = np.sqrt(weights)
+        mapped, target = row_map(rows.X), np.clip(rows.y, -y_bound, y_bound)
+        if rows.weights is not None:
+            factors = np.sqrt(rows.weights)
             mapped, target = mapped * factors[:, None], target * factors
-        table = on_grid(mapped, rows.norm)
+        table = on_grid(mapped, row_map.norm)
         squares = NoisyGram.draw(exact_products(table, table), sigma, source, private=private)
-        theta = np.zeros(rows.columns)
+        theta = np.zeros(row_map.columns)
         gradients = []
         for _ in range(self._rounds()):
             residuals = on_grid(target - products(table, theta), clip)
@@ -131,18 +125,18 @@ class _AdaSSP(PrivateRegressor):
             theta = theta + squares.inverse @ noisy
         sizes: dict[str, FloatArray] = {}
         known: dict[str, float] = {}
-        if weights is None:
+        if rows.weights is None:
             sizes, known = self._draw_sizes(target, sigma.sizes, source, private)
         return Drawn(
-            theta / rows.norm,
-            rows,
+            theta / row_map.norm,
+            row_map,
             self._name(),
             bounds={
                 **known,
                 **({} if self.y_bound is None else {"y_bound": y_bound}),
                 "residual_bound": clip,
                 "rounds": float(self._rounds()),
-                "row_norm": rows.norm,
+                "row_norm": row_map.norm,
                 **sigma.stated(clip),
             },
             statistics={**squares.stated(), "gradients": gradients, **sizes},

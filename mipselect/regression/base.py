@@ -22,7 +22,7 @@ from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.privacy.ledger import paid
 from mipselect.privacy.randomness import generator
-from mipselect.regression.drawn import Drawn, released
+from mipselect.regression.drawn import Drawn, ModelRows, released
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows_apart import RowsApart
 from mipselect.tables.frames import numeric_matrix, numeric_vector
@@ -76,7 +76,7 @@ class ReleasedModel(PrivateEstimator):
     def _table(self, X: ArrayLike) -> FloatArray:
         """Return the columns of the release, for a prediction."""
         check_is_fitted(self)
-        refuse_repeated_names(X, "X")
+        refuse_repeated_names(X)
         with np.errstate(all="ignore"):
             table = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         columns: FloatArray = numeric_matrix(table)[0][:, self._columns]
@@ -128,19 +128,11 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         """See `promise`, which has checked what can be checked of each parameter alone."""
 
     @abstractmethod
-    def _draw(
-        self,
-        X: FloatArray,
-        y: FloatArray,
-        source: random.Random,
-        private: bool,
-        weights: FloatArray | None = None,
-    ) -> Drawn:
-        """Draw a model from finite X, shape (n, p), and y, shape (n,).
+    def _draw(self, rows: ModelRows, source: random.Random, private: bool) -> Drawn:
+        """Draw a model from finite rows.
 
-        It must neither fail nor warn, whatever the rows are; `promise` has checked the rest. Rows
-        count by weights in [0, 1], shape (n,), None is 1 each; `require_weights` has checked that
-        the model takes them.
+        It must neither fail nor warn, whatever the rows are; `promise` has checked the rest, and
+        `require_weights` that the model takes weights where the rows have some.
         """
 
     def require_weights(self) -> None:
@@ -226,7 +218,7 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
             paid(self.ledger, guarantee, type(self).__name__) as promised,
             np.errstate(all="ignore"),
         ):
-            drawn = self._draw(table[fitted], target[fitted], source, private)
+            drawn = self._draw(ModelRows(table[fitted], target[fitted]), source, private)
             guarantee = replace(guarantee, conditions=promised.conditions)
             release = released(drawn, columns, names, guarantee, self._classes())
             if apart is not None:

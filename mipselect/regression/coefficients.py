@@ -13,6 +13,7 @@ from mipselect.regression.intervals import CoefficientIntervals, confidence_inte
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.smooth_losses import HUBER
 from mipselect.tables.equation import TableEquation
+from mipselect.tables.input_map import Ranges
 from mipselect.tables.terms import CATEGORY, INTERCEPT, PER_UNIT, Term
 from mipselect.validation import checked_share
 
@@ -105,7 +106,7 @@ class CoefficientTable:
     rare: int | None
     shrunk: int | None
     of_means: bool
-    ranges: Mapping[str, tuple[float, float]]
+    ranges: Ranges
     weight: str | None = None
 
     @classmethod

@@ -9,11 +9,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from mipselect.arrays import FloatArray
-from mipselect.mechanisms.noise.noise import log_exponentials
+from mipselect.mechanisms.noise.noise import log_exponentials, random_words
 from mipselect.regression.balls import Balls
-
-WORD = 8
-"""Bytes of randomness in one number."""
 
 
 def standard_normals(source: random.Random, count: int) -> FloatArray:
@@ -22,7 +19,7 @@ def standard_normals(source: random.Random, count: int) -> FloatArray:
     U is the middle of one of 2^63 equal intervals, taken from the small end, so that the tail
     has full relative precision; what lies beyond 9.2 is never drawn.
     """
-    words = np.frombuffer(source.randbytes(WORD * count), dtype="<u8")
+    words = random_words(source, count)
     signs = np.where(words >> np.uint64(63), 1.0, -1.0)
     uniform = ((words & np.uint64((1 << 63) - 1)).astype(np.float64) + 0.5) * 2.0**-63
     numbers: FloatArray = -signs * ndtri(np.minimum(uniform, 1.0) / 2.0)

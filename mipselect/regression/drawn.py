@@ -1,4 +1,4 @@
-"""Results of a draw, and the release that they become."""
+"""Rows that a model is drawn from, results of the draw, and the release that they become."""
 
 from __future__ import annotations
 
@@ -12,6 +12,28 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows import RowMap
 from mipselect.tables.model_table import ModelTable
+
+
+@dataclass(frozen=True, eq=False)
+class ModelRows:
+    """Rows that a model is fitted to; sensitive but for the table.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, k), finite
+        The columns of the model.
+    y : ndarray of shape (n,), finite
+        Classes as -1 and +1; 0 for a row that does not count.
+    table : ModelTable or None
+        What a model of a table remembers of it.
+    weights : ndarray of shape (n,), or None
+        How much each row counts, in [0, 1]; None where all count the same.
+    """
+
+    X: FloatArray
+    y: FloatArray
+    table: ModelTable | None = None
+    weights: FloatArray | None = None
 
 
 @dataclass(frozen=True)

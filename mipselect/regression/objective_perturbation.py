@@ -23,7 +23,7 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.balls import Balls
 from mipselect.regression.base import PrivateLinearModel, PrivateRegressor
 from mipselect.regression.double_draws import product_laplace
-from mipselect.regression.drawn import Drawn
+from mipselect.regression.drawn import Drawn, ModelRows
 from mipselect.regression.perturbed_objective import (
     ROUNDING,
     Perturbation,
@@ -220,43 +220,29 @@ class _ObjectivePerturbation(PrivateLinearModel):
         follows = {"fields": tuple(widths)}
         return follows if self._bounds_slopes else {**follows, "coef_bound": REACH / length}
 
-    def _draw(
-        self,
-        X: FloatArray,
-        y: FloatArray,
-        source: random.Random,
-        private: bool,
-        weights: FloatArray | None = None,
-    ) -> Drawn:
-        count = len(X) if self.relation == "replace-one" else None
-        return self._for_rows(count)._drawn(X, y, source, count, weights)
+    def _draw(self, rows: ModelRows, source: random.Random, private: bool) -> Drawn:
+        count = len(rows.X) if self.relation == "replace-one" else None
+        return self._for_rows(count)._drawn(rows, source, count)
 
-    def _drawn(
-        self,
-        X: FloatArray,
-        y: FloatArray,
-        source: random.Random,
-        count: int | None,
-        weights: FloatArray | None,
-    ) -> Drawn:
+    def _drawn(self, rows: ModelRows, source: random.Random, count: int | None) -> Drawn:
         """Draw a model; `count` is the number of rows if that is public."""
-        size = X.shape[1]
-        rows, chosen = self._rows(size), self._perturbation(size, count)
+        size = rows.X.shape[1]
+        row_map, chosen = self._rows(size), self._perturbation(size, count)
         y_bound, radius = self._target_bound(), self._radius(size)
         balls, _ = self._change(size)
         noise = product_laplace(source, balls, chosen.noise_scale)
         theta = perturbed_minimiser(
             self._loss(),
-            rows(X),
-            np.clip(y, -self._clip_bound, self._clip_bound),
+            row_map(rows.X),
+            np.clip(rows.y, -self._clip_bound, self._clip_bound),
             chosen.ridge,
             noise,
             radius,
-            weights,
+            rows.weights,
         )
         return Drawn(
             np.trunc(theta / radius * STEPS) / STEPS * radius,
-            rows,
+            row_map,
             f"objective-perturbation, {self._loss().name}",
             bounds={
                 "y_bound": y_bound,

@@ -18,35 +18,13 @@ from mipselect.privacy.guarantee import Guarantee, compose
 from mipselect.privacy.ledger import Ledger, paid
 from mipselect.problem.layout import Layout
 from mipselect.regression.base import PrivateLinearModel
-from mipselect.regression.drawn import released
+from mipselect.regression.drawn import ModelRows, released
 from mipselect.regression.release import ModelRelease
 from mipselect.selectors.base import PrivateSelector
-from mipselect.tables.model_table import ModelTable
+from mipselect.selectors.exact_draws import asked_sizes
 
 ModelOn = Callable[[Support, tuple[int, ...]], PrivateLinearModel]
 """Function from the drawn features, and all columns of the model, to its estimator."""
-
-
-@dataclass(frozen=True, eq=False)
-class ModelRows:
-    """Rows that a model is fitted to; sensitive but for the table.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n, k), finite
-        The columns of the model.
-    y : ndarray of shape (n,), finite
-        Classes as -1 and +1; 0 for a row that does not count.
-    weights : ndarray of shape (n,), or None
-        How much each row counts, in [0, 1]; None where all count the same.
-    table : ModelTable or None
-        What a model of a table remembers of it.
-    """
-
-    X: FloatArray
-    y: FloatArray
-    table: ModelTable | None = None
-    weights: FloatArray | None = None
 
 
 RowsOf = Callable[[Support, tuple[int, ...], random.Random], ModelRows]
@@ -108,8 +86,7 @@ class Pair:
             columns = columns_of(self.layout, support)
             model = self.model_on(support, columns)
             rows = rows_of(support, columns, model_source)
-            private = self.guarantee.private
-            drawn = model._draw(rows.X, rows.y, model_source, private, rows.weights)
+            drawn = model._draw(rows, model_source, self.guarantee.private)
         drawn = replace(drawn, mechanism=f"{self.selection.name}, then {drawn.mechanism}")
         names = self.layout.feature_names
         release = released(
@@ -194,7 +171,7 @@ def divided(
 
 def most_features(selector: PrivateSelector) -> int:
     """Return the most features that a selector may draw."""
-    sizes = getattr(selector, "sizes", None)
+    sizes = asked_sizes(selector)
     return int(selector.n_features_to_select) if sizes is None else max(map(int, sizes))
 
 

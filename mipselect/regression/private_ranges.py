@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.typical_intervals import PARTS, IntervalLaw
 from mipselect.tables.encoders import Scaled, Unscaled
-from mipselect.tables.input_map import Ranges
+from mipselect.tables.input_map import Ranges, all_but
 from mipselect.tables.mapping import map_table, open_table, read_rows
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
@@ -168,7 +168,7 @@ class PrivateRanges:
         target = public.target.encoder.field.name
         kept = [*(public.features[j] for j in support), *public.always]
         used = {target, *(encoder.field.name for encoder in kept)}
-        question = {**self.question, "never": self._all_but(used)}
+        question = {**self.question, "never": all_but(self.schema, used)}
         unscaled = PublicMap.without_ranges(self.schema, **question)
         X, y, _ = read_rows(open_table(source, unscaled), unscaled, self.unit_rule)
         columns = {
@@ -191,10 +191,6 @@ class PrivateRanges:
             dict.fromkeys(drawn, each),
             mapped.weights,
         )
-
-    def _all_but(self, used: set[str]) -> Sequence[str]:
-        kept = {*used, self.schema.privacy_unit, self.schema.weight_name}
-        return [field.name for field in self.schema.features if field.name not in kept]
 
 
 def private_ranges(

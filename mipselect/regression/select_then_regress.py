@@ -27,10 +27,10 @@ from mipselect.privacy.randomness import source_of
 from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Layout
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
+from mipselect.regression.drawn import ModelRows
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
 from mipselect.regression.pair import (
-    ModelRows,
     Pair,
     divided,
     most_columns,
@@ -39,6 +39,7 @@ from mipselect.regression.pair import (
     require_within,
 )
 from mipselect.regression.private_ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges, private_ranges
+from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows_apart import RowsApart
 from mipselect.regression.shares import (
     checked_range_share,
@@ -50,7 +51,7 @@ from mipselect.selectors import MCMCSelector
 from mipselect.selectors.all_features import in_place_of
 from mipselect.selectors.base import PrivateSelector
 from mipselect.tables.derivations import DerivedField
-from mipselect.tables.input_map import checked_schema
+from mipselect.tables.input_map import Ranges, checked_schema
 from mipselect.tables.joined import with_column
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
@@ -203,15 +204,7 @@ class SelectThenRegress(NumberPredictor):
         """
         if self.schema is not None:
             return self._fit_frame(X, y, self.schema)
-        fields = ("target", "always", "never", "range_share")
-        stated = [name for name in fields if getattr(self, name)]
-        stated += ["ranges"] if self.ranges != PUBLIC else []
-        if stated:
-            need = "needs" if len(stated) == 1 else "need"
-            raise InvalidInput(
-                f"{joined(stated)} {need} a schema: give schema= and target=, or leave out what is "
-                "about fields of a table"
-            )
+        self._refuse_fields()
         selector, regressor = self.check()._parts()
         sources, private = _sources(selector, regressor)
         table, given = self._validated(X, y)
@@ -229,16 +222,9 @@ class SelectThenRegress(NumberPredictor):
         selector = in_place_of(selector, selector.n_features_to_select, len(layout.groups))
         self._divide(selector, regressor, in_blocks)
         model = _promise_on_some_columns(selector, regressor, layout)
-        apart, fitted = None, np.ones(len(table), dtype=bool)
-        if self.quality_share is not None:
-            apart = RowsApart.drawn(
-                len(table),
-                self.quality_share,
-                regressor.relation,
-                sources[1],
-                of_classes=_classifies(regressor),
-                bound=getattr(regressor, "y_bound", None),
-            )
+        fitted = np.ones(len(table), dtype=bool)
+        apart = self._rows_apart(len(table), regressor, sources[1])
+        if apart is not None:
             fitted = apart.fitted
             X, y = (_safe_indexing(each, np.flatnonzero(fitted)) for each in (X, y))
         selection: Mechanism[Any] = selector._silent_mechanism(X, y, sources[0])
@@ -260,13 +246,44 @@ class SelectThenRegress(NumberPredictor):
         )
         if apart is not None:
             release = apart.measured(release, table[:, list(columns)], target)
-        self._keep(release, columns, size)
-        if isinstance(regressor, ObjectivePerturbationClassifier):
+        if _classifies(regressor):
             self.classes_ = regressor.classes_
+        self._keep(release, columns, size)
+        return self
+
+    def _refuse_fields(self) -> None:
+        """Raise `InvalidInput` for what is about the fields of a table."""
+        fields = ("target", "always", "never", "range_share")
+        stated = [name for name in fields if getattr(self, name)]
+        stated += ["ranges"] if self.ranges != PUBLIC else []
+        if stated:
+            need = "needs" if len(stated) == 1 else "need"
+            raise InvalidInput(
+                f"{joined(stated)} {need} a schema: give schema= and target=, or leave out what is "
+                "about fields of a table"
+            )
+
+    def _rows_apart(
+        self, rows: int, regressor: PrivateLinearModel, source: random.Random
+    ) -> RowsApart | None:
+        """Draw the rows that `quality_share` keeps apart."""
+        if self.quality_share is None:
+            return None
+        return RowsApart.drawn(
+            rows,
+            self.quality_share,
+            regressor.relation,
+            source,
+            of_classes=_classifies(regressor),
+            bound=getattr(regressor, "y_bound", None),
+        )
+
+    def _keep(self, release: ModelRelease, columns: Sequence[int], size: int) -> None:
+        """Keep its quality, and which columns it is of."""
+        super()._keep(release, columns, size)
         self.quality_ = release.quality
         self.support_ = np.zeros(size, dtype=bool)
         self.support_[self._columns] = True
-        return self
 
     def _fit_frame(self, X: Any, y: Any, schema: TableSchema) -> Self:
         """Fit the table that y makes of X again."""
@@ -283,7 +300,7 @@ class SelectThenRegress(NumberPredictor):
             )
         field = aimed.name
         self.check()
-        refuse_repeated_names(X, "X")
+        refuse_repeated_names(X)
         source = with_column(X, field, y)
         validate_data(self, X, skip_check_array=True)
         return self.fit_table(source, schema, target=field)
@@ -296,7 +313,7 @@ class SelectThenRegress(NumberPredictor):
         target: str,
         always: Sequence[str] | None = None,
         never: Sequence[str] | None = None,
-        ranges: Mapping[str, tuple[float, float]] | None = None,
+        ranges: Ranges | None = None,
         unit_rule: str = "first",
     ) -> Self:
         """Draw features and coefficients of a table, by the public map of its schema.
@@ -324,27 +341,8 @@ class SelectThenRegress(NumberPredictor):
         asked: dict[str, Any] = {"target": target, "always": always, "never": never}
         drawn = self.check()._private_ranges(schema, asked, ranges, unit_rule)
         public = PublicMap.of(schema, ranges=ranges, **asked) if drawn is None else drawn.public
-        in_blocks = scores_blocks_of_table(
-            self.selector, self.regressor, public, ranged=drawn is not None
-        )
-        selector, regressor = self._parts()
-        sources, private = _sources(selector, regressor)
-        selector._check_number(len(public.features))
-        of_the_problem = _of_the_problem(selector)
-        kept = in_place_of(selector, selector.n_features_to_select, len(public.features))
-        self._divide(kept, regressor, in_blocks)
-        in_blocks = in_blocks and (kept is selector or drawn is not None)
-        blocks = selector.block_options(sources[0]) if in_blocks else None
-        plan = TablePlan(
-            schema,
-            public,
-            kept.check(),
-            regressor,
-            most_features(selector),
-            blocks,
-            self.range_share,
-            drawn,
-        )
+        sources, private = _sources(self.selector, self.regressor)
+        plan, of_the_problem = self._plan_of_table(schema, public, drawn, sources[0])
         promised = plan.promise
         if self.epsilon is not None:
             require_within(promised, self.epsilon)
@@ -354,31 +352,57 @@ class SelectThenRegress(NumberPredictor):
             apart = HeldOut.of_table(source, public, share, relation, sources[1])
             source = ~apart.apart
         # Scores from blocks are of rows as they are, and the model is of rows within ranges.
-        table = read_again(source) if in_blocks else source
+        table = source if plan.blocks is None else read_again(source)
         instance = None
         if drawn is None:
             instance = Instance.from_table(
                 table,
                 schema,
                 support_size=plan.size,
-                intercept=bool(regressor.fit_intercept),
+                intercept=bool(self.regressor.fit_intercept),
                 ranges=ranges,
                 unit_rule=unit_rule,
                 **asked,
-                **({} if in_blocks else of_the_problem),
+                **(of_the_problem if plan.blocks is None else {}),
             )
-        scored = plan.scored(table, unit_rule) if in_blocks else None
+        scored = None if plan.blocks is None else plan.scored(table, unit_rule)
         pair = plan.pair(instance, sources[0], private=private, scored=scored)
         release = pair.release(self.ledger, sources, table)
         if apart is not None:
             release = apart.measured(release, schema, unit_rule)
-        size = len(release.columns)
-        self._keep(release, range(size), size)
-        self.quality_ = release.quality
-        self.support_ = np.ones(size, dtype=bool)
         if release.classes is not None:
             self.classes_ = np.array(release.classes)
+        size = len(release.columns)
+        self._keep(release, range(size), size)
         return self
+
+    def _plan_of_table(
+        self,
+        schema: TableSchema,
+        public: PublicMap,
+        ranges: PrivateRanges | None,
+        source: random.Random,
+    ) -> tuple[TablePlan, dict[str, Any]]:
+        """Divide ε between the estimators; with what the selector says of a loss of the table."""
+        ranged = ranges is not None
+        in_blocks = scores_blocks_of_table(self.selector, self.regressor, public, ranged=ranged)
+        selector, regressor = self._parts()
+        selector._check_number(len(public.features))
+        of_the_problem = _of_the_problem(selector)
+        kept = in_place_of(selector, selector.n_features_to_select, len(public.features))
+        self._divide(kept, regressor, in_blocks)
+        in_blocks = in_blocks and (kept is selector or ranged)
+        plan = TablePlan(
+            schema,
+            public,
+            kept.check(),
+            regressor,
+            most_features(selector),
+            selector.block_options(source) if in_blocks else None,
+            self.range_share,
+            ranges,
+        )
+        return plan, of_the_problem
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """Return predictions, shape (n,): numbers or classes.

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.grid import GRID
+from mipselect.grid import rounded
 from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.privacy.ledger import Ledger, checked_ledger, paid
 from mipselect.privacy.randomness import Rng, generator
@@ -159,5 +159,4 @@ def _sums(
     places = ExactSums(moments, instance.layout).places
     entries = [int(places[order[j]]) for j in columns] + [moments.columns.ones] * instance.intercept
     matrix = moments.matrix
-    gram = matrix[np.ix_(entries, entries)].astype(np.float64) * GRID**2
-    return gram, matrix[entries, -1].astype(np.float64) * GRID**2
+    return rounded(matrix[np.ix_(entries, entries)]), rounded(matrix[entries, -1])

@@ -22,8 +22,9 @@ from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.scores import LOSS
 from mipselect.regression.base import PrivateLinearModel
+from mipselect.regression.drawn import ModelRows
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
-from mipselect.regression.pair import ModelRows, Pair, counted, promised_together
+from mipselect.regression.pair import Pair, counted, promised_together
 from mipselect.regression.private_ranges import PrivateRanges
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.shares import default_range_share
@@ -31,9 +32,10 @@ from mipselect.regression.typical_range import NARROWEST, TypicalRange, within
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.exact_draws import ExactDrawSelector
+from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.encoders import Encoder, Scaled
+from mipselect.tables.input_map import Ranges, all_but
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
@@ -141,17 +143,19 @@ class TablePlan:
     @property
     def widest(self) -> Support:
         """Largest support that may be selected, of the features with the most columns."""
-        features = self.public.features
-        by_width = sorted(range(len(features)), key=lambda j: -len(features[j].columns()))
-        return tuple(sorted(by_width[: self.size]))
+        return tuple(sorted(self._by_width[: self.size]))
 
     @property
     def narrowest(self) -> Support:
         """Smallest support that may be selected, of the features with the fewest columns."""
-        method, features = self.method, self.public.features
-        sizes = method.sizes if isinstance(method, ExactDrawSelector) else None
-        by_width = sorted(range(len(features)), key=lambda j: len(features[j].columns()))
-        return tuple(sorted(by_width[: min(sizes or (self.size,))]))
+        least = min(asked_sizes(self.method) or (self.size,))
+        return tuple(sorted(self._by_width[-least:]))
+
+    @property
+    def _by_width(self) -> list[int]:
+        """All features, from those with the most columns to those with the fewest."""
+        features = self.public.features
+        return sorted(range(len(features)), key=lambda j: -len(features[j].columns()))
 
     def columns_of(self, support: Support) -> int:
         """Return how many columns a model on some selected fields has, without an intercept."""
@@ -234,9 +238,7 @@ class TablePlan:
             for name, field in self._narrowed_fields(support).items()
         }
 
-    def rows_within(
-        self, support: Support, X: FloatArray, ranges: Mapping[str, tuple[float, float]]
-    ) -> FloatArray:
+    def rows_within(self, support: Support, X: FloatArray, ranges: Ranges) -> FloatArray:
         """Map the columns of the model as their encoders do with narrower ranges; shape (n, k)."""
         rows = np.array(X, dtype=np.float64)
         fields = self._narrowed_fields(support)
@@ -245,9 +247,7 @@ class TablePlan:
             rows[:, fields[name].start] = np.nan_to_num(within(values, low, high))
         return rows
 
-    def table_within(
-        self, support: Support, ranges: Mapping[str, tuple[float, float]]
-    ) -> ModelTable:
+    def table_within(self, support: Support, ranges: Ranges) -> ModelTable:
         """Return what a model remembers of the table, with narrower ranges."""
         public = self.public
         narrowed = replace(
@@ -262,13 +262,12 @@ class TablePlan:
         """The question about the fields, as arguments of `BlockOptions.of_table`."""
         public = self.public
         target, always = public.target.encoder.field.name, [e.field.name for e in public.always]
-        used = {encoder.field.name for encoder in public.encoders}
-        kept = {*used, target, self.schema.privacy_unit, self.schema.weight_name}
+        used = {target, *public.feature_names}
         return {
             "target": target,
             "support_size": self.size,
             "always": always,
-            "never": [field.name for field in self.schema.features if field.name not in kept],
+            "never": all_but(self.schema, used),
         }
 
     def scored(self, source: Any, unit_rule: str) -> Instance | BlockScores:
@@ -420,7 +419,7 @@ def _may_be_narrowed(encoder: Encoder) -> bool:
     return narrowest >= max(SMALLEST_SCALE, SMALLEST_PART * largest)
 
 
-def _narrowed(encoder: Encoder, ranges: Mapping[str, tuple[float, float]]) -> Encoder:
+def _narrowed(encoder: Encoder, ranges: Ranges) -> Encoder:
     """Narrow the encoder to a part of its range, which is in units of [-1, 1]."""
     part = ranges.get(encoder.field.name)
     if part is None or not isinstance(encoder, Scaled):

@@ -22,7 +22,7 @@ from mipselect.regression.base import PrivateLinearModel, PrivateRegressor
 from mipselect.regression.block_models import block_models, on_integer_grid
 from mipselect.regression.box_depth import DepthLaw, pass_weights
 from mipselect.regression.double_draws import standard_normals
-from mipselect.regression.drawn import Drawn
+from mipselect.regression.drawn import Drawn, ModelRows
 from mipselect.regression.rows import RowMap
 from mipselect.validation import (
     checked_delta,
@@ -201,23 +201,18 @@ class TukeyRegressor(PrivateRegressor):
     def _delta_of_the_test(self) -> float:
         return self.delta if self.fallback is None else self.delta / 2.0
 
-    def _draw(
-        self,
-        X: FloatArray,
-        y: FloatArray,
-        source: random.Random,
-        private: bool,
-        weights: FloatArray | None = None,
-    ) -> Drawn:
-        assert weights is None
-        size = X.shape[1]
-        rows = RowMap(size, self.fit_intercept)
+    def _draw(self, rows: ModelRows, source: random.Random, private: bool) -> Drawn:
+        assert rows.weights is None
+        n, size = rows.X.shape
+        row_map = RowMap(size, self.fit_intercept)
         test, draw = self._halves()
         bounds, steps = self._grid(size)
-        height, count = self._blocks(len(X), rows.columns, source, private)
-        blocks = random_blocks(len(X), count, height, source)
+        height, count = self._blocks(n, row_map.columns, source, private)
+        blocks = random_blocks(n, count, height, source)
         guesses = standard_normals(source, count * size).reshape(count, size)
-        models = block_models(X, y, blocks, guesses, rows.fit_intercept, self.block_ridge)
+        models = block_models(
+            rows.X, rows.y, blocks, guesses, row_map.fit_intercept, self.block_ridge
+        )
         law = DepthLaw(on_integer_grid(models, bounds, steps), draw)
         delta = self._delta_of_the_test
         distance = law.distance(delta)
@@ -225,15 +220,15 @@ class TukeyRegressor(PrivateRegressor):
         if passes:
             return Drawn(
                 np.array([float(v) for v in law.draw(source)]) * steps,
-                rows,
+                row_map,
                 "tukey",
                 bounds={"block_size": float(height), "blocks": float(count)},
             )
         fallback = self._fallback(source)
         if fallback is not None:
-            answer: Drawn = fallback._draw(X, y, source, private)
+            answer: Drawn = fallback._draw(rows, source, private)
             return answer
-        return Drawn(None, rows, "tukey")
+        return Drawn(None, row_map, "tukey")
 
     def _grid(self, size: int) -> tuple[FloatArray, FloatArray]:
         """Return largest values and steps of the coefficients, shape (d,); the intercept last."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from mipselect.documents.blocks import Alert, Block, BulletList, Heading, Paragraph, TextTable
 from mipselect.privacy import Guarantee
 from mipselect.privacy.guarantee import ROW, is_row, neighbours
-from mipselect.reports.released import ReportedRelease
+from mipselect.reports.released import ReportedRelease, unit_conditions, units_of
 from mipselect.reports.words import HOPELESS, RULES, amount, conclusion, factor, people_in_words
 from mipselect.validation import joined
 
@@ -32,7 +32,7 @@ BEFORE = 0.5
 
 def guarantee_blocks(releases: Sequence[ReportedRelease], total: Guarantee) -> Iterator[Block]:
     """State what all releases together guarantee, the unit first."""
-    units = list(dict.fromkeys(one.unit for one in releases))
+    units = units_of(releases)
     unit = units[0] if len(units) == 1 else ROW
     yield Heading(2, "What is guaranteed to the people in the data")
     yield Paragraph(_whose(releases, units))
@@ -47,7 +47,7 @@ def guarantee_blocks(releases: Sequence[ReportedRelease], total: Guarantee) -> I
             f"With a probability of δ = {total.delta:.15g} in all, about one in "
             f"{1.0 / total.delta:,.0f}, the bound may not hold."
         )
-    conditions = (*total.conditions, *_conditions_of_the_unit(releases))
+    conditions = (*total.conditions, *unit_conditions(releases))
     yield TextTable(
         ("what", "here"),
         (
@@ -69,7 +69,7 @@ def seeded_alert(releases: Sequence[ReportedRelease]) -> Iterator[Alert]:
 def _whose(releases: Sequence[ReportedRelease], units: Sequence[str]) -> str:
     if list(units) == [ROW]:
         about = "The guarantee is about one row of the table."
-        if not (conditions := _conditions_of_the_unit(releases)):
+        if not (conditions := unit_conditions(releases)):
             return f"{about} It is about a person if nobody has more than one row."
         return (
             f"{about} It is about one {joined(_counted(releases))} only on the condition that "
@@ -94,10 +94,6 @@ def _counted(releases: Sequence[ReportedRelease]) -> list[str]:
     """Return what ledgers count a row as, each once, where that is more than a row."""
     units = dict.fromkeys(one.ledger.unit for one in releases if one.ledger)
     return [unit for unit in units if not is_row(unit)]
-
-
-def _conditions_of_the_unit(releases: Sequence[ReportedRelease]) -> list[str]:
-    return list(dict.fromkeys(one.unit_condition for one in releases if one.unit_condition))
 
 
 def _bound(total: Guarantee, unit: str) -> str:

@@ -34,6 +34,7 @@ from mipselect.reports.released import (
     SELECTION,
     LedgerAccount,
     ReportedRelease,
+    tables_of,
 )
 from mipselect.reports.selections import selection_blocks
 from mipselect.reports.spending import spending_blocks, total_of, warnings_of
@@ -206,14 +207,13 @@ def of_object(one: Release | Quality, name: str) -> ReportedRelease:
 
 def default_title(releases: Sequence[ReportedRelease]) -> str:
     """Return a title that names the tables."""
-    tables = list(dict.fromkeys(one.data for one in releases if one.data is not None))
+    tables = tables_of(releases)
     return f"Private results from {joined(tables)}" if tables else "Private results"
 
 
 def _question(releases: Sequence[ReportedRelease]) -> str:
     """Say what was to be found out, of which table, by how many releases."""
-    tables = list(dict.fromkeys(one.data for one in releases if one.data is not None))
-    targets = _aims(releases)
+    tables, targets = tables_of(releases), _aims(releases)
     where = f" of the table{'s' if len(tables) > 1 else ''} {joined(tables)}" if tables else ""
     aims = joined(targets) if targets else "a target"
     kinds = {one.kind for one in releases}

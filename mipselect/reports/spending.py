@@ -7,7 +7,13 @@ from collections.abc import Iterator, Sequence
 from mipselect.documents.blocks import Alert, Block, BulletList, Heading, Paragraph, TextTable
 from mipselect.privacy import Guarantee
 from mipselect.privacy.guarantee import compose
-from mipselect.reports.released import LedgerAccount, ReportedRelease
+from mipselect.reports.released import (
+    LedgerAccount,
+    ReportedRelease,
+    tables_of,
+    unit_conditions,
+    units_of,
+)
 from mipselect.reports.words import plural
 from mipselect.validation import joined
 
@@ -69,7 +75,7 @@ def warnings_of(releases: Sequence[ReportedRelease], account: LedgerAccount | No
     found = []
     without = [one.name for one in releases if one.ledger is None]
     ledgers = list(dict.fromkeys(one.ledger.identity for one in releases if one.ledger))
-    tables = list(dict.fromkeys(one.data for one in releases if one.data is not None))
+    tables = tables_of(releases)
     if len(ledgers) > 1:
         found.append(
             f"The releases were charged to {len(ledgers)} ledgers ({joined(ledgers)}). If these "
@@ -83,7 +89,7 @@ def warnings_of(releases: Sequence[ReportedRelease], account: LedgerAccount | No
             f"The releases are of {len(tables)} tables ({joined(tables)}). A person may be in more "
             "than one."
         )
-    units = list(dict.fromkeys(one.unit for one in releases))
+    units = units_of(releases)
     if len(units) > 1:
         found.append(f"The releases protect different units: {joined(units)}.")
     if account is not None:
@@ -113,8 +119,8 @@ def _account(releases: Sequence[ReportedRelease], account: LedgerAccount) -> Ite
         numbers=counted,
     )
     notes = [f"One row is counted as one {account.unit}; the ledger is {account.identity}."]
-    if conditions := dict.fromkeys(one.unit_condition for one in releases if one.unit_condition):
-        notes.append(f"That is right only if {joined(list(conditions))}.")
+    if conditions := unit_conditions(releases):
+        notes.append(f"That is right only if {joined(conditions)}.")
     inside = [one for one in releases if one.ledger and one.ledger.hash in account.hashes]
     others = account.charges - len(inside)
     if others > 0:

@@ -121,38 +121,9 @@ class _State:
 
     def step(self, problems: Problems) -> NDArray[np.bool_]:
         """Take one step; returns which problems are worth another, shape (m,)."""
-        columns, beta, q = problems.columns, self.beta, problems.box.softness
-        m, s, k = columns.shape
-        shrink = problems.ridge + self.nu
-        w = (columns @ self.dual[:, :, None])[:, :, 0] + problems.linear
-        stationarity = w - _times(problems.quadratic, beta) - shrink[:, None] * beta
-        ball = 0.5 * (1.0 - np.einsum("ms,ms->m", beta, beta)) - self.room
-        residual = problems.box.y - self.prediction
-        if q > 0.0:
-            residual -= q * self.dual
-        slope_above, slope_below = self.push_above / self.above, self.push_below / self.below
-        inverse = 1.0 / (slope_above + slope_below + q)
-        weighted = columns * inverse[:, None, :]
-        curvature = weighted @ columns.transpose(0, 2, 1)
-        stiffness = self.nu / self.room
-        matrix = curvature + problems.quadratic
-        matrix += stiffness[:, None, None] * beta[:, :, None] * beta[:, None, :]
-        matrix[:, range(s), range(s)] += shrink[:, None]
-        system = _Scaled.of(matrix)
-
-        def newton(aim: FloatArray, ball_aim: FloatArray) -> tuple[FloatArray, ...]:
-            """Compute dβ, dα, dν, dt for y - Cβ - qα less the aimed-at pushes, and for tν."""
-            excess = ball_aim / self.room - self.nu - stiffness * ball
-            right = stationarity + (weighted @ aim[:, :, None])[:, :, 0] - excess[:, None] * beta
-            d_beta = system.solve(right)
-            d_prediction = predictions(columns, d_beta)
-            outward = np.einsum("ms,ms->m", beta, d_beta)
-            return (
-                d_beta, inverse * (aim - d_prediction), excess + stiffness * outward,
-                ball - outward, d_prediction,
-            )  # fmt: skip
-
-        _, d_dual, d_nu, d_room, _ = newton(residual, np.zeros(m))
+        newton = _Newton.of(self, problems)
+        m, _, k = problems.columns.shape
+        _, d_dual, d_nu, d_room, _ = newton.direction(newton.residual, np.zeros(m))
         up, down = d_dual / self.above, d_dual / self.below
         rate = np.maximum(up.max(axis=1), 1.0 - up.min(axis=1))
         rate = np.maximum(rate, np.maximum(1.0 + down.max(axis=1), -down.min(axis=1)))
@@ -162,11 +133,11 @@ class _State:
 
         lift_above = self.push_above * (up * (up - 1.0)) + target[:, None] / self.above
         lift_below = self.push_below * (down * (down + 1.0)) + target[:, None] / self.below
-        d_beta, d_dual, d_nu, d_room, d_prediction = newton(
-            residual - lift_above + lift_below, target - d_nu * d_room
+        d_beta, d_dual, d_nu, d_room, d_prediction = newton.direction(
+            newton.residual - lift_above + lift_below, target - d_nu * d_room
         )
-        d_above = lift_above - self.push_above + slope_above * d_dual
-        d_below = lift_below - self.push_below - slope_below * d_dual
+        d_above = lift_above - self.push_above + newton.slope_above * d_dual
+        d_below = lift_below - self.push_below - newton.slope_below * d_dual
         rate = np.maximum((d_dual / self.above).max(axis=1), -(d_dual / self.below).min(axis=1))
         rate = np.maximum(rate, -(d_above / self.push_above).min(axis=1))
         rate = np.maximum(rate, -(d_below / self.push_below).min(axis=1))
@@ -186,10 +157,10 @@ class _State:
         self.push_above = self.push_above + along * d_above
         self.push_below = self.push_below + along * d_below
         self.prediction = self.prediction + along * d_prediction
-        self.beta = beta + along * d_beta
+        self.beta = self.beta + along * d_beta
         self.nu, self.room = self.nu + size * d_nu, self.room + size * d_room
         left = self._complementarity()
-        left += 2.0 * (1.0 - size) * np.linalg.norm(stationarity, axis=1)
+        left += 2.0 * (1.0 - size) * np.linalg.norm(newton.stationarity, axis=1)
         left += 2.0 * size**2 * np.abs(d_nu) * np.linalg.norm(d_beta, axis=1)
         return np.asarray(usable & ~(left <= problems.goal))
 
@@ -197,6 +168,63 @@ class _State:
         total = np.einsum("mk,mk->m", self.above, self.push_above)
         total += np.einsum("mk,mk->m", self.below, self.push_below)
         return np.asarray(total + self.room * self.nu)
+
+
+@dataclass(frozen=True, eq=False)
+class _Newton:
+    """The equations of a step, reduced to s for each problem; what is left of each condition.
+
+    `slope_above` and `slope_below` are z/b and z/a.
+    """
+
+    state: _State
+    columns: FloatArray
+    stationarity: FloatArray
+    ball: FloatArray
+    residual: FloatArray
+    slope_above: FloatArray
+    slope_below: FloatArray
+    inverse: FloatArray
+    weighted: FloatArray
+    stiffness: FloatArray
+    system: _Scaled
+
+    @classmethod
+    def of(cls, state: _State, problems: Problems) -> _Newton:
+        columns, beta, q = problems.columns, state.beta, problems.box.softness
+        s = columns.shape[1]
+        shrink = problems.ridge + state.nu
+        w = (columns @ state.dual[:, :, None])[:, :, 0] + problems.linear
+        stationarity = w - _times(problems.quadratic, beta) - shrink[:, None] * beta
+        ball = 0.5 * (1.0 - np.einsum("ms,ms->m", beta, beta)) - state.room
+        residual = problems.box.y - state.prediction
+        if q > 0.0:
+            residual -= q * state.dual
+        slope_above, slope_below = state.push_above / state.above, state.push_below / state.below
+        inverse = 1.0 / (slope_above + slope_below + q)
+        weighted = columns * inverse[:, None, :]
+        curvature = weighted @ columns.transpose(0, 2, 1)
+        stiffness = state.nu / state.room
+        matrix = curvature + problems.quadratic
+        matrix += stiffness[:, None, None] * beta[:, :, None] * beta[:, None, :]
+        matrix[:, range(s), range(s)] += shrink[:, None]
+        return cls(
+            state, columns, stationarity, ball, residual, slope_above, slope_below, inverse,
+            weighted, stiffness, _Scaled.of(matrix),
+        )  # fmt: skip
+
+    def direction(self, aim: FloatArray, ball_aim: FloatArray) -> tuple[FloatArray, ...]:
+        """Compute dβ, dα, dν, dt for y - Cβ - qα less the aimed-at pushes, and for tν."""
+        beta, stiffness, ball = self.state.beta, self.stiffness, self.ball
+        excess = ball_aim / self.state.room - self.state.nu - stiffness * ball
+        pushed = (self.weighted @ aim[:, :, None])[:, :, 0]
+        d_beta = self.system.solve(self.stationarity + pushed - excess[:, None] * beta)
+        d_prediction = predictions(self.columns, d_beta)
+        outward = np.einsum("ms,ms->m", beta, d_beta)
+        return (
+            d_beta, self.inverse * (aim - d_prediction), excess + stiffness * outward,
+            ball - outward, d_prediction,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.exact_draws import asked_sizes
 
 
 @estimator
@@ -58,7 +59,7 @@ def in_place_of(selector: PrivateSelector, size: int, p: int) -> PrivateSelector
     p : int
         Features that there are.
     """
-    if getattr(selector, "sizes", None) is not None or size != p:
+    if asked_sizes(selector) is not None or size != p:
         return selector
     return AllFeaturesSelector(
         p, groups=selector.groups, always=selector.always, random_state=selector.random_state

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import random
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -21,14 +20,11 @@ from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng, source_of
 from mipselect.problem.instance import Instance
-from mipselect.problem.layout import Column, Columns, Layout, laid_out
+from mipselect.problem.layout import Always, Groups, Layout, laid_out
 from mipselect.problem.problem import Problem
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.dask_collections import is_dask
 from mipselect.validation import checked_epsilon, checked_integer
-
-Groups = Iterable[Columns] | Mapping[str, Columns] | None
-Always = Iterable[Columns] | Column | None
 
 
 @estimator

@@ -16,6 +16,7 @@ from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.search.progress import ProgressCallback
+from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.validation import checked_epsilon, checked_number, checked_time_limit
 
@@ -117,3 +118,8 @@ class ExactDrawSelector(ProblemSelector):
         if self.sizes is None:
             return super()._support_size()
         return checked_sizes(self.sizes, Problem(layout=self._layout(), support_size=1))[-1]
+
+
+def asked_sizes(method: PrivateSelector) -> Sequence[int] | None:
+    """Return the sizes one of which a method draws; None where the size is not drawn."""
+    return method.sizes if isinstance(method, ExactDrawSelector) else None

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from mipselect.tables.values import UNWRITABLE, dates
+from mipselect.tables.value_kinds import UNWRITABLE, dates
 
 
 def arrow_cells(cells: Iterable[Any]) -> pa.Array:
@@ -85,7 +85,7 @@ def _moment(cell: Any) -> np.datetime64:
 
 
 def _time_of_day(cell: datetime.time) -> str:
-    """Write a time as the shortest text for it, as `values.times_of_day` does."""
+    """Write a time as the shortest text for it, as `value_kinds.times_of_day` does."""
     digits = "milliseconds" if cell.microsecond % 1000 == 0 else "microseconds"
     if not cell.microsecond:
         digits = "seconds" if cell.second else "minutes"

@@ -101,7 +101,7 @@ def first_record(file: BinaryIO, path: Path, encoding: str, delimiter: str) -> l
     # Byte for byte, and lines by any line end.
     text = io.TextIOWrapper(file, BYTE_FOR_BYTE, newline="")
     try:
-        rows = csv.reader(_up_to(text, LONGEST), strict=True, delimiter=delimiter)
+        rows = csv.reader(_lines_of_header(text), strict=True, delimiter=delimiter)
         found = next(filter(None, rows), None)
         row = found and [name.encode(BYTE_FOR_BYTE).decode("utf-8") for name in found]
         if row and any("\0" in name for name in row):
@@ -117,10 +117,10 @@ def first_record(file: BinaryIO, path: Path, encoding: str, delimiter: str) -> l
     return row
 
 
-def _up_to(text: TextIO, longest: int) -> Iterator[str]:
-    """Yield lines until they have more than so many letters together."""
+def _lines_of_header(text: TextIO) -> Iterator[str]:
+    """Yield lines until they have more letters together than a header may have."""
     read = 0
-    while read < longest and (line := text.readline(longest)):
+    while read < LONGEST and (line := text.readline(LONGEST)):
         read += len(line)
         yield line
 

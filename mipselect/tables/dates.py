@@ -16,7 +16,8 @@ from pyarrow import compute
 
 from mipselect.errors import InvalidInput
 from mipselect.tables.fields import Field
-from mipselect.tables.values import by_kind, texts_of, whole_numbers
+from mipselect.tables.value_kinds import by_kind, whole_numbers
+from mipselect.tables.values import texts_of
 from mipselect.validation import shown
 
 NO_POINT = np.iinfo(np.int64).min
@@ -80,9 +81,7 @@ def checked_format(field: Field, where: str) -> None:
     for letter, text in zip(_PARTS, ("2001", "02", "03", "04", "05", "06"), strict=True):
         sample = sample.replace(f"%{letter}", text)
     texts = pa.array([sample])
-    read, as_iso = _matched(texts, _pattern(field.format)), _matched(texts, ISO_DATE)
-    if field.type == "time":
-        as_iso = np.where(as_iso == NO_POINT, _matched(texts, ISO_TIME), as_iso)
+    read, as_iso = _matched(texts, _pattern(field.format)), _of_iso(texts, field)
     if as_iso[0] != NO_POINT and read[0] != as_iso[0]:
         raise InvalidInput(
             f"{where}: format {shown(field.format)} can be mistaken for ISO 8601: {shown(sample)} "
@@ -128,10 +127,16 @@ def _within(
     return np.where(known, found, NO_POINT)
 
 
-def _of_texts(texts: pa.Array, field: Field) -> NDArray[np.int64]:
+def _of_iso(texts: pa.Array, field: Field) -> NDArray[np.int64]:
+    """Read dates of ISO 8601, and times where the field has times."""
     found = _matched(texts, ISO_DATE)
     if field.type == "time":
         found = np.where(found == NO_POINT, _matched(texts, ISO_TIME), found)
+    return found
+
+
+def _of_texts(texts: pa.Array, field: Field) -> NDArray[np.int64]:
+    found = _of_iso(texts, field)
     if field.format != "default":
         read = _matched(texts, _pattern(field.format))
         found = np.where(read == NO_POINT, found, read)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from mipselect.tables.cells import arrow_cells
 from mipselect.tables.parts import ROWS
-from mipselect.tables.values import UNWRITABLE
+from mipselect.tables.value_kinds import UNWRITABLE
 
 
 def pandas_column(series: Any) -> pa.Array:

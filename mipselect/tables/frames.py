@@ -88,6 +88,14 @@ def numeric_vector(y: ArrayLike, what: str = "y") -> FloatArray:
     return vector
 
 
+def numeric_target(y: ArrayLike, n: int, what: str = "y") -> FloatArray:
+    """Return one finite number for each of n rows of X; see `numeric_matrix`."""
+    target = numeric_vector(y, what)
+    if target.shape != (n,):
+        raise InvalidInput(f"{what} must have one value per row of X, ({n},); got {target.shape}")
+    return target
+
+
 def plain_array(values: ArrayLike, what: str) -> NDArray[Any]:
     """Return an array that holds what it seems to hold; text and None are let through.
 

@@ -127,6 +127,15 @@ def used_fields(
     ]
 
 
+def all_but(schema: TableSchema, used: Collection[str]) -> list[str]:
+    """Return the fields to leave out so that these are used and no other.
+
+    Whose row it is, and how much it counts, remains known.
+    """
+    kept = {*used, schema.privacy_unit, schema.weight_name}
+    return [field.name for field in schema.features if field.name not in kept]
+
+
 def checked_schema(schema: TableSchema, what: str = "schema") -> TableSchema:
     """Return it; raise `InvalidInput` for what is no `TableSchema`, or types nobody confirmed."""
     if not isinstance(schema, TableSchema):

@@ -18,6 +18,7 @@ from mipselect.tables.derived_encoders import declared, ranges_of
 from mipselect.tables.encoders import Indicators, Scaled, checked_range, places_of_columns
 from mipselect.tables.equation import TableEquation, equation
 from mipselect.tables.fields import POINTS
+from mipselect.tables.input_map import Ranges
 from mipselect.tables.mapping import mapped_batches
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.replaced_values import ReplacedValues
@@ -74,7 +75,7 @@ class ModelTable:
     private_ranges: Mapping[str, float] = field(default_factory=dict)
     sources: tuple[str, ...] = ()
     weight: str | None = None
-    stated_ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    stated_ranges: Ranges = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         set_fields(self, always=checked_names(self.always), sources=checked_names(self.sources))

@@ -33,7 +33,7 @@ from mipselect.tables.input_map import (
     used_fields,
     with_ranges,
 )
-from mipselect.tables.schema import TableSchema, roles_of
+from mipselect.tables.schema import TableSchema, roles_of, unit_of
 from mipselect.tables.units import Units
 from mipselect.tables.weights import Weight
 from mipselect.validation import listed, shown
@@ -163,12 +163,11 @@ class PublicMap(InputMap):
         if not features:
             raise InvalidInput("there is no field to choose from besides target, always and never")
         fixed = tuple(e for e in encoders if e.field.name in kept_in)
-        unit = schema.privacy_unit
         result = cls(
             features,
             fixed,
             aim,
-            None if unit is None else schema.field(unit, "privacy unit"),
+            unit_of(schema),
             None if schema.weight is None else Weight(schema.weight),
             schema.ignored,
         )

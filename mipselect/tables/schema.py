@@ -244,6 +244,12 @@ class TableSchema:
         raise InvalidInput(f"{what}: {unknown_name(name, [field.name for field in self.features])}")
 
 
+def unit_of(schema: TableSchema) -> Field | None:
+    """Return the field that says whose row it is; None if one row is one person."""
+    name = schema.privacy_unit
+    return None if name is None else schema.field(name, "privacy unit")
+
+
 def roles_of(unit: str | None, weight: str | None) -> dict[str, str]:
     """Return what columns are for that are no features, for messages."""
     named = {unit: "person column", weight: "weight column"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from mipselect.errors import InvalidInput
 from mipselect.parameters import estimator, parameter
-from mipselect.tables.input_map import InputMap, checked_schema, input_map
+from mipselect.tables.input_map import InputMap, Ranges, checked_schema, input_map
 from mipselect.tables.mapping import mapped_batches, open_columns
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import shown
@@ -76,7 +76,7 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     never: Sequence[str] = parameter(
         "sequence of str", "Further fields that are left out.", default=()
     )
-    ranges: Mapping[str, tuple[float, float]] | None = parameter(
+    ranges: Ranges | None = parameter(
         "mapping of str to (float, float), optional",
         "Public ranges in place of those of the schema, in units of the fields.",
         default=None,

@@ -9,24 +9,20 @@ written in one way (`written`) where texts are wanted. No kernel here fails on a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute
 
-from mipselect.tables.bignum import doubles, is_bignum
 from mipselect.tables.fields import NUMBER, Field
 from mipselect.tables.frames import is_numeric
+from mipselect.tables.value_kinds import by_kind, kinds, plain, plain_texts
 from mipselect.validation import LAST_INTEGER, TRUTHS
 
 MISSING, UNLISTED = -1, -2
 """Codes of no value, and of a value that is in no list."""
-
-UNWRITABLE = "\0"
-"""Stands for a value that is no scalar; no category is written so."""
 
 NANS = ("nan", "NaN", "NAN")
 """NaN as a text."""
@@ -57,8 +53,8 @@ def codes(column: pa.Array, field: Field) -> NDArray[np.int64]:
     if field.type == "boolean":
         known = [*field.false_values, *field.true_values]
         places = [0] * len(field.false_values) + [1] * len(field.true_values)
-        plain = ["false", "true"] if any(map(_is_written, known)) else ["false", "true", "0", "1"]
-        for number, text in enumerate(plain):
+        usual = ["false", "true"] if any(map(_is_written, known)) else ["false", "true", "0", "1"]
+        for number, text in enumerate(usual):
             if text not in known:
                 known.append(text)
                 places.append(number % 2)
@@ -82,10 +78,10 @@ def identities(column: pa.Array, field: Field) -> pa.Array:
     In a field of numbers a text that is a number is written as the number. A number from 2⁵³ on
     is no identity: stored as a float it stands for several.
     """
-    plain = _plain(column)
-    if not pa.types.is_union(plain.type):
-        return _identities(plain, field)
-    rows, parts = zip(*_kinds(plain), strict=True)
+    values = plain(column)
+    if not pa.types.is_union(values.type):
+        return _identities(values, field)
+    rows, parts = zip(*kinds(values), strict=True)
     texts = pa.concat_arrays([_identities(part, field) for part in parts])
     return texts.take(pa.array(np.argsort(np.concatenate(rows))))
 
@@ -100,7 +96,7 @@ def unreadable(column: pa.Array, field: Field) -> NDArray[np.bool_]:
     def of_one_kind(part: pa.Array) -> NDArray[np.bool_]:
         if is_numeric(part.type):
             return np.zeros(len(part), dtype=bool)
-        texts = _texts(part)
+        texts = plain_texts(part)
         if not field.is_number:
             return _is_no_utf8(texts)
         # Polars writes NaN as a text where another row holds one.
@@ -150,14 +146,13 @@ def _identities(column: pa.Array, field: Field) -> pa.Array:
     if is_numeric(column.type):
         texts = _written(_doubles(column, field))
     else:
-        texts = _texts(column)
+        texts = plain_texts(column)
         if field.is_number:
             values = _doubles(column, field)
             # Polars writes NaN as a text where another row holds one.
             texts = compute.if_else(compute.equal(compute.ascii_lower(texts), "nan"), None, texts)
             texts = compute.if_else(np.isnan(values), texts, _written(values))
-    listed = compute.is_in(texts, value_set=pa.array(field.missing_values, pa.string()))
-    return compute.if_else(listed, None, texts)
+    return _without_missing(texts, field)
 
 
 def _written(values: NDArray[np.float64]) -> pa.Array:
@@ -179,7 +174,7 @@ def _places(column: pa.Array, known: Sequence[str]) -> NDArray[np.int64]:
         among = [k for k, text in enumerate(known) if _is_written(text)]
         found = _places_of_numbers(_as_doubles(column), [float(known[k]) for k in among])
         return np.array([*among, -1])[found]
-    found = compute.index_in(_texts(column), value_set=pa.array(known, pa.string()))
+    found = compute.index_in(plain_texts(column), value_set=pa.array(known, pa.string()))
     result: NDArray[np.int64] = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
     return result
 
@@ -209,7 +204,7 @@ def _doubles(column: pa.Array, field: Field) -> NDArray[np.float64]:
     """Convert values of one kind to doubles, NaN where there is no number."""
     if is_numeric(column.type):
         return _as_doubles(column)
-    result: NDArray[np.float64] = _parsed(_texts(column), field).to_numpy(zero_copy_only=False)
+    result: NDArray[np.float64] = _parsed(plain_texts(column), field).to_numpy(zero_copy_only=False)
     return result
 
 
@@ -223,10 +218,15 @@ def _as_doubles(column: pa.Array) -> NDArray[np.float64]:
     return result
 
 
+def _without_missing(texts: pa.Array, field: Field) -> pa.Array:
+    """Return texts with null for those that the schema says stand for no value."""
+    missing = compute.is_in(texts, value_set=pa.array(field.missing_values, pa.string()))
+    return compute.if_else(missing, None, texts)
+
+
 def _parsed(texts: pa.Array, field: Field) -> pa.Array:
     """Parse texts as `Field.number` does, in columns; null where a text stands for no number."""
-    listed = compute.is_in(texts, value_set=pa.array(field.missing_values, pa.string()))
-    texts = compute.if_else(listed, None, texts)
+    texts = _without_missing(texts, field)
     if field.group_char:
         texts = compute.replace_substring(texts, field.group_char, "")
     if field.decimal_char != ".":
@@ -244,96 +244,6 @@ def _parsed(texts: pa.Array, field: Field) -> pa.Array:
     return compute.if_else(matched, lowered, None).cast(pa.float64())
 
 
-def by_kind(column: pa.Array, read: Callable[[pa.Array], Any], dtype: Any) -> NDArray[Any]:
-    """Return what `read` finds in the values of each kind, in the order of the values."""
-    plain = _plain(column)
-    if not pa.types.is_union(plain.type):
-        found: NDArray[Any] = read(plain)
-        return found
-    result = np.empty(len(plain), dtype)
-    for rows, part in _kinds(plain):
-        result[rows] = read(part)
-    return result
-
-
-def _kinds(union: pa.Array) -> list[tuple[NDArray[np.int64], pa.Array]]:
-    """Return the rows of every kind of value in a union, and the values."""
-    kinds, result = union.type_codes.to_numpy(), []
-    for k, code in enumerate(union.type.type_codes):
-        rows = np.flatnonzero(kinds == code)
-        sparse = union.type.mode == "sparse"
-        at = rows if sparse else union.offsets.to_numpy()[rows]
-        result.append((rows, _plain(union.field(k).take(pa.array(at)))))
-    return result
-
-
-def _plain(column: pa.Array) -> pa.Array:
-    """Return the column without the ways to store it that say nothing of its values."""
-    kind = column.type
-    if is_bignum(kind):
-        return pa.array(doubles(column.storage))
-    if isinstance(kind, pa.BaseExtensionType):
-        return _plain(column.storage)
-    if pa.types.is_dictionary(kind):
-        known = _plain(column.dictionary)
-        # Views cannot be looked up in PyArrow.
-        known = known.cast(pa.binary()) if _is_text(known.type) else known
-        return pa.DictionaryArray.from_arrays(column.indices, known).dictionary_decode()
-    if pa.types.is_run_end_encoded(kind):
-        return _plain(compute.run_end_decode(column))
-    return column
-
-
 def texts_of(column: pa.Array) -> pa.Array:
     """Write values of one kind as texts; a number as `written` does."""
-    return _written(_as_doubles(column)) if is_numeric(column.type) else _texts(column)
-
-
-def _texts(column: pa.Array) -> pa.Array:
-    """Write values that are no numbers as texts without outer blanks, perhaps not in UTF-8."""
-    types, kind = pa.types, column.type
-    if _is_text(kind):
-        # Cast to bytes and looked at as texts, for a cast to texts refuses what is no UTF-8.
-        texts = column.cast(pa.binary()).view(pa.string())
-    elif types.is_date(kind) or types.is_timestamp(kind):
-        texts = pa.array(dates(column.to_numpy(zero_copy_only=False)), pa.string())
-        texts = compute.if_else(column.is_null(), None, texts)
-    elif types.is_time(kind):
-        texts = pa.array(times_of_day(column.cast(whole_numbers(kind)), kind.unit), pa.string())
-        texts = compute.if_else(column.is_null(), None, texts)
-    elif types.is_null(kind) or types.is_boolean(kind):
-        texts = column.cast(pa.string())
-    else:
-        texts = compute.if_else(column.is_null(), None, UNWRITABLE).cast(pa.string())
-    return compute.ascii_trim_whitespace(texts)
-
-
-def dates(values: Any) -> Any:
-    """Write points of time, of any unit, as the shortest texts of ISO 8601."""
-    return np.datetime_as_string(values, unit="auto")
-
-
-def times_of_day(counts: pa.Array, unit: str) -> Any:
-    """Write times of day, in units since midnight, as texts: 07:30, 07:30:01, 07:30:01.500."""
-    points = counts.fill_null(0).to_numpy(zero_copy_only=False).astype(f"datetime64[{unit}]")
-    # Behind the date; a midnight has nothing there.
-    texts = [text[11:] or "00:00" for text in dates(points).tolist()]
-    return np.array(texts, dtype=object)
-
-
-def whole_numbers(kind: Any) -> pa.DataType:
-    """Return the type of whole numbers that keeps a date or a time of a type."""
-    return pa.int32() if kind.bit_width == 32 else pa.int64()
-
-
-def _is_text(kind: Any) -> bool:
-    types = pa.types
-    return bool(
-        types.is_string(kind)
-        or types.is_large_string(kind)
-        or types.is_string_view(kind)
-        or types.is_binary(kind)
-        or types.is_large_binary(kind)
-        or types.is_binary_view(kind)
-        or types.is_fixed_size_binary(kind)
-    )
+    return _written(_as_doubles(column)) if is_numeric(column.type) else plain_texts(column)

@@ -23,6 +23,7 @@ from mipselect.regression import (
     adassp,
     noisy_moments,
 )
+from mipselect.regression.drawn import ModelRows
 from mipselect.regression.gaussian_noise import largest_mu, plus_gaussian
 from mipselect.regression.noisy_moments import (
     SENSITIVITIES,
@@ -130,7 +131,7 @@ def queries(model: Any, X: np.ndarray, y: np.ndarray, monkeypatch: pytest.Monkey
     recorder = Recorder()
     for module in (adassp, noisy_moments):
         monkeypatch.setattr(module, "plus_gaussian", recorder)
-    model._draw(X, y, random.Random(0), False)
+    model._draw(ModelRows(X, y), random.Random(0), False)
     return recorder
 
 
@@ -217,7 +218,7 @@ def test_the_audit_passes_the_noise_and_fails_half_of_it(
         return math.exp(log_gaussian_delta(math.sqrt(apart), epsilon))
 
     def draw(data: Any, rng: np.random.Generator) -> np.ndarray:
-        drawn = model._draw(*data, random.Random(int(rng.integers(2**60))), False)
+        drawn = model._draw(ModelRows(*data), random.Random(int(rng.integers(2**60))), False)
         parts = [np.ravel(value) for value in drawn.statistics.values()]
         return np.concatenate([drawn.theta, *parts])
 

@@ -107,7 +107,7 @@ def _multiplier(term: Term, row: dict[str, str]) -> float:
 
 def _side(field: dict[str, Any], value: Any, wanted: Any) -> float:
     if field["type"] == "boolean":
-        return float((value in ("yes", "true")) == (next(wanted) == "true"))
+        return float((value in ("yes", "true", "1")) == (next(wanted) == "true"))
     if field["name"] == "stage":
         levels = field["categories"]
         return levels.index(value) - 1.0 if value in levels else 0.0

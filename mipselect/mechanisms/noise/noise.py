@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
@@ -204,13 +205,18 @@ def _log_one_minus(v: FloatArray) -> FloatArray:
     )
 
 
+def random_words(source: random.Random, count: int) -> NDArray[np.uint64]:
+    """Draw integers below 2^64, each as likely; shape (count,)."""
+    return np.frombuffer(source.randbytes(WORD * count), dtype="<u8")
+
+
 def log_exponentials(source: random.Random, count: int) -> FloatArray:
     """Draw log E for `count` standard exponential variables E = -log U; shape (count,).
 
     U is the middle of one of 2^64 equal intervals. It is taken from the nearer end of (0, 1), so
     that both tails have full relative precision; what lies beyond 2^-65 is never drawn.
     """
-    words = np.frombuffer(source.randbytes(WORD * count), dtype="<u8")
+    words = random_words(source, count)
     upper = words >= np.uint64(1 << 63)
     from_end = (np.where(upper, ~words, words).astype(np.float64) + 0.5) * 2.0**-64
     return np.log(np.where(upper, -np.log1p(-from_end), -np.log(from_end)))

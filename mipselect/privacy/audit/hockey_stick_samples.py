@@ -142,13 +142,17 @@ def delta_bound(
     ]
     chosen = sorted(found, key=lambda event: event.promise, reverse=True)[:EVENTS]
     second = _drawn(sampler, (data, other), half, rng)
-    bounds = []
-    for event in chosen:
-        hits, misses = event.count(second[event.likely]), event.count(second[1 - event.likely])
-        low, high = confidence_limits(np.array([hits]), np.array([misses]), half, risk)
-        bounds.append((_difference(low, high, epsilon)[0], event.name, (hits, misses)))
-    delta, name, counts = max(bounds)
+    delta, name, counts = max(_judged(event, second, epsilon, risk) for event in chosen)
     return DeltaBound(max(0.0, float(delta)), epsilon, confidence, name, counts, half)
+
+
+def _judged(
+    event: _Event, draws: tuple[FloatArray, FloatArray], epsilon: float, risk: float
+) -> tuple[float, str, tuple[int, int]]:
+    """Bound δ by one event, from draws that had no say in it; with its name and its counts."""
+    hits, misses = event.count(draws[event.likely]), event.count(draws[1 - event.likely])
+    low, high = confidence_limits(np.array([hits]), np.array([misses]), len(draws[0]), risk)
+    return _difference(low, high, epsilon)[0], event.name, (hits, misses)
 
 
 def _drawn(

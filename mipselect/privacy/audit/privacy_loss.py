@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.privacy.audit.neighbours import Array, NeighbourSpace
+from mipselect.privacy.audit.neighbours import NeighbourSpace
 
 Law = Callable[[Any], ArrayLike]
 
@@ -170,30 +170,29 @@ def worst_pair(
     if starts < 1:
         raise InvalidInput(f"starts must be a positive integer, got {starts!r}")
     rng = np.random.default_rng(seed)
-    pairs = 0
+    found = [_ascended(law, space, rounds, rng) for _ in range(starts)]
+    worst = max(found, key=lambda loss: loss.epsilon)
+    return replace(worst, pairs=sum(loss.pairs for loss in found))
 
-    def loss_at(point: Array) -> PrivacyLoss:
-        nonlocal pairs
-        pairs += 1
-        return _loss(law, *space.pair(point))
 
-    found = []
-    for _ in range(starts):
-        point = space.start(rng)
-        best = loss_at(point)
-        for _ in range(rounds):
-            before = best.epsilon
-            for coordinate in range(point.size):
-                for value in space.proposals(point, coordinate, rng):
-                    moved = point.copy()
-                    moved[coordinate] = value
-                    loss = loss_at(moved)
-                    if loss.epsilon > best.epsilon:
-                        point, best = moved, loss
-            if not before < best.epsilon < math.inf:
-                break
-        found.append(best)
-    return replace(max(found, key=lambda loss: loss.epsilon), pairs=pairs)
+def _ascended(
+    law: Law, space: NeighbourSpace, rounds: int, rng: np.random.Generator
+) -> PrivacyLoss:
+    """Search from one random start; `pairs` counts all that were looked at on the way."""
+    point = space.start(rng)
+    best, pairs = _loss(law, *space.pair(point)), 1
+    for _ in range(rounds):
+        before = best.epsilon
+        for coordinate in range(point.size):
+            for value in space.proposals(point, coordinate, rng):
+                moved = point.copy()
+                moved[coordinate] = value
+                loss, pairs = _loss(law, *space.pair(moved)), pairs + 1
+                if loss.epsilon > best.epsilon:
+                    point, best = moved, loss
+        if not before < best.epsilon < math.inf:
+            break
+    return replace(best, pairs=pairs)
 
 
 def _loss(law: Law, data: Any, other: Any) -> PrivacyLoss:

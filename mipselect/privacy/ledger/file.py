@@ -147,6 +147,12 @@ class FileBook:
         """True if there is a key and it was not given."""
         return self.key_identity is not None and self.key is None
 
+    @property
+    def place(self) -> str:
+        """Path of the file, and whether its rows were checked with its key."""
+        unchecked = ", not checked with its key" if self.locked else ""
+        return f", in {self.path}{unchecked}"
+
     def require_key(self) -> None:
         """Raise `InvalidInput` where there is a key and it was not given."""
         if self.locked:

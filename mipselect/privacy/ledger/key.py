@@ -8,7 +8,7 @@ import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mipselect.disk import FOR_ITS_OWNER, regular_file, unreadable
+from mipselect.disk import FOR_ITS_OWNER, first_bytes
 from mipselect.errors import InvalidInput
 
 LEAST_BYTES, MOST_BYTES = 32, 4096
@@ -46,11 +46,7 @@ def read_key(path: Path) -> LedgerKey:
     InvalidInput
         If there is no such file, or too little or too much is in it.
     """
-    try:
-        with regular_file(path).open("rb") as file:
-            secret = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise unreadable(path, error) from error
+    secret = first_bytes(path, MOST_BYTES + 1)
     if not LEAST_BYTES <= len(secret) <= MOST_BYTES:
         raise InvalidInput(
             f"{path}: is no key of a ledger, which has {LEAST_BYTES} to {MOST_BYTES:,} random "

@@ -199,14 +199,11 @@ class Ledger:
                 f"ε = {spent.epsilon:.15g} of {terms.budget.epsilon:.15g} and "
                 f"δ = {spent.delta:.15g} of {terms.delta:.15g}"
             )
-        place = self._book.place if isinstance(self._book, MemoryBook) else f", in {self.path}"
-        if self.locked:
-            place += ", not checked with its key"
         part = "" if self._part is None else f", where {self._part[0]} is {self._part[1]}"
         count = len(account.entries)
         return (
             f"<Ledger: {amount} spent in {count} release{'' if count == 1 else 's'}, "
-            f"{terms.relation}{part}{place}>"
+            f"{terms.relation}{part}{self._book.place}>"
         )
 
     def __copy__(self) -> Ledger:
@@ -258,22 +255,22 @@ class Ledger:
     @property
     def path(self) -> Path | None:
         """The file; None in memory."""
-        return self._book.path if isinstance(self._book, FileBook) else None
+        return self._book.path
 
     @property
     def identity(self) -> str | None:
         """Identifier of the ledger of a file, wherever the file is; None in memory."""
-        return self._book.identity if isinstance(self._book, FileBook) else None
+        return self._book.identity
 
     @property
     def key_identity(self) -> str | None:
         """Identifier of the key of a file, which tells nothing of the key; None without a key."""
-        return self._book.key_identity if isinstance(self._book, FileBook) else None
+        return self._book.key_identity
 
     @property
     def locked(self) -> bool:
         """True if there is a key and it was not given: rows are read, and not checked with it."""
-        return isinstance(self._book, FileBook) and self._book.locked
+        return self._book.locked
 
     def part(self, column: str, value: str) -> Ledger:
         """Return the same ledger, for draws from the rows with one value of a public column.
@@ -420,7 +417,7 @@ class Ledger:
     @property
     def head(self) -> Row | None:
         """The last row of a file; None in memory."""
-        return self._book.head() if isinstance(self._book, FileBook) else None
+        return self._book.head()
 
     def rows(self) -> list[Row]:
         """Return all stored rows of a file, read anew and checked; in memory there are none.
@@ -430,7 +427,7 @@ class Ledger:
         LedgerBroken
             Naming the first row that does not fit.
         """
-        return self._book.rows() if isinstance(self._book, FileBook) else []
+        return self._book.rows()
 
     def verify(self) -> Row | None:
         """Read a file anew and check every row and every page; return the last row.
@@ -450,8 +447,7 @@ class Ledger:
 
     def require_key(self) -> None:
         """Raise `InvalidInput` if there is a key and it was not given: `spend` would raise it."""
-        if isinstance(self._book, FileBook):
-            self._book.require_key()
+        self._book.require_key()
 
 
 def checked_ledger(ledger: Ledger | None, what: str = "ledger") -> Ledger | None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from threading import Lock
 from typing import Protocol, TypeVar
 
 from mipselect.errors import LedgerForked
 from mipselect.privacy.ledger.accountant import Account
 from mipselect.privacy.ledger.entries import LedgerEntry, Terms
+from mipselect.privacy.ledger.rows import Row
 
 Result = TypeVar("Result")
 
@@ -21,6 +23,35 @@ class Book(Protocol):
     @property
     def terms(self) -> Terms:
         """The budget and what it is counted in."""
+
+    @property
+    def path(self) -> Path | None:
+        """The file; None in memory, where there is no identity either."""
+
+    @property
+    def identity(self) -> str | None:
+        """Identifier, wherever the file is."""
+
+    @property
+    def key_identity(self) -> str | None:
+        """Identifier of the key; None without one."""
+
+    @property
+    def locked(self) -> bool:
+        """True if there is a key and it was not given."""
+
+    @property
+    def place(self) -> str:
+        """Words for where it is, after a comma; empty if there is nothing to say."""
+
+    def require_key(self) -> None:
+        """Raise `InvalidInput` where there is a key and it was not given."""
+
+    def head(self) -> Row | None:
+        """Return the last row of a file."""
+
+    def rows(self) -> list[Row]:
+        """Return all rows of a file, checked."""
 
     def look(self, at: Callable[[Account], Result]) -> Result:
         """Return what `at` makes of the account, which nobody changes meanwhile."""
@@ -33,7 +64,12 @@ class Book(Protocol):
 
 
 class MemoryBook:
-    """The entries of a ledger that lives in one process."""
+    """The entries of a ledger that lives in one process: without a file, rows and a key."""
+
+    path: Path | None = None
+    identity: str | None = None
+    key_identity: str | None = None
+    locked = False
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
@@ -45,6 +81,16 @@ class MemoryBook:
     def place(self) -> str:
         """Note for a forked child that the ledger is as it was at the fork; empty elsewhere."""
         return "" if self._process == os.getpid() else ", as it was at the fork"
+
+    def require_key(self) -> None:
+        """See `Book`; there is none."""
+
+    def head(self) -> None:
+        """Return None."""
+
+    def rows(self) -> list[Row]:
+        """Return none."""
+        return []
 
     def look(self, at: Callable[[Account], Result]) -> Result:
         """Return what `at` makes of the account, or of what it was at the fork."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.grid import GRID
+from mipselect.grid import GRID, rounded
 from mipselect.problem.sums import ExactSums
 from mipselect.restricted.features import Features
 from mipselect.tables.moments.sums import IntMatrix
@@ -43,8 +43,7 @@ def centred_root(fold: IntMatrix, entries: np.ndarray[tuple[int], np.dtype[np.in
 
     A Lasso on R has the path of one on the centred rows.
     """
-    sums = fold[0, entries].astype(np.float64) * GRID**2
-    products = fold[np.ix_(entries, entries)].astype(np.float64) * GRID**2
+    sums, products = rounded(fold[0, entries]), rounded(fold[np.ix_(entries, entries)])
     rows = max(1.0, float(fold[0, 0]) * GRID**2)
     values, vectors = np.linalg.eigh(products - np.outer(sums, sums) / rows)
     # What is left of a direction by rounding is no direction.

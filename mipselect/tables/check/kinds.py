@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,6 +110,11 @@ class FieldRule:
             kinds[seconds(column, self.field) == NO_POINT] = UNREADABLE
         kinds[texts.is_null().to_numpy(zero_copy_only=False)] = MISSING
         return kinds
+
+
+def columns_read(rules: Sequence[FieldRule], unit: Field | None) -> list[str]:
+    """Return the columns that are looked at: those of the rules, and whose row it is, the last."""
+    return [*(rule.name for rule in rules), *(() if unit is None else (unit.name,))]
 
 
 def kinds_of_codes(codes: NDArray[np.int64]) -> NDArray[np.int8]:

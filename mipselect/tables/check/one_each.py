@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mipselect.tables import values
-from mipselect.tables.check.kinds import KINDS, FieldRule
+from mipselect.tables.check.kinds import KINDS, FieldRule, columns_read
 from mipselect.tables.fields import Field
 from mipselect.tables.parts import Part
 from mipselect.tables.people import each_person
@@ -40,7 +40,7 @@ def kind_counts(
         Every row of it adds up to `rows`. Where a person is changed, with all rows, two numbers
         of each move by one.
     """
-    names = [*(rule.name for rule in rules), *(() if unit is None else (unit.name,))]
+    names = columns_read(rules, unit)
     counts = np.zeros((len(rules), len(KINDS)), np.int64)
     people: dict[bytes | None, bytes] = {}
     rows = 0

@@ -17,7 +17,7 @@ from mipselect.tables.check.identities import (
     RowsByIdentity,
     columns_of_identities,
 )
-from mipselect.tables.check.kinds import FieldRule, rules_of
+from mipselect.tables.check.kinds import FieldRule, columns_read, rules_of
 from mipselect.tables.check.sums import ColumnSums, Squeezed, comparable
 from mipselect.tables.check.table_check import TableCheck
 from mipselect.tables.defaults import DEFAULT_RIDGE
@@ -25,7 +25,7 @@ from mipselect.tables.encoders import Encoder, Indicators
 from mipselect.tables.input_map import Ranges, checked_fields
 from mipselect.tables.parts import Part, require_columns
 from mipselect.tables.people import PersonCounts
-from mipselect.tables.schema import TableSchema
+from mipselect.tables.schema import TableSchema, unit_of
 from mipselect.tables.sources import open_source, read_again
 from mipselect.validation import checked_integer, checked_nonnegative, checked_positive, listed
 
@@ -152,8 +152,8 @@ def _place_of(schema: TableSchema, rules: Sequence[FieldRule], target: str) -> i
 
 def _opened(source: Any, schema: TableSchema, rules: Sequence[FieldRule]) -> tuple[Part, ...]:
     """Look at the headers; say of a schema that hardly fits that it may be of another table."""
-    parts, unit = open_source(source), schema.privacy_unit
-    names = [*(rule.name for rule in rules), *(() if unit is None else (unit,)), *schema.ignored]
+    parts = open_source(source)
+    names = [*columns_read(rules, unit_of(schema)), *schema.ignored]
     for part in parts:
         absent = [name for name in names if name not in part.names]
         if len(part.names) > 1 and len(absent) > len(names) / 2:
@@ -188,15 +188,15 @@ class _Counted:
         progress: Progress | None,
     ) -> _Counted:
         """Read all rows."""
-        unit = schema.privacy_unit
+        unit = unit_of(schema)
         counted = cls(
             [FieldCounts(rule) for rule in rules],
-            None if unit is None else PersonCounts(schema.field(unit, "privacy unit")),
+            None if unit is None else PersonCounts(unit),
             encoders,
             ColumnSums(tuple(encoders.values())),
             [RowsByIdentity(name) for name in columns_of_identities(schema, parts)],
         )
-        names = [*(rule.name for rule in rules), *(() if unit is None else (unit,))]
+        names = columns_read(rules, unit)
         read = list(dict.fromkeys([*names, *(each.name for each in counted.identities)]))
         for part in parts:
             for batch in part.read(read):

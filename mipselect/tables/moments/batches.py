@@ -10,7 +10,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.tables.frames import numeric_matrix, numeric_vector
+from mipselect.tables.frames import numeric_matrix, numeric_target
 from mipselect.tables.mapping import open_table
 from mipselect.tables.parts import ROWS, Part
 from mipselect.tables.people import PersonCounts
@@ -111,10 +111,7 @@ def _checked(batch: Any, where: str) -> tuple[tuple[str, ...] | None, Pair]:
     if not _is_pair(batch):
         raise InvalidInput(f"{where}a batch must be a pair (X, y), got {shown(batch)}")
     X, names = numeric_matrix(batch[0], what=f"{where}X")
-    y = numeric_vector(batch[1], f"{where}y")
-    if y.shape != (len(X),):
-        raise InvalidInput(f"{where}y must have one value per row of X, ({len(X)},); got {y.shape}")
-    return names, (X, y)
+    return names, (X, numeric_target(batch[1], len(X), f"{where}y"))
 
 
 def skip(people: PersonCounts, parts: Sequence[Part]) -> None:

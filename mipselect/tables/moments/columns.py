@@ -7,7 +7,7 @@ in [-1, 1]. A row in Z depends on one row of the table, and on nothing else.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
@@ -17,6 +17,7 @@ import numpy as np
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.grid import GRID, on_grid
+from mipselect.tables.input_map import Ranges
 from mipselect.tables.people import checked_rule
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
@@ -181,7 +182,7 @@ class TableColumns(SchemaColumns):
         Public ranges in place of those of the schema.
     """
 
-    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    ranges: Ranges = field(default_factory=dict)
 
     def question(self, always: Sequence[str] = (), never: Sequence[str] = ()) -> PublicMap:
         """See `SchemaColumns`."""
@@ -245,7 +246,7 @@ def table_columns(
     schema: TableSchema,
     target: str | None,
     never: Sequence[str],
-    ranges: Mapping[str, tuple[float, float]] | None,
+    ranges: Ranges | None,
     unit_rule: str,
 ) -> TableColumns:
     """Check a question about a table; see `Moments.of`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.errors import InvalidInput
+from mipselect.tables.input_map import Ranges
 from mipselect.tables.moments import stored
 from mipselect.tables.moments.batches import (
     checked_pairs,
@@ -90,7 +91,7 @@ class Moments:
         *,
         target: str | None = None,
         never: Sequence[str] = (),
-        ranges: Mapping[str, tuple[float, float]] | None = None,
+        ranges: Ranges | None = None,
         unit_rule: str = "first",
         x_bound: float | ArrayLike | None = None,
         y_bound: float | None = None,

@@ -1,82 +1,18 @@
-"""Reports of `solve` on a pool or on levels, as JSON and as tables. All of them are sensitive."""
+"""Tables of what `solve` and `demo` found; all of them are sensitive."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from statistics import fmean
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 
-from mipselect.cli.agreement import Comparison
 from mipselect.cli.output import SENSITIVE, banner, heading, table_of
-from mipselect.cli.settings import BOUNDS, bounds_in_words
-from mipselect.cli.usefulness import Clipping, Outside
-from mipselect.problem.instance import Instance
+from mipselect.cli.settings import bounds_in_words
+from mipselect.cli.solved import INTERCEPT, Solved
 from mipselect.search import MistakeLevels, SupportPool
 from mipselect.search.certificate import Effort
-
-INTERCEPT = "(intercept)"
-
-
-@dataclass(frozen=True, eq=False)
-class Solved:
-    """Supports that a search found, and what is known about them.
-
-    Attributes
-    ----------
-    name : str
-        Name of the instance.
-    instance : Instance
-    found : SupportPool or MistakeLevels
-    clipping : Clipping or None
-    comparison : Comparison or None
-        With what the file of the instance expects.
-    outside : Outside or None
-        Supports outside of a certified pool.
-    profile : bool
-        Report what each strategy of the search did.
-    """
-
-    name: str
-    instance: Instance
-    found: SupportPool | MistakeLevels
-    clipping: Clipping | None
-    comparison: Comparison | None = None
-    outside: Outside | None = None
-    profile: bool = False
-
-    @property
-    def best(self) -> list[int]:
-        """Features of the best support."""
-        support: list[int] = self.found.supports[0].tolist()
-        return support
-
-    @property
-    def always(self) -> list[str]:
-        """Names of the columns that are always in, without the intercept."""
-        instance = self.instance
-        return [instance.column_names[c] for part in instance.always for c in part]
-
-    @property
-    def has_units(self) -> bool:
-        """True of a table with a schema, but for blocks: their coefficients have no units."""
-        return self.instance.units is not None and self.instance.problem.blocks is None
-
-    def names(self, support: list[int]) -> list[str]:
-        """Return the names of features."""
-        return [self.instance.feature_names[j] for j in support]
-
-
-def solved_report(solved: Solved) -> Mapping[str, Any]:
-    """Return the JSON object of a pool or of mistake levels; what is infinite is null."""
-    found = solved.found
-    own = _of_pool(solved, found) if isinstance(found, SupportPool) else _of_levels(found)
-    profile = [asdict(own) for own in found.effort.strategies] if solved.profile else None
-    return {**_of_both(solved), **own, **({} if profile is None else {"profile": profile})}
 
 
 def print_solved(console: Console, solved: Solved, rows: int) -> None:
@@ -107,11 +43,6 @@ def _loose_tolerance(found: SupportPool | MistakeLevels) -> str | None:
     )
 
 
-def effort_counts(effort: Effort) -> dict[str, Any]:
-    """Return solver, seconds and counts of a search, without its strategies."""
-    return {name: value for name, value in asdict(effort).items() if name != "strategies"}
-
-
 def _print_profile(console: Console, effort: Effort) -> None:
     """Print calls, successes and seconds of every strategy of the search."""
     heading(console, "What each strategy of the search did")
@@ -120,79 +51,6 @@ def _print_profile(console: Console, effort: Effort) -> None:
     for own in effort.strategies:
         table.add_row(own.name, f"{own.calls:,}", f"{own.successes:,}", f"{own.seconds:.3f}")
     console.print(table)
-
-
-def _of_pool(solved: Solved, pool: SupportPool) -> dict[str, Any]:
-    return {
-        "outside_pool": None if solved.outside is None else asdict(solved.outside),
-        "method": "top-r",
-        "pool_size": len(pool),
-        "worst_listed_value": float(pool.values[-1]),
-        "rest_bound": finite_or_none(pool.rest_bound),
-        "supports": pool.supports.tolist(),
-        "values": pool.values.tolist(),
-    }
-
-
-def _of_levels(levels: MistakeLevels) -> dict[str, Any]:
-    return {
-        "method": "mistakes",
-        "levels": [
-            {
-                "level": i,
-                "support": levels.supports[i].tolist(),
-                "value": float(levels.values[i]),
-                "bound": float(levels.bounds[i]),
-                "size": levels.sizes[i],
-            }
-            for i in range(len(levels))
-        ],
-        "gap": finite_or_none(levels.gap),
-        "gap_over_twice_sensitivity": finite_or_none(levels.gap / (2.0 * levels.sensitivity)),
-    }
-
-
-def _of_both(solved: Solved) -> dict[str, Any]:
-    instance, found, best = solved.instance, solved.found, solved.best
-    fit, public = instance.fit(best), instance.problem.public()
-    return {
-        "command": "solve",
-        "sensitive": True,
-        "warning": SENSITIVE,
-        "instance": solved.name,
-        "n": instance.n,
-        "p": instance.p,
-        "n_features": instance.n_features,
-        "support_size": instance.support_size,
-        "number_of_supports": instance.number_of_supports,
-        **{name: public[name] for name in ("loss", *BOUNDS)},
-        "sensitivity": found.sensitivity,
-        "tolerance": found.tolerance,
-        "certified": found.certified,
-        "best": {
-            "support": best,
-            "names": solved.names(best),
-            "value": float(found.values[0]),
-            "proven_optimal": found.proves_optimum,
-            "columns": [instance.column_names[c] for j in best for c in instance.groups[j]],
-            "coef": fit.coef.tolist(),
-            "always": [*solved.always, *([INTERCEPT] if instance.intercept else [])],
-            "always_coef": fit.always.tolist(),
-            **(_in_units(instance, best) if solved.has_units else {}),
-            "multiplier": fit.multiplier,
-        },
-        "expected": None
-        if solved.comparison is None
-        else {"agrees": solved.comparison.agrees, "exact": solved.comparison.exact},
-        "clipped": None if solved.clipping is None else asdict(solved.clipping),
-        "effort": effort_counts(found.effort),
-    }
-
-
-def _in_units(instance: Instance, support: list[int]) -> dict[str, Any]:
-    """Describe the coefficients in units of the table, as part of the JSON object."""
-    rule = instance.fit_in_units(support)
-    return {"in_units": {"intercept": rule.intercept, "by_column": dict(rule.by_column)}}
 
 
 def _print_problem(console: Console, solved: Solved) -> None:
@@ -304,8 +162,3 @@ def _print_levels(console: Console, solved: Solved, levels: MistakeLevels) -> No
             f"Gap between best and second best: at least {levels.gap:.6g} = {ratio:.4g} · 2Δ; "
             f"it {needs} the condition of mistakes, more than 2Δ."
         )
-
-
-def finite_or_none(value: float) -> float | None:
-    """Return None, which JSON has, for what is infinite."""
-    return value if math.isfinite(value) else None
