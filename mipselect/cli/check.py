@@ -47,9 +47,7 @@ mipselect check patients.csv --schema patients.schema.json \\
 """
 
 PAGE = ".html"
-BOUNDS_OF_CHECK = (
-    "Selection by loss: with one of these or --range, and --target, its bounds are looked at"
-)
+BOUNDS_OF_CHECK = "Selection by loss: with one of these and --target its bounds are looked at"
 OF_THE_CURATOR = {
     *("--target", "--support-size", "--always", "--no-intercept"),
     *names_of(Regularisation),
@@ -120,10 +118,11 @@ def check(arguments: CheckArguments) -> None:
 
     For each field: how many values are clipped by the range, in no list of
     categories, missing or unreadable; which fields are constant or repeat one
-    another; repeated persons; with --target also rare classes and fields that tell
+    another; repeated persons; with --target also rare classes, fields that tell
     the target nearly alone, and with --coef-bound, --ridge, --range or
-    --support-size whether the bounds of a selection by loss bind. Each finding is
-    one line that says what would be right. The exit code is 0, whatever is found.
+    --support-size whether the bounds of a selection by loss bind. Each finding
+    is one line that says what would be right. The exit code is 0, whatever is
+    found.
 
     Ranges and categories are corrected from a codebook, never from this report:
     what is chosen because of the data is no public knowledge.

@@ -380,7 +380,7 @@ class Instance(Restricted):
                 ridge=ridge,
             )
         if y is None or target is not None or len(never):
-            raise InvalidInput("give X and y, or a table with schema and target")
+            raise InvalidInput("give X and y, or a table with schema= and target=, by these names")
         if hasattr(X, "__dask_graph__"):
             if not (groups is None and always is None and feature_names is None):
                 raise InvalidInput("in Dask collections every column is a feature by its own name")
