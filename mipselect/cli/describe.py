@@ -114,9 +114,9 @@ def describe(arguments: DescribeArguments) -> None:
     data, schema, output = arguments.table.data, arguments.schema, arguments.delivery.output
     _check(arguments)
     begun = _begun(arguments, arguments.table.source)
-    columns = [field.name for field in begun.schema.fields]
+    known = {field.name for field in begun.schema.fields}
     found = begun if schema is None else Described(TableSchema.read(schema), (), has_types=True)
-    absent = [field.name for field in found.schema.fields if field.name not in columns]
+    absent = [field.name for field in found.schema.fields if field.name not in known]
     if absent:
         raise InvalidInput(f"{schema}: {data} has no column {', '.join(absent)}")
     sensitive = any(field.type_proposed for field in found.schema.fields)
@@ -143,7 +143,7 @@ def describe(arguments: DescribeArguments) -> None:
         "advice": f"{FROM_WHERE} {TYPICAL} {IDENTIFIERS}",
     }
     deliver(report, render, as_json=arguments.delivery.as_json, output=None)
-    ignored = len(columns) - len(found.schema.fields)
+    ignored = len(begun.schema.fields) - len(found.schema.fields)
     if ignored:
         say(f"note: {ignored} columns of {data} are not in the schema and will be ignored")
 

@@ -23,6 +23,7 @@ from pyarrow import csv as arrow_csv
 
 from mipselect.errors import InvalidInput
 from mipselect.tables.fields import BLANKS
+from mipselect.tables.parts import positions_of
 from mipselect.tables.transcoded import UTF8, Transcoded
 from mipselect.validation import shown
 
@@ -88,7 +89,7 @@ class CsvRows:
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the columns of these names as bytes, in this order; null in rows without values."""
-        positions = [self.header.index(name) for name in names]
+        positions = positions_of(names, self.header)
         done, block = 0, self._block
         while True:
             seen = 0

@@ -20,7 +20,7 @@ import pyarrow as pa
 from mipselect.errors import InvalidInput
 from mipselect.tables.cells import arrow_cells
 from mipselect.tables.fields import BLANKS
-from mipselect.tables.parts import ROWS, Part
+from mipselect.tables.parts import ROWS, Part, positions_of
 from mipselect.tables.values import written
 from mipselect.validation import listed, shown
 
@@ -51,7 +51,7 @@ def excel_part(path: str, label: str, sheet: str | None) -> Part:
     width = len(names)
 
     def read(chosen: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        positions = [names.index(name) for name in chosen]
+        positions = positions_of(chosen, names)
         with _opened(path, label, sheet) as (found, _):
             for rows in _pieces(_rows(found, 2, None, width), width, label):
                 columns = [arrow_cells(_value(row[k]) for row in rows) for k in positions]

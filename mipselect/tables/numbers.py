@@ -34,7 +34,7 @@ from mipselect.tables.csv_text import (
 )
 from mipselect.tables.fields import BLANKS, Field, field_of
 from mipselect.tables.frames import ADVICE, arrow_matrix, is_numeric, refuse_stored_index
-from mipselect.tables.parts import near_column
+from mipselect.tables.parts import near_column, positions_of
 from mipselect.tables.stored_files import EXCEL, STAT, kind_of_file, require_way, stored_parts
 from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_name, listed, shown
@@ -180,7 +180,7 @@ class _CsvReader:
         """
         if not self._has_rows:
             raise InvalidInput(f"{self.path}: the table has no rows")
-        chosen = [f"f{self._header.index(name)}" for name in columns]
+        chosen = [f"f{place}" for place in positions_of(columns, self._header)]
         options = arrow_csv.ConvertOptions(
             include_columns=chosen, column_types=dict.fromkeys(chosen, pa.string())
         )

@@ -74,6 +74,12 @@ def total_rows(counts: Iterable[int | None]) -> int | None:
     return None if None in known else sum(count for count in known if count is not None)
 
 
+def positions_of(names: Sequence[str], columns: Sequence[str]) -> list[int]:
+    """Find the first place of each name among columns; all of them are there."""
+    first = {name: k for k, name in reversed([*enumerate(columns)])}
+    return [first[name] for name in names]
+
+
 def near_column(label: str, name: str, columns: Sequence[str], wanted: Iterable[str] = ()) -> str:
     """Write a hint for the end of a message that there is no such column.
 
@@ -81,7 +87,8 @@ def near_column(label: str, name: str, columns: Sequence[str], wanted: Iterable[
     """
     one_name = len(columns) == 1 and ".csv" in label.lower()
     hint = " (is --delimiter what separates the values?)" if one_name else ""
-    return did_you_mean(name, [one for one in columns if one not in {*wanted}]) + hint
+    taken = set(wanted)
+    return did_you_mean(name, [one for one in columns if one not in taken]) + hint
 
 
 def require_columns(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ class TableSchema:
         """All that may be features: the fields, then what is made of them."""
         return (*self.fields, *self.derived)
 
-    @property
+    @cached_property
     def only_read(self) -> frozenset[str]:
         """The fields of dates and times that derived features are made of."""
         sources = {name for field in self.derived for name in field.inputs}
@@ -198,7 +199,7 @@ class TableSchema:
         content: dict[str, Any] = json.loads(self.text)
         return content
 
-    @property
+    @cached_property
     def ignored(self) -> tuple[str, ...]:
         """The fields that are never features; a table has them, and nothing is read of them."""
         return tuple(field.name for field in self.fields if field.role == IGNORED)

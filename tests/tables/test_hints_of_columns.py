@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegre
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableFile, TableSchema, map_table
 from mipselect.tables.numbers import read_table
+from mipselect.tables.parts import near_column
 from mipselect.tables.spreadsheet import read_spreadsheet
 from mipselect.validation import did_you_mean
 
@@ -88,3 +89,21 @@ def test_a_file_that_a_spreadsheet_saved_in_cp1252_is_told_how_to_save_it(tmp_pa
     path.write_bytes("größe;y\n1;2\n".encode("cp1252"))
     told = refusal(lambda: map_table(TableFile(path, ";"), BODY, target="y"))
     assert '"CSV UTF-8" (its plain CSV is often cp1252), or give its --encoding' in told
+
+
+def test_names_are_gone_through_once_however_many_columns_there_are() -> None:
+    """A missing target of 40,000 columns took a minute, and describing 20,000 as long."""
+
+    class Counted(list[str]):
+        passes = 0
+
+        def __iter__(self) -> Iterator[str]:
+            self.passes += 1
+            return super().__iter__()
+
+    wanted = Counted(["age", "sex"])
+    columns = ["age", "aged", *(f"c{k}" for k in range(100))]
+    assert near_column("t", "agee", columns, wanted) == "; did you mean 'aged'?"
+    assert wanted.passes == 1
+    assert BODY.ignored is BODY.ignored
+    assert BODY.only_read is BODY.only_read

@@ -155,7 +155,8 @@ def _opened(source: Any, schema: TableSchema, rules: Sequence[FieldRule]) -> tup
     parts = open_source(source)
     names = [*columns_read(rules, unit_of(schema)), *schema.ignored]
     for part in parts:
-        absent = [name for name in names if name not in part.names]
+        there = set(part.names)
+        absent = [name for name in names if name not in there]
         if len(part.names) > 1 and len(absent) > len(names) / 2:
             raise InvalidInput(
                 f"{part.label}: {len(absent)} of the {len(names)} fields of the schema are no "
