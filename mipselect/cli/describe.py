@@ -218,7 +218,8 @@ def _special(schema: TableSchema, field: Field) -> str:
     if field.role == IGNORED:
         return "nothing, it is ignored"
     made = [one.name for one in schema.derived if field.name in one.inputs]
-    return f"made into {escape(', '.join(made))}" if field.name in schema.only_read else ""
+    only_read = made and field.name in schema.only_read
+    return f"made into {escape(', '.join(made))}" if only_read else ""
 
 
 def _becomes(field: Field) -> str:

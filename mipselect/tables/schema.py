@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -82,7 +81,7 @@ class TableSchema:
         """All that may be features: the fields, then what is made of them."""
         return (*self.fields, *self.derived)
 
-    @cached_property
+    @property
     def only_read(self) -> frozenset[str]:
         """The fields of dates and times that derived features are made of."""
         sources = {name for field in self.derived for name in field.inputs}
@@ -199,7 +198,7 @@ class TableSchema:
         content: dict[str, Any] = json.loads(self.text)
         return content
 
-    @cached_property
+    @property
     def ignored(self) -> tuple[str, ...]:
         """The fields that are never features; a table has them, and nothing is read of them."""
         return tuple(field.name for field in self.fields if field.role == IGNORED)

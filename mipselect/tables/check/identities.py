@@ -7,7 +7,7 @@ SENSITIVE.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,12 +103,12 @@ class IdentityCheck:
     repeated: int
 
     @classmethod
-    def of(cls, counts: RowsByIdentity, schema: TableSchema) -> IdentityCheck:
-        """Return what was counted."""
+    def of(cls, counts: RowsByIdentity, ignored: Collection[str]) -> IdentityCheck:
+        """Return what was counted; `ignored` are the fields that are never features."""
         rows = counts.rows.values()
         return cls(
             name=counts.name,
-            is_ignored=counts.name in schema.ignored,
+            is_ignored=counts.name in ignored,
             identities=len(rows),
             rows=sum(rows),
             repeated=sum(count for count in rows if count > 1),

@@ -136,8 +136,9 @@ def rules_of(
     ranged = with_ranges(checked_schema(schema), ranges)
     left_out = checked_fields(schema, tuple(never), "never", None) | {*schema.ignored}
     stored = {entry["name"]: entry for entry in schema.content["fields"]}
+    sources = schema.only_read
     rules = tuple(
-        _rule_of(each, stored[each.name], is_source=each.name in schema.only_read)
+        _rule_of(each, stored[each.name], is_source=each.name in sources)
         for each in ranged.fields
         if each.name not in left_out and each.name != schema.privacy_unit
     )

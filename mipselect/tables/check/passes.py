@@ -123,6 +123,7 @@ def check_table(
     fits: tuple[TrialFit, ...] = ()
     if aim is not None:
         fits = _fits(again, pass_one, aim, kept_in, options)
+    ignored = frozenset(schema.ignored)
     known = {rule.name for rule in rules} | {field.name for field in schema.fields}
     return TableCheck(
         rows=pass_one.rows,
@@ -136,7 +137,7 @@ def check_table(
         not_compared=not_compared,
         ignored=tuple(dict.fromkeys(n for part in parts for n in part.names if n not in known)),
         of_loss=any(value is not None for value in stated),
-        identities=tuple(IdentityCheck.of(counts, schema) for counts in pass_one.identities),
+        identities=tuple(IdentityCheck.of(counts, ignored) for counts in pass_one.identities),
     )
 
 
