@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -20,9 +19,11 @@ from mipselect.cli.progress import Spinner
 from mipselect.cli.quality import rows_in_words, show_quality
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput, about
+from mipselect.json_objects import read_json
 from mipselect.privacy.guarantee import ROW
 from mipselect.quality import Quality
 from mipselect.regression import ModelRelease, evaluate_model
+from mipselect.regression.release import LARGEST
 from mipselect.reports.words import people_in_words
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_budget
@@ -131,7 +132,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
 
 def _of_the_fit(model: Path, data: str) -> list[str]:
     """Say that the model was fitted to a table of this name; a file of `save` names no table."""
-    fitted_to = json.loads(model.read_bytes()).get("data")
+    fitted_to = read_json(model, LARGEST).get("data")
     name = Path(data).name
     if not isinstance(fitted_to, str) or Path(fitted_to).name != name:
         return []

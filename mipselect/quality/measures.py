@@ -149,8 +149,12 @@ class ShareInBin:
     @property
     def rows(self) -> str:
         """Say which rows are in the bin."""
-        ends = f"{in_percent(self.lower)} to {in_percent(self.upper)}"
-        return f"of rows with a probability of {ends} %"
+        return f"of rows with a probability of {self.probabilities}"
+
+    @property
+    def probabilities(self) -> str:
+        """Write the ends of the bin in percent."""
+        return f"{in_percent(self.lower)} to {in_percent(self.upper)} %"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -64,7 +64,7 @@ def quality_blocks(quality: Quality, target: str) -> Iterator[Block]:
             ("predicted", "true share", f"{100.0 * quality.level:g} % interval"),
             tuple(
                 (
-                    f"{in_percent(one.lower)} to {in_percent(one.upper)} %",
+                    one.probabilities,
                     "unknown" if one.share.value is None else f"{in_percent(one.share.value)} %",
                     f"{in_percent(one.share.low)} to {in_percent(one.share.high)} %",
                 )

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from mipselect.tables.check.kinds import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, FieldRule
+from mipselect.tables.parts import positions_of
 
 WORDS = {
     "unreadable": "values that cannot be read count as missing",
@@ -50,8 +51,9 @@ class ReplacedValues:
 
     def add(self, batch: pa.RecordBatch, names: Sequence[str]) -> None:
         """Count the rows of a batch, whose columns begin with those of these names."""
-        for rule in self.rules:
-            kinds = rule.kinds_of(batch.column(names.index(rule.name)))
+        places = positions_of([rule.name for rule in self.rules], names)
+        for rule, place in zip(self.rules, places, strict=True):
+            kinds = rule.kinds_of(batch.column(place))
             for kind, several in OF_KINDS.items():
                 if kind == "missing" and not rule.field.required:
                     continue

@@ -249,12 +249,13 @@ def _with_partition(part: Part, path: str, root: str) -> Part:
 
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         stored = [name for name in names if name not in keys]
+        places = {name: k for k, name in enumerate(stored)}
         # One column at least, for the number of rows.
         for batch in part.read(stored or part.names[:1]):
             columns = [
                 pa.repeat(pa.scalar(keys[name], pa.string()), batch.num_rows)
                 if name in keys
-                else batch.column(stored.index(name))
+                else batch.column(places[name])
                 for name in names
             ]
             yield pa.record_batch(columns, list(names))

@@ -23,7 +23,7 @@ from mipselect.tables.check.table_check import TableCheck
 from mipselect.tables.defaults import DEFAULT_RIDGE
 from mipselect.tables.encoders import Encoder, Indicators
 from mipselect.tables.input_map import Ranges, checked_fields
-from mipselect.tables.parts import Part, require_columns
+from mipselect.tables.parts import Part, positions_of, require_columns
 from mipselect.tables.people import PersonCounts
 from mipselect.tables.schema import TableSchema, unit_of
 from mipselect.tables.sources import open_source, read_again
@@ -199,12 +199,14 @@ class _Counted:
             [RowsByIdentity(name) for name in columns_of_identities(schema, parts)],
         )
         names = columns_read(rules, unit)
-        read = list(dict.fromkeys([*names, *(each.name for each in counted.identities)]))
+        of_identities = [each.name for each in counted.identities]
+        read = list(dict.fromkeys([*names, *of_identities]))
+        places = positions_of(of_identities, read)
         for part in parts:
             for batch in part.read(read):
                 counted.add(batch.select(range(len(names))))
-                for each in counted.identities:
-                    each.add(batch.column(read.index(each.name)))
+                for each, place in zip(counted.identities, places, strict=True):
+                    each.add(batch.column(place))
                 if progress is not None:
                     progress(counted.rows)
         return counted
