@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.collectors import Collector
@@ -70,7 +70,7 @@ class ClosedForm:
 
     def _settle_pairs_by_bound(self, node: SquaredNode, collector: Collector, run: Run) -> None:
         """Look at every pair that the bound of the node leaves open, the larger terms first."""
-        division, whole, start = node.division, itself(node), 0
+        division, start = node.division, 0
         while True:
             run.tick()
             needed = node.needed_gain(run.limit(collector, node.tuning))
@@ -78,12 +78,14 @@ class ClosedForm:
             if start >= open_:
                 return
             stop = min(open_, start + max(1, node.tuning.together.entries // (last - start)))
-            rows = np.arange(stop - start)
-            children = whole.among(division.order[start:last])
-            better = better_pairs(children, np.zeros_like(rows), rows, np.array([needed]))
-            first, other = np.nonzero(better & (np.arange(last - start) > rows[:, None]))
-            if len(first):
-                offer_additions(node, children.later[np.stack([first, other], axis=1)], collector)
+            later = division.order[start:last]
+            children, j = itself(node).among(later), np.arange(stop - start)
+            taken, w = pair_products(children, np.array([needed]))
+            first, other = better_pairs(node.rectangle(later[j], later), j, taken[0], w[0])
+            once = other > first
+            if once.any():
+                pairs = np.stack([later[first], later[other]], axis=1)
+                offer_additions(node, pairs[once], collector)
             start = stop
 
     def _settle_pairs(
@@ -103,30 +105,45 @@ class ClosedForm:
         partners = np.flatnonzero((shares > (needed - largest)[:, None]).any(axis=0))
         if len(partners) == 0:
             return True
+        partners = partners[np.argsort(-shares[:, partners].max(axis=0), kind="stable")]
         children, shares = children.among(partners), shares[:, partners]
-        child, place = np.nonzero(shares > np.maximum(0.5 * needed, needed - largest)[:, None])
-        if len(child) * len(partners) > most * len(needed):
+        larger = shares > np.maximum(0.5 * needed, needed - largest)[:, None]
+        if np.count_nonzero(larger) * len(partners) > most * len(needed):
             return False
-        by_share = np.argsort(needed[child] - shares[child, place], kind="stable")
-        child, place = child[by_share], place[by_share]
+        rows = np.flatnonzero(larger.any(axis=0))
         height = max(1, tuning.together.entries // len(partners))
-        for start in range(0, len(child), height):
+        for start in range(0, len(rows), height):
             run.tick()
             needed = children.needed_gains(run.limit(collector, tuning))
-            k, j = child[start : start + height], place[start : start + height]
-            still = shares[k, j] > np.maximum(0.5 * needed, needed - largest)[k]
-            k, j = k[still], j[still]
-            better = np.flatnonzero(better_pairs(children, k, j, needed))
-            at, other = np.divmod(better, len(partners))
-            k, j = k[at], j[at]
-            # The row of the larger share stays open for as long as the pair matters.
+            for k, pairs in _larger_first(children, shares, rows[start : start + height], needed):
+                first = np.repeat(children.first[[k]], len(pairs), axis=0)
+                offer_additions(children.parent, np.hstack([first, pairs]), collector)
+        return True
+
+
+def _larger_first(
+    children: Children, shares: FloatArray, rows: IntArray, needed: FloatArray
+) -> Iterator[tuple[int, IntArray]]:
+    """Yield the pairs {j, l} of every child that gain more than is needed, shape (m, 2).
+
+    The larger share is that of j, which is one of `rows`.
+    """
+    own = shares[:, rows]
+    may = own > np.maximum(0.5 * needed, needed - shares.max(axis=1))[:, None]
+    least = needed - np.where(may, own, -np.inf).max(axis=1)
+    ends = shares.shape[1] - np.argmax((shares > least[:, None])[:, ::-1], axis=1)
+    H = children.parent.rectangle(children.later[rows], children.later)
+    taken, w = pair_products(children, needed)
+    for k in np.flatnonzero(may.any(axis=1)).tolist():
+        here = np.flatnonzero(may[k])
+        j, end = rows[here], ends[k]
+        first, other = better_pairs(H[:, :end][here], j, taken[k, :, :end], w[k, :end])
+        if len(first):
+            j = j[first]
             own, its = shares[k, j], shares[k, other]
             once = children.after[k, other] & ((own > its) | ((own == its) & (j < other)))
             if once.any():
-                pairs = np.stack([children.later[j], children.later[other]], axis=1)
-                added = np.hstack([children.first[k], pairs])[once]
-                offer_additions(children.parent, added, collector)
-        return True
+                yield k, np.stack([children.later[j], children.later[other]], axis=1)[once]
 
 
 def _most(node: SquaredNode) -> int:
@@ -171,32 +188,34 @@ def pair_shares(children: Children) -> FloatArray:
     return np.asarray(shares)
 
 
-def better_pairs(
-    children: Children, k: IntArray, j: IntArray, needed: FloatArray
-) -> NDArray[np.bool_]:
-    """Tell whether g_Tᵀ H_TT⁻¹ g_T > needed_k for T = {j, l} of child k and every l, shape (E, L).
+@np.errstate(all="ignore")
+def pair_products(children: Children, needed: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Compute the vectors (u, v), shape (F, 2, L), and w, shape (F, L), that decide about pairs.
 
-    When j is added as well, g_l²/h_l is what l still gains. l = j means nothing.
+    T = {j, l} of a child gains more than needed, g_Tᵀ H_TT⁻¹ g_T > c, if w_j or w_l is no number,
+    or |H_jl - u_j u_l - v_j v_l| > w_j w_l with H of the parent, u what the child takes from it,
+    v = g/√c and w² = h - v² (docs/mathematics/cuts.md, (7)).
+    """
+    v = children.g / np.sqrt(needed)[:, None]
+    return np.stack([children.row, v], axis=1), np.sqrt(children.h - v**2)
+
+
+@np.errstate(invalid="ignore")
+def better_pairs(
+    H: FloatArray, j: IntArray, taken: FloatArray, w: FloatArray
+) -> tuple[IntArray, IntArray]:
+    """Find where |H_jl - taken_jᵀ taken_l| > w_j w_l, or these are no numbers: rows and columns.
 
     Parameters
     ----------
-    children : Children
-    k, j : ndarray of int, shape (E,)
-        Children and places.
-    needed : ndarray of shape (F,)
+    H : ndarray of shape (E, L)
+        Overwritten.
+    j : ndarray of int, shape (E,)
+        The places of its rows among its columns.
+    taken : ndarray of shape (2, L)
+    w : ndarray of shape (L,)
     """
-    used, at = np.unique(j, return_inverse=True)
-    H = children.parent.rectangle(children.later[used], children.later)[at]
-    taken = children.row[k]
-    taken *= children.row[k, j][:, None]
-    H -= taken
-    g, inverse = children.g[k, j], 1.0 / children.h[k, j]
-    left = children.g[k]
-    left -= np.multiply(H, (g * inverse)[:, None], out=taken)
-    left *= left
-    H *= H
-    H *= inverse[:, None]
-    least = np.subtract(children.h[k], H, out=H)
-    np.maximum(least, children.parent.ridge, out=least)
-    least *= (needed[k] - g**2 * inverse)[:, None]
-    return np.asarray(~(left <= least))
+    H -= taken[:, j].T @ taken
+    np.abs(H, out=H)
+    better = np.flatnonzero(~(np.multiply.outer(w[j], w) >= H))
+    return np.divmod(better, len(w))
