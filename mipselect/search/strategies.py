@@ -62,8 +62,6 @@ class Strategy(StrEnum):
     """Cut the spectrum off by an inverse, for columns whose eigenvalues take too long."""
     CLUSTERS = "clusters", 17
     """Divide by what clusters of near columns gain together."""
-    CLUSTERS_AT_ONCE = "clusters at once", 17
-    """Divide by clusters before cheap bounds had their chance, where families are very many."""
     IN_OR_OUT = "in-or-out branching", 17
     """Take or leave what gains most alone, where clusters are too many."""
     PAIRS = "pairs in closed form", 7
