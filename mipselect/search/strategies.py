@@ -74,5 +74,3 @@ class Strategy(StrEnum):
     """Step from the optimum on a base towards those with one more feature."""
     CELL_EXPANSION = "expansion points of cells", 9, 16
     """Expand the bounds of a cell around the features that it expects."""
-    PAIR_LAWS = "laws of pairs"
-    """Weigh all pairs of a cell of two additions by their own bounds."""

@@ -265,8 +265,6 @@ class Refining:
     """and by dual points."""
     least_inclusion: float = 0.01
     """Features that are in less often are not part of a point."""
-    pair_columns: int = 1500
-    """Most live features whose pairs are weighed one by one."""
     crowded: int = 64
     """So many cells are bounded without row sums of G, where their features are many."""
 

@@ -57,7 +57,6 @@ from mipselect.search.soft.bounds import LogWeight
 from mipselect.search.soft.cells import Cell, parts_of, tight
 from mipselect.search.soft.convex import modular_bounds
 from mipselect.search.soft.least_squares import SquaredFamily
-from mipselect.search.soft.pairs import PairLaw
 from mipselect.search.soft.partition import Partition
 from mipselect.search.soft.totals import LogInterval, Totals
 from mipselect.search.tree import TreeSearch
@@ -458,7 +457,7 @@ NOTHING = ModularBound(0.0, np.zeros(7))
 
 @dataclass(frozen=True)
 class SpoiltFamily:
-    """A family with these bounds; those of its pairs and around its centres are no numbers."""
+    """A family with these bounds; those around its centres are no numbers."""
 
     live: np.ndarray
     bounds: list[ModularBound]
@@ -478,10 +477,6 @@ class SpoiltFamily:
 
     def expanded(self, inclusion: np.ndarray) -> ModularBound:
         return ModularBound(self.bad, np.full(len(self.live), self.bad))
-
-    def pairs(self, target: LogWeight) -> PairLaw:
-        logs = np.full(len(self.live), self.bad)
-        return PairLaw(lambda j: logs[j + 1 :], logs[1:], logs, self.bad, 0.0, 0, 1)
 
 
 class SpoiltSpace:

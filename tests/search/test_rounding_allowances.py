@@ -20,7 +20,6 @@ from tests.support.exact_judges import (
     expanded_gains,
     factors,
     gains_of_clusters,
-    laws_of_pairs,
     laws_of_subsets,
     least_curvature,
     least_of_near_sets,
@@ -60,7 +59,6 @@ ALLOWANCES = {
     "shares of dual points": Allowance(shares_of_dual_points, "mipselect.search.soft.convex.EPS"),
     "proofs of cuts": Allowance(proofs_of_cuts, "mipselect.search.cut_proof.EPS"),
     "laws of subsets": Allowance(laws_of_subsets, "mipselect.search.soft.polynomials.EPS"),
-    "laws of pairs": Allowance(laws_of_pairs, "mipselect.search.soft.pairs.EPS"),
     "totals of cells": Allowance(totals_of_cells, "mipselect.search.soft.partition.EPS"),
     # Of the next three, each number is enough for what has been tried.
     "block curvature": Allowance(block_curvature, f"{MEASURED}.EPS", f"{MEASURED}.ROUNDING"),

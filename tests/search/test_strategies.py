@@ -52,7 +52,6 @@ EARNINGS = {
     Strategy.DUAL_POINTS: Earning("huber", "optimum"),
     Strategy.ONE_MORE: Earning("huber", "levels", "values"),
     Strategy.CELL_EXPANSION: Earning("always-columns", "cells"),
-    Strategy.PAIR_LAWS: Earning("two of sixty", "cells"),
 }
 
 

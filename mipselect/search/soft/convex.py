@@ -13,9 +13,7 @@ from mipselect.restricted.fenchel import EPS, FenchelBounds, FenchelLoss, Scaled
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.convex.node import FenchelNode, starts
 from mipselect.search.node import Node
-from mipselect.search.soft.bounds import LogWeight
 from mipselect.search.soft.cells import Family, Origin, likely
-from mipselect.search.soft.pairs import PairLaw
 from mipselect.search.tuning import TUNING, Tuning
 
 
@@ -60,10 +58,6 @@ class DualFamily:
         features = np.concatenate([node.base, node.live[X]])
         scales = np.sqrt(np.concatenate([np.ones(len(node.base)), np.minimum(inclusion[X], 1.0)]))
         return modular_bounds(node.problem.scaled_bounds(features, scales), 0, node)[0]
-
-    def pairs(self, target: LogWeight) -> PairLaw | None:
-        """Return None, for each pair would have to be solved."""
-        return None
 
 
 def modular_bounds(bounds: FenchelBounds, row: int, node: Node) -> list[ModularBound]:
