@@ -35,7 +35,7 @@ from mipselect.search.least_squares.children_expansion import (
 )
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.clusters import by_clusters
-from mipselect.search.least_squares.curvature import UniformCurvature
+from mipselect.search.least_squares.curvature import SpectralCurvature, UniformCurvature
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
 from mipselect.search.least_squares.division import by_shares
 from mipselect.search.least_squares.expansion import best_expanded
@@ -48,7 +48,6 @@ from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, gain_shares, screened, squared_node
 from mipselect.search.least_squares.removed_families import bounded_family, node_of, whole_level
 from mipselect.search.least_squares.root_cuts import bound_on_changes, lean_cut, level_bound
-from mipselect.search.least_squares.spectral_curvature import SpectralCurvature
 from mipselect.search.monolithic.whole import whole_optimum
 from mipselect.search.node import Node
 from mipselect.search.progress import Run

@@ -21,12 +21,11 @@ from mipselect.search.convex.method import ConvexNeighbourhood, DivideAll
 from mipselect.search.cut_proof import CutProof
 from mipselect.search.cuts import Cut
 from mipselect.search.least_squares.clusters import by_clusters
-from mipselect.search.least_squares.curvature import UniformCurvature
+from mipselect.search.least_squares.curvature import SpectralCurvature, UniformCurvature
 from mipselect.search.least_squares.expansion import PointBounds
 from mipselect.search.least_squares.measured_curvature import curvature_of, spectral_curvatures
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, gains_alone, squared_node
-from mipselect.search.least_squares.spectral_curvature import SpectralCurvature
 from mipselect.search.node import Node
 from mipselect.search.scheduler import Scheduler
 from mipselect.search.soft import partition
