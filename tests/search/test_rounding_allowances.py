@@ -56,7 +56,7 @@ ALLOWANCES = {
     "cuts of dual points": Allowance(cuts_of_dual_points, f"{CONVEX}.cuts.EPS"),
     "bounds of dual points": Allowance(bounds_of_dual_points, "mipselect.restricted.fenchel.EPS"),
     "levels of dual points": Allowance(levels_of_dual_points, f"{CONVEX}.method.EPS"),
-    "shares of dual points": Allowance(shares_of_dual_points, "mipselect.search.soft.convex.EPS"),
+    "shares of dual points": Allowance(shares_of_dual_points, f"{CONVEX}.cuts.EPS"),
     "proofs of cuts": Allowance(proofs_of_cuts, "mipselect.search.cut_proof.EPS"),
     "laws of subsets": Allowance(laws_of_subsets, "mipselect.search.soft.polynomials.EPS"),
     "totals of cells": Allowance(totals_of_cells, "mipselect.search.soft.partition.EPS"),
