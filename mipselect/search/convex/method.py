@@ -17,12 +17,12 @@ import numpy as np
 from mipselect.arrays import IntArray
 from mipselect.restricted.fenchel import EPS, FenchelBounds, FenchelLoss
 from mipselect.search.collectors import BestSupport, Collector
+from mipselect.search.convex.expansion import screened_by_family_point
 from mipselect.search.convex.node import (
     FenchelNode,
     fenchel_nodes,
     offer_last_additions,
     screened,
-    screened_by_family_point,
     starts,
 )
 from mipselect.search.neighbourhood import Engine

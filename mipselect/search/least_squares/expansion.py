@@ -23,6 +23,7 @@ from mipselect.search.bounds.expansion import Expansion
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.least_squares.curvature import Convexity
 from mipselect.search.least_squares.node import SquaredNode
+from mipselect.search.tuning import Expanding
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +110,47 @@ class PointBounds:
         return ModularBound(constant, self._convexity.gains(left)), float(node.g[X] @ x)
 
 
-class NodeExpansion(Expansion):
+class PointExpansion(Expansion):
+    """The best bounds of nodes around points, of a limited number of features.
+
+    Parameters
+    ----------
+    budgets : sequence of Budget
+    needed : ndarray of shape (F,)
+    limits : Expanding
+    close_if_open : float
+        Share of what is missing, where no point will do.
+
+    Attributes
+    ----------
+    members : ndarray of int, shape (U,)
+        Features that points may be made of.
+    """
+
+    def __init__(
+        self,
+        budgets: Sequence[Budget],
+        needed: FloatArray,
+        limits: Expanding,
+        close_if_open: float,
+    ) -> None:
+        super().__init__(budgets, needed, limits)
+        self._limits, self._close_if_open = limits, close_if_open
+        self.members: IntArray = np.empty(0, dtype=np.intp)
+
+    def admits(self, step: int) -> bool:
+        """Return True at some steps, as long as there are not too many members."""
+        return step in self._limits.admitting and len(self.members) < self._limits.members
+
+    def enough(self, step: int, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
+        """Tell where little of what is missing can be reached, more where no point will do."""
+        lowest, needed = self.lowest[rows], self.needed[rows]
+        missing = lowest - needed
+        close = np.where(reachable > needed, self._close_if_open, self._limits.close)
+        return ~((missing > 0.0) & (lowest - reachable > close * missing))
+
+
+class NodeExpansion(PointExpansion):
     """The best bound of one node.
 
     Parameters
@@ -120,7 +161,6 @@ class NodeExpansion(Expansion):
     cutoff : float
         A bound on the gain that needs no improvement.
     close_if_open : float
-        Share of what is missing, where no point will do: see `Expanding`.
     """
 
     def __init__(
@@ -131,37 +171,24 @@ class NodeExpansion(Expansion):
         cutoff: float,
         close_if_open: float,
     ) -> None:
-        self._limits = limits = node.tuning.expanding
-        self._close_if_open = close_if_open
-        super().__init__(budgets, np.array([cutoff]), limits.steps, limits.promising)
+        super().__init__(budgets, np.array([cutoff]), node.tuning.expanding, close_if_open)
         self._bounds = PointBounds(node, convexity)
-        self.admitted = np.zeros((1, len(node.live)), dtype=bool)
         self.best = ExpandedBound(math.inf, np.zeros(len(node.live)), np.zeros(len(node.live)))
 
     def admit(self, positions: IntArray) -> None:
         """Let points be made of these features as well."""
+        super().admit(positions)
         self._bounds.admit(positions)
-        self.admitted[0, positions] = True
-
-    def admits(self, step: int) -> bool:
-        """Return True at some steps, as long as there are not too many members."""
-        limits = self._limits
-        return step in limits.admitting and len(self._bounds.members) < limits.members
+        self.members = self._bounds.members
 
     def tried(self, rows: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the gain by `PointBounds.around`, and keep the bound if it is better."""
-        bound, reachable = self._bounds.around(z[0, self._bounds.members])
+        bound, reachable = self._bounds.around(z[0, self.members])
         largest = bound.largest(self.budgets)
         if largest < self.lowest[0]:
             self.best = ExpandedBound(bound.constant, bound.terms, z[0])
             self.lowest[0] = largest
         return bound.terms[None], np.array([reachable])
-
-    def enough(self, step: int, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
-        """Tell where little of what is missing can be reached, more where no point will do."""
-        missing = self.lowest - self.needed
-        close = np.where(reachable > self.needed, self._close_if_open, self._limits.close)
-        return (missing <= 0.0) | (self.lowest - reachable <= close * missing)
 
 
 def best_expanded(
