@@ -9,11 +9,11 @@ from mipselect.backends.protocols import Solver
 from mipselect.problem.instance import Instance
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.collectors import BestSupport, Collector
-from mipselect.search.convex.masters import FenchelMasters
+from mipselect.search.convex.cuts import FenchelMasters
 from mipselect.search.convex.method import ConvexMethod, DivideAll
 from mipselect.search.drivers import find_levels, find_supports
 from mipselect.search.least_squares.closed_form import ClosedForm
-from mipselect.search.least_squares.masters import SquaredMasters
+from mipselect.search.least_squares.cuts import SquaredMasters
 from mipselect.search.least_squares.method import LeastSquaresMethod
 from mipselect.search.least_squares.node import SquaredNode
 from mipselect.search.least_squares.tree import GramMeasures, SquaredTree
