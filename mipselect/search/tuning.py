@@ -19,8 +19,6 @@ class Patience:
 
     cheap: int = 200
     """Subproblems that are bounded by shares alone, before bounds around expansion points."""
-    convex: int = 20
-    """The same by the optimum on their base, where the loss is not the squared."""
     near: int = 400
     """After so many near columns are looked for."""
     long: int = 1000
@@ -43,8 +41,6 @@ class Trials:
 class Families:
     """Bounds on families of removed sets, which must have settled one set on the average."""
 
-    listed: int = 2
-    """Number of sets up to which each is looked at."""
     least: int = 16
     """Bounds that need not have paid,"""
     share: float = 0.25
@@ -70,9 +66,7 @@ class Expanding:
     """Bounds around expansion points, of one subproblem or of many children at once."""
 
     least_size: int = 3
-    """Fewer additions are not worth an expansion point,"""
-    spare: int = 3
-    """nor are subproblems with fewer live features beyond those that are added."""
+    """Fewer additions are not worth an expansion point."""
     steps: int = 15
     """Points that are tried for one bound."""
     members: int = 192
@@ -186,22 +180,14 @@ class DualPoints:
     """Siblings that are solved at once; the threshold may fall between two such batches."""
     supports: int = 64
     """Supports that are evaluated between two looks at the threshold."""
-    stepped: int = 4
-    """Fewer last features are solved in less time than it takes to bound them by a step."""
-    many: int = 300
-    """Fewer supports take less time than a dual point of their own."""
     trials: Trials = Trials(first=3, share=0.1, again=20)
     """Trials of such points: they must drop this share of the features."""
     trials_of_pairs: Trials = Trials(first=3, share=0.5, again=20)
     """The same where two features are added."""
     steps: int = 10
     """Points that are tried for one family."""
-    hopeless: int = 4
-    """Steps that are taken towards a bound that no point reaches, to bound more of the features."""
     likely: int = 2
-    """A point begins with so many times as many features as are added,"""
-    admitted: int = 6
-    """and may be made of so many times as many;"""
+    """A point begins with so many times as many features as are added;"""
     promising: int = 4
     """after every step so many beyond those that are added may become part of it."""
     precision: float = 1e-5
@@ -251,8 +237,6 @@ class Refining:
     """Cells that are tightened together."""
     expansions: int = 6
     """Most times that a bound is expanded anew, around the features that it expects itself."""
-    close: float = 0.01
-    """A total that is known this well, in logs, is not bounded any better."""
     gained: float = 0.05
     """A point that gains less, in logs, is the last."""
     ways: int = 8

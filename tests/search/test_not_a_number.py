@@ -58,9 +58,11 @@ from mipselect.search.soft.convex import modular_bounds
 from mipselect.search.soft.least_squares import SquaredFamily
 from mipselect.search.soft.partition import Partition
 from mipselect.search.soft.totals import LogInterval, Totals
+from mipselect.search.strategies import Strategy
 from mipselect.search.tree import TreeSearch
+from mipselect.search.tuning import TUNING
 from tests.support.scripted_solvers import Scripted, ScriptedWhole, change_of, weak_levels
-from tests.support.searches import ENDLESS, supports_by, tree_of, tuned
+from tests.support.searches import supports_by, tree_of, tuned
 
 BAD = [math.nan, math.inf, -math.inf]
 WRONG = 2
@@ -414,7 +416,8 @@ def test_every_completion_in_doubt_is_looked_at(bad: float, part: str, centred: 
     """By dual points of bases and of centres, family by family."""
     bounds = dual_bounds(part, bad)
     problem = SpoiltDual(bounds)
-    scheduler = Scheduler(tuned(convex=-1, many=0) if centred else tuned(convex=ENDLESS))
+    without = replace(TUNING, without=frozenset({Strategy.DUAL_POINTS}))
+    scheduler = Scheduler(TUNING if centred else without)
     for size in (1, 2, 3):
         found = Offered()
         order = np.argsort(-bounds.weights[0], kind="stable")

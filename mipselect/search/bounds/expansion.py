@@ -88,7 +88,7 @@ class Expansion(ABC):
         """
 
     @abstractmethod
-    def enough(self, step: int, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
+    def enough(self, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
         """Tell for which nodes no further point is worth a try, shape (f,)."""
 
     def admits(self, step: int) -> bool:
@@ -105,7 +105,7 @@ class Expansion(ABC):
         before: Before = None
         for step in range(self._steps):
             terms, reachable = self.tried(rows, z)
-            open_ = ~self.enough(step, rows, reachable)
+            open_ = ~self.enough(rows, reachable)
             if not open_.any():
                 return
             if not open_.all():

@@ -50,12 +50,11 @@ class DualExpansion(Expansion):
 
     def improved(self) -> FenchelBounds:
         """Find the best dual point by the features with the largest weights."""
-        size, limits = self._node.size, self._limits
-        order = np.argsort(-self._node.credits, kind="stable")
-        start = order[: limits.likely * size]
-        z = np.zeros((1, len(order)))
+        credits, size = self._node.credits, self._node.size
+        start = np.argsort(-credits, kind="stable")[: self._limits.likely * size]
+        z = np.zeros((1, len(credits)))
         z[0, start] = size / len(start)
-        self.admit(order[: limits.admitted * size])
+        self.admit(start)
         if not self.lowest[0] <= self.needed[0]:
             self.improve(z)
         return self.best
@@ -76,10 +75,9 @@ class DualExpansion(Expansion):
         own = np.asarray(point.own(0, node.base) + z[0] @ terms)
         return terms[None], -np.atleast_1d(point.bound(0, own))
 
-    def enough(self, step: int, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
-        """Tell where the bound is enough, or no point will be enough and some have been tried."""
-        hopeless = (reachable > self.needed) & (step >= self._limits.hopeless)
-        return (self.lowest <= self.needed) | hopeless
+    def enough(self, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
+        """Tell where the bound is enough, or no point will be."""
+        return (self.lowest <= self.needed) | (reachable > self.needed)
 
 
 def screened_by_family_point(node: FenchelNode, collector: Collector, cutoff: float) -> FenchelNode:

@@ -7,7 +7,6 @@ feature that is added; every child is bounded by the optimum on its own, larger 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -76,12 +75,8 @@ def by_its_dual_point(node: FenchelNode, tree: ConvexTree) -> FenchelNode:
 
 def worth_a_dual_point(node: FenchelNode, tree: ConvexTree) -> bool:
     """Tell whether a node that is screened is worth a dual point of its own."""
-    tuning = tree.tuning
-    if not (tree.is_beyond(tuning.patience.convex) and tuning.uses(Strategy.DUAL_POINTS)):
-        return False
-    if math.comb(len(node.live), node.size) <= tuning.dual_points.many:
-        return False
-    return tree.scheduler.worth(Strategy.DUAL_POINTS, node.size)
+    used = tree.tuning.uses(Strategy.DUAL_POINTS)
+    return used and tree.scheduler.worth(Strategy.DUAL_POINTS, node.size)
 
 
 def by_the_best_dual_point(node: FenchelNode, tree: ConvexTree) -> FenchelNode:

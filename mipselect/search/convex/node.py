@@ -117,8 +117,7 @@ def last_bounds(node: FenchelNode, cutoff: float, run: Run) -> FloatArray:
     """Bound base ∪ {live[k]} from below, by more work where the base's bound is below `cutoff`."""
     bounds, point = node.best_bounds, node.bounds.points
     open_ = np.flatnonzero(bounds < cutoff)
-    few = len(open_) < node.tuning.dual_points.stepped
-    if few or cutoff == np.inf or not node.tuning.uses(Strategy.ONE_MORE):
+    if not len(open_) or cutoff == np.inf or not node.tuning.uses(Strategy.ONE_MORE):
         return bounds
     if point is not None and isinstance(node.problem, SteppingLoss):
         with run.accounts.trying(Strategy.ONE_MORE) as account:

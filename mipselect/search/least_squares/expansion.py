@@ -142,7 +142,7 @@ class PointExpansion(Expansion):
         """Return True at some steps, as long as there are not too many members."""
         return step in self._limits.admitting and len(self.members) < self._limits.members
 
-    def enough(self, step: int, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
+    def enough(self, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
         """Tell where little of what is missing can be reached, more where no point will do."""
         lowest, needed = self.lowest[rows], self.needed[rows]
         missing = lowest - needed

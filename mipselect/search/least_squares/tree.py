@@ -92,12 +92,10 @@ class SquaredTree(TreeSearch[SquaredNode]):
 
     def worth_expanding(self, node: SquaredNode) -> bool:
         """Tell whether a node that is screened should be bounded around an expansion point."""
-        limits = self.tuning.expanding
-        if not 2 <= node.size <= len(node.live) - limits.spare:
+        if not (2 <= node.size < len(node.live) and self.tuning.uses(Strategy.EXPANSION)):
             return False
-        if not self.tuning.uses(Strategy.EXPANSION):
-            return False
-        return is_crowded(node) or (self.is_long and node.size >= limits.least_size)
+        long = self.is_long and node.size >= self.tuning.expanding.least_size
+        return long or is_crowded(node)
 
     def hold_gram(self) -> None:
         """Keep all of G, if it fits, for a search whose nodes are many."""

@@ -142,7 +142,7 @@ def tight(
     inclusion = np.exp(min(informed, key=lambda found: found[0])[1].log_inclusion())
     limits = tuning.refining
     for _ in range(limits.expansions if tuning.uses(Strategy.CELL_EXPANSION) else 0):
-        if log_upper - guess < limits.close:
+        if log_upper <= guess:
             break
         trial = family.expanded(inclusion)
         if trial is None:
