@@ -45,12 +45,7 @@ def trials_of(strategy: Strategy, size: int, tuning: Tuning) -> Trials:
 
 
 class Scheduler:
-    """Decisions about what is tried at a node, from what was tried before; no clock, no chance.
-
-    Parameters
-    ----------
-    tuning : Tuning
-    """
+    """Decisions about what is tried at a node, from what was tried before; no clock, no chance."""
 
     def __init__(self, tuning: Tuning = TUNING) -> None:
         self.tuning = tuning

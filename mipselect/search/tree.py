@@ -44,14 +44,7 @@ class NodeStrategy(Generic[AnyNode, AnyTree]):
 
 @dataclass(frozen=True, eq=False)
 class TreeMethod(Generic[AnyProblem, AnyNode]):
-    """A method that searches level after level around an incumbent.
-
-    Attributes
-    ----------
-    problem : PreparedSquared or FenchelLoss
-    engine : Engine
-    tuning : Tuning
-    """
+    """A method that searches level after level around an incumbent."""
 
     problem: AnyProblem
     engine: Engine[AnyNode]

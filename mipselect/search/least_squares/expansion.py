@@ -44,10 +44,6 @@ class Rounding:
     The computed g and Q belong to moments that are off by about k·EPS of their size, and products
     with x add K·EPS. What this changes is at most 2·e(√d + Σ|β_j|√G_jj + Σ|x_j|√G_jj)², at the β
     that has to be bounded.
-
-    Parameters
-    ----------
-    node : SquaredNode
     """
 
     def __init__(self, node: SquaredNode) -> None:
@@ -65,13 +61,7 @@ class Rounding:
 
 
 class PointBounds:
-    """The bounds of one node around expansion points made of some of its features.
-
-    Parameters
-    ----------
-    node : SquaredNode
-    convexity : Convexity
-    """
+    """The bounds of one node around expansion points made of some of its features."""
 
     def __init__(self, node: SquaredNode, convexity: Convexity) -> None:
         self._node, self._convexity = node, convexity

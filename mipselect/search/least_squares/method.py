@@ -121,15 +121,7 @@ def completed(node: SquaredNode, tree: SquaredTree) -> SquaredNode:
 
 @dataclass(frozen=True, eq=False)
 class LeastSquaresNeighbourhood:
-    """A `Center` together with the engine that settles its nodes.
-
-    Attributes
-    ----------
-    center : Center
-    engine : Engine of SquaredNode
-    scheduler : Scheduler
-    measures : GramMeasures
-    """
+    """A `Center` together with the engine that settles its nodes."""
 
     center: Center
     engine: Engine[SquaredNode]

@@ -31,13 +31,7 @@ def is_crowded(node: SquaredNode) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class GramMeasures:
-    """Measures of G that take time, each made when it is first needed.
-
-    Attributes
-    ----------
-    problem : PreparedSquared
-    tuning : Tuning
-    """
+    """Measures of G that take time, each made when it is first needed."""
 
     problem: PreparedSquared
     tuning: Tuning = TUNING

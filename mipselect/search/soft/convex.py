@@ -73,13 +73,7 @@ def modular_bounds(bounds: FenchelBounds, row: int, node: Node) -> list[ModularB
 
 
 class ConvexSpace:
-    """All supports for a loss with Fenchel bounds.
-
-    Parameters
-    ----------
-    problem : FenchelLoss
-    tuning : Tuning
-    """
+    """All supports for a loss with Fenchel bounds."""
 
     def __init__(self, problem: FenchelLoss, tuning: Tuning = TUNING) -> None:
         self._problem, self._tuning = problem, tuning
