@@ -69,8 +69,6 @@ class Expanding:
     """Fewer additions are not worth an expansion point."""
     steps: int = 15
     """Points that are tried for one bound."""
-    members: int = 192
-    """Most features that a point is made of."""
     likely: int = 2
     """A point begins with so many times as many features as are added."""
     expected: int = 32
@@ -149,8 +147,6 @@ class Together:
 
     entries: int = 2**16
     """Entries of arrays that are formed at once."""
-    children: int = 64
-    """Most children that are bounded at once: what they find may settle others."""
     supports: int = 4096
     """Supports that are evaluated at once where all are."""
 

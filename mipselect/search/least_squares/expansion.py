@@ -101,7 +101,7 @@ class PointBounds:
 
 
 class PointExpansion(Expansion):
-    """The best bounds of nodes around points, of a limited number of features.
+    """The best bounds of nodes around points.
 
     Parameters
     ----------
@@ -129,8 +129,8 @@ class PointExpansion(Expansion):
         self.members: IntArray = np.empty(0, dtype=np.intp)
 
     def admits(self, step: int) -> bool:
-        """Return True at some steps, as long as there are not too many members."""
-        return step in self._limits.admitting and len(self.members) < self._limits.members
+        """Return True at some steps."""
+        return step in self._limits.admitting
 
     def enough(self, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
         """Tell where little of what is missing can be reached, more where no point will do."""
