@@ -28,10 +28,10 @@ def find_supports(search: Search, count: int) -> SupportPool:
         run.tick()
         center = search.center()
         collector.offer(center.support[None], np.array([center.value]))
-        ahead = _bounds_ahead(center)
+        ahead = _bounds_ahead(center, search.levels)
         bound = ahead[0]
-        run.reporter.total = sum(math.comb(size, level) for level in range(1, center.levels))
-        for level in range(1, center.levels):
+        run.reporter.total = sum(math.comb(size, level) for level in range(1, search.levels))
+        for level in range(1, search.levels):
             run.reporter.stage = f"pool, level {level}"
             bound = ahead[level]
             center.search_level(level, collector, run)
@@ -68,11 +68,11 @@ def find_levels(search: Search) -> MistakeLevels:
         while True:
             found = [BestSupport(0.0)]
             found[0].offer(center.support[None], np.array([center.value]))
-            ahead = _bounds_ahead(center)
+            ahead = _bounds_ahead(center, search.levels)
             bound = ahead[0]
             reporter.done = 0
             reporter.total = 2 ** len(center.support) - 1
-            for level in range(1, center.levels):
+            for level in range(1, search.levels):
                 reporter.stage = f"level {level}"
                 found.append(BestSupport(search.allowance, floor=center.value))
                 bound = ahead[level]
@@ -96,9 +96,9 @@ def find_levels(search: Search) -> MistakeLevels:
         raise refusal(stop, run, open_bound, needed, partial, proven) from stop
 
 
-def _bounds_ahead(center: Neighbourhood) -> list[float]:
+def _bounds_ahead(center: Neighbourhood, levels: int) -> list[float]:
     """Bound all levels after each level, from 0 on; ``inf`` after the last."""
-    bounds = [center.level_bound(level) for level in range(1, center.levels)]
+    bounds = [center.level_bound(level) for level in range(1, levels)]
     return [*accumulate([math.inf, *reversed(bounds)], min)][::-1]
 
 

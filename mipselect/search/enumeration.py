@@ -35,11 +35,6 @@ class EvaluatedNeighbourhood:
     values: FloatArray
     level_of: IntArray
 
-    @property
-    def levels(self) -> int:
-        """L = min(s, p-s) + 1: all levels that have a member."""
-        return int(self.level_of.max()) + 1
-
     def level_bound(self, level: int) -> float:
         """Return the smallest value of the level."""
         return float(self.values[self.level_of == level].min())

@@ -40,10 +40,6 @@ class Neighbourhood(Protocol):
     def value(self) -> float:
         """R(Ŝ)."""
 
-    @property
-    def levels(self) -> int:
-        """L = min(s, p-s) + 1."""
-
     def level_bound(self, level: int) -> float:
         """Bound R from below on a whole level, at the cost of a sort."""
 

@@ -45,17 +45,11 @@ def trials_of(strategy: Strategy, size: int, tuning: Tuning) -> Trials:
 
 
 class Scheduler:
-    """Decisions about what is tried at a node, from what was tried before; no clock, no chance.
-
-    Parameters
-    ----------
-    tuning : Tuning
-    """
+    """Decisions about what is tried at a node, from what was tried before; no clock, no chance."""
 
     def __init__(self, tuning: Tuning = TUNING) -> None:
         self.tuning = tuning
         self._records: defaultdict[tuple[Strategy, int], Record] = defaultdict(Record)
-        self._at_once: set[Strategy] = set()
 
     def worth(self, strategy: Strategy, size: int) -> bool:
         """Tell whether to try it now at a node of this size; the question is counted."""
@@ -90,11 +84,3 @@ class Scheduler:
         record = self._records[strategy, size]
         record.used += 1
         record.wins[variant] += 1
-
-    def want_at_once(self, strategy: Strategy) -> None:
-        """Let a strategy be used from now on, without waiting for others to fail."""
-        self._at_once.add(strategy)
-
-    def wants_at_once(self, strategy: Strategy) -> bool:
-        """Tell whether it should be used without waiting for others to fail."""
-        return strategy in self._at_once

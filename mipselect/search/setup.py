@@ -14,12 +14,12 @@ from mipselect.problem.instance import Instance
 from mipselect.restricted.fenchel import FenchelLoss
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.certificate import Certificate
-from mipselect.search.convex.masters import FenchelMasters
+from mipselect.search.convex.cuts import FenchelMasters
 from mipselect.search.convex.method import ConvexMethod, DivideAll
 from mipselect.search.cutting_loop import OuterApproximation
 from mipselect.search.enumeration import Enumeration
 from mipselect.search.least_squares.closed_form import ClosedForm
-from mipselect.search.least_squares.masters import SquaredMasters
+from mipselect.search.least_squares.cuts import SquaredMasters
 from mipselect.search.least_squares.method import LeastSquaresMethod
 from mipselect.search.neighbourhood import Method, Neighbourhood
 from mipselect.search.options import SearchOptions, require_ridge
@@ -54,6 +54,12 @@ class Search:
         """τ in units of the objective, less what two values that are compared may be off by."""
         tau = self.tolerance * self.instance.sensitivity
         return max(tau - self.instance.uncertain, 0.0)
+
+    @property
+    def levels(self) -> int:
+        """L = min(s, p-s) + 1, the number of distances between two supports."""
+        s, p = self.instance.support_size, self.instance.n_features
+        return min(s, p - s) + 1
 
     def certificate(self, kind: Callable[..., Found], **found: object) -> Found:
         """Return what was found and proven, with the public facts and the effort so far."""

@@ -62,8 +62,6 @@ class Strategy(StrEnum):
     """Cut the spectrum off by an inverse, for columns whose eigenvalues take too long."""
     CLUSTERS = "clusters", 17
     """Divide by what clusters of near columns gain together."""
-    CLUSTERS_AT_ONCE = "clusters at once", 17
-    """Divide by clusters before cheap bounds had their chance, where families are very many."""
     IN_OR_OUT = "in-or-out branching", 17
     """Take or leave what gains most alone, where clusters are too many."""
     PAIRS = "pairs in closed form", 7
@@ -76,5 +74,3 @@ class Strategy(StrEnum):
     """Step from the optimum on a base towards those with one more feature."""
     CELL_EXPANSION = "expansion points of cells", 9, 16
     """Expand the bounds of a cell around the features that it expects."""
-    PAIR_LAWS = "laws of pairs"
-    """Weigh all pairs of a cell of two additions by their own bounds."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Generic, Self, TypeVar
 
 from mipselect.search.accounts import StrategyAccount
@@ -14,8 +15,9 @@ from mipselect.search.neighbourhood import Engine
 from mipselect.search.node import Node
 from mipselect.search.progress import Run
 from mipselect.search.scheduler import Scheduler
-from mipselect.search.tuning import Tuning
+from mipselect.search.tuning import TUNING, Tuning
 
+AnyProblem = TypeVar("AnyProblem")
 AnyNode = TypeVar("AnyNode", bound=Node)
 AnyTree = TypeVar("AnyTree")
 
@@ -38,6 +40,25 @@ class NodeStrategy(Generic[AnyNode, AnyTree]):
     name: str | None
     applies: Callable[[AnyNode, AnyTree], bool]
     attempt: Callable[[AnyNode, AnyTree], AnyNode | None]
+
+
+@dataclass(frozen=True, eq=False)
+class TreeMethod(Generic[AnyProblem, AnyNode]):
+    """A method that searches level after level around an incumbent."""
+
+    problem: AnyProblem
+    engine: Engine[AnyNode]
+    tuning: Tuning = TUNING
+
+    @property
+    def name(self) -> str:
+        """The name of the engine."""
+        return self.engine.name
+
+    @cached_property
+    def scheduler(self) -> Scheduler:
+        """Record of what strategies earned, shared by all neighbourhoods."""
+        return Scheduler(self.tuning)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,14 +9,17 @@ import pytest
 
 from mipselect.problem.instance import Instance
 from mipselect.restricted.fenchel import ScaledFenchelLoss
-from mipselect.search.bounds.modular import Budget, ModularBound
+from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import BestSupport
-from mipselect.search.convex.expansion import DualExpansion, proven
+from mipselect.search.convex.expansion import (
+    DualExpansion,
+    proven,
+    screened_by_family_point,
+)
 from mipselect.search.convex.node import (
     FenchelNode,
     fenchel_nodes,
     largest_after,
-    screened_by_family_point,
 )
 from mipselect.search.tuning import TUNING
 from tests.support.brute_force import check_levels, check_pool
@@ -36,28 +39,23 @@ def scaled(instance: Instance) -> ScaledFenchelLoss:
 
 
 def check_family(instance: Instance, seed: int) -> None:
-    """A base, two budgets of features, and all supports that agree with them."""
+    """A base, some features that may be added, and all supports that agree with them."""
     problem, rng = scaled(instance), np.random.default_rng(seed)
     supports = all_supports(instance)
     values = instance.objectives(supports)
     support = supports[int(rng.integers(len(supports)))]
     base = support[: int(rng.integers(0, len(support)))]
     left = np.setdiff1d(np.arange(problem.p), base)
-    inside = rng.permutation(left)[: int(rng.integers(1, len(left) + 1))]
-    taken = int(rng.integers(0, min(len(inside), len(support) - len(base)) + 1))
-    outside = np.setdiff1d(left, inside)
-    others = len(support) - len(base) - taken
-    if others > len(outside):
-        return
-    budgets = [c for c in (Budget(inside, taken), Budget(outside, others)) if c.count]
-    family = np.isin(base, supports).all() & np.array(
-        [np.isin(base, row).all() and np.isin(inside, row).sum() == taken for row in supports]
-    )
-    first = problem.bounds(base[None])
-    limits = replace(TUNING.dual_points, steps=int(rng.integers(1, 6)))
-    found = DualExpansion(problem, base, budgets, first, np.inf, limits).improved()
-    assert proven(found, base, budgets) >= proven(first, base, budgets)
-    assert proven(found, base, budgets) <= values[family].min() * (1 + 1e-9), seed
+    size = len(support) - len(base)
+    live = rng.permutation(left)[: int(rng.integers(size, len(left) + 1))]
+    family = np.array([set(base) <= set(row) <= {*base, *live} for row in supports])
+    dual_points = replace(TUNING.dual_points, steps=int(rng.integers(1, 6)))
+    tuning = replace(TUNING, dual_points=dual_points)
+    node = fenchel_nodes(problem, base[None], size, [live], tuning)[0]
+    first = node.bounds.only(0)
+    found = DualExpansion(node, problem, np.inf).improved()
+    assert proven(found, node) >= proven(first, node)
+    assert proven(found, node) <= values[family].min() * (1 + 1e-9), seed
     assert np.all(found.at(0, supports) <= values * (1 + 1e-9)), seed
 
 
@@ -125,15 +123,13 @@ def test_a_centre_settles_what_the_optimum_of_the_base_leaves_open(loss: str) ->
     )  # fmt: skip
     sub = subproblem(instance, [13], 2)
     value = instance.objective([3, 13, 23])
-    budgets = [Budget(sub.live, 2)]
-    found = DualExpansion(scaled(instance), sub.base, budgets, sub.bounds, value).improved()
-    open_before = value - proven(sub.bounds, sub.base, budgets)
-    assert value - proven(found, sub.base, budgets) < 0.1 * open_before
+    found = DualExpansion(sub, scaled(instance), value).improved()
+    assert value - proven(found, sub) < 0.1 * (value - proven(sub.bounds, sub))
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_pools_and_levels_with_centres_everywhere(loss: str) -> None:
-    tuned = {"convex": 0, "many": 0, "bases": 3, "supports": 4}
+    tuned = {"bases": 3, "supports": 4}
     for seed in range(6):
         for instance in (
             random_loss_instance(seed, loss, max_s=4),

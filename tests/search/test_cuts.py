@@ -23,7 +23,7 @@ from mipselect.search.least_squares.children import children_of
 from mipselect.search.least_squares.children_expansion import best_expanded_children
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.clusters import by_clusters
-from mipselect.search.least_squares.curvature import Curvature
+from mipselect.search.least_squares.curvature import Curvature, SpectralCurvature
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
 from mipselect.search.least_squares.expansion import best_expanded
 from mipselect.search.least_squares.measured_curvature import (
@@ -44,7 +44,6 @@ from mipselect.search.least_squares.root_cuts import (
     level_bound,
     root_cut,
 )
-from mipselect.search.least_squares.spectral_curvature import SpectralCurvature
 from mipselect.search.progress import Run
 from mipselect.search.removed_sets import removed_sets
 from mipselect.search.tuning import TUNING

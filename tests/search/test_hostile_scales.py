@@ -99,7 +99,7 @@ def test_the_root_bound_of_a_level_survives_cancellation() -> None:
     supports = all_supports(instance)
     level_of = np.sum(~np.isin(supports, center.support), axis=1)
     values = instance.objectives(supports)
-    for level in range(1, center.levels):
+    for level in range(1, search.levels):
         assert center.level_bound(level) <= values[level_of == level].min() + 1e-12
 
 

@@ -35,7 +35,7 @@ from mipselect.search.least_squares.children_expansion import (
 )
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.clusters import by_clusters
-from mipselect.search.least_squares.curvature import UniformCurvature
+from mipselect.search.least_squares.curvature import SpectralCurvature, UniformCurvature
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
 from mipselect.search.least_squares.division import by_shares
 from mipselect.search.least_squares.expansion import best_expanded
@@ -48,7 +48,6 @@ from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, gain_shares, screened, squared_node
 from mipselect.search.least_squares.removed_families import bounded_family, node_of, whole_level
 from mipselect.search.least_squares.root_cuts import bound_on_changes, lean_cut, level_bound
-from mipselect.search.least_squares.spectral_curvature import SpectralCurvature
 from mipselect.search.monolithic.whole import whole_optimum
 from mipselect.search.node import Node
 from mipselect.search.progress import Run
@@ -57,12 +56,13 @@ from mipselect.search.soft.bounds import LogWeight
 from mipselect.search.soft.cells import Cell, parts_of, tight
 from mipselect.search.soft.convex import modular_bounds
 from mipselect.search.soft.least_squares import SquaredFamily
-from mipselect.search.soft.pairs import PairLaw
 from mipselect.search.soft.partition import Partition
 from mipselect.search.soft.totals import LogInterval, Totals
+from mipselect.search.strategies import Strategy
 from mipselect.search.tree import TreeSearch
+from mipselect.search.tuning import TUNING
 from tests.support.scripted_solvers import Scripted, ScriptedWhole, change_of, weak_levels
-from tests.support.searches import ENDLESS, supports_by, tree_of, tuned
+from tests.support.searches import supports_by, tree_of, tuned
 
 BAD = [math.nan, math.inf, -math.inf]
 WRONG = 2
@@ -416,7 +416,8 @@ def test_every_completion_in_doubt_is_looked_at(bad: float, part: str, centred: 
     """By dual points of bases and of centres, family by family."""
     bounds = dual_bounds(part, bad)
     problem = SpoiltDual(bounds)
-    scheduler = Scheduler(tuned(convex=-1, many=0) if centred else tuned(convex=ENDLESS))
+    without = replace(TUNING, without=frozenset({Strategy.DUAL_POINTS}))
+    scheduler = Scheduler(TUNING if centred else without)
     for size in (1, 2, 3):
         found = Offered()
         order = np.argsort(-bounds.weights[0], kind="stable")
@@ -458,7 +459,7 @@ NOTHING = ModularBound(0.0, np.zeros(7))
 
 @dataclass(frozen=True)
 class SpoiltFamily:
-    """A family with these bounds; those of its pairs and around its centres are no numbers."""
+    """A family with these bounds; those around its centres are no numbers."""
 
     live: np.ndarray
     bounds: list[ModularBound]
@@ -478,10 +479,6 @@ class SpoiltFamily:
 
     def expanded(self, inclusion: np.ndarray) -> ModularBound:
         return ModularBound(self.bad, np.full(len(self.live), self.bad))
-
-    def pairs(self, target: LogWeight) -> PairLaw:
-        logs = np.full(len(self.live), self.bad)
-        return PairLaw(lambda j: logs[j + 1 :], logs[1:], logs, self.bad, 0.0, 0, 1)
 
 
 class SpoiltSpace:

@@ -51,11 +51,3 @@ def test_all_variants_are_tried_before_the_best_is_kept_and_now_and_then_again()
         scheduler.won(expansion, 3, 2)
     assert scheduler.variant(expansion, 3) == 2
     assert scheduler.variant(expansion, 4) is None
-
-
-def test_a_strategy_that_is_wanted_at_once_stays_wanted() -> None:
-    scheduler, at_once = Scheduler(), Strategy.CLUSTERS_AT_ONCE
-    assert not scheduler.wants_at_once(at_once)
-    scheduler.want_at_once(at_once)
-    assert scheduler.wants_at_once(at_once)
-    assert not Scheduler().wants_at_once(at_once)

@@ -13,11 +13,7 @@ import pytest
 from mipselect import ExponentialMechanism, Instance
 from mipselect.datasets import correlated_gaussian
 from mipselect.mechanisms.supports import rejection_sampler
-from mipselect.search.progress import Run
-from mipselect.search.soft.bounds import LogWeight
-from mipselect.search.soft.pairs import PairLaw
 from mipselect.search.soft.partition import Partition
-from mipselect.search.soft.polynomials import SubsetLaw
 from mipselect.search.soft.spaces import space_of
 from mipselect.search.tuning import TUNING
 from tests.support.designs import random_instance
@@ -198,22 +194,6 @@ def test_refining_ends_at_exact_cells() -> None:
     else:
         raise AssertionError("there was always something left")
     judged.check_cells()
-
-
-def test_pairs_are_weighed_only_where_a_cell_is_refined() -> None:
-    """Weighing all pairs is L² work: a cell that is seldom drawn from must not pay for it."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((12, 30)) + rng.standard_normal((12, 1))
-    prepared = instance_of(X, X[:, 0] - X[:, 1], 2, ridge=1.0).prepared
-    space, reference = space_of(prepared, 2, Run.start(None, None))
-    target = LogWeight(50.0, reference, {2: 0.0}, np.zeros(30))
-    partition = Partition(space, target, [2], lambda: None)
-    ((number, root),) = partition.numbered
-    assert isinstance(root.law, SubsetLaw)
-    assert partition.refine_cell(number)
-    ((_, weighed),) = partition.numbered
-    assert isinstance(weighed.law, PairLaw)
-    assert weighed.log_upper < root.log_upper
 
 
 def test_a_tick_may_stop_a_partition(monkeypatch: pytest.MonkeyPatch) -> None:

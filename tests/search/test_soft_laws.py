@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from mipselect.privacy.randomness import rising_index
-from mipselect.search.soft.pairs import pair_law
 from mipselect.search.soft.polynomials import SEGMENT, log_cumulative_sum, subset_law
 from mipselect.search.soft.totals import LogInterval, _log_difference
 
@@ -130,36 +129,6 @@ def test_cumulative_sums_across_segments() -> None:
     rising = np.sort(np.concatenate([np.linspace(-5000.0, 5000.0, 40), np.full(30, 599.9)]))
     expected = np.logaddexp.accumulate(rising.astype(LONG))
     np.testing.assert_allclose(log_cumulative_sum(rising), expected.astype(float), rtol=1e-15)
-
-
-@pytest.mark.parametrize("L", [2, 3, 8])
-def test_pair_laws_are_those_of_their_weights(L: int) -> None:
-    rng = np.random.default_rng(L)
-    for scale in (0.0, 1.0, 300.0, 5000.0, 1e6):
-        W = scale * rng.standard_normal((L, L))
-        W = W + W.T
-        law = pair_law(W.copy(), lambda j, W=W: W[j, j + 1 :])
-        pairs = list(itertools.combinations(range(L), 2))
-        logs = {pair: LONG(W[pair]) for pair in pairs}
-        total = log_total(list(logs.values()))
-        assert abs(float(LONG(law.log_total) - total)) <= law.rounding
-        inclusion = law.log_inclusion()
-        for j in range(L):
-            true = float(log_total([log for pair, log in logs.items() if j in pair]) - total)
-            if true > -600.0:
-                assert inclusion[j] == pytest.approx(true, abs=1e-9)
-        rows = np.argsort(law.log_rows, kind="stable").tolist()
-        for first, second in pairs:
-            inside = np.argsort(W[first, first + 1 :], kind="stable").tolist()
-            script = iter([rows.index(first), inside.index(second - first - 1)])
-            drawn, log = law.draw(lambda _, script=script: next(script))
-            assert drawn.tolist() == [first, second]
-            true = float(logs[first, second] - total)
-            assert math.isfinite(log)
-            if true > -600.0:
-                assert abs(log - true) <= law.rounding
-            else:
-                assert log >= true - law.rounding
 
 
 def test_shares_of_a_whole() -> None:

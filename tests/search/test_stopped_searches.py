@@ -98,7 +98,7 @@ def test_a_certificate_that_is_complete_when_time_is_up_is_kept(
     instance = instance_of(loss)
     search = search_by(instance)
     center = search.center()
-    complete, last = type(center).search_level, center.levels - 1
+    complete, last = type(center).search_level, search.levels - 1
 
     def late(self, level, collector, run) -> None:
         complete(self, level, collector, run)

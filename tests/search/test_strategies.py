@@ -46,14 +46,12 @@ EARNINGS = {
     Strategy.SPECTRA: Earning("correlated and weak", "pool"),
     Strategy.PARALLEL_SUMS: Earning("correlated", "pool", tuning=BY_INVERSES),
     Strategy.CLUSTERS: Earning("many columns", "optimum"),
-    Strategy.CLUSTERS_AT_ONCE: Earning("more columns", "pool", "pairs"),
     Strategy.IN_OR_OUT: Earning("strong signals", "levels"),
     Strategy.PAIRS: Earning("far fewer rows", "pool"),
     Strategy.TRIPLES: Earning("correlated and weak", "pool", "steps"),
     Strategy.DUAL_POINTS: Earning("huber", "optimum"),
     Strategy.ONE_MORE: Earning("huber", "levels", "values"),
     Strategy.CELL_EXPANSION: Earning("always-columns", "cells"),
-    Strategy.PAIR_LAWS: Earning("two of sixty", "cells"),
 }
 
 

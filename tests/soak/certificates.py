@@ -33,7 +33,7 @@ from mipselect.backends import (
     solver_by_name,
 )
 from mipselect.search.drivers import find_levels, find_supports
-from mipselect.search.least_squares.masters import SquaredMasters
+from mipselect.search.least_squares.cuts import SquaredMasters
 from mipselect.search.least_squares.method import LeastSquaresMethod
 from mipselect.search.options import DEFAULT_TOLERANCE, SearchOptions
 from mipselect.search.progress import Run

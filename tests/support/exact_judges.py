@@ -21,17 +21,15 @@ from mipselect.search.convex.method import ConvexNeighbourhood, DivideAll
 from mipselect.search.cut_proof import CutProof
 from mipselect.search.cuts import Cut
 from mipselect.search.least_squares.clusters import by_clusters
-from mipselect.search.least_squares.curvature import UniformCurvature
+from mipselect.search.least_squares.curvature import SpectralCurvature, UniformCurvature
 from mipselect.search.least_squares.expansion import PointBounds
 from mipselect.search.least_squares.measured_curvature import curvature_of, spectral_curvatures
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, gains_alone, squared_node
-from mipselect.search.least_squares.spectral_curvature import SpectralCurvature
 from mipselect.search.node import Node
 from mipselect.search.scheduler import Scheduler
 from mipselect.search.soft import partition
 from mipselect.search.soft.convex import modular_bounds
-from mipselect.search.soft.pairs import pair_law
 from mipselect.search.soft.polynomials import subset_law
 from mipselect.search.tuning import TUNING
 from tests.support.exactly import DIGITS, ExactMoments, least_eigenvalue
@@ -306,18 +304,6 @@ def laws_of_subsets(seed: int) -> bool:
         positions, drawn = law.draw(lambda C: int(rng.choice(np.flatnonzero(C > 0.0))))
         exact = sum(mpmath.mpf(float(logs[j])) for j in positions) - total
         return abs(drawn - exact) <= law.rounding
-
-
-def laws_of_pairs(seed: int) -> bool:
-    rng = np.random.default_rng(seed)
-    logs = rng.uniform(-30.0, 30.0, (8, 8))
-    logs = logs + logs.T
-    law = pair_law(logs.copy(), lambda j: logs[j, j + 1 :])
-    with mpmath.workdps(DIGITS):
-        pairs = itertools.combinations(range(8), 2)
-        total = mpmath.log(sum(mpmath.exp(mpmath.mpf(float(logs[a, b]))) for a, b in pairs))
-        (first, second), drawn = law.draw(lambda C: int(rng.integers(len(C))))
-        return abs(drawn - (mpmath.mpf(float(logs[first, second])) - total)) <= law.rounding
 
 
 def totals_of_cells(seed: int) -> bool:

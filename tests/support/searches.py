@@ -9,11 +9,11 @@ from mipselect.backends.protocols import Solver
 from mipselect.problem.instance import Instance
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.collectors import BestSupport, Collector
-from mipselect.search.convex.masters import FenchelMasters
+from mipselect.search.convex.cuts import FenchelMasters
 from mipselect.search.convex.method import ConvexMethod, DivideAll
 from mipselect.search.drivers import find_levels, find_supports
 from mipselect.search.least_squares.closed_form import ClosedForm
-from mipselect.search.least_squares.masters import SquaredMasters
+from mipselect.search.least_squares.cuts import SquaredMasters
 from mipselect.search.least_squares.method import LeastSquaresMethod
 from mipselect.search.least_squares.node import SquaredNode
 from mipselect.search.least_squares.tree import GramMeasures, SquaredTree
@@ -48,7 +48,6 @@ def run_of(looks: int, progress: ProgressCallback | None = None) -> Run:
 def tuned(
     *,
     cheap: int = 200,
-    convex: int = 20,
     near: Near = TUNING.near,
     spectrum: Spectrum = TUNING.spectrum,
     screening: Screening = TUNING.screening,
@@ -60,7 +59,6 @@ def tuned(
     few_columns: int = TUNING.few_columns,
     bases: int = TUNING.dual_points.bases,
     supports: int = TUNING.dual_points.supports,
-    many: int = TUNING.dual_points.many,
     columns: int = TUNING.masters.columns,
     enumerated: int = TUNING.masters.enumerated,
     patience: int = TUNING.masters.patience,
@@ -68,7 +66,7 @@ def tuned(
     """Other numbers; a search that is not patient with `cheap` bounds is soon a long one."""
     return replace(
         TUNING,
-        patience=Patience(cheap, convex, near=2 * cheap, long=5 * cheap),
+        patience=Patience(cheap, near=2 * cheap, long=5 * cheap),
         near=near,
         spectrum=spectrum,
         screening=screening,
@@ -76,7 +74,7 @@ def tuned(
         closed_form=replace(TUNING.closed_form, pairs=pairs, triples=triples, worth=worth),
         expanding=replace(TUNING.expanding, least_size=least_size),
         few_columns=few_columns,
-        dual_points=replace(TUNING.dual_points, bases=bases, supports=supports, many=many),
+        dual_points=replace(TUNING.dual_points, bases=bases, supports=supports),
         masters=replace(TUNING.masters, columns=columns, enumerated=enumerated, patience=patience),
     )
 

@@ -18,7 +18,6 @@ from mipselect.mechanisms.supports.exact import ExactDraws
 from mipselect.privacy import randomness
 from mipselect.search.soft import Partition
 from mipselect.search.soft.cells import Cell
-from mipselect.search.soft.polynomials import SubsetLaw
 from tests.support.designs import (
     LOSSES,
     random_grouped_instance,
@@ -221,18 +220,9 @@ class Path:
 def log_drawn(cell: Cell, positions: Supports) -> float:
     """Log of the probability with which a cell's law draws these positions, by a script."""
     law = cell.law
-    if isinstance(law, SubsetLaw):
-        places = np.empty(len(cell.node.live), dtype=int)
-        places[law.order] = np.arange(len(cell.node.live))
-        script = sorted(places[list(positions)].tolist(), reverse=True)
-    else:
-        first, second = positions
-        rows, row = np.argsort(law.log_rows, kind="stable"), law.row(first)
-        inside = np.argsort(row, kind="stable")
-        script = [
-            int(np.flatnonzero(rows == first)[0]),
-            int(np.flatnonzero(inside == second - first - 1)[0]),
-        ]
+    places = np.empty(len(cell.node.live), dtype=int)
+    places[law.order] = np.arange(len(cell.node.live))
+    script = sorted(places[list(positions)].tolist(), reverse=True)
     answers, chances = iter(script), list[float]()
 
     def choose(cumulative: np.ndarray) -> int:

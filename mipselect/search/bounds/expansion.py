@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.bounds.modular import Budget
 from mipselect.search.simplex import on_capped_simplices, steps_along
+from mipselect.search.tuning import DualPoints, Expanding
 
 Before = tuple[FloatArray, FloatArray] | None
 """Weights and terms of the step before, if there was one."""
@@ -56,13 +57,10 @@ class Expansion(ABC):
     Parameters
     ----------
     budgets : sequence of Budget
-        Disjoint.
+        Disjoint, of L features together.
     needed : ndarray of shape (F,)
         Bounds on the gain that need no improvement.
-    steps : int
-        Points that are tried for each node.
-    promising : int
-        Features beyond those that are added that may become part of a point.
+    limits : Expanding or DualPoints
 
     Attributes
     ----------
@@ -72,14 +70,14 @@ class Expansion(ABC):
         Features that points may be made of.
     """
 
-    admitted: NDArray[np.bool_]
-
     def __init__(
-        self, budgets: Sequence[Budget], needed: FloatArray, steps: int, promising: int
+        self, budgets: Sequence[Budget], needed: FloatArray, limits: Expanding | DualPoints
     ) -> None:
         self.budgets, self.needed = budgets, needed
         self.lowest = np.full(len(needed), np.inf)
-        self._steps, self._promising = steps, promising
+        features = sum(len(budget.positions) for budget in budgets)
+        self.admitted = np.zeros((len(needed), features), dtype=bool)
+        self._steps, self._promising = limits.steps, limits.promising
 
     @abstractmethod
     def tried(self, rows: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -90,16 +88,16 @@ class Expansion(ABC):
         """
 
     @abstractmethod
-    def enough(self, step: int, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
+    def enough(self, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
         """Tell for which nodes no further point is worth a try, shape (f,)."""
 
-    @abstractmethod
     def admits(self, step: int) -> bool:
         """Tell whether points may be made of further features after this step."""
+        return True
 
-    @abstractmethod
     def admit(self, positions: IntArray) -> None:
         """Let points be made of these features as well."""
+        self.admitted[:, positions] = True
 
     def improve(self, z: FloatArray) -> None:
         """Try point after point, from those of weights z on, shape (F, L)."""
@@ -107,7 +105,7 @@ class Expansion(ABC):
         before: Before = None
         for step in range(self._steps):
             terms, reachable = self.tried(rows, z)
-            open_ = ~self.enough(step, rows, reachable)
+            open_ = ~self.enough(rows, reachable)
             if not open_.any():
                 return
             if not open_.all():

@@ -30,12 +30,6 @@ class Budget:
         """Return the largest sum of so many of the terms."""
         return largest_sum(terms[self.positions], self.count)
 
-    def likely(self, terms: FloatArray, count: int) -> IntArray:
-        """Return the places, among `positions`, of the `count` largest terms or of all."""
-        own = terms[self.positions]
-        count = min(count, len(own))
-        return np.argpartition(-own, count - 1)[:count]
-
 
 @dataclass(frozen=True, eq=False)
 class ModularBound:

@@ -1,4 +1,4 @@
-"""Dual points for whole families of supports, in place of the optimum on their common base.
+"""Dual points for all completions of a node, in place of the optimum on their common base.
 
 The bound of any dual point α on the supports B ∪ T, T of m live features, is decreasing in
 Σ_{j∈B∪T} w_j². The optimum on B leaves large weights to features that would enter gainfully, and
@@ -9,7 +9,7 @@ it is the best dual point of the whole family (docs/mathematics/cuts.md, (16)).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,89 +17,80 @@ from numpy.typing import NDArray
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.fenchel import FenchelBounds, ScaledFenchelLoss
 from mipselect.search.bounds.expansion import Expansion
-from mipselect.search.bounds.modular import Budget
-from mipselect.search.tuning import TUNING, DualPoints
+from mipselect.search.bounds.modular import Budget, ModularBound
+from mipselect.search.collectors import Collector
+from mipselect.search.convex.node import FenchelNode
+from mipselect.search.simplex import largest_sum
 
 
-def proven(bounds: FenchelBounds, base: IntArray, budgets: Sequence[Budget]) -> float:
-    """Bound R from below on all supports of the family by the only dual point of `bounds`."""
-    own = bounds.own(0, base)
-    largest = sum(budget.largest(bounds.weights[0]) for budget in budgets)
-    return float(bounds.bound(0, np.asarray(own + largest)))
+def proven(point: FenchelBounds, node: FenchelNode) -> float:
+    """Bound R from below on all supports of a node by the only dual point of `point`."""
+    largest = largest_sum(point.weights[0][node.live], node.size)
+    return float(point.bound(0, np.asarray(point.own(0, node.base) + largest)))
 
 
 class DualExpansion(Expansion):
-    """The best dual point of one family; terms are the squares of its weights.
+    """The best dual point of one node; terms are the squares of its weights.
 
     Parameters
     ----------
+    node : FenchelNode
     problem : ScaledFenchelLoss
-    base : ndarray of int, shape (k,)
-    budgets : sequence of Budget
-        Disjoint; positions are features.
-    first : FenchelBounds
-        One dual point.
+        That of the node.
     cutoff : float
         A bound on R that needs no improvement.
-    limits : DualPoints
     """
 
-    def __init__(
-        self,
-        problem: ScaledFenchelLoss,
-        base: IntArray,
-        budgets: Sequence[Budget],
-        first: FenchelBounds,
-        cutoff: float,
-        limits: DualPoints = TUNING.dual_points,
-    ) -> None:
-        self._problem, self._base, self._families, self._limits = problem, base, budgets, limits
-        self._features = np.concatenate([budget.positions for budget in budgets])
-        ends = np.cumsum([len(budget.positions) for budget in budgets])
-        places = np.split(np.arange(len(self._features)), ends[:-1])
-        own = [Budget(place, budget.count) for place, budget in zip(places, budgets, strict=True)]
-        super().__init__(own, np.array([-cutoff]), limits.steps, limits.promising)
-        self.admitted = np.zeros((1, len(self._features)), dtype=bool)
-        self.best, self.lowest[0] = first, -proven(first, base, budgets)
+    def __init__(self, node: FenchelNode, problem: ScaledFenchelLoss, cutoff: float) -> None:
+        self._node, self._problem, self._limits = node, problem, node.tuning.dual_points
+        everything = Budget(np.arange(len(node.live)), node.size)
+        super().__init__([everything], np.array([-cutoff]), self._limits)
+        self.best = node.bounds.only(node.row)
+        self.lowest[0] = -proven(self.best, node)
 
     def improved(self) -> FenchelBounds:
-        """Find the best dual point by the features with the largest weights: `first` or better."""
-        terms = self.best.weights[0][self._features]
-        z = np.zeros((1, len(terms)))
-        for budget in self.budgets:
-            start = budget.positions[budget.likely(terms, self._limits.likely * budget.count)]
-            z[0, start] = budget.count / len(start)
-            begun = budget.likely(terms, self._limits.admitted * budget.count)
-            self.admitted[0, budget.positions[begun]] = True
+        """Find the best dual point by the features with the largest weights."""
+        credits, size = self._node.credits, self._node.size
+        start = np.argsort(-credits, kind="stable")[: self._limits.likely * size]
+        z = np.zeros((1, len(credits)))
+        z[0, start] = size / len(start)
+        self.admit(start)
         if not self.lowest[0] <= self.needed[0]:
             self.improve(z)
         return self.best
 
     def tried(self, rows: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Try the optimum of the problem in which feature j has the ridge λ/z_j."""
-        inside = np.flatnonzero(z[0])
-        bounds = self._problem.scaled_bounds(
-            np.concatenate([self._base, self._features[inside]]),
-            np.sqrt(np.concatenate([np.ones(len(self._base)), z[0, inside]])),
+        node, inside = self._node, np.flatnonzero(z[0])
+        point = self._problem.scaled_bounds(
+            np.concatenate([node.base, node.live[inside]]),
+            np.sqrt(np.concatenate([np.ones(len(node.base)), z[0, inside]])),
             reach=1.0,
             precision=self._limits.precision,
         )
-        value = proven(bounds, self._base, self._families)
+        value = proven(point, node)
         if -value < self.lowest[0]:
-            self.best, self.lowest[0] = bounds, -value
-        terms = bounds.weights[0][self._features]
-        own = np.asarray(bounds.own(0, self._base) + z[0] @ terms)
-        return terms[None], -np.atleast_1d(bounds.bound(0, own))
+            self.best, self.lowest[0] = point, -value
+        terms = point.weights[0][node.live]
+        own = np.asarray(point.own(0, node.base) + z[0] @ terms)
+        return terms[None], -np.atleast_1d(point.bound(0, own))
 
-    def enough(self, step: int, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
-        """Tell where the bound is enough, or no point will be enough and some have been tried."""
-        hopeless = (reachable > self.needed) & (step >= self._limits.hopeless)
-        return (self.lowest <= self.needed) | hopeless
+    def enough(self, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
+        """Tell where the bound is enough, or no point will be."""
+        return (self.lowest <= self.needed) | (reachable > self.needed)
 
-    def admits(self, step: int) -> bool:
-        """Return True at every step."""
-        return True
 
-    def admit(self, positions: IntArray) -> None:
-        """Let points be made of these features as well."""
-        self.admitted[0, positions] = True
+def screened_by_family_point(node: FenchelNode, collector: Collector, cutoff: float) -> FenchelNode:
+    """Drop the features whose best completion is not below `cutoff` by a better dual point."""
+    if not isinstance(node.problem, ScaledFenchelLoss):
+        return node
+    expansion = DualExpansion(node, node.problem, cutoff)
+    first, point = expansion.best, expansion.improved()
+    if point is first:
+        return node
+    squares = ModularBound(point.own(0, node.base), point.weights[0][node.live])
+    bounds = point.bound(0, squares.with_each(node.size))
+    keep = np.flatnonzero(bounds < cutoff)
+    if len(keep) < len(bounds):
+        collector.settle(float(np.delete(bounds, keep).min()))
+    return replace(node.restricted(keep), family_point=point)

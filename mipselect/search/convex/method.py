@@ -7,7 +7,6 @@ feature that is added; every child is bounded by the optimum on its own, larger 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,12 +16,12 @@ import numpy as np
 from mipselect.arrays import IntArray
 from mipselect.restricted.fenchel import EPS, FenchelBounds, FenchelLoss
 from mipselect.search.collectors import BestSupport, Collector
+from mipselect.search.convex.expansion import screened_by_family_point
 from mipselect.search.convex.node import (
     FenchelNode,
     fenchel_nodes,
     offer_last_additions,
     screened,
-    screened_by_family_point,
     starts,
 )
 from mipselect.search.neighbourhood import Engine
@@ -30,8 +29,14 @@ from mipselect.search.progress import Run, Stopped
 from mipselect.search.removed_sets import removed_sets
 from mipselect.search.scheduler import Scheduler
 from mipselect.search.strategies import Strategy
-from mipselect.search.tree import NodeStrategy, TreeSearch, always, by_engine, suits_engine
-from mipselect.search.tuning import TUNING, Tuning
+from mipselect.search.tree import (
+    NodeStrategy,
+    TreeMethod,
+    TreeSearch,
+    always,
+    by_engine,
+    suits_engine,
+)
 
 
 class DivideAll:
@@ -70,12 +75,8 @@ def by_its_dual_point(node: FenchelNode, tree: ConvexTree) -> FenchelNode:
 
 def worth_a_dual_point(node: FenchelNode, tree: ConvexTree) -> bool:
     """Tell whether a node that is screened is worth a dual point of its own."""
-    tuning = tree.tuning
-    if not (tree.is_beyond(tuning.patience.convex) and tuning.uses(Strategy.DUAL_POINTS)):
-        return False
-    if math.comb(len(node.live), node.size) <= tuning.dual_points.many:
-        return False
-    return tree.scheduler.worth(Strategy.DUAL_POINTS, node.size)
+    used = tree.tuning.uses(Strategy.DUAL_POINTS)
+    return used and tree.scheduler.worth(Strategy.DUAL_POINTS, node.size)
 
 
 def by_the_best_dual_point(node: FenchelNode, tree: ConvexTree) -> FenchelNode:
@@ -130,11 +131,6 @@ class ConvexNeighbourhood:
     support: IntArray
     value: float
     scheduler: Scheduler
-
-    @property
-    def levels(self) -> int:
-        """L = min(s, p-s) + 1."""
-        return min(len(self.support), self.problem.p - len(self.support)) + 1
 
     @cached_property
     def root(self) -> FenchelBounds:
@@ -194,25 +190,8 @@ class ConvexNeighbourhood:
         return float(self.root.bound(0, np.asarray(kept + entering)))
 
 
-@dataclass(frozen=True, eq=False)
-class ConvexMethod:
-    """Search by Fenchel bounds.
-
-    Attributes
-    ----------
-    problem : FenchelLoss
-    engine : Engine of FenchelNode
-    tuning : Tuning
-    """
-
-    problem: FenchelLoss
-    engine: Engine[FenchelNode]
-    tuning: Tuning = TUNING
-
-    @property
-    def name(self) -> str:
-        """The name of the engine."""
-        return self.engine.name
+class ConvexMethod(TreeMethod[FenchelLoss, FenchelNode]):
+    """Search by Fenchel bounds."""
 
     def center(self, size: int, run: Run) -> ConvexNeighbourhood:
         """Select forward by weight, then take the best swap until none helps."""
@@ -224,7 +203,7 @@ class ConvexMethod:
             weights[support] = -1.0
             support = np.sort(np.append(support, int(np.argmax(weights))))
         center = self.center_at(support, float(self.problem.values(support[None])[0]), run)
-        while center.levels > 1 and self.tuning.uses(Strategy.SWAPS):
+        while size < self.problem.p and self.tuning.uses(Strategy.SWAPS):
             best = BestSupport(0.0)
             best.offer(center.support[None], np.array([center.value]))
             with run.accounts.trying(Strategy.SWAPS) as account:
@@ -238,11 +217,6 @@ class ConvexMethod:
     def center_at(self, support: IntArray, value: float, run: Run) -> ConvexNeighbourhood:
         """Return the neighbourhood of a support whose value is known."""
         return ConvexNeighbourhood(self.problem, self.engine, support, value, self.scheduler)
-
-    @cached_property
-    def scheduler(self) -> Scheduler:
-        """Record of where dual points drop features, shared by all neighbourhoods."""
-        return Scheduler(self.tuning)
 
 
 def _batches(

@@ -10,15 +10,14 @@ A dual point bounds every completion at once: with the squares c_j = w_j² of it
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.restricted.fenchel import FenchelBounds, FenchelLoss, ScaledFenchelLoss, SteppingLoss
-from mipselect.search.bounds.modular import Budget, ModularBound
+from mipselect.restricted.fenchel import FenchelBounds, FenchelLoss, SteppingLoss
+from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
-from mipselect.search.convex.expansion import DualExpansion
 from mipselect.search.node import Node
 from mipselect.search.progress import Run
 from mipselect.search.strategies import Strategy
@@ -105,25 +104,6 @@ def fenchel_nodes(
     return nodes
 
 
-def screened_by_family_point(node: FenchelNode, collector: Collector, cutoff: float) -> FenchelNode:
-    """Drop the features whose best completion is not below `cutoff` by a better dual point."""
-    problem = node.problem
-    if not isinstance(problem, ScaledFenchelLoss):
-        return node
-    budgets = [Budget(node.live, node.size)]
-    first = node.bounds.only(node.row)
-    limits = node.tuning.dual_points
-    point = DualExpansion(problem, node.base, budgets, first, cutoff, limits).improved()
-    if point is first:
-        return node
-    squares = ModularBound(point.own(0, node.base), point.weights[0][node.live])
-    bounds = point.bound(0, squares.with_each(node.size))
-    keep = np.flatnonzero(bounds < cutoff)
-    if len(keep) < len(bounds):
-        collector.settle(float(np.delete(bounds, keep).min()))
-    return replace(node.restricted(keep), family_point=point)
-
-
 def screened(node: FenchelNode, collector: Collector, cutoff: float) -> FenchelNode:
     """Drop the features whose best completion is not below `cutoff`."""
     bounds = node.best_bounds
@@ -137,8 +117,7 @@ def last_bounds(node: FenchelNode, cutoff: float, run: Run) -> FloatArray:
     """Bound base ∪ {live[k]} from below, by more work where the base's bound is below `cutoff`."""
     bounds, point = node.best_bounds, node.bounds.points
     open_ = np.flatnonzero(bounds < cutoff)
-    few = len(open_) < node.tuning.dual_points.stepped
-    if few or cutoff == np.inf or not node.tuning.uses(Strategy.ONE_MORE):
+    if not len(open_) or cutoff == np.inf or not node.tuning.uses(Strategy.ONE_MORE):
         return bounds
     if point is not None and isinstance(node.problem, SteppingLoss):
         with run.accounts.trying(Strategy.ONE_MORE) as account:

@@ -222,9 +222,7 @@ def divided_by_shares(node: SquaredNode, tree: SquaredTree) -> None:
             branch_and_bound(child, tree)
             start += 1
         else:
-            limits = node.tuning.together
-            most = min(limits.children, max(1, limits.entries // (last - start)))
-            stop = min(open_, start + most)
+            stop = min(open_, start + max(1, node.tuning.together.entries // (last - start)))
             children = children_of(node, division.order[:last], start, stop)
             for child in open_children(children, curvature.of_children(children), tree):
                 divide(tree.try_in_order([FEWER_FAMILIES], child), tree)

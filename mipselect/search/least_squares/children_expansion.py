@@ -7,18 +7,16 @@ of matrices; else it is `NodeExpansion`, (9) to (11) of docs/mathematics/cuts.md
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.search.bounds.expansion import Expansion
 from mipselect.search.bounds.modular import Budget
 from mipselect.search.least_squares.children import Children
 from mipselect.search.least_squares.curvature import ChildrenConvexity
 from mipselect.search.least_squares.dominance import largest_sums
-from mipselect.search.least_squares.expansion import Rounding
+from mipselect.search.least_squares.expansion import PointExpansion, Rounding
 
 
-class ChildrenExpansion(Expansion):
+class ChildrenExpansion(PointExpansion):
     """The best bounds of children around points made of some features that come later.
 
     Parameters
@@ -38,20 +36,13 @@ class ChildrenExpansion(Expansion):
     def __init__(
         self, children: Children, convexity: ChildrenConvexity, needed: FloatArray
     ) -> None:
-        self._limits = limits = children.parent.tuning.expanding
-        F, L = children.row.shape
+        limits, (F, L) = children.parent.tuning.expanding, children.row.shape
         budgets = [Budget(np.arange(L), children.size)]
-        super().__init__(budgets, needed, limits.steps, limits.promising)
+        super().__init__(budgets, needed, limits, limits.close_if_open)
         self._children, self._convexity, self._D = children, convexity, convexity.D
         self._rounding = Rounding(children.parent)
-        self.members: IntArray = np.empty(0, dtype=np.intp)
         self._H: FloatArray = np.empty((0, L))
-        self.admitted = np.zeros((F, L), dtype=bool)
         self.constants, self.terms = np.full(F, np.inf), np.zeros((F, L))
-
-    def admits(self, step: int) -> bool:
-        """Return True at some steps, as long as there are not too many members."""
-        return step in self._limits.admitting and len(self.members) < self._limits.members
 
     def admit(self, positions: IntArray) -> None:
         """Let points be made of these features as well."""
@@ -73,13 +64,6 @@ class ChildrenExpansion(Expansion):
         self.constants[kept], self.terms[kept] = constants[better], terms[better]
         self.lowest[kept] = largest[better]
         return terms, reachable
-
-    def enough(self, step: int, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
-        """Tell where little of what is missing can be reached, more where no point will do."""
-        lowest, needed, limits = self.lowest[rows], self.needed[rows], self._limits
-        missing = lowest - needed
-        close = np.where(reachable > needed, limits.close_if_open, limits.close)
-        return ~((missing > 0.0) & (lowest - reachable > close * missing))
 
     def around(self, k: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Compute constants, shares and gᵀx of children at x = (Q + D/z)⁻¹ g: see `PointBounds`.

@@ -34,20 +34,13 @@ class ClosedForm:
         with run.accounts.trying(name) as account:
             if node.size == 2:
                 run.statistics.subproblems += 1
-                self._settle_two(node, collector, run)
+                self._settle_pairs(itself(node), collector, run)
             elif not self._settle_three(node, collector, run):
                 return False
             account.successes += 1
         # No cutoff on the way was below this one.
         collector.settle(run.limit(collector, node.tuning))
         return True
-
-    def _settle_two(self, node: SquaredNode, collector: Collector, run: Run) -> None:
-        """Settle pairs by a bound of the node around coefficients, or by their shares."""
-        if node.bound is not None and node.bound.constant > 0.0:
-            self._settle_pairs_by_bound(node, collector, run)
-        else:
-            self._settle_pairs(itself(node), collector, run)
 
     def _settle_three(self, node: SquaredNode, collector: Collector, run: Run) -> bool:
         """Take first features in the order of shares, and look at pairs of those after each.
@@ -66,26 +59,6 @@ class ClosedForm:
             children = children_of(node, division.order[:last], start, stop)
             if not self._settle_pairs(children, collector, run, node.tuning.closed_form.worth):
                 return False
-            start = stop
-
-    def _settle_pairs_by_bound(self, node: SquaredNode, collector: Collector, run: Run) -> None:
-        """Look at every pair that the bound of the node leaves open, the larger terms first."""
-        division, start = node.division, 0
-        while True:
-            run.tick()
-            needed = node.needed_gain(run.limit(collector, node.tuning))
-            open_, last = len(division.open(needed)), division.last(start, needed)
-            if start >= open_:
-                return
-            stop = min(open_, start + max(1, node.tuning.together.entries // (last - start)))
-            later = division.order[start:last]
-            children, j = itself(node).among(later), np.arange(stop - start)
-            taken, w = pair_products(children, np.array([needed]))
-            first, other = better_pairs(node.rectangle(later[j], later), j, taken[0], w[0])
-            once = other > first
-            if once.any():
-                pairs = np.stack([later[first], later[other]], axis=1)
-                offer_additions(node, pairs[once], collector)
             start = stop
 
     def _settle_pairs(

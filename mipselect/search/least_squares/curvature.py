@@ -1,73 +1,32 @@
-"""Lower bounds on the convexity of the gain: P and a block-diagonal D, H ⪰ P and P_TT ⪰ D_T.
+"""Lower bounds on the convexity of the gain: P and a diagonal D, H ⪰ P and P_TT ⪰ D_T.
 
-P = ρI + E with ρ = λ + ν and 0 ⪯ E ⪯ H - ρI. E is found once, for no base. Schur complements show
-that what is left of E after a base bounds H of that base, and what is left of G where columns are
-always in only grows with ρ (docs/mathematics/cuts.md, (10)).
+P = ρI + E with ρ = λ + ν and 0 ⪯ E ⪯ H - ρI. E is found once, for no base: a multiple of the
+identity, or G with its spectrum cut off at t: entries off the diagonal are small against those on
+it, so that a diagonal is dominated. Schur complements show that what is left of E after a base
+bounds H of that base, and what is left of G where columns are always in only grows with ρ
+(docs/mathematics/cuts.md, (10)). Features have one column each; see `block_curvature` for others.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cached_property
 
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.restricted.gram import picked
+from mipselect.search.least_squares.block_curvature import BlockConvexity, BlockCurvature
 from mipselect.search.least_squares.children import Children
+from mipselect.search.least_squares.dominance import largest_sums, safe_share
 from mipselect.search.least_squares.node import SquaredNode
-
-
-class Convexity(Protocol):
-    """P and D on the live columns of one node."""
-
-    @property
-    def least(self) -> float:
-        """μ > 0 with D ⪰ μI."""
-
-    def columns(self, places: IntArray) -> FloatArray:
-        """Return P on these live columns, shape (C, K)."""
-
-    def block(self, positions: IntArray) -> FloatArray:
-        """Return D on the columns of these live features, one after another."""
-
-    def gains(self, slope: FloatArray) -> FloatArray:
-        """Compute slope_jᵀ D_j⁻¹ slope_j for every live feature, shape (L,)."""
-
-
-class Curvature(Protocol):
-    """E of one problem."""
-
-    def at(self, node: SquaredNode) -> Convexity:
-        """Return the P and D that E gives for a node."""
-
-
-class ChildrenConvexity(Protocol):
-    """P and D of every child, on the features that come later."""
-
-    @property
-    def D(self) -> FloatArray:
-        """Shape (F, L)."""
-
-    def admit(self, places: IntArray) -> None:
-        """Let vectors have entries here as well."""
-
-    def blocks(self, k: IntArray, at: IntArray, members: IntArray) -> FloatArray:
-        """Return P of child k[f] on places at[f], which are admitted as members[f]; (f, K, K)."""
-
-    def product(self, k: IntArray, members: IntArray, x: FloatArray) -> FloatArray:
-        """Compute P x of child k[f] for x[f] on the members, all admitted, in order; (f, L)."""
-
-
-class ChildrenCurvature(Curvature, Protocol):
-    """E of a problem whose features have one column each."""
-
-    def of_children(self, children: Children) -> ChildrenConvexity:
-        """Return the P and D that E gives for many nodes, the children of one."""
+from mipselect.search.simplex import largest_sum
+from mipselect.search.tuning import TUNING, Spectrum
 
 
 @dataclass(frozen=True, eq=False)
 class DiagonalConvexity:
-    """A diagonal D, and P = D, for features of one column each.
+    """P and D on the live columns of one node: a diagonal D, and P = D.
 
     Attributes
     ----------
@@ -147,3 +106,194 @@ class UniformChildren:
         result = np.zeros((len(k), self._shape[1]))
         result[:, members] = self._mu * x
         return result
+
+
+@dataclass(frozen=True, eq=False)
+class SpectralCurvature:
+    """E ⪯ G whose eigenvalues are at most t.
+
+    Attributes
+    ----------
+    E : ndarray of shape (p, p)
+        Symmetric.
+    slack : float
+        a > 0 with E + aI ⪰ 0 and G + aI ⪰ E: what rounding may have done.
+    limits : Spectrum
+    """
+
+    E: FloatArray
+    slack: float
+    limits: Spectrum = TUNING.spectrum
+
+    def at(self, node: SquaredNode) -> LeftConvexity:
+        """Return P by what is left of E after the base, and a diagonal D below it on m features."""
+        left = self._left(node, node.live)
+        d = left.diagonal - left.off_sums(min(node.size, len(node.live)) - 1)
+        ridge = node.ridge - 3.0 * self.slack
+        theta = float(safe_share(d, ridge)[0])
+        return LeftConvexity(ridge + theta * d, ridge, theta, left)
+
+    def of_children(self, children: Children) -> SpectralChildren:
+        """Find the convexity of every child, whose feature is one more of the base."""
+        node, others = children.parent, children.size - 1
+        first, left = node.live[children.first[:, 0]], self._left(node, node.live[children.later])
+        own = self._left(node, first)
+        # As in `_left`, 2a is added to what may be singular; its rounding is below a.
+        pivots = np.maximum(own.diagonal + 2.0 * self.slack, self.slack)
+        a = picked(self.E, first, left.live) - own.across.T @ left.across
+        a /= np.sqrt(pivots)[:, None]
+        size = np.abs(a)
+        d = left.diagonal - a**2 - left.off_sums(others)
+        d -= size * largest_sums(size.copy(), others)[:, None]
+        ridge = node.ridge - 3.0 * self.slack
+        theta = safe_share(np.where(children.after, d, 0.0), ridge)
+        # Features that a child may not add have no part in its bound: any D will do for them.
+        return SpectralChildren(np.maximum(ridge + theta * d, 0.5 * ridge), ridge, theta, a, left)
+
+    def _left(self, node: SquaredNode, live: IntArray) -> LeftOver:
+        # E_BB may be singular. What is added to it is taken from ρ: H - (ρ - 2a)I ⪰ E + aI ⪰ 0.
+        inside = self.E[np.ix_(node.base, node.base)] + 2.0 * self.slack * np.eye(len(node.base))
+        across = np.linalg.solve(np.linalg.cholesky(inside), picked(self.E, node.base, live))
+        return LeftOver(self, live, across)
+
+    @cached_property
+    def row_tops(self) -> FloatArray:
+        """Sums of the largest entries of the rows of |E| off the diagonal, shape (p, c)."""
+        off = np.abs(self.E)
+        np.fill_diagonal(off, 0.0)
+        count = min(self.limits.row_tops, len(off) - 1)
+        off.partition(len(off) - count, axis=1)
+        tops = np.sort(off[:, len(off) - count :], axis=1)[:, ::-1]
+        return np.asarray(np.cumsum(tops, axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOver:
+    """R = E_LL - AᵀA, what is left of E on some features after a base.
+
+    Attributes
+    ----------
+    curvature : SpectralCurvature
+    live : ndarray of int, shape (L,)
+    across : ndarray of shape (K, L)
+        A = E_BB^(-1/2) E_BL.
+    """
+
+    curvature: SpectralCurvature
+    live: IntArray
+    across: FloatArray
+
+    @cached_property
+    def diagonal(self) -> FloatArray:
+        """Diagonal of R, shape (L,)."""
+        own = np.diagonal(self.curvature.E)[self.live]
+        return np.asarray(own - np.einsum("kj,kj->j", self.across, self.across))
+
+    def rows(self, places: IntArray) -> FloatArray:
+        """Return the rows of R at these places, shape (k, L)."""
+        rows = picked(self.curvature.E, self.live[places], self.live)
+        return np.asarray(rows - self.across[:, places].T @ self.across)
+
+    def off_sums(self, count: int) -> FloatArray:
+        """Bound sums of the `count` largest |R_jl| over l ≠ j from above, shape (L,).
+
+        Where there are many rows, |E_jl| + ‖A_j‖‖A_l‖ bounds their entries; those for which that
+        is more than the diagonal are looked at, if they are few.
+        """
+        if count <= 0:
+            return np.zeros(len(self.live))
+        if len(self.live) <= self.curvature.limits.exact_rows:
+            return self._exact_off_sums(np.arange(len(self.live)), count)
+        tops, known = self.curvature.row_tops, min(count, self.curvature.row_tops.shape[1])
+        lengths = np.sqrt(np.einsum("kj,kj->j", self.across, self.across))
+        off_sums = tops[self.live, known - 1] * (count / known)
+        off_sums += lengths * largest_sum(lengths, count)
+        doubtful = np.flatnonzero(off_sums > self.diagonal)
+        if len(doubtful) <= self.curvature.limits.exact_rows:
+            off_sums[doubtful] = self._exact_off_sums(doubtful, count)
+        return np.asarray(off_sums)
+
+    def _exact_off_sums(self, places: IntArray, count: int) -> FloatArray:
+        off = np.abs(self.rows(places))
+        off[np.arange(len(places)), places] = 0.0
+        return largest_sums(off, count)
+
+
+@dataclass(frozen=True, eq=False)
+class LeftConvexity(DiagonalConvexity):
+    """P = ρI + θR and D, a diagonal that it dominates.
+
+    Attributes
+    ----------
+    D : ndarray of shape (L,)
+    ridge, theta : float
+        ρ and θ.
+    left : LeftOver
+        R.
+    """
+
+    ridge: float
+    theta: float
+    left: LeftOver
+
+    def columns(self, places: IntArray) -> FloatArray:
+        """Return P on these live columns, shape (L, K)."""
+        P = self.theta * self.left.rows(places).T
+        P[places, np.arange(len(places))] += self.ridge
+        return np.asarray(P)
+
+
+class SpectralChildren:
+    """P = ρI + θ_k(R - a_k a_kᵀ) and D for every child k: a_k is one more row of A.
+
+    Parameters
+    ----------
+    D : ndarray of shape (F, L)
+    ridge : float
+        ρ.
+    theta : ndarray of shape (F, 1)
+    a : ndarray of shape (F, L)
+    left : LeftOver
+        R.
+    """
+
+    def __init__(
+        self, D: FloatArray, ridge: float, theta: FloatArray, a: FloatArray, left: LeftOver
+    ) -> None:
+        self.D = D
+        self._ridge, self._theta, self._a, self._left = ridge, theta, a, left
+        self._R: FloatArray = np.empty((0, D.shape[1]))
+
+    def admit(self, places: IntArray) -> None:
+        """Let vectors have entries here as well."""
+        self._R = np.vstack([self._R, self._left.rows(places)])
+
+    def blocks(self, k: IntArray, at: IntArray, members: IntArray) -> FloatArray:
+        """Return P of child k[f] on places at[f], which are admitted as members[f]; (f, K, K)."""
+        a = self._a[k[:, None], at]
+        P = self._R[members[:, :, None], at[:, None, :]] - a[:, :, None] * a[:, None, :]
+        P *= self._theta[k][:, :, None]
+        own = np.arange(at.shape[1])
+        P[:, own, own] += self._ridge
+        return np.asarray(P)
+
+    def product(self, k: IntArray, members: IntArray, x: FloatArray) -> FloatArray:
+        """Compute P x of child k[f] for x[f] on the members, all admitted, in order; (f, L)."""
+        a = self._a[k]
+        P = x @ self._R - np.einsum("fu,fu->f", a[:, members], x)[:, None] * a
+        P *= self._theta[k]
+        P[:, members] += self._ridge * x
+        return np.asarray(P)
+
+
+Convexity = DiagonalConvexity | BlockConvexity
+"""P and D on the live columns of one node, with D ⪰ `least` I."""
+
+ChildrenConvexity = UniformChildren | SpectralChildren
+"""P and D of every child, on the features that come later."""
+
+ChildrenCurvature = UniformCurvature | SpectralCurvature
+"""E of a problem whose features have one column each: it bounds many children at once."""
+
+Curvature = ChildrenCurvature | BlockCurvature
+"""E of any problem."""

@@ -1,4 +1,4 @@
-"""The cut of the search for the squared loss: a diagonal that the matrix dominates."""
+"""Cuts for the squared loss, by a diagonal that the matrix dominates, and the engine of masters."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import EPS
+from mipselect.search.collectors import Collector
 from mipselect.search.cuts import Cut
+from mipselect.search.cutting_loop import OuterApproximation
+from mipselect.search.least_squares.branch_and_bound import enumerate_additions, offer_additions
 from mipselect.search.least_squares.dominance import dominated_diagonal
-from mipselect.search.least_squares.node import SquaredNode
+from mipselect.search.least_squares.node import SquaredNode, greedy_completion
+from mipselect.search.progress import Run
 
 
 def sparse_diagonal_cut(node: SquaredNode, chosen: IntArray) -> Cut:
@@ -60,3 +64,25 @@ def _off_sums(size_H: FloatArray, chosen: IntArray, count: int) -> FloatArray:
             part = np.partition(off[rows], L - worst, axis=1)[:, L - worst :]
             sums[rows] += part.sum(axis=1)
     return np.asarray(sums)
+
+
+class SquaredMasters(OuterApproximation):
+    """Engine of sparse-diagonal cuts and a MIP solver."""
+
+    def takes(self, sub: SquaredNode) -> bool:
+        """Tell whether it is screened, and a master may have its columns."""
+        return sub.bound is not None and self.fits(len(sub.live))
+
+    def settle(self, sub: SquaredNode, collector: Collector, run: Run) -> bool:
+        """Add cuts until the master proves that nothing below the threshold is left."""
+        if self.enumerates(len(sub.live), sub.size):
+            enumerate_additions(sub, collector, run)
+            return True
+        none = np.empty(0, dtype=np.intp)
+        cuts = [sparse_diagonal_cut(sub, T) for T in (none, greedy_completion(sub))]
+
+        def visit(chosen: IntArray) -> tuple[float, Cut]:
+            value = float(offer_additions(sub, chosen[None], collector)[0])
+            return value, sparse_diagonal_cut(sub, chosen)
+
+        return self.prove(cuts, sub.size, visit, collector, run)

@@ -23,6 +23,7 @@ from mipselect.search.bounds.expansion import Expansion
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.least_squares.curvature import Convexity
 from mipselect.search.least_squares.node import SquaredNode
+from mipselect.search.tuning import Expanding
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +44,6 @@ class Rounding:
     The computed g and Q belong to moments that are off by about k·EPS of their size, and products
     with x add K·EPS. What this changes is at most 2·e(√d + Σ|β_j|√G_jj + Σ|x_j|√G_jj)², at the β
     that has to be bounded.
-
-    Parameters
-    ----------
-    node : SquaredNode
     """
 
     def __init__(self, node: SquaredNode) -> None:
@@ -64,13 +61,7 @@ class Rounding:
 
 
 class PointBounds:
-    """The bounds of one node around expansion points made of some of its features.
-
-    Parameters
-    ----------
-    node : SquaredNode
-    convexity : Convexity
-    """
+    """The bounds of one node around expansion points made of some of its features."""
 
     def __init__(self, node: SquaredNode, convexity: Convexity) -> None:
         self._node, self._convexity = node, convexity
@@ -109,7 +100,47 @@ class PointBounds:
         return ModularBound(constant, self._convexity.gains(left)), float(node.g[X] @ x)
 
 
-class NodeExpansion(Expansion):
+class PointExpansion(Expansion):
+    """The best bounds of nodes around points.
+
+    Parameters
+    ----------
+    budgets : sequence of Budget
+    needed : ndarray of shape (F,)
+    limits : Expanding
+    close_if_open : float
+        Share of what is missing, where no point will do.
+
+    Attributes
+    ----------
+    members : ndarray of int, shape (U,)
+        Features that points may be made of.
+    """
+
+    def __init__(
+        self,
+        budgets: Sequence[Budget],
+        needed: FloatArray,
+        limits: Expanding,
+        close_if_open: float,
+    ) -> None:
+        super().__init__(budgets, needed, limits)
+        self._limits, self._close_if_open = limits, close_if_open
+        self.members: IntArray = np.empty(0, dtype=np.intp)
+
+    def admits(self, step: int) -> bool:
+        """Return True at some steps."""
+        return step in self._limits.admitting
+
+    def enough(self, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
+        """Tell where little of what is missing can be reached, more where no point will do."""
+        lowest, needed = self.lowest[rows], self.needed[rows]
+        missing = lowest - needed
+        close = np.where(reachable > needed, self._close_if_open, self._limits.close)
+        return ~((missing > 0.0) & (lowest - reachable > close * missing))
+
+
+class NodeExpansion(PointExpansion):
     """The best bound of one node.
 
     Parameters
@@ -120,7 +151,6 @@ class NodeExpansion(Expansion):
     cutoff : float
         A bound on the gain that needs no improvement.
     close_if_open : float
-        Share of what is missing, where no point will do: see `Expanding`.
     """
 
     def __init__(
@@ -131,37 +161,24 @@ class NodeExpansion(Expansion):
         cutoff: float,
         close_if_open: float,
     ) -> None:
-        self._limits = limits = node.tuning.expanding
-        self._close_if_open = close_if_open
-        super().__init__(budgets, np.array([cutoff]), limits.steps, limits.promising)
+        super().__init__(budgets, np.array([cutoff]), node.tuning.expanding, close_if_open)
         self._bounds = PointBounds(node, convexity)
-        self.admitted = np.zeros((1, len(node.live)), dtype=bool)
         self.best = ExpandedBound(math.inf, np.zeros(len(node.live)), np.zeros(len(node.live)))
 
     def admit(self, positions: IntArray) -> None:
         """Let points be made of these features as well."""
+        super().admit(positions)
         self._bounds.admit(positions)
-        self.admitted[0, positions] = True
-
-    def admits(self, step: int) -> bool:
-        """Return True at some steps, as long as there are not too many members."""
-        limits = self._limits
-        return step in limits.admitting and len(self._bounds.members) < limits.members
+        self.members = self._bounds.members
 
     def tried(self, rows: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Bound the gain by `PointBounds.around`, and keep the bound if it is better."""
-        bound, reachable = self._bounds.around(z[0, self._bounds.members])
+        bound, reachable = self._bounds.around(z[0, self.members])
         largest = bound.largest(self.budgets)
         if largest < self.lowest[0]:
             self.best = ExpandedBound(bound.constant, bound.terms, z[0])
             self.lowest[0] = largest
         return bound.terms[None], np.array([reachable])
-
-    def enough(self, step: int, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
-        """Tell where little of what is missing can be reached, more where no point will do."""
-        missing = self.lowest - self.needed
-        close = np.where(reachable > self.needed, self._close_if_open, self._limits.close)
-        return (missing <= 0.0) | (self.lowest - reachable <= close * missing)
 
 
 def best_expanded(

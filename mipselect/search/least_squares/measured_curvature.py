@@ -10,9 +10,8 @@ from scipy.linalg import lapack
 from mipselect.arrays import FloatArray
 from mipselect.restricted.squared import EPS
 from mipselect.search.least_squares.block_curvature import BlockCurvature
-from mipselect.search.least_squares.curvature import Curvature, UniformCurvature
+from mipselect.search.least_squares.curvature import Curvature, SpectralCurvature, UniformCurvature
 from mipselect.search.least_squares.node import SquaredNode
-from mipselect.search.least_squares.spectral_curvature import SpectralCurvature
 from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import Spectrum
 

@@ -34,7 +34,7 @@ from mipselect.search.progress import Run, Stopped
 from mipselect.search.removed_sets import removed_sets
 from mipselect.search.scheduler import Scheduler
 from mipselect.search.strategies import Strategy
-from mipselect.search.tuning import TUNING, Tuning
+from mipselect.search.tree import TreeMethod
 
 
 def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTree) -> None:
@@ -121,15 +121,7 @@ def completed(node: SquaredNode, tree: SquaredTree) -> SquaredNode:
 
 @dataclass(frozen=True, eq=False)
 class LeastSquaresNeighbourhood:
-    """A `Center` together with the engine that settles its nodes.
-
-    Attributes
-    ----------
-    center : Center
-    engine : Engine of SquaredNode
-    scheduler : Scheduler
-    measures : GramMeasures
-    """
+    """A `Center` together with the engine that settles its nodes."""
 
     center: Center
     engine: Engine[SquaredNode]
@@ -146,11 +138,6 @@ class LeastSquaresNeighbourhood:
     def value(self) -> float:
         """R(Ŝ)."""
         return self.center.value
-
-    @property
-    def levels(self) -> int:
-        """L = min(s, p-s) + 1."""
-        return self.center.levels
 
     def level_bound(self, level: int) -> float:
         """Bound R from below on a whole level by its root cut."""
@@ -177,31 +164,11 @@ class LeastSquaresNeighbourhood:
         return self._cuts[level, lean]
 
 
-@dataclass(frozen=True, eq=False)
-class LeastSquaresMethod:
-    """Search by Schur complements.
-
-    Attributes
-    ----------
-    problem : PreparedSquared
-    engine : Engine of SquaredNode
-    tuning : Tuning
-    """
-
-    problem: PreparedSquared
-    engine: Engine[SquaredNode]
-    tuning: Tuning = TUNING
-
-    @property
-    def name(self) -> str:
-        """The name of the engine."""
-        return self.engine.name
+class LeastSquaresMethod(TreeMethod[PreparedSquared, SquaredNode]):
+    """Search by Schur complements."""
 
     def center(self, size: int, run: Run) -> LeastSquaresNeighbourhood:
         """Find a support that no swap improves, with its cut."""
-        few = self.problem.features.size <= self.tuning.few_columns
-        if self.problem.gram.fits and (few or not self.problem.features.singles):
-            self.problem.gram.full()
         support, value = best_by_swaps(self.problem, size, run, self.tuning)
         return self.center_at(support, value, run)
 
@@ -213,11 +180,6 @@ class LeastSquaresMethod:
             self.scheduler,
             self.measures,
         )
-
-    @cached_property
-    def scheduler(self) -> Scheduler:
-        """Record of what strategies earned, shared by all neighbourhoods."""
-        return Scheduler(self.tuning)
 
     @cached_property
     def measures(self) -> GramMeasures:

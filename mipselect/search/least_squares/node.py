@@ -237,24 +237,23 @@ def gain_shares(node: SquaredNode) -> FloatArray:
     is mixed in for all rows alike: single rows must not be clamped
     (docs/mathematics/cuts.md, (4) and (7)).
     """
+    return _shares(node, off_diagonal_sums)
+
+
+def shares_without_blocks(node: SquaredNode) -> FloatArray:
+    """Compute shares as `gain_shares` does, by `cheap_off_sums`, for single columns; shape (L,)."""
+    return _shares(node, cheap_off_sums)
+
+
+def _shares(node: SquaredNode, off_sums: Callable[[SquaredNode, int], FloatArray]) -> FloatArray:
     others = min(node.size, len(node.live)) - 1
     if others <= 0:
         return gains_alone(node)
     if not node.tuning.uses(Strategy.DOMINANCE):
         return node.problem.features.sums(node.g**2 / node.ridge, node.live)
     if not node.problem.features.singles:
-        return node.blocks.gains(node.blocks.dominated(off_diagonal_sums(node, others)))
-    return node.g**2 / dominated_diagonal(node.h, off_diagonal_sums(node, others), node.ridge)
-
-
-def shares_without_blocks(node: SquaredNode) -> FloatArray:
-    """Compute shares as `gain_shares` does, by `cheap_off_sums`, for single columns; shape (L,)."""
-    others = min(node.size, len(node.live)) - 1
-    if others <= 0:
-        return gains_alone(node)
-    if not node.tuning.uses(Strategy.DOMINANCE):
-        return node.g**2 / node.ridge
-    return node.g**2 / dominated_diagonal(node.h, cheap_off_sums(node, others), node.ridge)
+        return node.blocks.gains(node.blocks.dominated(off_sums(node, others)))
+    return node.g**2 / dominated_diagonal(node.h, off_sums(node, others), node.ridge)
 
 
 def gains_alone(node: SquaredNode) -> FloatArray:

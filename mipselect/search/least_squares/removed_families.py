@@ -61,7 +61,7 @@ def open_nodes(center: Center, level: int, tree: SquaredTree) -> Iterator[Square
     unpaid = max(limits.least, limits.share * families[0].number)
     while families:
         family = families.pop()
-        if unpaid < 0 or family.number <= limits.listed:
+        if unpaid < 0 or family.number <= 1:
             for base in family.bases():
                 yield center.node(base, level, center.candidates, center.multiplier)
             continue

@@ -26,8 +26,12 @@ def best_by_swaps(
 ) -> tuple[IntArray, float]:
     """Find a support that no single swap improves, and its value; after many swaps any support.
 
-    Any support would do as the incumbent of the search; a better one makes it faster.
+    Any support would do as the incumbent of the search; a better one makes it faster. All of G is
+    held from now on where columns are few.
     """
+    few = problem.features.size <= tuning.few_columns
+    if problem.gram.fits and (few or not problem.features.singles):
+        problem.gram.full()
     support = forward_selection(problem, size)
     value = float(problem.values(support[None])[0])
     if not tuning.uses(Strategy.SWAPS) or size == problem.features.count:

@@ -31,13 +31,7 @@ def is_crowded(node: SquaredNode) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class GramMeasures:
-    """Measures of G that take time, each made when it is first needed.
-
-    Attributes
-    ----------
-    problem : PreparedSquared
-    tuning : Tuning
-    """
+    """Measures of G that take time, each made when it is first needed."""
 
     problem: PreparedSquared
     tuning: Tuning = TUNING
@@ -46,6 +40,11 @@ class GramMeasures:
     def near(self) -> NearColumns:
         """The sets of columns that are near to one another."""
         return near_columns(self.problem, self.tuning.near)
+
+    @property
+    def near_known(self) -> bool:
+        """True if they have been looked for."""
+        return "near" in vars(self)
 
     @cached_property
     def cheap_curvature(self) -> Curvature:
@@ -87,12 +86,10 @@ class SquaredTree(TreeSearch[SquaredNode]):
 
     def worth_expanding(self, node: SquaredNode) -> bool:
         """Tell whether a node that is screened should be bounded around an expansion point."""
-        limits = self.tuning.expanding
-        if not 2 <= node.size <= len(node.live) - limits.spare:
+        if not (2 <= node.size < len(node.live) and self.tuning.uses(Strategy.EXPANSION)):
             return False
-        if not self.tuning.uses(Strategy.EXPANSION):
-            return False
-        return is_crowded(node) or (self.is_long and node.size >= limits.least_size)
+        long = self.is_long and node.size >= self.tuning.expanding.least_size
+        return long or is_crowded(node)
 
     def hold_gram(self) -> None:
         """Keep all of G, if it fits, for a search whose nodes are many."""
@@ -103,15 +100,13 @@ class SquaredTree(TreeSearch[SquaredNode]):
     def informed(self, node: SquaredNode, families: int = 0) -> SquaredNode:
         """Add what is known of near columns to a node, once other bounds had their chance.
 
-        It is also added if bounds leave so many families open that it takes long to look.
+        They are looked for, too, if bounds leave so many families open that it takes long to look.
         """
-        problem, limits, at_once = node.problem, self.tuning.near, Strategy.CLUSTERS_AT_ONCE
-        features, gram = problem.features, problem.gram
+        features, gram, limits = node.problem.features, node.problem.gram, self.tuning.near
         if node.near is not None or not (features.singles and 1 < features.count <= limits.columns):
             return node
-        if self.tuning.uses(at_once) and families * len(node.live) > limits.heavy:
-            self.scheduler.want_at_once(at_once)
-        wanted = self.scheduler.wants_at_once(at_once) or self.is_beyond(self.tuning.patience.near)
+        heavy = families * len(node.live) > limits.heavy
+        wanted = heavy or self.measures.near_known or self.is_beyond(self.tuning.patience.near)
         return replace(node, near=LiveSets(self.measures.near)) if gram.fits and wanted else node
 
     def expanded(

@@ -79,7 +79,7 @@ def whole_optimum(instance: Instance, *, form: Form | None = None, **options: An
         found = method.solve(instance.support_size, run)
         best.offer(found.support[None], np.array([found.value]))
         around = native.center_at(found.support, found.value)
-        for level in range(1, around.levels):
+        for level in range(1, native.levels):
             around.search_level(level, best, run)
     except Stopped as stop:
         raise refusal(stop, run, 0.0, best.target, None, "") from stop
@@ -142,11 +142,6 @@ class WholeNeighbourhood:
     value: float
     around: Neighbourhood
     method: WholeMethod
-
-    @property
-    def levels(self) -> int:
-        """L = min(s, p-s) + 1."""
-        return self.around.levels
 
     def level_bound(self, level: int) -> float:
         """Bound R from below on a whole level, as the native search does."""

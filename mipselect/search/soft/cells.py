@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -18,12 +18,9 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.node import Node
 from mipselect.search.soft.bounds import LogWeight
-from mipselect.search.soft.pairs import PairLaw
 from mipselect.search.soft.polynomials import SubsetLaw, subset_law
 from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import TUNING, Refining, Tuning
-
-Law = SubsetLaw | PairLaw
 
 
 class Family(Protocol):
@@ -45,9 +42,6 @@ class Family(Protocol):
 
     def expanded(self, inclusion: FloatArray) -> ModularBound | None:
         """Return a bound that is good for these probabilities of the features, if there is one."""
-
-    def pairs(self, target: LogWeight) -> PairLaw | None:
-        """Return the law by each pair's own lower bound, where m = 2 and it is little work."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +78,7 @@ class Cell:
     node : Node
     bound : ModularBound
         On -R(B ∪ T), handed on.
-    law : SubsetLaw or PairLaw
+    law : SubsetLaw
         ∝ the bounds of the weights.
     log_upper, log_guess : float
         Log of the total of the bounds, and a guess at that of the weights, which is ``-inf``
@@ -97,7 +91,7 @@ class Cell:
 
     node: Node
     bound: ModularBound
-    law: Law
+    law: SubsetLaw
     log_upper: float
     log_guess: float
     family: Family | None
@@ -148,7 +142,7 @@ def tight(
     inclusion = np.exp(min(informed, key=lambda found: found[0])[1].log_inclusion())
     limits = tuning.refining
     for _ in range(limits.expansions if tuning.uses(Strategy.CELL_EXPANSION) else 0):
-        if log_upper - guess < limits.close:
+        if log_upper <= guess:
             break
         trial = family.expanded(inclusion)
         if trial is None:
@@ -173,11 +167,6 @@ def parts_of(cell: Cell, space: Space, target: LogWeight, tuning: Tuning = TUNIN
     node = cell.node
     if node.size == 1 and (evaluated := space.evaluated(family)) is not None:
         return [tight(evaluated, [], target, tuning)]
-    if node.size == 2 and not isinstance(cell.law, PairLaw):
-        pairs = family.pairs(target) if tuning.uses(Strategy.PAIR_LAWS) else None
-        if pairs is not None and -math.inf < pairs.log_total < cell.log_upper:
-            total = pairs.log_total
-            return [replace(cell, law=pairs, log_upper=total, log_guess=total)]
     inclusion = np.exp(cell.law.log_inclusion())
     terms = target.rate * cell.bound.terms
     doubt = inclusion * (1.0 - inclusion) * np.maximum(terms, 0.0) + 1e-9 * inclusion

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.restricted.fenchel import EPS, FenchelBounds, FenchelLoss, ScaledFenchelLoss
+from mipselect.restricted.fenchel import FenchelBounds, FenchelLoss, ScaledFenchelLoss
 from mipselect.search.bounds.modular import ModularBound
+from mipselect.search.convex.cuts import fenchel_cut
 from mipselect.search.convex.node import FenchelNode, starts
 from mipselect.search.node import Node
-from mipselect.search.soft.bounds import LogWeight
+from mipselect.search.simplex import largest_sum
 from mipselect.search.soft.cells import Family, Origin, likely
-from mipselect.search.soft.pairs import PairLaw
 from mipselect.search.tuning import TUNING, Tuning
 
 
@@ -61,34 +61,19 @@ class DualFamily:
         scales = np.sqrt(np.concatenate([np.ones(len(node.base)), np.minimum(inclusion[X], 1.0)]))
         return modular_bounds(node.problem.scaled_bounds(features, scales), 0, node)[0]
 
-    def pairs(self, target: LogWeight) -> PairLaw | None:
-        """Return None, for each pair would have to be solved."""
-        return None
-
 
 def modular_bounds(bounds: FenchelBounds, row: int, node: Node) -> list[ModularBound]:
-    """Bound R(B ∪ T) ≥ (1/n) [constant - νr²/2 - Σ_{j∈B∪T} w_j² / 2(λ+ν)] for two choices of ν."""
-    weights = bounds.weights[row]
-    own, size = bounds.own(row, node.base), node.size
-    credits = weights[node.live]
-    most = own + float(np.sort(credits)[len(credits) - size :].sum()) if size else own
-    lengths = sorted({max(0.0, math.sqrt(t) / bounds.radius - bounds.ridge) for t in (own, most)})
-    found = []
-    for nu in lengths:
-        shrink = (1.0 + 16.0 * EPS) / (2.0 * (bounds.ridge + nu) * bounds.n)
-        constant = float(bounds.constants[row]) - nu * bounds.radius**2 / 2.0 * (1.0 + 16.0 * EPS)
-        found.append(ModularBound(shrink * own - constant / bounds.n, shrink * credits))
-    return found
+    """Bound -R(B ∪ T) by two cuts: tightest where nothing and where the most is added."""
+    own, credits = bounds.own(row, node.base), bounds.weights[row][node.live]
+    ends = (own, own + largest_sum(credits, node.size))
+    # Below this length the norm constraint is not active, and the cuts are the same.
+    lengths = {max(math.sqrt(t), bounds.ridge * bounds.radius) for t in ends}
+    cuts = (fenchel_cut(bounds, row, own, credits, length) for length in sorted(lengths))
+    return [ModularBound(-cut.constant, -cut.coefficients) for cut in cuts]
 
 
 class ConvexSpace:
-    """All supports for a loss with Fenchel bounds.
-
-    Parameters
-    ----------
-    problem : FenchelLoss
-    tuning : Tuning
-    """
+    """All supports for a loss with Fenchel bounds."""
 
     def __init__(self, problem: FenchelLoss, tuning: Tuning = TUNING) -> None:
         self._problem, self._tuning = problem, tuning

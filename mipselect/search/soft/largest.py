@@ -10,7 +10,6 @@ import numpy as np
 from mipselect.arrays import IntArray
 from mipselect.search.soft.cells import Cell
 from mipselect.search.soft.partition import Partition
-from mipselect.search.soft.polynomials import SubsetLaw
 
 
 class LargestWeight:
@@ -87,7 +86,6 @@ def _open(numbered: tuple[int, Cell], evaluated: set[int]) -> float:
 def _members(cell: Cell, least: float) -> Iterator[IntArray]:
     """Yield supports of a final cell, of at most one addition, with a log bound above `least`."""
     law = cell.law
-    assert isinstance(law, SubsetLaw)
     if law.size == 0:
         yield cell.support(np.empty(0, dtype=np.intp))
         return

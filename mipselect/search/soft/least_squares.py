@@ -8,8 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from mipselect.arrays import FloatArray, IntArray
-from mipselect.restricted.squared import EPS, PreparedSquared
+from mipselect.arrays import FloatArray
+from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.least_squares.curvature import Convexity, Curvature
 from mipselect.search.least_squares.dominance import dominated_diagonal
@@ -24,9 +24,7 @@ from mipselect.search.least_squares.node import (
 )
 from mipselect.search.least_squares.tree import is_crowded
 from mipselect.search.node import Node
-from mipselect.search.soft.bounds import LogWeight
 from mipselect.search.soft.cells import Family, Origin, likely
-from mipselect.search.soft.pairs import PairLaw, pair_law
 from mipselect.search.tuning import TUNING, Tuning
 
 
@@ -99,45 +97,6 @@ class SquaredFamily:
         bound, _ = around_points.around(np.minimum(inclusion[around_points.members], 1.0))
         return self._bound(bound.constant, bound.terms)
 
-    def pairs(self, target: LogWeight) -> PairLaw | None:
-        """Compute gains (h_l g_j² + h_j g_l² - 2 H_jl g_j g_l) / (h_j h_l - H_jl²) of all pairs."""
-        node = self.node
-        if node.size != 2 or len(node.live) > node.tuning.refining.pair_columns or self.blurred:
-            return None
-        if not node.problem.features.singles:
-            return None
-        constant, features = target.log_bound(
-            node, self._bound(self._second_sum(), np.zeros(len(node.live)))
-        )
-        rate = target.rate / (2.0 * node.problem.n)
-
-        def log_weights(rows: IntArray, across: FloatArray) -> FloatArray:
-            weighted = np.multiply.outer(node.g[rows] ** 2, node.h)
-            weighted += np.multiply.outer(node.h[rows], node.g**2)
-            weighted -= 2.0 * across * np.multiply.outer(node.g[rows], node.g)
-            # Of the eigenvalues of H_TT ⪰ (λ+ν)I one is at least the larger of h_j and h_l.
-            least = node.ridge * np.maximum.outer(node.h[rows], node.h)
-            weighted /= np.maximum(np.multiply.outer(node.h[rows], node.h) - across**2, least)
-            np.maximum(weighted, 0.0, out=weighted)
-            return np.asarray(constant + rate * weighted + features[rows][:, None] + features)
-
-        def row(j: int) -> FloatArray:
-            across = node.problem.gram.entries(node.live, int(node.live[j]))
-            across = across - node.whitened[:, j] @ node.whitened
-            return log_weights(np.array([j]), across[None])[0, j + 1 :]
-
-        return pair_law(log_weights(np.arange(len(node.live)), node.dense()), row)
-
-    def _second_sum(self) -> float:
-        """Bound how much a pair's gain may change where H is computed again, row by row.
-
-        Entries of G that are not kept differ by n roundings, others not at all.
-        """
-        problem = self.node.problem
-        roundings = 4 + len(self.node.whitened) + (0 if problem.gram.held else problem.n)
-        growth = 1.0 + float(problem.gram.diagonal.max()) / self.node.ridge
-        return 4.0 * EPS * roundings * growth * problem.target_norm
-
     @property
     def _off_sums(self) -> FloatArray:
         return off_diagonal_sums(self.node, min(self.node.size, len(self.node.live)) - 1)
@@ -169,10 +128,6 @@ class EvaluatedFamily:
 
     def expanded(self, inclusion: FloatArray) -> ModularBound | None:
         """Return None, for nothing could be better."""
-        return None
-
-    def pairs(self, target: LogWeight) -> PairLaw | None:
-        """Return None, for there are no pairs."""
         return None
 
 

@@ -27,9 +27,6 @@ def space_of(
         If the loss has no bounds, or λ = 0, by which they divide.
     """
     if isinstance(problem, PreparedSquared):
-        few = problem.features.count <= tuning.few_columns
-        if problem.gram.fits and (few or not problem.features.singles):
-            problem.gram.full()
         support, value = best_by_swaps(problem, largest, run, tuning)
         multiplier = problem.fit(support).multiplier
         return LeastSquaresSpace(problem, multiplier, largest, run.tick, tuning), value
