@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from fractions import Fraction
 from math import comb
+from pathlib import Path
 from threading import Thread
 
 import numpy as np
@@ -217,6 +218,25 @@ def test_a_row_that_is_replaced_stays_in_its_part() -> None:
     for wrong in ("", "a\nb", 5, "x" * 201):
         with pytest.raises(InvalidInput):
             ledger.part("hospital", wrong)
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_somebody_with_rows_in_two_parts_pays_for_both(tmp_path: Path, relation: str) -> None:
+    """A patient with a row in each of two hospitals moves both draws, and the ledger counts one."""
+    kept = Ledger.create(tmp_path / "books.ledger", epsilon=1.0, relation=relation, unit="patient")
+    for ledger in (kept, Ledger(1.0, relation=relation, unit="patient")):
+        for hospital in ("A", "B"):
+            part = ledger.part("hospital", hospital)
+            release = NoisyMax([1.0, 2.0], 1.0, relation=relation).release(part)
+            told = "no patient has rows with different values of 'hospital'"
+            assert release.guarantee.conditions[-1] == told
+            assert part.promised(Guarantee(1.0, relation=relation)) == release.guarantee
+        assert ledger.spent == release.guarantee
+        assert ledger.spent.conditions == release.guarantee.conditions
+        assert len(ledger.spent.conditions) == (2 if relation == "replace-one" else 1)
+    for unit in ("row", "Rows"):
+        rows = Ledger(1.0, relation="add-remove", unit=unit).part("hospital", "A")
+        assert rows.promised(Guarantee(1.0, relation="add-remove")).conditions == ()
 
 
 def test_sums_over_parts_by_brute_force() -> None:
