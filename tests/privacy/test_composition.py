@@ -180,6 +180,16 @@ def test_one_currency(arguments: dict) -> None:
         Ledger(**arguments)
 
 
+def test_a_rho_beyond_all_floats_is_none() -> None:
+    """Each of two draws states one; their sum did not fit, and the ledger could not be read."""
+    ledger = Ledger(1e300)
+    for _ in range(2):
+        ledger.spend(Guarantee(1.5e154))
+    assert ledger.spent.epsilon == 3e154
+    assert ledger.spent.rho is None
+    assert statements(ledger.entries, delta=1e-6)[-1].epsilon is None
+
+
 def test_disjoint_parts_count_once() -> None:
     ledger = Ledger(1.0, relation="add-remove")
     price = Guarantee(0.4, relation="add-remove")
