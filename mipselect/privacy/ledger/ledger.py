@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -388,8 +388,9 @@ class Ledger:
         try:
             self._book.settle(number, status)
         except LedgerNotWritten:
-            # It is paid for, which is what counts; the entry stays "charged".
-            return
+            # It is paid for, which is what counts, and the entry stays "charged": if it is there.
+            with suppress(LedgerNotWritten):
+                self._book.head()
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
