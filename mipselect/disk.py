@@ -116,7 +116,8 @@ def whole_file(path: Path, *, sensitive: bool = False) -> Iterator[BinaryIO]:
         os.chmod(draft, mode & FOR_ITS_OWNER if sensitive else mode)
         os.replace(draft, path)
     except BaseException:
-        os.unlink(draft)
+        # An interrupt may come when it has its name already.
+        Path(draft).unlink(missing_ok=True)
         raise
 
 
@@ -125,6 +126,7 @@ def _mode(path: Path) -> int:
     try:
         return stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:
-        mask = os.umask(0)
+        # Asking for the mask sets it, for other threads too: to one that hides what they write.
+        mask = os.umask(0o777 ^ FOR_ITS_OWNER)
         os.umask(mask)
         return 0o666 & ~mask

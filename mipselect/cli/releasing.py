@@ -98,7 +98,7 @@ class SupportPlan:
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
         """See `Plan`; scores state a ρ once the number of columns is known."""
-        return self._one(stated).times(self.draws)
+        return self._one(stated).of_draws(self.draws)
 
     def _one(self, stated: Mapping[str, Guarantee]) -> Guarantee:
         return replace(self.one, rho=stated.get(self.relation, self.one).rho)

@@ -134,7 +134,7 @@ class Mechanism(ABC, Generic[Outcome]):
         if ledger is not None:
             stated = self.guarantees.get(ledger.relation, stated)
         one = replace(stated, private=private)
-        total = one if draws == 1 else one.times(draws)
+        total = one.of_draws(draws)
         what = self.name if draws == 1 else f"{self.name}, {draws} draws"
         self.prepare()
         # A warning would tell about the data. NumPy's state is that of the thread, not global.

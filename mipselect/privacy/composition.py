@@ -119,7 +119,9 @@ def _sum(entries: Sequence[LedgerEntry]) -> Statement:
 def _concentrated(entries: Sequence[LedgerEntry], delta: float, currency: str) -> Statement:
     rho = total_rho(entries)
     if rho is None:
-        return Statement(RHO, None, delta, None, "no ρ follows from some of the entries")
+        return Statement(
+            RHO, None, delta, None, "no ρ follows from some of the entries, or one too large"
+        )
     total = round_up(rho)
     meaning = LIMITED if currency == "rho" else MEANINGS[RHO]
     return Statement(RHO, rho_epsilon(total, delta), delta, total, meaning)

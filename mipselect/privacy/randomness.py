@@ -49,11 +49,12 @@ def generator(rng: Rng) -> tuple[random.Random, bool]:
     InvalidInput
         For anything else.
     """
-    if rng is None:
+    # Another object than the given one, whose methods somebody may have replaced; and a subclass
+    # may have replaced them for all of its objects.
+    if rng is None or type(rng) is random.SystemRandom:
         return random.SystemRandom(), True
     if isinstance(rng, random.Random):
-        # A subclass of SystemRandom may have replaced what makes it unpredictable.
-        return rng, type(rng) is random.SystemRandom
+        return rng, False
     if isinstance(rng, np.random.Generator | np.random.RandomState):
         return random.Random(int.from_bytes(rng.bytes(32))), False
     if isinstance(rng, int | np.integer) and not isinstance(rng, bool):

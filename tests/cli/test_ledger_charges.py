@@ -124,6 +124,15 @@ def test_a_ledger_in_rho_pays_for_bounded_range(run: Run, folder: Path, file: Pa
     run(*command).failed_with(1, "ρ = 0.125, but only ρ = 0.0625")
 
 
+def test_pure_draws_at_once_have_the_rho_of_each(run: Run, folder: Path, file: Path) -> None:
+    ledger = Ledger.create(file, rho=0.25, delta=1e-6)
+    flips = ("release", folder / "instance.toml", "--method", "permute-and-flip", "--draws", 4)
+    command = (*flips, "--epsilon", "0.25", "--ledger", file)
+    assert "ρ = 0.25 left, and would have 0.125" in run(*command, "--dry-run").out
+    assert run(*command).code == 0
+    assert ledger.remaining.rho == 0.125
+
+
 def test_only_a_ledger_in_rho_keeps_the_exponential_mechanism(
     run: Run, folder: Path, file: Path
 ) -> None:

@@ -45,6 +45,19 @@ def test_generalized_exponential_with_items_that_cannot_move() -> None:
     assert law == pytest.approx([0.5, 0.0, 0.5])
 
 
+@pytest.mark.parametrize(
+    ("widths", "epsilon"),
+    [([1.0, 1e-250], 1e100), ([1e-240, 0.0], 1e70), ([1e250, 1.0], 1e-60), ([1.0, 0.0], 1e-305)],
+)
+def test_a_score_that_moves_gets_noise_or_nothing_is_paid(
+    widths: list[float], epsilon: float
+) -> None:
+    """Noise too small for doubles was none, and noise too large was refused after it was paid."""
+    with pytest.raises(InvalidInput, match="must lie between 1e-300 and 1e\\+300"):
+        RandomStopping([1.0, 2.0], widths, epsilon)
+    assert RandomStopping([1.0, 2.0], [0.0, 0.0], epsilon).sample(rng=0) in (0, 1)
+
+
 def test_randomized_response_is_its_formula() -> None:
     law = np.exp(log_law(RandomizedResponse(SCORES, 1.5), range(5)))
     e = math.exp(1.5)

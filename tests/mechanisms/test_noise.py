@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import random
-from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from mipselect.errors import InvalidInput
+from mipselect.mechanisms import CanonicalLipschitz, NoisyMax, OneShotTopK, Peeling
 from mipselect.mechanisms.noise.noise import NOISES, log_exponentials, noise_named
 
 SAME = {
@@ -83,19 +84,71 @@ def test_the_largest_of_more_than_a_double_can_count(name: str) -> None:
     assert stats.kstest(drawn - tail, stats.gumbel_r.cdf).pvalue > 1e-4
 
 
-def test_exponentials_keep_their_precision_at_both_ends() -> None:
-    def drawn(word: int) -> float:
-        source = SimpleNamespace(randbytes=lambda count: word.to_bytes(8, "little"))
-        return float(log_exponentials(source, 1)[0])
+class Scripted(random.Random):
+    """A source whose words are given, then those that lengthen them."""
 
-    last = 2**64 - 1
-    assert drawn(0) == pytest.approx(np.log(65 * np.log(2)), rel=1e-15)
-    assert drawn(last) == pytest.approx(-65 * np.log(2), rel=1e-15)
-    assert drawn(last - 1) == pytest.approx(np.log(1.5) - 64 * np.log(2), rel=1e-15)
+    def __init__(self, words: list[int], more: list[int]) -> None:
+        super().__init__(0)
+        self.words, self.more = list(words), list(more)
+
+    def randbytes(self, n: int) -> bytes:
+        return b"".join(self.words.pop(0).to_bytes(8, "little") for _ in range(n // 8))
+
+    def getrandbits(self, k: int) -> int:
+        return self.more.pop(0)
+
+
+LAST = 2**64 - 1
+
+
+def test_exponentials_keep_their_precision_at_both_ends() -> None:
+    def drawn(word: int, *more: int) -> float:
+        source = Scripted([word], list(more))
+        found = float(log_exponentials(source, 1)[0])
+        assert not source.more
+        return found
+
+    long = np.log(2**60 + 0.5) - 128 * np.log(2)
+    assert drawn(0, 2**60) == pytest.approx(np.log(-long), rel=1e-15)
+    assert drawn(LAST, 2**60) == pytest.approx(long, rel=1e-15)
+    longer = np.log(2**59 + 0.5) - 256 * np.log(2)
+    assert drawn(LAST, 0, 0, 2**59) == pytest.approx(longer, rel=1e-15)
+    short = (2**52 + 0.5) / 2**64
+    assert drawn(LAST - 2**52) == pytest.approx(np.log(-np.log1p(-short)), rel=1e-15)
+    assert drawn(2**52) == pytest.approx(np.log(-np.log(short)), rel=1e-15)
     assert drawn(2**63 - 1) == pytest.approx(np.log(np.log(2)), abs=1e-15)
     assert drawn(2**63) == pytest.approx(np.log(np.log(2)), abs=1e-15)
     many = np.exp(log_exponentials(random.Random(5), 4000))
     assert stats.kstest(many, stats.expon.cdf).pvalue > 1e-4
+
+
+def test_the_tail_goes_on_as_it_began() -> None:
+    """Beyond the smallest of 2^64 intervals -log U is as it is from zero on."""
+
+    class FromTheEnd(random.Random):
+        def randbytes(self, n: int) -> bytes:
+            return bytes(n)
+
+    beyond = np.exp(log_exponentials(FromTheEnd(3), 4000)) - 64 * np.log(2)
+    assert stats.kstest(beyond, stats.expon.cdf).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("name", sorted(set(SAME) - {"gumbel"}))
+def test_no_outcome_is_impossible(name: str) -> None:
+    """On one of two neighbours it would be: a noise beyond the last of 2^64 intervals is drawn."""
+    middle = 2**63
+    gap, beyond = 100.0, [0, 0, 2**59]
+    draws: list[tuple[Any, list[int]]] = [
+        (OneShotTopK([gap, 0.0], 1, 2.0, noise=name), [middle, LAST]),
+        (CanonicalLipschitz([gap, 0.0], 1, 4.0, noise=name), [middle, LAST]),
+    ]
+    if name != "exponential":
+        draws += [
+            (NoisyMax([gap, 0.0], 2.0, noise=name), [middle, LAST]),
+            (Peeling([gap, 0.0], 1, 2.0, noise=name), [middle, LAST]),
+        ]
+    for mechanism, words in draws:
+        assert mechanism.sample(Scripted(words, [*beyond, *[0] * 9])) in (1, (1,))
 
 
 def test_unknown_noise_is_refused() -> None:

@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from fractions import Fraction
 from math import comb
+from pathlib import Path
 from threading import Thread
 
 import numpy as np
@@ -179,6 +180,16 @@ def test_one_currency(arguments: dict) -> None:
         Ledger(**arguments)
 
 
+def test_a_rho_beyond_all_floats_is_none() -> None:
+    """Each of two draws states one; their sum did not fit, and the ledger could not be read."""
+    ledger = Ledger(1e300)
+    for _ in range(2):
+        ledger.spend(Guarantee(1.5e154))
+    assert ledger.spent.epsilon == 3e154
+    assert ledger.spent.rho is None
+    assert statements(ledger.entries, delta=1e-6)[-1].epsilon is None
+
+
 def test_disjoint_parts_count_once() -> None:
     ledger = Ledger(1.0, relation="add-remove")
     price = Guarantee(0.4, relation="add-remove")
@@ -217,6 +228,25 @@ def test_a_row_that_is_replaced_stays_in_its_part() -> None:
     for wrong in ("", "a\nb", 5, "x" * 201):
         with pytest.raises(InvalidInput):
             ledger.part("hospital", wrong)
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_somebody_with_rows_in_two_parts_pays_for_both(tmp_path: Path, relation: str) -> None:
+    """A patient with a row in each of two hospitals moves both draws, and the ledger counts one."""
+    kept = Ledger.create(tmp_path / "books.ledger", epsilon=1.0, relation=relation, unit="patient")
+    for ledger in (kept, Ledger(1.0, relation=relation, unit="patient")):
+        for hospital in ("A", "B"):
+            part = ledger.part("hospital", hospital)
+            release = NoisyMax([1.0, 2.0], 1.0, relation=relation).release(part)
+            told = "no patient has rows with different values of 'hospital'"
+            assert release.guarantee.conditions[-1] == told
+            assert part.promised(Guarantee(1.0, relation=relation)) == release.guarantee
+        assert ledger.spent == release.guarantee
+        assert ledger.spent.conditions == release.guarantee.conditions
+        assert len(ledger.spent.conditions) == (2 if relation == "replace-one" else 1)
+    for unit in ("row", "Rows"):
+        rows = Ledger(1.0, relation="add-remove", unit=unit).part("hospital", "A")
+        assert rows.promised(Guarantee(1.0, relation="add-remove")).conditions == ()
 
 
 def test_sums_over_parts_by_brute_force() -> None:

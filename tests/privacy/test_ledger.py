@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mipselect.errors import BudgetExceeded, InvalidInput, LedgerForked, RelationMismatch
-from mipselect.mechanisms import RandomizedResponse
+from mipselect.mechanisms import NoisyMax, RandomizedResponse
 from mipselect.privacy import Guarantee, Ledger, LedgerEntry
 from mipselect.privacy.ledger.ledger import checked_ledger
 from tests.support.wants import wants
@@ -90,6 +90,17 @@ def test_fifty_draws_cost_fifty_times() -> None:
     assert ledger.remaining.epsilon == 0.0
     with pytest.raises(BudgetExceeded):
         Ledger(4.99).spend(Guarantee(0.1).times(50))
+
+
+def test_draws_at_once_cost_what_they_cost_one_after_another() -> None:
+    """Ten pure draws at ε have ρ = 10 ε²/2; they were charged (10 ε)²/2."""
+    for noise, rho in (("exponential", 0.05), ("gumbel", 0.0125)):
+        at_once, apart = (Ledger(rho=1.0, delta=1e-6) for _ in range(2))
+        draw = NoisyMax([1.0, 2.0], 0.1, noise=noise)
+        draw.releases(10, at_once)
+        for _ in range(10):
+            draw.release(apart)
+        assert at_once.spent.rho == apart.spent.rho == rho
 
 
 def test_what_is_left_can_always_be_spent() -> None:

@@ -11,6 +11,7 @@ import sqlite3
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from threading import Barrier, Thread
@@ -363,6 +364,23 @@ def test_a_read_only_file_can_be_read(path: Path, ledger: Ledger) -> None:
 
 
 @wants("root, who can become somebody else", os.geteuid() == 0)
+def test_what_is_paid_is_in_the_file_and_in_no_other(
+    path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another program asks for a write-ahead log, which stays behind where the ledger is moved."""
+    monkeypatch.setattr(ledger_file, "PATIENCE", 0.0)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
+        connection.execute("SELECT * FROM entries").fetchall()
+        with pytest.raises(LedgerNotWritten, match="others have been using it"):
+            ledger.spend(Guarantee(0.5))
+        moved = shutil.copyfile(path, path.with_name("moved.ledger"))
+        assert Ledger.open(moved).entries == ledger.entries == ()
+    ledger.spend(Guarantee(0.5))
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+
+
 def test_a_folder_or_a_file_of_somebody_else(tmp_path: Path) -> None:
     folder = tmp_path / "locked"
     folder.mkdir()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -128,3 +130,28 @@ def test_a_draw_whose_charge_was_taken_back_is_not_handed_out(path: Path, ledger
 
     with pytest.raises(LedgerBroken, match="row 1 is not there"):
         released()
+
+
+@pytest.mark.parametrize("taken_back", [True, False])
+def test_nor_is_it_where_others_keep_the_file_from_being_written(
+    path: Path, ledger: Ledger, taken_back: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The entry stays "charged" then; that it is there can still be read."""
+    copy, others = path.with_name("copy"), sqlite3.connect(path)
+    shutil.copyfile(path, copy)
+    monkeypatch.setattr(ledger_file, "PATIENCE", 0.0)
+
+    def released() -> str:
+        with ledger.charged(COST):
+            if taken_back:
+                overwrite(copy, path)
+            others.execute("BEGIN IMMEDIATE")
+        return "a release"
+
+    with closing(others):
+        if taken_back:
+            with pytest.raises(LedgerBroken, match="row 1 is not there"):
+                released()
+        else:
+            assert released() == "a release"
+    assert [entry.status for entry in Ledger.open(path).entries] == ["charged"] * (not taken_back)

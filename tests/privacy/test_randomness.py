@@ -267,6 +267,11 @@ def test_who_may_call_a_draw_private() -> None:
     assert isinstance(generator(None)[0], random.SystemRandom)
     assert generator(None)[1]
     assert generator(random.SystemRandom())[1]
+    loaded = random.SystemRandom()
+    vars(loaded)["getrandbits"] = lambda bits: 0
+    source, private = generator(loaded)
+    assert private
+    assert source.getrandbits(512) > 0
     for rng in (0, np.uint8(3), random.Random(1), np.random.default_rng(1), Loaded()):
         assert not generator(rng)[1]
     given_source = random.Random(1)

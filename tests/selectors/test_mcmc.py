@@ -49,6 +49,34 @@ def test_residuals_by_cvxpy(kind: int) -> None:
         assert found == pytest.approx(by_cvxpy(X, y, bound), abs=1e-6 * (1.0 + y @ y), rel=1e-6)
 
 
+@pytest.mark.parametrize("kind", range(5))
+@pytest.mark.parametrize("unit", [1e-20, 1e-9, 1e9, 1e20])
+def test_units_of_x_and_y_change_nothing(unit: float, kind: int) -> None:
+    """Shares of a salary in cents: beside yᵀy the squares of the columns would be rounding."""
+    rng = np.random.default_rng(kind)
+    for _ in range(40):
+        X, y, bound = design(kind, rng)
+        support = tuple(range(X.shape[1]))
+        wanted = ResidualSquares(X, y, bound)(support)
+        found = ResidualSquares(X, unit * y, unit * bound)(support) / unit**2
+        assert found == pytest.approx(wanted, rel=1e-9, abs=1e-11 * (1.0 + bound) ** 2 * len(y))
+
+
+def test_no_unit_takes_a_row_beyond_the_sensitivity() -> None:
+    """It went to 4.4 times the sensitivity."""
+    rng, unit = np.random.default_rng(4), 1e8
+    selector = MCMCSelector(2, x_bound=1.0, y_bound=unit, coef_bound=unit, n_steps=1)
+    for _ in range(150):
+        X = rng.choice([-1.0, 1.0], (20, 3))
+        y = X[:, 0] if rng.random() < 0.5 else rng.uniform(-1.0, 1.0, 20)
+        X_other, y_other = X.copy(), y.copy()
+        X_other[0], y_other[0] = rng.choice([-1.0, 1.0], 3), rng.choice([-1.0, 1.0])
+        one = selector.mechanism(X, unit * y)
+        other = selector.mechanism(X_other, unit * y_other)
+        moves = [abs(one.values(pair) - other.values(pair)) for pair in combinations(range(3), 2)]
+        assert max(moves) <= one.sensitivity * (1.0 + 1e-9)
+
+
 def test_equal_and_opposite_columns_are_solved_to_the_end() -> None:
     """The duality gap bounds how far from the minimum the coefficients are, without a judge."""
     rng = np.random.default_rng(1)

@@ -28,7 +28,10 @@ EXP_MAX = 700.0
 """exp of no more is finite."""
 
 WORD = 8
-"""Bytes of randomness in one uniform number."""
+"""Bytes of randomness in one uniform number, away from 0 and 1."""
+
+SHORT = 1 << 52
+"""An integer below it has too few digits to stand for a uniform number near 0 or 1."""
 
 
 class Noise(ABC):
@@ -47,6 +50,10 @@ class Noise(ABC):
 
     kinked: bool = False
     """True if F has a kink inside its support, at zero."""
+
+    rounded: float = 8.0
+    """Nats for what rounding the noise costs, to be paid for beside the utilities
+    (docs/mathematics/score-mechanisms.md, (14)); 0 where draws are made in integers."""
 
     @abstractmethod
     def log_exponent(self, x: FloatArray) -> FloatArray:
@@ -77,6 +84,7 @@ class Gumbel(Noise):
     """F(x) = exp(-e^-x): the exponential mechanism."""
 
     tail: float = -math.inf
+    rounded: float = 0.0
 
     def log_exponent(self, x: FloatArray) -> FloatArray:
         """Return -x."""
@@ -213,13 +221,29 @@ def random_words(source: random.Random, count: int) -> NDArray[np.uint64]:
 def log_exponentials(source: random.Random, count: int) -> FloatArray:
     """Draw log E for `count` standard exponential variables E = -log U; shape (count,).
 
-    U is the middle of one of 2^64 equal intervals. It is taken from the nearer end of (0, 1), so
-    that both tails have full relative precision; what lies beyond 2^-65 is never drawn.
+    U is the middle of one of 2^64 equal intervals, counted from the nearer end of (0, 1). Near an
+    end these are divided again until one is narrow beside its distance from there: both tails have
+    full relative precision, and neither has an end.
     """
     words = random_words(source, count)
     upper = words >= np.uint64(1 << 63)
-    from_end = (np.where(upper, ~words, words).astype(np.float64) + 0.5) * 2.0**-64
+    places = np.where(upper, ~words, words)
+    from_end = (places.astype(np.float64) + 0.5) * 2.0**-64
+    for k in np.flatnonzero(places < SHORT):
+        from_end[k] = _lengthened(int(places[k]), source)
     return np.log(np.where(upper, -np.log1p(-from_end), -np.log(from_end)))
+
+
+def _lengthened(place: int, source: random.Random) -> float:
+    """Return the middle of an interval of (0, 1) that is narrow beside its distance from 0.
+
+    It is a part of the interval of this place among 2^64, each part as likely as it is wide.
+    """
+    bits = 64
+    while place < SHORT:
+        place = (place << 64) + source.getrandbits(64)
+        bits += 64
+    return math.ldexp(float(2 * place + 1), -bits - 1)
 
 
 def plus_laplace(

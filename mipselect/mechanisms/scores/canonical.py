@@ -48,10 +48,10 @@ class CanonicalLipschitz(TopKMechanism):
     All subsets with the same (h, t) share their loss, so a draw needs the largest noise of each
     class, then a uniform member of the winning class; O(dk) time and memory.
 
-    Draws with Gumbel noise are made in integers, and probabilities are in closed form. With the
-    others, one for each class, ε holds up to events of a probability near d k 2^-64, see
-    `NoisyMax`, and probabilities are quadratures. The member is always drawn exactly. What
-    rounding may cost, of scores and of the logs of the class sizes, is taken off ε first.
+    Draws with Gumbel noise are made in integers, and probabilities are in closed form. The others,
+    one for each class, are drawn in double precision, see `NoisyMax`, and probabilities are
+    quadratures. The member is always drawn exactly. What rounding may cost, of scores, of the logs
+    of the class sizes and of noise, is taken off ε first.
 
     References
     ----------
@@ -81,8 +81,7 @@ class CanonicalLipschitz(TopKMechanism):
         cls, p: int, k: int, epsilon: float, *, noise: str = "exponential", gamma: float = 0.5
     ) -> None:
         """Claim no ρ; check the options."""
-        spendable(epsilon, log_subsets(p, k))
-        noise_named(noise)
+        spendable(epsilon, log_subsets(p, k) + noise_named(noise).rounded)
         checked_share(gamma, "gamma", closed=True)
 
     @property
@@ -183,7 +182,7 @@ class CanonicalLipschitz(TopKMechanism):
     @cached_property
     def _utilities(self) -> FloatArray:
         """Utility of each class, less that of the k best; includes the factor 1/2 of -ε loss/2."""
-        left = spendable(self.epsilon, self._log_outcomes)
+        left = spendable(self.epsilon, self._log_outcomes + noise_named(self.noise).rounded)
         ranked = ranked_gaps(np.asarray(self.scores), left, self.sensitivity, self.k)
         utilities = self.classes.utilities(ranked, self.gamma)
         return np.maximum(utilities, -reach(self.epsilon, self._log_outcomes))

@@ -59,9 +59,8 @@ class NoisyMax(ScoreMechanism[int]):
     -----
     Draws with Gumbel noise are made in integers. With exponential noise a draw from the
     operating system is OpenDP's `make_noisy_max`, exact in rational numbers, and a seeded one
-    is permute-and-flip in fractions. The other noises are drawn in double precision from 64
-    random bits each: the tails end at 2^-65 and sums are rounded, so that ε holds up to events
-    of a probability near d 2^-64. Where that matters, choose one of the exact two.
+    is permute-and-flip in fractions. The other noises are drawn in double precision, from as
+    many random bits as their tails take, and what rounding costs is taken off ε.
 
     `log_probability` is in closed form for the exact two and a quadrature for the others.
 
@@ -93,8 +92,7 @@ class NoisyMax(ScoreMechanism[int]):
             epsilon=checked_epsilon(self.epsilon),
             sensitivity=checked_sensitivity(self.sensitivity),
         )
-        spendable(self.epsilon)
-        noise_named(self.noise)
+        spendable(self.epsilon, noise_named(self.noise).rounded)
         checked_relation(self.relation)
 
     @property
@@ -140,7 +138,8 @@ class NoisyMax(ScoreMechanism[int]):
 
     @cached_property
     def _utilities(self) -> FloatArray:
-        return utilities(np.asarray(self.scores), self.epsilon, self.sensitivity)
+        rounded = noise_named(self.noise).rounded
+        return utilities(np.asarray(self.scores), self.epsilon, self.sensitivity, noise=rounded)
 
     @cached_property
     def _weights(self) -> IntegerWeights:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, ScoreArray
 from mipselect.docstrings import completed_by
+from mipselect.errors import InvalidInput
 from mipselect.mechanisms.noise.noise import Laplace, plus_laplace
 from mipselect.mechanisms.noise.quadrature import OFFSETS, Panels, summed_in_chunks
 from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism
@@ -22,6 +23,9 @@ from mipselect.privacy.randomness import Rng, generator
 from mipselect.validation import LAST_INTEGER, checked_index, checked_share, set_fields
 
 LAPLACE = Laplace()
+
+SMALLEST_NOISE, LARGEST_NOISE = 1e-300, 1e300
+"""Scales of noise that doubles hold."""
 
 FAR = 1600.0
 """Scores so many scales apart are never the other way round: e^-800 each."""
@@ -82,6 +86,7 @@ class RandomStopping(HeterogeneousScores, ScoreMechanism[int]):
         gamma = checked_share(self.gamma, "gamma", closed=False)
         set_fields(self, scores=_as_doubles(np.asarray(self.scores)), gamma=gamma)
         checked_relation(self.relation)
+        self._check_noise()
 
     def sample(self, rng: Rng = None) -> int:
         """Draw an index. See `Mechanism.sample`."""
@@ -108,6 +113,15 @@ class RandomStopping(HeterogeneousScores, ScoreMechanism[int]):
         log_density = -np.abs(x) - math.log(2.0 * scale * np.size(self.scores))
         log, error = panels.integrate(log_density - log_seen)
         return Estimate(float(log) + math.log(self.gamma), float(error), "quadrature")
+
+    def _check_noise(self) -> None:
+        """Raise `InvalidInput` before anything is paid if a score that moves could get no noise."""
+        scales = self._scales[np.asarray(self.sensitivities) > 0.0]
+        if not ((scales >= SMALLEST_NOISE) & (scales <= LARGEST_NOISE)).all():
+            raise InvalidInput(
+                f"3Δ/ε must lie between {SMALLEST_NOISE:g} and {LARGEST_NOISE:g} where Δ > 0, "
+                f"got {scales.min():g} to {scales.max():g}; choose other units of the scores"
+            )
 
     def _look(self, index: int, source: random.Random, private: bool) -> float:
         score = float(np.asarray(self.scores)[index])

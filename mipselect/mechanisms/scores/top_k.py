@@ -68,8 +68,7 @@ class _NoisyTopK(TopKMechanism):
     @classmethod
     def _rho(cls, p: int, k: int, epsilon: float, *, noise: str = "gumbel") -> float | None:
         """Return ε²/8k with Gumbel noise, k exponential mechanisms at ε/k; else claim no ρ."""
-        spendable(epsilon / k)
-        noise_named(noise)
+        spendable(epsilon / k, noise_named(noise).rounded)
         return bounded_range_rho(epsilon, k) if noise == "gumbel" else None
 
     def estimate(self, outcome: ArrayLike) -> Estimate:
@@ -86,8 +85,9 @@ class _NoisyTopK(TopKMechanism):
     @cached_property
     def _utilities(self) -> FloatArray:
         """ε (q - q_[k]) / 2kΔ."""
-        share = self.epsilon / self.k
-        return utilities(np.asarray(self.scores), share, self.sensitivity, place=self.k)
+        share, rounded = self.epsilon / self.k, noise_named(self.noise).rounded
+        scores = np.asarray(self.scores)
+        return utilities(scores, share, self.sensitivity, place=self.k, noise=rounded)
 
     def _all_above_the_rest(self, chosen: IntArray) -> Estimate:
         """Compute the log probability that noisy utilities of `chosen` are the k largest."""
@@ -118,9 +118,8 @@ class OneShotTopK(_NoisyTopK):
 
     Notes
     -----
-    With Gumbel noise this is the same law as `Peeling`, and drawn in integers. With all others ε
-    holds up to events of a probability near d 2^-64; see `NoisyMax`. Probabilities are quadratures
-    with an error bar.
+    With Gumbel noise this is the same law as `Peeling`, and drawn in integers; all others are
+    drawn in double precision, see `NoisyMax`. Probabilities are quadratures with an error bar.
 
     References
     ----------
@@ -155,8 +154,8 @@ class Peeling(_NoisyTopK):
     -----
     Draws with Gumbel noise are made in integers. With exponential noise a draw from the
     operating system is OpenDP's `make_noisy_top_k`, exact in rational numbers, and a seeded one
-    is permute-and-flip in fractions. With the other noises ε holds up to events of a probability
-    near k d 2^-64; see `NoisyMax`.
+    is permute-and-flip in fractions. The other noises are drawn in double precision; see
+    `NoisyMax`.
 
     Probabilities are quadratures with an error bar; with another noise than Gumbel and k above
     `MAX_ORDERED` the order of the draws is sampled, with a fixed seed, and the error bar is two

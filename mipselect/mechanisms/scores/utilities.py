@@ -84,7 +84,9 @@ def ranked_gaps(scores: ScoreArray, epsilon: float, sensitivity: float, place: i
     return scaled(differences(ranked, ranked[place - 1]), epsilon, sensitivity)
 
 
-def utilities(scores: ScoreArray, epsilon: float, sensitivity: float, place: int = 1) -> FloatArray:
+def utilities(
+    scores: ScoreArray, epsilon: float, sensitivity: float, place: int = 1, noise: float = 0.0
+) -> FloatArray:
     """Compute ε' (q_a - q_[k]) / 2Δ, cut off at ± the reach; ε' is what can be spent of ε.
 
     Parameters
@@ -96,9 +98,11 @@ def utilities(scores: ScoreArray, epsilon: float, sensitivity: float, place: int
         Δ.
     place : int
         k, from 1: the score that gets utility 0 is the k-th largest.
+    noise : float
+        `Noise.rounded` of the noise that is added.
     """
     reference = np.partition(scores, scores.size - place)[scores.size - place]
-    gaps = scaled(differences(scores, reference), spendable(epsilon), sensitivity)
+    gaps = scaled(differences(scores, reference), spendable(epsilon, noise), sensitivity)
     end = reach(epsilon)
     return np.clip(gaps, -end, end)
 

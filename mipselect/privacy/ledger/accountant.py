@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -157,14 +158,17 @@ class Account:
 
 
 def total_rho(entries: Sequence[LedgerEntry], part: Part | None = None) -> Fraction | None:
-    """Add up ρ over entries, disjoint parts counted once; None unless all have one."""
+    """Add up ρ over entries, disjoint parts counted once; None unless all have one, or if no
+    float can hold the sum.
+    """
     sum_of_rho = Tally()
     for entry in entries:
         rho = entry.guarantee.concentrated
         if rho is None:
             return None
         sum_of_rho.add(exact(rho), entry.part)
-    return sum_of_rho.at(part)
+    total = sum_of_rho.at(part)
+    return total if total <= sys.float_info.max else None
 
 
 def _apart(one: Part | None, other: Part) -> bool:

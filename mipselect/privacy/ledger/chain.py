@@ -96,7 +96,7 @@ class Chain:
         with _about(row):
             content = content_of(row, self._key)
             if row.event == CHARGED:
-                entry = _entry(content, row)
+                entry = _entry(content, row, self.account.terms.unit)
                 self._as_stored.admit(entry)
                 self._as_stored.add(entry)
                 self.account.add(_counted(entry))
@@ -148,7 +148,7 @@ class Chain:
             raise _misfit(row, "its hash is not that of its content")
 
 
-def _entry(content: Mapping[str, Any], row: Row) -> LedgerEntry:
+def _entry(content: Mapping[str, Any], row: Row, unit: str) -> LedgerEntry:
     guarantee = Guarantee(
         _number(content["epsilon"]),
         _number(content["delta"]),
@@ -159,7 +159,7 @@ def _entry(content: Mapping[str, Any], row: Row) -> LedgerEntry:
     )
     part: Part | None = None if content["part"] is None else _names(*content["part"])
     asked = None if content["asked"] is None else checked_note(content["asked"])
-    entry = checked_entry(guarantee, content["what"], part, asked)
+    entry = checked_entry(guarantee, content["what"], part, asked, unit)
     return replace(entry, time=row.time, rows=(row.number,))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, cast
@@ -13,7 +13,7 @@ from typing import Any, cast
 from mipselect.errors import InvalidInput
 from mipselect.privacy.concentrated import rho_epsilon
 from mipselect.privacy.decimals import exact, round_up
-from mipselect.privacy.guarantee import Guarantee, checked_relation
+from mipselect.privacy.guarantee import ROW, Guarantee, checked_relation, is_row
 from mipselect.validation import (
     checked_line,
     checked_name,
@@ -141,22 +141,33 @@ class LedgerEntry:
 
 
 def checked_entry(
-    guarantee: Guarantee, what: str, part: Part | None, asked: Mapping[str, Any] | None
+    guarantee: Guarantee,
+    what: str,
+    part: Part | None,
+    asked: Mapping[str, Any] | None,
+    unit: str = ROW,
 ) -> LedgerEntry:
-    """Return an entry as it may be charged.
-
-    A row may be replaced by one of another part, which would then cost both parts: so under
-    replace-one the guarantee of a part has a condition.
-    """
+    """Return an entry of a ledger of this unit as it may be charged."""
     if not isinstance(guarantee, Guarantee):
         raise InvalidInput(f"a ledger is charged with a Guarantee, got {shown(guarantee)}")
     if what:
         checked_line(what, "what is released", LONGEST_WHAT)
-    if part is not None and guarantee.relation == "replace-one":
-        condition = f"a row is replaced by one with the same, public, value of {part[0]!r}"
-        if condition not in guarantee.conditions:
-            guarantee = replace(guarantee, conditions=(*guarantee.conditions, condition))
+    if part is not None:
+        needed = conditions_of_a_part(part[0], guarantee.relation, unit)
+        conditions = tuple(dict.fromkeys((*guarantee.conditions, *needed)))
+        guarantee = replace(guarantee, conditions=conditions)
     return LedgerEntry(guarantee, what, part, asked)
+
+
+def conditions_of_a_part(column: str, relation: str, unit: str) -> Iterator[str]:
+    """Say what makes the parts of a column disjoint: else two of them would cost somebody both.
+
+    A row may be replaced by one of another part; somebody with several rows may be in several.
+    """
+    if relation == "replace-one":
+        yield f"a row is replaced by one with the same, public, value of {column!r}"
+    if not is_row(unit):
+        yield f"no {unit} has rows with different values of {column!r}"
 
 
 def checked_part(column: str, value: str) -> Part:

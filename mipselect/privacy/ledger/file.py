@@ -168,6 +168,9 @@ class FileBook:
 
         def committed(connection: sqlite3.Connection) -> Row:
             before = self._check_file()
+            # Another program may have asked for a write-ahead log: a second file, which keeps
+            # charges after a kill, and stays behind where the ledger is moved.
+            connection.execute("PRAGMA journal_mode = DELETE")
             connection.execute("BEGIN IMMEDIATE")
             row = work(connection)
             connection.execute("COMMIT")

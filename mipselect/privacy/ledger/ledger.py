@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -276,8 +276,9 @@ class Ledger:
         """Return the same ledger, for draws from the rows with one value of a public column.
 
         The parts of a column have no row in common, so that together they cost what the dearest
-        of them costs. Under add-remove that is true as it stands; under replace-one a row must be
-        replaced by one of the same part, which becomes a condition of everything that is drawn.
+        of them costs. Under replace-one a row must be replaced by one of the same part, and where
+        the unit of the ledger may have several rows, these must be in one part: conditions of
+        everything that is drawn.
 
         Parameters
         ----------
@@ -336,18 +337,18 @@ class Ledger:
 
     def promised(self, guarantee: Guarantee) -> Guarantee:
         """Return the guarantee of a draw that this ledger pays: for a part, with its condition."""
-        return checked_entry(guarantee, "", self._part, self._asked).guarantee
+        return self._entry(guarantee).guarantee
 
     def check(self, guarantee: Guarantee) -> None:
         """Raise what `spend` would raise; nothing is charged."""
         self.require_key()
-        entry = checked_entry(guarantee, "", self._part, self._asked)
+        entry = self._entry(guarantee)
         self._book.look(lambda account: account.admit(entry))
 
     def after(self, guarantee: Guarantee) -> Guarantee:
         """Return what `remaining` would be after `spend`; raise the same, and charge nothing."""
         self.require_key()
-        entry = checked_entry(guarantee, "", self._part, self._asked)
+        entry = self._entry(guarantee)
 
         def left(account: Account) -> Guarantee:
             tried = Account(account.terms)
@@ -377,15 +378,19 @@ class Ledger:
         self._settle(number, DRAWN)
 
     def _charge(self, guarantee: Guarantee, what: str) -> tuple[int, Guarantee]:
-        entry = checked_entry(guarantee, what, self._part, self._asked)
+        entry = self._entry(guarantee, what)
         return self._book.charge(entry), entry.guarantee
+
+    def _entry(self, guarantee: Guarantee, what: str = "") -> LedgerEntry:
+        return checked_entry(guarantee, what, self._part, self._asked, self.unit)
 
     def _settle(self, number: int, status: str) -> None:
         try:
             self._book.settle(number, status)
         except LedgerNotWritten:
-            # It is paid for, which is what counts; the entry stays "charged".
-            return
+            # It is paid for, which is what counts, and the entry stays "charged": if it is there.
+            with suppress(LedgerNotWritten):
+                self._book.head()
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:

@@ -98,13 +98,15 @@ def nearest_in_ball(
     s = products.size
     if square == 0.0:
         return np.zeros(s)
+    # Corners B x_j beside y, not columns: in other units one drowns in the rounding of the other.
     whole = np.empty((s + 1, s + 1))
-    whole[:s, :s], whole[:s, s], whole[s, :s], whole[s, s] = gram, products, products, square
+    whole[:s, :s], whole[s, s] = bound**2 * gram, square
+    whole[:s, s] = whole[s, :s] = bound * products
     eigenvalues, vectors = np.linalg.eigh(whole)
     # In units in which neither y nor a corner is long: `TOLERANCE` is against both.
-    unit = square + bound**2 * gram.diagonal().max()
+    unit = whole.diagonal()[:s].max() + square
     root = np.sqrt(np.maximum(eigenvalues, 0.0) / unit)[:, None] * vectors.T
-    corners = bound * np.hstack([root[:, :s], -root[:, :s]]) - root[:, s:]
+    corners = np.hstack([root[:, :s], -root[:, :s]]) - root[:, s:]
     weights = nonnegative_least_squares(
         np.vstack([corners, np.ones(2 * s)]), np.append(np.zeros(s + 1), 1.0)
     )
