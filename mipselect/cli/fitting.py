@@ -155,13 +155,13 @@ class FitPlan:
         if share is None:
             return None
         source = random.SystemRandom() if seed is None else random.Random(f"quality {seed}")
-        public, rows = self.drawn.public, self.table.source
-        return HeldOut.of_table(rows, public, share, self.relation, source)
+        question, rows = self.drawn.question, self.table.source
+        return HeldOut.of_table(rows, question, share, self.relation, source)
 
     @property
     def unit_rule(self) -> str:
         """See `TaskSource`."""
-        return self.table.unit_rule
+        return self.table.question.unit_rule
 
     @property
     def epsilon(self) -> float:
@@ -181,11 +181,10 @@ class FitPlan:
         """See `TaskSource`; the number of rows is told where the score depends on it."""
         table, drawn = self.table, self.drawn
         if drawn.blocks is not None:
-            return drawn.blocks.problem_of_table(table.source, table.schema, **drawn.asked)
+            return drawn.blocks.problem_of_table(table.source, drawn.question, drawn.size)
         if table.source is not None:
             open_table(table.source, drawn.public)
-        asked = {"support_size": drawn.size, "intercept": table.intercept, **self.given}
-        return Problem.of_table(drawn.public, **asked), None
+        return Problem.of_table(drawn.public, **self._of_loss(self.given)), None
 
     def data(self) -> StoredData:
         """See `TaskSource`; nothing is raised because of the rows."""
@@ -193,12 +192,15 @@ class FitPlan:
         if self.drawn.blocks is None:
             made = self._instance(self.given)
         else:
-            made = self.drawn.scored(self.rows, self.table.unit_rule)
+            made = self.drawn.scored(self.rows)
         return StoredData.of_made(Path(self.table.data), made, self.given)
 
     def _instance(self, of_loss: Mapping[str, Any]) -> Instance:
-        settings = {"support_size": self.drawn.size, **of_loss}
-        return Instance.from_table(self.rows, self.table.schema, **self.table.question, **settings)
+        return Instance.of_table(self.rows, self.table.question, **self._of_loss(of_loss))
+
+    def _of_loss(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return arguments of `Problem.of_table`."""
+        return {"support_size": self.drawn.size, "intercept": self.table.intercept, **given}
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
         """See `Plan`."""
@@ -240,7 +242,7 @@ class FitPlan:
         with without_numbers(self.method, spent_by(ledger)):
             model = pair.release(ledger, (source, source), self.rows)
             if self.apart is not None:
-                model = self.apart.measured(model, self.table.schema, self.table.unit_rule)
+                model = self.apart.measured(model)
         return FittedModel(model, self.of_parts(model.guarantee), self.all_terms)
 
     def _show_parts(self, console: Console) -> None:

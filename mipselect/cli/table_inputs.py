@@ -7,22 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mipselect.cli.inputs import FIRST, Input
+from mipselect.cli.inputs import Input
 from mipselect.errors import about
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.data import Rows
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.files import (
-    QUESTION,
-    schema_data,
-    schema_problem,
-)
+from mipselect.problem.stored.asked_table import AskedTable
 from mipselect.problem.stored.settings import problem_of
 from mipselect.problem.stored.sources import load_table
 from mipselect.problem.stored.stored_data import StoredData
 from mipselect.tables.frames import numeric_matrix
 from mipselect.tables.numbers import header
-from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_integer
 
@@ -103,30 +98,14 @@ class SchemaTable(Input):
 
     Attributes
     ----------
-    source : TableFile
-    question : mapping
-        As the [data] section of an instance file.
-    settings : mapping
-        Further arguments of `Instance.from_table`.
-    blocks : BlockOptions or None
-        Score from blocks of rows, for which types and categories of the schema are used and no
-        range; None for the loss.
+    path, schema : Path
+        Paths of the table and of its schema.
+    asked : AskedTable
     """
 
-    source: TableFile
-    question: dict[str, Any]
-    settings: dict[str, Any]
-    blocks: BlockOptions | None = None
-
-    @property
-    def path(self) -> Path:
-        """Path of the table."""
-        return Path(self.source.path)
-
-    @property
-    def schema(self) -> Path:
-        """Path of the schema."""
-        return Path(self.question["schema"])
+    path: Path
+    schema: Path
+    asked: AskedTable
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -135,25 +114,13 @@ class SchemaTable(Input):
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `TaskSource`."""
-        if self.blocks is None:
-            return schema_problem(Path(), self.question, self.settings)
-        schema = TableSchema.read(self.schema)
-        return self.blocks.problem_of_table(self.source, schema, **self._asked)
+        return self.asked.problem()
 
     def data(self) -> StoredData:
         """See `TaskSource`."""
-        if self.blocks is None:
-            return schema_data(self.path, Path(), self.question, self.settings)
-        schema = TableSchema.read(self.schema)
-        made = self.blocks.of_table(self.source, schema, **self._asked)
-        return StoredData.of_made(self.path, made, {})
+        return StoredData.of_made(self.path, self.asked.made(), self.asked.of_loss)
 
     @property
     def unit_rule(self) -> str:
         """See `TaskSource`."""
-        return str(self.question.get("unit_rule", FIRST))
-
-    @property
-    def _asked(self) -> dict[str, Any]:
-        """Arguments of `BlockOptions.of_table`."""
-        return {**self.settings, **{k: v for k, v in self.question.items() if k in QUESTION}}
+        return self.asked.question.unit_rule

@@ -174,8 +174,8 @@ class SimulatedFits:
         parts = open_table(read_again(table), public)
         apart = chosen_rows(parts, public, lambda units: np.ones(units, dtype=bool))
         relation = release.guarantee.relation
-        held_out = HeldOut(share, relation, apart, source)
-        return held_out.measured(release, self.question.schema, "first").quality
+        held_out = HeldOut(self.question.asked, share, relation, apart, source)
+        return held_out.measured(release).quality
 
     def _score(self, release: ModelRelease, made: Simulated) -> float:
         if not release.has_model:
@@ -199,8 +199,9 @@ class SimulatedFits:
         selector, regressor = divided(chosen, clone(model.regressor), epsilon, share)
         if in_blocks:
             blocks = question.blocks(rows, selector.epsilon)
-        asked = question.schema, public, selector, regressor, size, blocks
-        return TablePlan(*asked, model.range_share)
+        return TablePlan(
+            question.asked, selector, regressor, size, blocks, range_share=model.range_share
+        )
 
     def _in_time(self, plan: TablePlan, rows: int, time_limit: float) -> TablePlan:
         """Give a draw so much time at most; from the scores of fewer rows it has more of ε."""

@@ -31,7 +31,7 @@ from mipselect.tables.frames import numeric_target
 from mipselect.validation import set_fields
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
-    from mipselect.tables.public_map import PublicMap
+    from mipselect.tables.question import TableQuestion
     from mipselect.tables.schema import TableSchema
 
 
@@ -191,18 +191,12 @@ class BlockScores(OfProblem):
         ------
         InvalidInput
         """
-        from mipselect.problem.block_problem import (
-            UNWEIGHTED_R2,
-            problem_of_blocks,
-            rows_of_table,
-        )
-        from mipselect.tables.moments.block_columns import TableBlockColumns
-        from mipselect.tables.people import checked_rule
+        from mipselect.problem.block_problem import UNWEIGHTED_R2, rows_of_table
+        from mipselect.tables.question import TableQuestion
 
-        checked_rule(unit_rule, schema.privacy_unit)
+        question = TableQuestion(schema, target, always, never, unit_rule=unit_rule)
         if schema.weight is not None:
             raise InvalidInput(UNWEIGHTED_R2)
-        columns = TableBlockColumns(schema, target, tuple(never), Blocks())
         choice = BlockR2Choice(
             block_rows=block_rows,
             partitions=partitions,
@@ -210,15 +204,14 @@ class BlockScores(OfProblem):
             epsilon=epsilon,
             most_seconds=most_seconds,
         )
-        public = columns.question(always)
-        problem = problem_of_blocks(columns, support_size=support_size, always=always)
-        return cls.of_table(problem, public, choice, rows_of_table(source, public, unit_rule))
+        rows = rows_of_table(source, question.without_ranges)
+        return cls.of_table(question, support_size, choice, rows)
 
     @classmethod
     def of_table(
         cls,
-        problem: Problem,
-        public: PublicMap,
+        question: TableQuestion,
+        support_size: int,
         choice: BlockR2Choice,
         rows: FloatArray,
     ) -> BlockScores:
@@ -226,17 +219,17 @@ class BlockScores(OfProblem):
 
         Parameters
         ----------
-        problem : Problem
-            Its features, those always in and s count.
-        public : PublicMap
+        question : TableQuestion
+        support_size : int
         choice : BlockR2Choice
         rows : ndarray of shape (n, C)
-            The columns of the map, and the target last.
+            The columns of the map without ranges, and the target last.
         """
-        from mipselect.problem.block_problem import problem_of_block_r2
+        from mipselect.problem.block_problem import problem_of_block_r2, problem_of_table_blocks
         from mipselect.tables.moments.block_columns import parts_of_table
 
-        parts = parts_of_table(public)
+        parts = parts_of_table(question.without_ranges)
+        problem = problem_of_table_blocks(question, Blocks(), support_size=support_size)
         scores = cls.__new__(cls)
         scores._hold(problem_of_block_r2(problem, parts, choice, len(rows)), parts, rows)
         return scores

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # Reading tables takes long to import.
     from mipselect.tables import TableSchema
     from mipselect.tables.input_map import Ranges
     from mipselect.tables.moments import Moments
+    from mipselect.tables.question import TableQuestion
 
 
 class Instance(Restricted):
@@ -255,25 +256,38 @@ class Instance(Restricted):
         docs/tables.md; docs/mathematics/weights.md; "Differentially Private High-dimensional
         Variable Selection via Integer Programming", section 4, for the sensitivity.
         """
-        from mipselect.tables.mapping import open_table, read_rows
-        from mipselect.tables.people import checked_rule
-        from mipselect.tables.public_map import PublicMap
+        from mipselect.tables.question import TableQuestion
 
-        public = PublicMap.of(schema, target=target, always=always, never=never, ranges=ranges)
-        checked_rule(unit_rule, schema.privacy_unit)
-        problem = Problem.of_table(
-            public,
+        return cls.of_table(
+            source,
+            TableQuestion(schema, target, always, never, ranges or {}, unit_rule),
             support_size=support_size,
             intercept=intercept,
             coef_bound=coef_bound,
             ridge=ridge,
             loss=loss,
         )
+
+    @classmethod
+    def of_table(cls, source: Any, question: TableQuestion, **settings: Any) -> Instance:
+        """Make an instance of a real table; see `from_table`.
+
+        Parameters
+        ----------
+        source : path or table
+        question : TableQuestion
+        **settings
+            Keyword arguments of `Problem.of_table`.
+        """
+        from mipselect.tables.mapping import open_table, read_rows
+
+        public = question.public
+        problem = Problem.of_table(public, **settings)
         mapped = len(public.columns)
         spare = problem.layout.features.size - mapped
-        X, y, weights = read_rows(open_table(source, public), public, unit_rule, spare)
+        X, y, weights = read_rows(open_table(source, public), public, spare)
         X[:, mapped:] = 0.0
-        if intercept:
+        if problem.layout.intercept:
             X[:, mapped] = 1.0
         y[np.isnan(y)] = 0.0
         if problem.of_classes:
@@ -361,6 +375,7 @@ class Instance(Restricted):
         """
         from mipselect.blocks.partitions import Blocks
         from mipselect.problem.block_problem import block_moments_of_dask, block_moments_of_table
+        from mipselect.tables.question import TableQuestion
 
         blocks = Blocks.of(block_rows, partitions, partition_seed)
         if schema is not None:
@@ -369,9 +384,8 @@ class Instance(Restricted):
                     "a table has its target and its features by the schema: give target, and "
                     "leave out y, groups and feature_names"
                 )
-            moments = block_moments_of_table(
-                X, schema, target, blocks, never=never, unit_rule=unit_rule
-            )
+            question = TableQuestion(schema, target, never=never, unit_rule=unit_rule)
+            moments = block_moments_of_table(X, question, blocks)
             return cls.from_moments(
                 moments,
                 support_size=support_size,

@@ -15,15 +15,19 @@ from mipselect.errors import InvalidInput
 from mipselect.grid import rounded
 from mipselect.losses import SquaredLoss
 from mipselect.losses.base import Loss
-from mipselect.problem.block_problem import problem_of_blocks
+from mipselect.problem.block_problem import problem_of_array_blocks, problem_of_table_blocks
 from mipselect.problem.layout import Always, Groups, Layout, laid_out
 from mipselect.problem.problem import Problem
 from mipselect.restricted.gram import FULL_GRAM_BYTES, KnownGram
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.restricted.squared import EPS, ROUNDINGS, PreparedSquared
 from mipselect.tables.moments import Moments
-from mipselect.tables.moments.block_columns import BlockColumns
-from mipselect.tables.moments.columns import ArrayColumns, TableColumns
+from mipselect.tables.moments.block_columns import (
+    ArrayBlockColumns,
+    BlockColumns,
+    TableBlockColumns,
+)
+from mipselect.tables.moments.columns import ArrayColumns, SchemaColumns
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,30 +176,31 @@ def problem_of_moments(
 ) -> Problem:
     """Return the problem of moments; the arguments are those of `Instance.from_moments`."""
     columns = moments.columns
-    if isinstance(columns, BlockColumns):
-        if groups is not None or feature_names is not None or intercept:
-            raise InvalidInput(
-                "blocks hold their features and are centred: leave out groups, "
-                "feature_names and intercept"
-            )
-        return problem_of_blocks(
-            columns,
-            support_size=support_size,
-            coef_bound=coef_bound,
-            ridge=ridge,
-            always=cast(Any, always or ()),
-            never=never,
+    blocks = isinstance(columns, BlockColumns)
+    if blocks and (groups is not None or feature_names is not None or intercept):
+        raise InvalidInput(
+            "blocks hold their features and are centred: leave out groups, "
+            "feature_names and intercept"
         )
-    if isinstance(columns, TableColumns):
+    scales: dict[str, Any] = {"coef_bound": coef_bound, "ridge": ridge}
+    if isinstance(columns, ArrayBlockColumns):
+        if always or never:
+            raise InvalidInput("blocks of arrays hold what is always in; leave out always, never")
+        return problem_of_array_blocks(columns, support_size=support_size, **scales)
+    if isinstance(columns, SchemaColumns):
         if groups is not None or feature_names is not None:
             raise InvalidInput("the fields of a table are its features: leave out groups")
-        fixed = [always] if isinstance(always, str) else list(cast(Any, always or ()))
+        fixed = [always] if isinstance(always, str) else cast(Any, always or ())
+        question = columns.question.of_moments(fixed, never)
+        if isinstance(columns, TableBlockColumns):
+            return problem_of_table_blocks(
+                question, columns.blocks, support_size=support_size, **scales
+            )
         return Problem.of_table(
-            columns.question(fixed, never),
+            question.public,
             support_size=support_size,
             intercept=intercept is not False,
-            coef_bound=coef_bound,
-            ridge=ridge,
+            **scales,
         )
     assert isinstance(columns, ArrayColumns)
     if coef_bound is None or ridge is None or never:

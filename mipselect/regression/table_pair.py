@@ -35,10 +35,10 @@ from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.encoders import Encoder, Scaled
-from mipselect.tables.input_map import Ranges, all_but
+from mipselect.tables.input_map import Ranges
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap
-from mipselect.tables.schema import TableSchema
+from mipselect.tables.question import TableQuestion
 from mipselect.validation import SMALLEST_SCALE
 
 SMALLEST_PART = 2.0**-40
@@ -55,9 +55,8 @@ class TablePlan:
 
     Attributes
     ----------
-    schema : TableSchema
-    public : PublicMap
-        Public map of the schema and the question.
+    question : TableQuestion
+        With placeholders for ranges that are to be drawn.
     method : PrivateSelector
         How fields are selected.
     regressor : PrivateLinearModel
@@ -71,13 +70,12 @@ class TablePlan:
         The part of the regressor's ε that first finds where most values of the numbers lie within
         their ranges; None for that of a public rule, which finds none where rows are too few.
     ranges : PrivateRanges or None
-        Ranges that are drawn after the fields, from blocks alone; `public` has placeholders then.
+        Ranges that are drawn after the fields, from blocks alone.
     rows : int or None
         Number of rows, or people, where it is known and public.
     """
 
-    schema: TableSchema
-    public: PublicMap
+    question: TableQuestion
     method: PrivateSelector
     regressor: PrivateLinearModel
     size: int
@@ -104,9 +102,14 @@ class TablePlan:
             raise InvalidInput("the schema cannot be cut down to the fields that are used")
 
     @property
+    def public(self) -> PublicMap:
+        """Public map of the question."""
+        return self.question.public
+
+    @property
     def whole(self) -> ModelTable:
         """Part of the table that a model on all fields would remember."""
-        return ModelTable.of(self.schema, self.public, range(len(self.public.features)))
+        return ModelTable.of(self.question.schema, self.public, range(len(self.public.features)))
 
     @property
     def classifies(self) -> bool:
@@ -255,32 +258,17 @@ class TablePlan:
             features=tuple(_narrowed(encoder, ranges) for encoder in public.features),
             always=tuple(_narrowed(encoder, ranges) for encoder in public.always),
         )
-        return ModelTable.of(self.schema, narrowed, support, stated=public)
+        return ModelTable.of(self.question.schema, narrowed, support, stated=public)
 
-    @property
-    def asked(self) -> dict[str, Any]:
-        """The question about the fields, as arguments of `BlockOptions.of_table`."""
-        public = self.public
-        target, always = public.target.encoder.field.name, [e.field.name for e in public.always]
-        used = {target, *public.feature_names}
-        return {
-            "target": target,
-            "support_size": self.size,
-            "always": always,
-            "never": all_but(self.schema, used),
-        }
-
-    def scored(self, source: Any, unit_rule: str) -> Instance | BlockScores:
+    def scored(self, source: Any) -> Instance | BlockScores:
         """Return the scores that fields are drawn from, where these are of blocks of rows.
 
         Parameters
         ----------
         source : path or table
-        unit_rule : str
-            See `Instance.from_table`.
         """
         assert self.blocks is not None
-        return self.blocks.of_table(source, self.schema, **self.asked, unit_rule=unit_rule)
+        return self.blocks.of_table(source, self.question, self.size)
 
     def pair(
         self,
@@ -371,7 +359,7 @@ class TablePair:
                 X, y, weights = self._mapped(columns)
             else:
                 ranged = plan.ranges.rows(source, support, generator)
-                plan, spent = replace(plan, public=ranged.public), ranged.spent
+                plan, spent = replace(plan, question=ranged.question), ranged.spent
                 X, y, weights = ranged.X, ranged.y, ranged.weights
             parts = plan.drawn_ranges(support, X, generator)
             table = plan.table_within(support, parts)

@@ -72,6 +72,8 @@ class PublicMap(InputMap):
         The field that says how much a row counts; it is no feature.
     ignored : tuple of str
         Columns that the table must have, and of which nothing is read.
+    unit_rule : {"first", "last", "mean"}
+        What becomes of several rows of one person.
 
     Examples
     --------
@@ -86,6 +88,7 @@ class PublicMap(InputMap):
     unit: Field | None
     weight: Weight | None = None
     ignored: tuple[str, ...] = ()
+    unit_rule: str = "first"
 
     @classmethod
     def of(

@@ -66,7 +66,7 @@ def test_a_table_has_the_scores_of_its_fields() -> None:
             frame(), SCHEMA, support_size=2, always=always, block_rows=7, partitions=2, **question
         )
         public = PublicMap.without_ranges(SCHEMA, always=always, **question)
-        rows = rows_of_table(frame(), public, "first")
+        rows = rows_of_table(frame(), public)
         features = ListedFeatures(parts_of_table(public), scores.n_features, 2, 7)
         expected = direct_counts(rows, features, scores.settings)
         assert np.abs(scores.counts - expected).max() <= 3

@@ -31,7 +31,8 @@ from mipselect.regression.table_pair import TablePlan
 from mipselect.regression.typical_range import LEVELS, TypicalRange, ends
 from mipselect.selectors import ExponentialSelector, KendallSelector, SISSelector, TopRSelector
 from mipselect.selectors.base import PrivateSelector
-from mipselect.tables import PublicMap, TableSchema
+from mipselect.tables import TableSchema
+from mipselect.tables.question import TableQuestion
 
 RANGE = {"minimum": 0, "maximum": 10}
 SCHEMA = TableSchema.of(
@@ -80,8 +81,8 @@ def plan(
         epsilon=EPSILON, loss=loss, coef_bound=RADIUS, fit_intercept=False, relation=relation
     )
     target, other = ("ill", "y") if classes else ("y", "ill")
-    public = PublicMap.of(SCHEMA, target=target, never=[other])
-    return TablePlan(SCHEMA, public, method, regressor, 1, blocks, range_share=0.4)
+    question = TableQuestion(SCHEMA, target, never=[other])
+    return TablePlan(question, method, regressor, 1, blocks, range_share=0.4)
 
 
 def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[tuple[int, int], np.ndarray]:
@@ -96,7 +97,7 @@ def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[tuple[int
     )
     y = counted(instance.X, instance.y) if loss == "hinge" else instance.y
     # Ties are broken in the same way on both tables, for the law is given how.
-    scored = None if planned.blocks is None else planned.scored(table, "first")
+    scored = None if planned.blocks is None else planned.scored(table)
     pair = planned.pair(instance, random.Random(0), private=True, scored=scored)
     drawn = pair.pair.selection
     known = len(rows) if planned.promise.relation == "replace-one" else None

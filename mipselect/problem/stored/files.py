@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mipselect.errors import InvalidInput, about
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
+from mipselect.problem.stored.asked_table import AskedTable
 from mipselect.problem.stored.descriptions import (
     is_list,
     is_number,
     read_description,
     stored_names,
 )
-from mipselect.problem.stored.settings import ANY_DRAW, SETTINGS, asked_blocks, problem_of
-from mipselect.problem.stored.sources import SOURCES, ArraySource, table_file
+from mipselect.problem.stored.settings import ANY_DRAW, problem_of
+from mipselect.problem.stored.sources import SOURCES, ArraySource
 from mipselect.problem.stored.stored_data import StoredData
-from mipselect.tables.schema import TableSchema
 from mipselect.validation import shown
-
-QUESTION = ("target", "always", "never", "intercept", "ranges", "unit_rule")
-"""Keys of [data] that are arguments of `Instance.from_table`."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +94,8 @@ def load_problem(
     try:
         with about(str(description.path)):
             if not isinstance(description.source, ArraySource):
-                return schema_data(description.path, folder, data, settings, draw)
+                made = AskedTable.described(data, folder, settings, draw).made()
+                return StoredData.of_made(description.path, made, settings)
             arrays = description.source.load(data, folder)
     except MemoryError as error:
         raise InvalidInput(
@@ -108,83 +104,6 @@ def load_problem(
     seed_of_data = data["seed"] if recipe else None
     shift = data.get("target_shift", 0.0)
     return StoredData.of_arrays(description.path, arrays, settings, seed_of_data, shift, draw)
-
-
-def schema_data(
-    path: Path,
-    folder: Path,
-    data: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    draw: BlockOptions = ANY_DRAW,
-) -> StoredData:
-    """Map a table with a schema; see `Instance.from_table`.
-
-    Parameters
-    ----------
-    path : Path
-        By which the problem is known.
-    folder : Path
-        To which the paths in `data` are relative.
-    data : mapping
-        As in the [data] section of an instance file.
-    settings : mapping
-        support_size; optional: coef_bound, ridge, loss, and those of blocks.
-    draw : BlockOptions
-        See `load_problem`.
-
-    Raises
-    ------
-    InvalidInput
-        For what is wrong with the schema, the question or a header; nothing depends on the rows.
-    """
-    question = {key: value for key, value in data.items() if key in QUESTION}
-    schema, source = TableSchema.read(folder / data["schema"]), table_file(data, folder)
-    blocks = asked_blocks(settings, draw)
-    if blocks is not None:
-        _refuse_ranges(data, blocks)
-        size = settings["support_size"]
-        made = blocks.of_table(source, schema, **question, support_size=size)
-        return StoredData.of_made(path, made, settings)
-    given = {key: value for key, value in settings.items() if key != "score"}
-    instance = Instance.from_table(source, schema, **question, **given)
-    return StoredData.of_made(path, instance, settings)
-
-
-def _refuse_ranges(data: Mapping[str, Any], blocks: BlockOptions) -> None:
-    for name in ("ranges", "intercept"):
-        if name in data:
-            raise InvalidInput(
-                f"{name} does not apply to score {blocks.score!r}, which centres and scales"
-            )
-
-
-def schema_problem(
-    folder: Path,
-    data: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    draw: BlockOptions = ANY_DRAW,
-) -> tuple[Problem, int | None]:
-    """Return what is public about the same, of a header that is right; and n if it is known."""
-    from mipselect.tables.mapping import open_table
-    from mipselect.tables.parts import total_rows
-    from mipselect.tables.people import checked_rule
-    from mipselect.tables.public_map import PublicMap
-
-    schema, source = TableSchema.read(folder / data["schema"]), table_file(data, folder)
-    chosen = {key: data[key] for key in ("target", "always", "never", "ranges") if key in data}
-    checked_rule(data.get("unit_rule", "first"), schema.privacy_unit)
-    blocks = asked_blocks(settings, draw)
-    if blocks is not None:
-        _refuse_ranges(data, blocks)
-        return blocks.problem_of_table(
-            source, schema, **chosen, support_size=settings["support_size"]
-        )
-    given = {key: value for key, value in settings.items() if key not in SETTINGS}
-    public = PublicMap.of(schema, **chosen)
-    problem = Problem.of_table(public, intercept=data.get("intercept", True), **given)
-    parts = open_table(source, public)
-    of_people = schema.privacy_unit is not None
-    return problem, None if of_people else total_rows(part.rows for part in parts)
 
 
 def public_problem(
@@ -201,7 +120,7 @@ def public_problem(
     data, folder, settings = description.data, description.path.parent, description.settings
     with about(str(description.path)):
         if not isinstance(description.source, ArraySource):
-            return schema_problem(folder, data, settings, draw)
+            return AskedTable.described(data, folder, settings, draw).problem()
         n, p, names = description.source.head(data, folder)
         return problem_of(settings, p, names, data.get("target_shift", 0.0), n=n, draw=draw), n
 

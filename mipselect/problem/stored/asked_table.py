@@ -1,0 +1,100 @@
+"""`AskedTable`: a table with a schema, what is asked of it, and the score of its supports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mipselect.errors import InvalidInput
+from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_scores import BlockScores
+from mipselect.problem.instance import Instance
+from mipselect.problem.problem import Problem
+from mipselect.problem.stored.settings import SETTINGS, asked_blocks
+from mipselect.problem.stored.sources import table_file
+from mipselect.tables.mapping import open_table
+from mipselect.tables.parts import total_rows
+from mipselect.tables.question import TableQuestion
+from mipselect.tables.schema import TableSchema
+from mipselect.tables.table_file import TableFile
+
+QUESTION = ("target", "always", "never", "ranges", "unit_rule")
+"""Keys of [data] that are arguments of `TableQuestion`."""
+
+OF_THE_LOSS = ("ranges", "intercept")
+"""Keys of [data] that only a loss of rows has."""
+
+
+@dataclass(frozen=True)
+class AskedTable:
+    """A table with a schema, the question about it, and the score of its supports.
+
+    Attributes
+    ----------
+    source : TableFile
+    question : TableQuestion
+    support_size : int
+    of_loss : mapping
+        Settings of the loss: what was given of intercept, coef_bound, ridge and loss.
+    blocks : BlockOptions or None
+        Score from blocks of rows, for which types and categories of the schema are used and no
+        range; None for the loss.
+    """
+
+    source: TableFile = field(repr=False)
+    question: TableQuestion
+    support_size: int
+    of_loss: Mapping[str, Any]
+    blocks: BlockOptions | None
+
+    @classmethod
+    def described(
+        cls,
+        data: Mapping[str, Any],
+        folder: Path,
+        settings: Mapping[str, Any],
+        draw: BlockOptions,
+    ) -> AskedTable:
+        """Return what an instance file says of a table with a schema; see `load_problem`.
+
+        Raises
+        ------
+        InvalidInput
+            For what is wrong with the schema or the question; no row is read.
+        """
+        schema, source = TableSchema.read(folder / data["schema"]), table_file(data, folder)
+        blocks = asked_blocks(settings, draw)
+        for name in OF_THE_LOSS:
+            if blocks is not None and name in data:
+                raise InvalidInput(
+                    f"{name} does not apply to score {blocks.score!r}, which centres and scales"
+                )
+        question = TableQuestion(schema, **{key: data[key] for key in QUESTION if key in data})
+        of_loss = {key: value for key, value in settings.items() if key not in SETTINGS}
+        support_size = of_loss.pop("support_size")
+        of_loss |= {"intercept": data.get("intercept", True)}
+        return cls(source, question, support_size, of_loss, blocks)
+
+    def problem(self) -> tuple[Problem, int | None]:
+        """Return what is public, of a header that is right, and n if it is known; no row is read.
+
+        Raises
+        ------
+        InvalidInput
+        """
+        question, size = self.question, self.support_size
+        if self.blocks is not None:
+            return self.blocks.problem_of_table(self.source, question, size)
+        public = question.public
+        problem = Problem.of_table(public, support_size=size, **self.of_loss)
+        parts = open_table(self.source, public)
+        return problem, None if public.unit else total_rows(part.rows for part in parts)
+
+    def made(self) -> Instance | BlockScores:
+        """Read the table; what is raised does not depend on the rows."""
+        question, size = self.question, self.support_size
+        if self.blocks is not None:
+            return self.blocks.of_table(self.source, question, size)
+        return Instance.of_table(self.source, question, support_size=size, **self.of_loss)
