@@ -159,11 +159,6 @@ class FitPlan:
         return HeldOut.of_table(rows, question, share, self.relation, source)
 
     @property
-    def unit_rule(self) -> str:
-        """See `TaskSource`."""
-        return self.table.question.unit_rule
-
-    @property
     def epsilon(self) -> float:
         """See `Plan`."""
         return self.one.epsilon

@@ -119,8 +119,3 @@ class SchemaTable(Input):
     def data(self) -> StoredData:
         """See `TaskSource`."""
         return StoredData.of_made(self.path, self.asked.made(), self.asked.of_loss)
-
-    @property
-    def unit_rule(self) -> str:
-        """See `TaskSource`."""
-        return self.asked.question.unit_rule

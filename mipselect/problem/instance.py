@@ -378,6 +378,11 @@ class Instance(Restricted):
         from mipselect.tables.question import TableQuestion
 
         blocks = Blocks.of(block_rows, partitions, partition_seed)
+        settings: dict[str, Any] = {
+            "support_size": support_size,
+            "coef_bound": coef_bound,
+            "ridge": ridge,
+        }
         if schema is not None:
             if y is not None or target is None or groups is not None or feature_names is not None:
                 raise InvalidInput(
@@ -386,22 +391,13 @@ class Instance(Restricted):
                 )
             question = TableQuestion(schema, target, never=never, unit_rule=unit_rule)
             moments = block_moments_of_table(X, question, blocks)
-            return cls.from_moments(
-                moments,
-                support_size=support_size,
-                always=always,
-                coef_bound=coef_bound,
-                ridge=ridge,
-            )
+            return cls.from_moments(moments, always=always, **settings)
         if y is None or target is not None or len(never):
             raise InvalidInput("give X and y, or a table with schema= and target=, by these names")
         if hasattr(X, "__dask_graph__"):
             if not (groups is None and always is None and feature_names is None):
                 raise InvalidInput("in Dask collections every column is a feature by its own name")
-            moments = block_moments_of_dask(X, y, blocks)
-            return cls.from_moments(
-                moments, support_size=support_size, coef_bound=coef_bound, ridge=ridge
-            )
+            return cls.from_moments(block_moments_of_dask(X, y, blocks), **settings)
         problem, rows = problem_with_rows(
             X,
             y,

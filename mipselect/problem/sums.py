@@ -176,32 +176,29 @@ def problem_of_moments(
 ) -> Problem:
     """Return the problem of moments; the arguments are those of `Instance.from_moments`."""
     columns = moments.columns
-    blocks = isinstance(columns, BlockColumns)
-    if blocks and (groups is not None or feature_names is not None or intercept):
+    settings: dict[str, Any] = {
+        "support_size": support_size,
+        "coef_bound": coef_bound,
+        "ridge": ridge,
+    }
+    grouped = groups is not None or feature_names is not None
+    if isinstance(columns, BlockColumns) and (grouped or intercept):
         raise InvalidInput(
             "blocks hold their features and are centred: leave out groups, "
             "feature_names and intercept"
         )
-    scales: dict[str, Any] = {"coef_bound": coef_bound, "ridge": ridge}
     if isinstance(columns, ArrayBlockColumns):
         if always or never:
             raise InvalidInput("blocks of arrays hold what is always in; leave out always, never")
-        return problem_of_array_blocks(columns, support_size=support_size, **scales)
+        return problem_of_array_blocks(columns, **settings)
     if isinstance(columns, SchemaColumns):
-        if groups is not None or feature_names is not None:
+        if grouped:
             raise InvalidInput("the fields of a table are its features: leave out groups")
         fixed = [always] if isinstance(always, str) else cast(Any, always or ())
         question = columns.question.of_moments(fixed, never)
         if isinstance(columns, TableBlockColumns):
-            return problem_of_table_blocks(
-                question, columns.blocks, support_size=support_size, **scales
-            )
-        return Problem.of_table(
-            question.public,
-            support_size=support_size,
-            intercept=intercept is not False,
-            **scales,
-        )
+            return problem_of_table_blocks(question, columns.blocks, **settings)
+        return Problem.of_table(question.public, intercept=intercept is not False, **settings)
     assert isinstance(columns, ArrayColumns)
     if coef_bound is None or ridge is None or never:
         raise InvalidInput(
@@ -215,14 +212,7 @@ def problem_of_moments(
         always=always,
         intercept=intercept is True,
     )
-    return Problem(
-        layout=layout,
-        support_size=support_size,
-        loss=SquaredLoss(),
-        y_bound=columns.y_bound,
-        coef_bound=coef_bound,
-        ridge=ridge,
-    )
+    return Problem(layout=layout, loss=SquaredLoss(), y_bound=columns.y_bound, **settings)
 
 
 def layout_of_arrays(

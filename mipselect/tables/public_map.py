@@ -213,6 +213,7 @@ class PublicMap(InputMap):
             unit="row" if self.unit is None else self.unit.name,
             always_names=tuple(encoder.field.name for encoder in self.always),
             weight_name=None if self.weight is None else self.weight.field.name,
+            unit_rule=self.unit_rule,
         )
 
     def shares(self, batch: pa.RecordBatch) -> NDArray[np.float64] | None:
