@@ -12,7 +12,7 @@ from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.settings import SETTINGS, asked_blocks
+from mipselect.problem.stored.settings import SETTINGS
 from mipselect.problem.stored.sources import table_file
 from mipselect.tables.mapping import open_table
 from mipselect.tables.parts import total_rows
@@ -55,9 +55,9 @@ class AskedTable:
         data: Mapping[str, Any],
         folder: Path,
         settings: Mapping[str, Any],
-        draw: BlockOptions,
+        blocks: BlockOptions | None,
     ) -> AskedTable:
-        """Return what an instance file says of a table with a schema; see `load_problem`.
+        """Return what an instance file says of a table with a schema.
 
         Raises
         ------
@@ -65,7 +65,6 @@ class AskedTable:
             For what is wrong with the schema or the question; no row is read.
         """
         schema, source = TableSchema.read(folder / data["schema"]), table_file(data, folder)
-        blocks = asked_blocks(settings, draw)
         for name in OF_THE_LOSS:
             if blocks is not None and name in data:
                 raise InvalidInput(

@@ -17,7 +17,7 @@ from mipselect.problem.stored.descriptions import (
     read_description,
     stored_names,
 )
-from mipselect.problem.stored.settings import ANY_DRAW, problem_of
+from mipselect.problem.stored.settings import ANY_DRAW, asked_blocks, problem_of
 from mipselect.problem.stored.sources import SOURCES, ArraySource
 from mipselect.problem.stored.stored_data import StoredData
 from mipselect.validation import shown
@@ -93,8 +93,9 @@ def load_problem(
     folder, settings = description.path.parent, description.settings
     try:
         with about(str(description.path)):
+            blocks = asked_blocks(settings, draw)
             if not isinstance(description.source, ArraySource):
-                made = AskedTable.described(data, folder, settings, draw).made()
+                made = AskedTable.described(data, folder, settings, blocks).made()
                 return StoredData.of_made(description.path, made, settings)
             arrays = description.source.load(data, folder)
     except MemoryError as error:
@@ -103,7 +104,7 @@ def load_problem(
         ) from error
     seed_of_data = data["seed"] if recipe else None
     shift = data.get("target_shift", 0.0)
-    return StoredData.of_arrays(description.path, arrays, settings, seed_of_data, shift, draw)
+    return StoredData.of_arrays(description.path, arrays, settings, seed_of_data, shift, blocks)
 
 
 def public_problem(
@@ -119,10 +120,12 @@ def public_problem(
     description = read_description(name_or_path).scored_by(draw)
     data, folder, settings = description.data, description.path.parent, description.settings
     with about(str(description.path)):
+        blocks = asked_blocks(settings, draw)
         if not isinstance(description.source, ArraySource):
-            return AskedTable.described(data, folder, settings, draw).problem()
+            return AskedTable.described(data, folder, settings, blocks).problem()
         n, p, names = description.source.head(data, folder)
-        return problem_of(settings, p, names, data.get("target_shift", 0.0), n=n, draw=draw), n
+        shift = data.get("target_shift", 0.0)
+        return problem_of(settings, p, names, shift, n=n, blocks=blocks), n
 
 
 def files_of(name_or_path: str | Path) -> tuple[Path, ...]:
