@@ -18,9 +18,9 @@ from mipselect.cli.fitted_model import FittedModel
 from mipselect.cli.output import line
 from mipselect.cli.private_test import doubts_of_a_test
 from mipselect.privacy import Guarantee, Ledger
-from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
+from mipselect.problem.stored.asked_table import AskedTable
 from mipselect.problem.stored.stored_data import StoredData
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.private_ranges import PRIVATE
@@ -28,7 +28,6 @@ from mipselect.regression.table_pair import TablePlan
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
-from mipselect.tables.mapping import open_table
 
 
 @dataclass(frozen=True)
@@ -174,28 +173,18 @@ class FitPlan:
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `TaskSource`; the number of rows is told where the score depends on it."""
-        table, drawn = self.table, self.drawn
-        if drawn.blocks is not None:
-            return drawn.blocks.problem_of_table(table.source, drawn.question, drawn.size)
-        if table.source is not None:
-            open_table(table.source, drawn.public)
-        return Problem.of_table(drawn.public, **self._of_loss(self.given)), None
+        problem, n = self._asked(self.table.source).problem()
+        return problem, None if self.drawn.blocks is None else n
 
     def data(self) -> StoredData:
         """See `TaskSource`; nothing is raised because of the rows."""
-        made: Instance | BlockScores
-        if self.drawn.blocks is None:
-            made = self._instance(self.given)
-        else:
-            made = self.drawn.scored(self.rows)
+        made = self._asked(self.rows).made()
         return StoredData.of_made(Path(self.table.data), made, self.given)
 
-    def _instance(self, of_loss: Mapping[str, Any]) -> Instance:
-        return Instance.of_table(self.rows, self.table.question, **self._of_loss(of_loss))
-
-    def _of_loss(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return arguments of `Problem.of_table`."""
-        return {"support_size": self.drawn.size, "intercept": self.table.intercept, **given}
+    def _asked(self, source: Any) -> AskedTable:
+        """Return what features are drawn from, of a table."""
+        drawn, of_loss = self.drawn, {"intercept": self.table.intercept, **self.given}
+        return AskedTable(source, drawn.question, drawn.size, of_loss, drawn.blocks)
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
         """See `Plan`."""
@@ -229,7 +218,7 @@ class FitPlan:
         scored, drawn = data.drawn_from(), self.drawn
         made: Any = scored
         if drawn.blocks is not None:
-            made = None if drawn.ranges is not None else self._instance({})
+            made = None if drawn.ranges is not None else self._instance()
         with without_numbers(self.method, NOT_SPENT):
             private = self.seed is None
             pair = drawn.pair(made, source, private=private, scored=scored, progress=progress)
@@ -239,6 +228,12 @@ class FitPlan:
             if self.apart is not None:
                 model = self.apart.measured(model)
         return FittedModel(model, self.of_parts(model.guarantee), self.all_terms)
+
+    def _instance(self) -> Instance:
+        """Return the rows that a model is fitted to, where features are drawn from blocks."""
+        size, intercept = self.drawn.size, self.table.intercept
+        question = self.table.question
+        return Instance.of_table(self.rows, question, support_size=size, intercept=intercept)
 
     def _show_parts(self, console: Console) -> None:
         parts, options = self.parts, self.options

@@ -34,7 +34,7 @@ from mipselect.problem.data import Rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import BLOCKS, R2, require_together
-from mipselect.tables.mapping import open_table
+from mipselect.tables.mapping import known_rows, open_table
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.block_columns import TableBlockColumns, parts_of_table
 from mipselect.tables.parts import total_rows
@@ -209,9 +209,7 @@ class BlockOptions:
         A source of None is one that is not there yet.
         """
         public = question.without_ranges
-        unknown = source is None or public.unit is not None
-        opened = () if source is None else open_table(source, public)
-        n = None if unknown else total_rows(part.rows for part in opened)
+        n = known_rows(source, public)
         problem = problem_of_table_blocks(
             question,
             self._blocks_of(question),

@@ -159,6 +159,16 @@ def open_table(source: Any, public: PublicMap) -> tuple[Part, ...]:
     return open_columns(source, (*public.names, *public.ignored), public.roles)
 
 
+def known_rows(source: Any, public: PublicMap) -> int | None:
+    """Look at the headers; return the number of rows where they say it.
+
+    They do not of people, nor is it known of a source of None, a table that is not there yet.
+    """
+    parts = () if source is None else open_table(source, public)
+    known = source is not None and public.unit is None
+    return total_rows(part.rows for part in parts) if known else None
+
+
 def open_columns(
     source: Any, names: Sequence[str], roles: Mapping[str, str] | None = None
 ) -> tuple[Part, ...]:

@@ -14,11 +14,9 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.settings import SETTINGS
 from mipselect.problem.stored.sources import table_file
-from mipselect.tables.mapping import open_table
-from mipselect.tables.parts import total_rows
+from mipselect.tables.mapping import known_rows
 from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema
-from mipselect.tables.table_file import TableFile
 
 QUESTION = ("target", "always", "never", "ranges", "unit_rule")
 """Keys of [data] that are arguments of `TableQuestion`."""
@@ -33,7 +31,8 @@ class AskedTable:
 
     Attributes
     ----------
-    source : TableFile
+    source : path or table, or None
+        None is one that is not there yet, of which the problem is known.
     question : TableQuestion
     support_size : int
     of_loss : mapping
@@ -43,7 +42,7 @@ class AskedTable:
         range; None for the loss.
     """
 
-    source: TableFile = field(repr=False)
+    source: Any = field(repr=False)
     question: TableQuestion
     support_size: int
     of_loss: Mapping[str, Any]
@@ -88,8 +87,7 @@ class AskedTable:
             return self.blocks.problem_of_table(self.source, question, size)
         public = question.public
         problem = Problem.of_table(public, support_size=size, **self.of_loss)
-        parts = open_table(self.source, public)
-        return problem, None if public.unit else total_rows(part.rows for part in parts)
+        return problem, known_rows(self.source, public)
 
     def made(self) -> Instance | BlockScores:
         """Read the table; what is raised does not depend on the rows."""
