@@ -18,9 +18,7 @@ from mipselect.cli.fitted_model import FittedModel
 from mipselect.cli.output import line
 from mipselect.cli.private_test import doubts_of_a_test
 from mipselect.privacy import Guarantee, Ledger
-from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.asked_table import AskedTable
 from mipselect.problem.stored.stored_data import StoredData
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.private_ranges import PRIVATE
@@ -173,18 +171,13 @@ class FitPlan:
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `TaskSource`; the number of rows is told where the score depends on it."""
-        problem, n = self._asked(self.table.source).problem()
+        problem, n = self.drawn.asked(self.table.source, self.given).problem()
         return problem, None if self.drawn.blocks is None else n
 
     def data(self) -> StoredData:
         """See `TaskSource`; nothing is raised because of the rows."""
-        made = self._asked(self.rows).made()
+        made = self.drawn.asked(self.rows, self.given).made()
         return StoredData.of_made(Path(self.table.data), made, self.given)
-
-    def _asked(self, source: Any) -> AskedTable:
-        """Return what features are drawn from, of a table."""
-        drawn, of_loss = self.drawn, {"intercept": self.table.intercept, **self.given}
-        return AskedTable(source, drawn.question, drawn.size, of_loss, drawn.blocks)
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
         """See `Plan`."""
@@ -216,9 +209,7 @@ class FitPlan:
         if self.seed is not None:
             source = random.Random(self.seed)
         scored, drawn = data.drawn_from(), self.drawn
-        made: Any = scored
-        if drawn.blocks is not None:
-            made = None if drawn.ranges is not None else self._instance()
+        made = drawn.rows_of_model(self.rows, scored)
         with without_numbers(self.method, NOT_SPENT):
             private = self.seed is None
             pair = drawn.pair(made, source, private=private, scored=scored, progress=progress)
@@ -228,12 +219,6 @@ class FitPlan:
             if self.apart is not None:
                 model = self.apart.measured(model)
         return FittedModel(model, self.of_parts(model.guarantee), self.all_terms)
-
-    def _instance(self) -> Instance:
-        """Return the rows that a model is fitted to, where features are drawn from blocks."""
-        size, intercept = self.drawn.size, self.table.intercept
-        question = self.table.question
-        return Instance.of_table(self.rows, question, support_size=size, intercept=intercept)
 
     def _show_parts(self, console: Console) -> None:
         parts, options = self.parts, self.options

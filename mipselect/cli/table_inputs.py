@@ -8,9 +8,9 @@ from typing import Any
 
 from mipselect.cli.inputs import Input
 from mipselect.errors import about
+from mipselect.problem.asked_table import AskedTable
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.asked_table import AskedTable
 from mipselect.problem.stored.settings import problem_of
 from mipselect.problem.stored.sources import load_table
 from mipselect.problem.stored.stored_data import StoredData

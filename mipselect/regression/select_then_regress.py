@@ -24,7 +24,6 @@ from mipselect.parameters import Check, estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
-from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Layout
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
 from mipselect.regression.drawn import ModelRows
@@ -353,16 +352,8 @@ class SelectThenRegress(NumberPredictor):
             source = ~apart.apart
         # Scores from blocks are of rows as they are, and the model is of rows within ranges.
         table = source if plan.blocks is None else read_again(source)
-        instance = None
-        if drawn is None:
-            instance = Instance.of_table(
-                table,
-                question,
-                support_size=plan.size,
-                intercept=bool(self.regressor.fit_intercept),
-                **(of_the_problem if plan.blocks is None else {}),
-            )
-        scored = None if plan.blocks is None else plan.scored(table)
+        scored = plan.asked(table, of_the_problem).made()
+        instance = plan.rows_of_model(table, scored)
         pair = plan.pair(instance, sources[0], private=private, scored=scored)
         release = pair.release(self.ledger, sources, table)
         if apart is not None:

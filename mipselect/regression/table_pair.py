@@ -17,6 +17,7 @@ from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee, compose
 from mipselect.privacy.ledger import Ledger
+from mipselect.problem.asked_table import AskedTable
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
@@ -260,15 +261,39 @@ class TablePlan:
         )
         return ModelTable.of(self.question.schema, narrowed, support, stated=public)
 
-    def scored(self, source: Any) -> Instance | BlockScores:
-        """Return the scores that fields are drawn from, where these are of blocks of rows.
+    @property
+    def intercept(self) -> bool:
+        """True if the model has an intercept."""
+        return bool(self.regressor.fit_intercept)
+
+    def asked(self, source: Any, of_loss: Mapping[str, Any]) -> AskedTable:
+        """Return what fields are drawn from: blocks of rows, or the loss of rows within ranges.
 
         Parameters
         ----------
         source : path or table
+        of_loss : mapping
+            Of the loss: what was given of coef_bound, ridge and loss.
         """
-        assert self.blocks is not None
-        return self.blocks.of_table(source, self.question, self.size)
+        settings = {"intercept": self.intercept, **of_loss}
+        return AskedTable(source, self.question, self.size, settings, self.blocks)
+
+    def rows_of_model(self, source: Any, scored: Instance | BlockScores) -> Instance | None:
+        """Return the rows that the model is fitted to; None where ranges are to be drawn first.
+
+        Parameters
+        ----------
+        source : path or table
+        scored : Instance or BlockScores
+            What fields are drawn from; of a loss these are the rows.
+        """
+        if self.ranges is not None:
+            return None
+        if self.blocks is None:
+            assert isinstance(scored, Instance)
+            return scored
+        size, intercept = self.size, self.intercept
+        return Instance.of_table(source, self.question, support_size=size, intercept=intercept)
 
     def pair(
         self,

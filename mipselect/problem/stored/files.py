@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mipselect.errors import InvalidInput, about
+from mipselect.problem.asked_table import AskedTable
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.asked_table import AskedTable
 from mipselect.problem.stored.descriptions import (
     is_list,
     is_number,
     read_description,
     stored_names,
 )
-from mipselect.problem.stored.settings import ANY_DRAW, asked_blocks, problem_of
-from mipselect.problem.stored.sources import SOURCES, ArraySource
+from mipselect.problem.stored.settings import ANY_DRAW, SETTINGS, asked_blocks, problem_of
+from mipselect.problem.stored.sources import SOURCES, ArraySource, table_file
 from mipselect.problem.stored.stored_data import StoredData
+from mipselect.tables.question import TableQuestion
+from mipselect.tables.schema import TableSchema
 from mipselect.validation import shown
+
+QUESTION = ("target", "always", "never", "ranges", "unit_rule")
+"""Keys of [data] that are arguments of `TableQuestion`."""
+
+OF_THE_LOSS = ("ranges", "intercept")
+"""Keys of [data] that only a loss of rows has."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +105,7 @@ def load_problem(
         with about(str(description.path)):
             blocks = asked_blocks(settings, draw)
             if not isinstance(description.source, ArraySource):
-                made = AskedTable.described(data, folder, settings, blocks).made()
+                made = _asked_table(data, folder, settings, blocks).made()
                 return StoredData.of_made(description.path, made, settings)
             arrays = description.source.load(data, folder)
     except MemoryError as error:
@@ -105,6 +115,26 @@ def load_problem(
     seed_of_data = data["seed"] if recipe else None
     shift = data.get("target_shift", 0.0)
     return StoredData.of_arrays(description.path, arrays, settings, seed_of_data, shift, blocks)
+
+
+def _asked_table(
+    data: Mapping[str, Any],
+    folder: Path,
+    settings: Mapping[str, Any],
+    blocks: BlockOptions | None,
+) -> AskedTable:
+    """Return what a file says of a table with a schema; no row is read."""
+    schema, source = TableSchema.read(folder / data["schema"]), table_file(data, folder)
+    for name in OF_THE_LOSS:
+        if blocks is not None and name in data:
+            raise InvalidInput(
+                f"{name} does not apply to score {blocks.score!r}, which centres and scales"
+            )
+    question = TableQuestion(schema, **{key: data[key] for key in QUESTION if key in data})
+    of_loss = {key: value for key, value in settings.items() if key not in SETTINGS}
+    support_size = of_loss.pop("support_size")
+    of_loss |= {"intercept": data.get("intercept", True)}
+    return AskedTable(source, question, support_size, of_loss, blocks)
 
 
 def public_problem(
@@ -122,7 +152,7 @@ def public_problem(
     with about(str(description.path)):
         blocks = asked_blocks(settings, draw)
         if not isinstance(description.source, ArraySource):
-            return AskedTable.described(data, folder, settings, blocks).problem()
+            return _asked_table(data, folder, settings, blocks).problem()
         n, p, names = description.source.head(data, folder)
         shift = data.get("target_shift", 0.0)
         return problem_of(settings, p, names, shift, n=n, blocks=blocks), n

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from mipselect.errors import InvalidInput
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.settings import SETTINGS
-from mipselect.problem.stored.sources import table_file
 from mipselect.tables.mapping import known_rows
 from mipselect.tables.question import TableQuestion
-from mipselect.tables.schema import TableSchema
-
-QUESTION = ("target", "always", "never", "ranges", "unit_rule")
-"""Keys of [data] that are arguments of `TableQuestion`."""
-
-OF_THE_LOSS = ("ranges", "intercept")
-"""Keys of [data] that only a loss of rows has."""
 
 
 @dataclass(frozen=True)
@@ -47,33 +36,6 @@ class AskedTable:
     support_size: int
     of_loss: Mapping[str, Any]
     blocks: BlockOptions | None
-
-    @classmethod
-    def described(
-        cls,
-        data: Mapping[str, Any],
-        folder: Path,
-        settings: Mapping[str, Any],
-        blocks: BlockOptions | None,
-    ) -> AskedTable:
-        """Return what an instance file says of a table with a schema.
-
-        Raises
-        ------
-        InvalidInput
-            For what is wrong with the schema or the question; no row is read.
-        """
-        schema, source = TableSchema.read(folder / data["schema"]), table_file(data, folder)
-        for name in OF_THE_LOSS:
-            if blocks is not None and name in data:
-                raise InvalidInput(
-                    f"{name} does not apply to score {blocks.score!r}, which centres and scales"
-                )
-        question = TableQuestion(schema, **{key: data[key] for key in QUESTION if key in data})
-        of_loss = {key: value for key, value in settings.items() if key not in SETTINGS}
-        support_size = of_loss.pop("support_size")
-        of_loss |= {"intercept": data.get("intercept", True)}
-        return cls(source, question, support_size, of_loss, blocks)
 
     def problem(self) -> tuple[Problem, int | None]:
         """Return what is public, of a header that is right, and n if it is known; no row is read.
