@@ -273,7 +273,7 @@ class TablePlan:
         ----------
         source : path or table
         of_loss : mapping
-            Of the loss: what was given of coef_bound, ridge and loss.
+            Settings of the loss: what was given of coef_bound, ridge and loss.
         """
         settings = {"intercept": self.intercept, **of_loss}
         return AskedTable(source, self.question, self.size, settings, self.blocks)
