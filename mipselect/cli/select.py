@@ -145,22 +145,22 @@ def _of_numbers(arguments: SelectArguments, plan: SupportPlan, size: int) -> Inp
 def _of_schema(arguments: SelectArguments, plan: SupportPlan, size: int) -> Input:
     """Name a table with a schema, and its problem."""
     refuse(arguments.numbers, HAS_SCHEMA)
-    table, bounds, asked = arguments.table, arguments.bounds(), arguments.question
+    table, bounds, about = arguments.table, arguments.bounds(), arguments.question
     assert table.schema is not None
     refuse_bounds(bounds, plan.method, plan.name)
     schema = TableSchema.read(table.schema)
-    stated = bool(bounds) or bool(asked.ranges) or asked.no_intercept
+    stated = bool(bounds) or bool(about.ranges) or about.no_intercept
     blocks = _blocks(arguments, plan, stated=stated)
     note_of_the_target(schema, table.target)
     of_loss: dict[str, Any] = {}
     if blocks is not None:
-        refuse(replace(asked, always=None, never=None, unit_rule=None), NO_RANGE)
+        refuse(replace(about, always=None, never=None, unit_rule=None), NO_RANGE)
     else:
         of_loss = {**chosen_loss(arguments.scores.loss, plan.method, plan.name), **bounds}
-        of_loss |= {"intercept": not asked.no_intercept}
-    question = asked.of(schema, table.target)
-    asked_table = AskedTable(table.source, question, size, of_loss, blocks)
-    return SchemaTable(Path(table.data), table.schema, asked_table)
+        of_loss |= {"intercept": not about.no_intercept}
+    question = about.asked(schema, table.target)
+    asked = AskedTable(table.source, question, size, of_loss, blocks)
+    return SchemaTable(Path(table.data), table.schema, asked)
 
 
 def _blocks(arguments: SelectArguments, plan: SupportPlan, *, stated: bool) -> BlockOptions | None:

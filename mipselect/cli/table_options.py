@@ -208,12 +208,12 @@ class SchemaOptions:
             unit_rule=self.unit_rule,
         )
 
-    def of(self, schema: TableSchema, target: str) -> TableQuestion:
+    def asked(self, schema: TableSchema, target: str) -> TableQuestion:
         """Return the question about a table with this schema."""
         from mipselect.tables.question import TableQuestion
 
-        asked = {name: value for name, value in self.keywords.items() if name != "intercept"}
-        return TableQuestion(schema, target, **asked)
+        given = {name: value for name, value in self.keywords.items() if name != "intercept"}
+        return TableQuestion(schema, target, **given)
 
 
 @options
