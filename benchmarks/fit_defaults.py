@@ -30,7 +30,8 @@ from mipselect import Instance
 from mipselect.problem.block_options import BlockOptions
 from mipselect.regression import ObjectivePerturbationRegressor
 from mipselect.regression.shares import SHARE_OF_BLOCKS
-from mipselect.regression.table_pair import TablePlan
+from mipselect.regression.table_pair import TablePair
+from mipselect.regression.table_plan import TablePlan
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import map_table
 
@@ -70,7 +71,7 @@ def r_squared(train: Table, test: Table, way: Way, epsilon: float, draws: int) -
     plan = TablePlan(train.asked, method, model, size, blocks, way.range_share)
     instance = Instance.from_table(train.frame, schema, support_size=size, **question)
     scored = plan.asked(train.frame, {}).made() if way.in_blocks else None
-    pair = plan.pair(instance, random.Random(0), private=False, scored=scored)
+    pair = TablePair.of(plan, instance, random.Random(0), private=False, scored=scored)
     truth = test.frame[test.target].to_numpy()
     sources = random.Random(1), random.Random(2)
     return [

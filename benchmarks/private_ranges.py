@@ -29,7 +29,8 @@ from mipselect.problem.block_scores import BlockScores
 from mipselect.regression import ObjectivePerturbationRegressor
 from mipselect.regression.private_ranges import PrivateRanges
 from mipselect.regression.shares import SHARE_OF_BLOCKS, SHARE_OF_PRIVATE_RANGES
-from mipselect.regression.table_pair import TablePlan
+from mipselect.regression.table_pair import TablePair
+from mipselect.regression.table_plan import TablePlan
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
 
@@ -70,7 +71,7 @@ def r_squared(
     instance = None
     if plan.ranges is None:
         instance = Instance.of_table(train.frame, plan.question, support_size=plan.size)
-    pair = plan.pair(instance, random.Random(0), private=False, scored=scored)
+    pair = TablePair.of(plan, instance, random.Random(0), private=False, scored=scored)
     truth = test.frame[test.target].to_numpy()
     sources = random.Random(1), random.Random(2)
     models = (pair.release(None, sources, train.frame) for _ in range(draws))

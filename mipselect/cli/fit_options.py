@@ -24,7 +24,7 @@ from mipselect.regression.shares import (
     epsilon_of_private_ranges,
     share_of_selection,
 )
-from mipselect.regression.table_pair import TablePlan
+from mipselect.regression.table_plan import TablePlan
 from mipselect.selectors.all_features import AllFeaturesSelector, in_place_of
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes

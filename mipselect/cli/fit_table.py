@@ -12,7 +12,7 @@ from mipselect.cli.sizes import check_sizes
 from mipselect.cli.table_options import NumbersOptions, SchemaOptions, TableOptions
 from mipselect.errors import InvalidInput, about
 from mipselect.regression.private_ranges import PrivateRanges
-from mipselect.regression.table_pair import TablePlan
+from mipselect.regression.table_plan import TablePlan
 from mipselect.tables.numbers import header, read_table
 from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema

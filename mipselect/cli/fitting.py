@@ -22,7 +22,8 @@ from mipselect.problem.problem import Problem
 from mipselect.problem.stored.stored_data import StoredData
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.private_ranges import PRIVATE
-from mipselect.regression.table_pair import TablePlan
+from mipselect.regression.table_pair import TablePair
+from mipselect.regression.table_plan import TablePlan
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
@@ -212,7 +213,9 @@ class FitPlan:
         made = drawn.rows_of_model(self.rows, scored)
         with without_numbers(self.method, NOT_SPENT):
             private = self.seed is None
-            pair = drawn.pair(made, source, private=private, scored=scored, progress=progress)
+            pair = TablePair.of(
+                drawn, made, source, private=private, scored=scored, progress=progress
+            )
             pair.pair.selection.prepare()
         with without_numbers(self.method, spent_by(ledger)):
             model = pair.release(ledger, (source, source), self.rows)

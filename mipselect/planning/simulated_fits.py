@@ -25,7 +25,8 @@ from mipselect.regression import ModelRelease, SelectThenRegress
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.pair import columns_of, divided
 from mipselect.regression.shares import share_of_selection
-from mipselect.regression.table_pair import TablePlan, scores_blocks_of_table
+from mipselect.regression.table_pair import TablePair
+from mipselect.regression.table_plan import TablePlan, scores_blocks_of_table
 from mipselect.selectors.all_features import in_place_of
 from mipselect.tables.chosen_rows import chosen_rows
 from mipselect.tables.mapping import open_table
@@ -151,9 +152,8 @@ class SimulatedFits:
         promise = replace(plan.promise, private=False)
         words = f"{self.seed} {number} {rows} {epsilon}"
         seeded, of_quality = random.Random(words), random.Random(f"{words} quality")
-        pair = self._in_time(plan, fitted, time_limit).pair(
-            made.fitted, seeded, private=False, scored=self._scored(plan, number, rows)
-        )
+        in_time, scored = self._in_time(plan, fitted, time_limit), self._scored(plan, number, rows)
+        pair = TablePair.of(in_time, made.fitted, seeded, private=False, scored=scored)
         releases = [pair.release(None, (seeded, seeded)) for _ in range(DRAWS)]
         return [
             ScoredModel(

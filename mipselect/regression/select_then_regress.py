@@ -45,7 +45,8 @@ from mipselect.regression.shares import (
     epsilon_of_private_ranges,
     share_of_selection,
 )
-from mipselect.regression.table_pair import TablePlan, scores_blocks, scores_blocks_of_table
+from mipselect.regression.table_pair import TablePair
+from mipselect.regression.table_plan import TablePlan, scores_blocks, scores_blocks_of_table
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.all_features import in_place_of
 from mipselect.selectors.base import PrivateSelector
@@ -354,7 +355,7 @@ class SelectThenRegress(NumberPredictor):
         table = source if plan.blocks is None else read_again(source)
         scored = plan.asked(table, of_the_problem).made()
         instance = plan.rows_of_model(table, scored)
-        pair = plan.pair(instance, sources[0], private=private, scored=scored)
+        pair = TablePair.of(plan, instance, sources[0], private=private, scored=scored)
         release = pair.release(self.ledger, sources, table)
         if apart is not None:
             release = apart.measured(release)

@@ -23,7 +23,7 @@ from mipselect.regression import (
     SelectThenRegress,
     select_then_regress,
 )
-from mipselect.regression.table_pair import TablePlan
+from mipselect.regression.table_plan import TablePlan
 from mipselect.selectors import ExponentialSelector, PermuteAndFlipSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.question import TableQuestion

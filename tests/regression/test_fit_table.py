@@ -26,7 +26,8 @@ from mipselect.regression import (
     SelectThenRegress,
     TukeyRegressor,
 )
-from mipselect.regression.table_pair import TablePlan
+from mipselect.regression.table_pair import TablePair
+from mipselect.regression.table_plan import TablePlan
 from mipselect.selectors import (
     ExponentialSelector,
     KendallSelector,
@@ -474,7 +475,7 @@ def test_the_promise_is_known_before_a_row_is_read_and_is_that_of_the_draw() -> 
         assert (plan.promise.epsilon, plan.promise.delta) == (epsilon, 1e-6)
         assert plan.promise.relation == relation
         instance = Instance.from_table(patients(50), SCHEMA, target="stay", support_size=2)
-        drawn = plan.pair(instance, random.SystemRandom(), private=True)
+        drawn = TablePair.of(plan, instance, random.SystemRandom(), private=True)
         assert drawn.pair.guarantee == plan.promise
         assert drawn.pair.guarantee.rho == plan.promise.rho is not None
 

@@ -27,7 +27,8 @@ from mipselect.regression import (
     typical_range,
 )
 from mipselect.regression.pair import Pair, counted
-from mipselect.regression.table_pair import TablePlan
+from mipselect.regression.table_pair import TablePair
+from mipselect.regression.table_plan import TablePlan
 from mipselect.regression.typical_range import LEVELS, TypicalRange, ends
 from mipselect.selectors import ExponentialSelector, KendallSelector, SISSelector, TopRSelector
 from mipselect.selectors.base import PrivateSelector
@@ -98,7 +99,7 @@ def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[tuple[int
     y = counted(instance.X, instance.y) if loss == "hinge" else instance.y
     # Ties are broken in the same way on both tables, for the law is given how.
     scored = None if planned.blocks is None else planned.asked(table, {}).made()
-    pair = planned.pair(instance, random.Random(0), private=True, scored=scored)
+    pair = TablePair.of(planned, instance, random.Random(0), private=True, scored=scored)
     drawn = pair.pair.selection
     known = len(rows) if planned.promise.relation == "replace-one" else None
     result = {}
@@ -238,9 +239,8 @@ def test_rows_without_a_class_count_for_no_model_after_any_loss_of_classes(
         return [None]
 
     monkeypatch.setattr(Pair, "release", lambda pair, rows_of, *given: seen(rows_of))
-    pair = plan(TopRSelector(epsilon=1.0), "logistic", "replace-one").pair(
-        instance, random.Random(0), private=False
-    )
+    planned = plan(TopRSelector(epsilon=1.0), "logistic", "replace-one")
+    pair = TablePair.of(planned, instance, random.Random(0), private=False)
     pair.release(None, (random.Random(1), random.Random(2)))
     assert [y.tolist() for y in fitted] == [[1.0, -1.0, 1.0, 0.0]]
 
