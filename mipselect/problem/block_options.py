@@ -181,7 +181,7 @@ class BlockOptions:
         if self._chosen_of_table(n, public, support_size) == R2:
             rows = rows_of_table(source, public) if rows is None else rows
             return BlockScores.of_table(question, support_size, self.of_block_r2, rows)
-        columns = TableBlockColumns(question.of_sums, blocks)
+        columns = TableBlockColumns(question, blocks)
         if rows is None:
             moments = Moments.of_blocks(source, columns)
         else:

@@ -132,7 +132,7 @@ def block_moments_of_dask(X: Any, y: Any, blocks: Blocks) -> Moments:
 
 def block_moments_of_table(source: Any, question: TableQuestion, blocks: Blocks) -> Moments:
     """Add up the blocks of a table; where it has a privacy unit, of one row of each person."""
-    columns = TableBlockColumns(question.of_sums, blocks)
+    columns = TableBlockColumns(question, blocks)
     public = columns.public
     if public.unit is None:
         return Moments.of_blocks(source, columns)

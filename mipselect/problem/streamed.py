@@ -62,7 +62,7 @@ class StreamedRows:
         """Check the question and the headers; see `Instance.from_table` for the arguments."""
         fixed, left_out = ([n] if isinstance(n, str) else n for n in (always, never))
         question = TableQuestion(schema, target, fixed, left_out)
-        columns = TableColumns(question.of_sums)
+        columns = TableColumns(question)
         refuse_weight(schema.weight, "scores of blocks of a stream count every row the same")
         if columns.public.unit is not None:
             raise InvalidInput(

@@ -80,11 +80,6 @@ class TableQuestion:
         )
         return replace(public, unit_rule=self.unit_rule)
 
-    @property
-    def of_sums(self) -> TableQuestion:
-        """The question of sums, which have columns that are always in where the schema has them."""
-        return replace(self, always=())
-
     def of_moments(self, always: Sequence[str] = (), never: Sequence[str] = ()) -> TableQuestion:
         """Return it with fields always in, and others left out as well; with them their ranges."""
         left_out = (*self.never, *never)

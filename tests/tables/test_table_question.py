@@ -10,11 +10,14 @@ import pandas as pd
 import pytest
 
 from mipselect import BlockScores, Instance
+from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.problem.streamed import StreamedRows
 from mipselect.tables import PublicMap, TableSchema, map_table
 from mipselect.tables.mapping import table_of
 from mipselect.tables.moments import Moments
+from mipselect.tables.moments.block_columns import TableBlockColumns
+from mipselect.tables.moments.columns import TableColumns
 from mipselect.tables.question import TableQuestion
 
 NUMBER = {"type": "number", "constraints": {"minimum": 0, "maximum": 10}}
@@ -77,9 +80,10 @@ def test_about_some_fields_it_says_the_same_of_them_and_keeps_whose_row_it_is() 
 
 
 def test_sums_have_the_columns_of_the_schema_and_a_problem_of_them_has_its_own_fields() -> None:
-    sums = ASKED.of_sums
-    assert sums.public.feature_names == ("age", "ward", "dose")
-    asked = sums.of_moments(["ward"], ["dose", "crp"])
+    blocks = TableBlockColumns(ASKED, Blocks(2, 1))
+    sums = TableColumns(replace(ASKED, unit_rule="first"))
+    assert sums.public.feature_names == blocks.public.feature_names == ("age", "ward", "dose")
+    asked = sums.question.of_moments(["ward"], ["dose", "crp"])
     assert asked.ranges == {}
     assert [each.field.name for each in asked.public.features] == ["age"]
     assert [each.field.name for each in asked.public.always] == ["ward"]

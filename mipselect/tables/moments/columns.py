@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
@@ -129,10 +129,14 @@ class SchemaColumns(UnitBounds, ABC):
     Attributes
     ----------
     question : TableQuestion
-        No field is always in: the columns stand as their fields in the schema.
+        No field is always in: the columns stand as their fields in the schema, whatever is.
     """
 
     question: TableQuestion
+
+    def __post_init__(self) -> None:
+        if self.question.always:
+            set_fields(self, question=replace(self.question, always=()))
 
     @property
     @abstractmethod
@@ -170,6 +174,7 @@ class TableColumns(SchemaColumns):
     """
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _ = self.public
         rule = self.question.unit_rule
         if rule != "first":
