@@ -68,9 +68,9 @@ def r_squared(train: Table, test: Table, way: Way, epsilon: float, draws: int) -
     method = PermuteAndFlipSelector(size, epsilon=of_selection)
     blocks = BlockOptions(epsilon=of_selection, partition_seed=0) if way.in_blocks else None
     model = ObjectivePerturbationRegressor(loss="huber", epsilon=epsilon - of_selection)
-    plan = TablePlan(train.asked, method, model, size, blocks, way.range_share)
+    plan = TablePlan(train.table_question, method, model, size, blocks, way.range_share)
     instance = Instance.from_table(train.frame, schema, support_size=size, **question)
-    scored = plan.asked(train.frame, {}).made() if way.in_blocks else None
+    scored = plan.scored(train.frame, {}).made() if way.in_blocks else None
     pair = TablePair.of(plan, instance, random.Random(0), private=False, scored=scored)
     truth = test.frame[test.target].to_numpy()
     sources = random.Random(1), random.Random(2)

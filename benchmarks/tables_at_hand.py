@@ -53,12 +53,12 @@ class Table:
         return {"target": self.target, "never": self.never}
 
     @property
-    def asked(self) -> TableQuestion:
+    def table_question(self) -> TableQuestion:
         return TableQuestion(self.schema, **self.question)
 
     @property
     def unscaled(self) -> PublicMap:
-        return self.asked.without_ranges
+        return self.table_question.without_ranges
 
     @property
     def n_features(self) -> int:

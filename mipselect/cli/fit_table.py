@@ -44,7 +44,7 @@ class FitTable:
         cls, table: TableOptions, schema: TableSchema, options: SchemaOptions
     ) -> FitTable:
         """Take a table with a schema; nothing is read."""
-        question = options.asked(schema, table.target)
+        question = options.question_about(schema, table.target)
         return cls(table.data, table.source, question, not options.no_intercept)
 
     @classmethod

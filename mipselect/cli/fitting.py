@@ -172,12 +172,12 @@ class FitPlan:
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `TaskSource`; the number of rows is told where the score depends on it."""
-        problem, n = self.drawn.asked(self.table.source, self.given).problem()
+        problem, n = self.drawn.scored(self.table.source, self.given).problem()
         return problem, None if self.drawn.blocks is None else n
 
     def data(self) -> StoredData:
         """See `TaskSource`; nothing is raised because of the rows."""
-        made = self.drawn.asked(self.rows, self.given).made()
+        made = self.drawn.scored(self.rows, self.given).made()
         return StoredData.of_made(Path(self.table.data), made, self.given)
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:

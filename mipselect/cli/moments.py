@@ -155,7 +155,7 @@ def _columns(
     arguments: MomentsArguments, schema: TableSchema, blocks: Blocks | None
 ) -> TableColumns | TableBlockColumns:
     """Return the columns that are added up, by themselves or within blocks."""
-    question = arguments.question.asked(schema, arguments.target)
+    question = arguments.question.question_about(schema, arguments.target)
     if blocks is None:
         return TableColumns(question)
     columns = TableBlockColumns(question, blocks)

@@ -29,8 +29,8 @@ from mipselect.cli.table_options import (
 )
 from mipselect.cli.task import Task, deliver_task
 from mipselect.errors import InvalidInput
-from mipselect.problem.asked_table import AskedTable
 from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.scored_table import ScoredTable
 from mipselect.reports.field_words import titles_of
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
@@ -145,22 +145,22 @@ def _of_numbers(arguments: SelectArguments, plan: SupportPlan, size: int) -> Inp
 def _of_schema(arguments: SelectArguments, plan: SupportPlan, size: int) -> Input:
     """Name a table with a schema, and its problem."""
     refuse(arguments.numbers, HAS_SCHEMA)
-    table, bounds, about = arguments.table, arguments.bounds(), arguments.question
+    table, bounds, options = arguments.table, arguments.bounds(), arguments.question
     assert table.schema is not None
     refuse_bounds(bounds, plan.method, plan.name)
     schema = TableSchema.read(table.schema)
-    stated = bool(bounds) or bool(about.ranges) or about.no_intercept
+    stated = bool(bounds) or bool(options.ranges) or options.no_intercept
     blocks = _blocks(arguments, plan, stated=stated)
     note_of_the_target(schema, table.target)
     of_loss: dict[str, Any] = {}
     if blocks is not None:
-        refuse(replace(about, always=None, never=None, unit_rule=None), NO_RANGE)
+        refuse(replace(options, always=None, never=None, unit_rule=None), NO_RANGE)
     else:
         of_loss = {**chosen_loss(arguments.scores.loss, plan.method, plan.name), **bounds}
-        of_loss |= {"intercept": not about.no_intercept}
-    question = about.asked(schema, table.target)
-    asked = AskedTable(table.source, question, size, of_loss, blocks)
-    return SchemaTable(Path(table.data), table.schema, asked)
+        of_loss |= {"intercept": not options.no_intercept}
+    question = options.question_about(schema, table.target)
+    scored = ScoredTable(table.source, question, size, of_loss, blocks)
+    return SchemaTable(Path(table.data), table.schema, scored)
 
 
 def _blocks(arguments: SelectArguments, plan: SupportPlan, *, stated: bool) -> BlockOptions | None:

@@ -8,9 +8,9 @@ from typing import Any
 
 from mipselect.cli.inputs import Input
 from mipselect.errors import about
-from mipselect.problem.asked_table import AskedTable
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.problem import Problem
+from mipselect.problem.scored_table import ScoredTable
 from mipselect.problem.stored.settings import problem_of
 from mipselect.problem.stored.sources import load_table
 from mipselect.problem.stored.stored_data import StoredData
@@ -94,12 +94,12 @@ class SchemaTable(Input):
     ----------
     path, schema : Path
         Paths of the table and of its schema.
-    asked : AskedTable
+    table : ScoredTable
     """
 
     path: Path
     schema: Path
-    asked: AskedTable
+    table: ScoredTable
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -108,8 +108,8 @@ class SchemaTable(Input):
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `TaskSource`."""
-        return self.asked.problem()
+        return self.table.problem()
 
     def data(self) -> StoredData:
         """See `TaskSource`."""
-        return StoredData.of_made(self.path, self.asked.made(), self.asked.of_loss)
+        return StoredData.of_made(self.path, self.table.made(), self.table.of_loss)

@@ -208,7 +208,7 @@ class SchemaOptions:
             unit_rule=self.unit_rule,
         )
 
-    def asked(self, schema: TableSchema, target: str) -> TableQuestion:
+    def question_about(self, schema: TableSchema, target: str) -> TableQuestion:
         """Return the question about a table with this schema."""
         from mipselect.tables.question import TableQuestion
 

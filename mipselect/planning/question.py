@@ -103,7 +103,7 @@ class Question:
     @cached_property
     def without_range(self) -> tuple[str, ...]:
         """Fields that the loss needs a range of, and has none."""
-        given, public = self.asked.ranges, self._unranged
+        given, public = self.of_the_table.ranges, self._unranged
         fields = [encoder.field for encoder in (*public.encoders, public.target.encoder)]
         return tuple(field.name for field in fields if field.gap and field.name not in given)
 
@@ -112,10 +112,10 @@ class Question:
         """Map of a row of the table into columns; numbers as they are where a range is missing."""
         if self.score != LOSS and self.without_range:
             return self._unranged
-        return self.asked.public
+        return self.of_the_table.public
 
     @cached_property
-    def asked(self) -> TableQuestion:
+    def of_the_table(self) -> TableQuestion:
         """The question about the fields of the table."""
         return TableQuestion(self.schema, self.target, self.always, self.never, self.ranges or {})
 
@@ -135,7 +135,7 @@ class Question:
         """Ask the question of a table, with these in place of its own r and λ."""
         return Instance.of_table(
             table,
-            self.asked,
+            self.of_the_table,
             support_size=self.support_size,
             intercept=self.intercept,
             coef_bound=coef_bound,
@@ -192,7 +192,7 @@ class Question:
             Seed of the partitions.
         """
         one, seeded = self.of_single_rows, replace(options, partition_seed=seed)
-        return seeded.of_table(table, one.asked, one.support_size)
+        return seeded.of_table(table, one.of_the_table, one.support_size)
 
     @cached_property
     def of_single_rows(self) -> Question:
@@ -215,7 +215,7 @@ class Question:
 
     @property
     def _unranged(self) -> PublicMap:
-        return self.asked.without_ranges
+        return self.of_the_table.without_ranges
 
     def _refuse_what_is_of_the_loss(self) -> None:
         given = {

@@ -174,7 +174,7 @@ class SimulatedFits:
         parts = open_table(read_again(table), public)
         apart = chosen_rows(parts, public, lambda units: np.ones(units, dtype=bool))
         relation = release.guarantee.relation
-        held_out = HeldOut(self.question.asked, share, relation, apart, source)
+        held_out = HeldOut(self.question.of_the_table, share, relation, apart, source)
         return held_out.measured(release).quality
 
     def _score(self, release: ModelRelease, made: Simulated) -> float:
@@ -200,7 +200,7 @@ class SimulatedFits:
         if in_blocks:
             blocks = question.blocks(rows, selector.epsilon)
         return TablePlan(
-            question.asked, selector, regressor, size, blocks, range_share=model.range_share
+            question.of_the_table, selector, regressor, size, blocks, range_share=model.range_share
         )
 
     def _in_time(self, plan: TablePlan, rows: int, time_limit: float) -> TablePlan:

@@ -353,7 +353,7 @@ class SelectThenRegress(NumberPredictor):
             source = ~apart.apart
         # Scores from blocks are of rows as they are, and the model is of rows within ranges.
         table = source if plan.blocks is None else read_again(source)
-        scored = plan.asked(table, of_the_problem).made()
+        scored = plan.scored(table, of_the_problem).made()
         instance = plan.rows_of_model(table, scored)
         pair = TablePair.of(plan, instance, sources[0], private=private, scored=scored)
         release = pair.release(self.ledger, sources, table)

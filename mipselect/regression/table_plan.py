@@ -16,10 +16,10 @@ from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee, compose
-from mipselect.problem.asked_table import AskedTable
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
+from mipselect.problem.scored_table import ScoredTable
 from mipselect.problem.scores import LOSS
 from mipselect.regression.base import PrivateLinearModel
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
@@ -261,7 +261,7 @@ class TablePlan:
         """True if the model has an intercept."""
         return bool(self.regressor.fit_intercept)
 
-    def asked(self, source: Any, of_loss: Mapping[str, Any]) -> AskedTable:
+    def scored(self, source: Any, of_loss: Mapping[str, Any]) -> ScoredTable:
         """Return what fields are drawn from: blocks of rows, or the loss of rows within ranges.
 
         Parameters
@@ -271,7 +271,7 @@ class TablePlan:
             Settings of the loss: what was given of coef_bound, ridge and loss.
         """
         settings = {"intercept": self.intercept, **of_loss}
-        return AskedTable(source, self.question, self.size, settings, self.blocks)
+        return ScoredTable(source, self.question, self.size, settings, self.blocks)
 
     def rows_of_model(self, source: Any, scored: Instance | BlockScores) -> Instance | None:
         """Return the rows that the model is fitted to; None where ranges are to be drawn first.

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from mipselect.errors import InvalidInput, about
-from mipselect.problem.asked_table import AskedTable
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
+from mipselect.problem.scored_table import ScoredTable
 from mipselect.problem.stored.descriptions import (
     is_list,
     is_number,
@@ -105,7 +105,7 @@ def load_problem(
         with about(str(description.path)):
             blocks = asked_blocks(settings, draw)
             if not isinstance(description.source, ArraySource):
-                made = _asked_table(data, folder, settings, blocks).made()
+                made = _scored_table(data, folder, settings, blocks).made()
                 return StoredData.of_made(description.path, made, settings)
             arrays = description.source.load(data, folder)
     except MemoryError as error:
@@ -117,12 +117,12 @@ def load_problem(
     return StoredData.of_arrays(description.path, arrays, settings, seed_of_data, shift, blocks)
 
 
-def _asked_table(
+def _scored_table(
     data: Mapping[str, Any],
     folder: Path,
     settings: Mapping[str, Any],
     blocks: BlockOptions | None,
-) -> AskedTable:
+) -> ScoredTable:
     """Return what a file says of a table with a schema; no row is read."""
     schema, source = TableSchema.read(folder / data["schema"]), table_file(data, folder)
     for name in OF_THE_LOSS:
@@ -134,7 +134,7 @@ def _asked_table(
     of_loss = {key: value for key, value in settings.items() if key not in SETTINGS}
     support_size = of_loss.pop("support_size")
     of_loss |= {"intercept": data.get("intercept", True)}
-    return AskedTable(source, question, support_size, of_loss, blocks)
+    return ScoredTable(source, question, support_size, of_loss, blocks)
 
 
 def public_problem(
@@ -152,7 +152,7 @@ def public_problem(
     with about(str(description.path)):
         blocks = asked_blocks(settings, draw)
         if not isinstance(description.source, ArraySource):
-            return _asked_table(data, folder, settings, blocks).problem()
+            return _scored_table(data, folder, settings, blocks).problem()
         n, p, names = description.source.head(data, folder)
         shift = data.get("target_shift", 0.0)
         return problem_of(settings, p, names, shift, n=n, blocks=blocks), n

@@ -1,4 +1,4 @@
-"""`AskedTable`: a table with a schema, what is asked of it, and the score of its supports."""
+"""`ScoredTable`: a table with a schema, what is asked of it, and the score of its supports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mipselect.tables.question import TableQuestion
 
 
 @dataclass(frozen=True)
-class AskedTable:
+class ScoredTable:
     """A table with a schema, the question about it, and the score of its supports.
 
     Attributes
