@@ -119,26 +119,26 @@ ADD_REMOVE = ObjectivePerturbationRegressor(loss="huber(0.25)", relation="add-re
         (TopRSelector(1), HUBER, NUMBER, "blocks"),
         (ExponentialSelector(1, score="blocks", coef_bound=0.4), HUBER, NUMBER, "blocks"),
         (ExponentialSelector(1, score="block-r2"), LOGISTIC, CLASSES, "block-r2"),
-        (ExponentialSelector(1, score="loss"), HUBER, NUMBER, None),
-        (ExponentialSelector(1, ridge=2.0), HUBER, NUMBER, None),
+        (ExponentialSelector(1, score="loss"), HUBER, NUMBER, "loss"),
+        (ExponentialSelector(1, ridge=2.0), HUBER, NUMBER, "loss"),
         (ExponentialSelector(1), LOGISTIC, CLASSES, "block-r2"),
-        (ExponentialSelector(1), ADD_REMOVE, NUMBER, None),
-        (SISSelector(1, **REPLACE), HUBER, NUMBER, None),
+        (ExponentialSelector(1), ADD_REMOVE, NUMBER, "loss"),
+        (SISSelector(1, **REPLACE), HUBER, NUMBER, "loss"),
     ],
 )
 def test_features_are_drawn_from_blocks_unless_something_asks_for_the_loss(
-    selector: Any, regressor: Any, question: Any, score: str | None, monkeypatch: Any
+    selector: Any, regressor: Any, question: Any, score: str, monkeypatch: Any
 ) -> None:
-    seen: list[tuple[str | None, float]] = []
-    make = TablePlan.pair
+    seen: list[tuple[str, float]] = []
+    make = TablePair.of
 
-    def noted(plan: TablePlan, *given: Any, scored: Any = None, **more: Any) -> Any:
-        seen.append((None if scored is None else scored.problem.score, plan.method.epsilon))
+    def noted(plan: TablePlan, *given: Any, scored: Any, **more: Any) -> Any:
+        seen.append((scored.problem.score, plan.method.epsilon))
         return make(plan, *given, scored=scored, **more)
 
-    monkeypatch.setattr(TablePlan, "pair", noted)
+    monkeypatch.setattr(TablePair, "of", noted)
     pair(selector, regressor).fit_table(patients(300), SCHEMA, **question)
-    share = 10.0 if score is None else 6.0
+    share = 10.0 if score == "loss" else 6.0
     assert seen == [(score, share)]
 
 
