@@ -179,8 +179,9 @@ class BlockOptions:
         elif self.score is None:
             n = _number_of_rows(source, public)
         if self._chosen_of_table(n, public, support_size) == R2:
+            problem = problem_of_table_blocks(question, Blocks(), support_size=support_size)
             rows = rows_of_table(source, public) if rows is None else rows
-            return BlockScores.of_table(question, support_size, self.of_block_r2, rows)
+            return BlockScores.of_table(problem, public, self.of_block_r2, rows)
         columns = TableBlockColumns(question, blocks)
         if rows is None:
             moments = Moments.of_blocks(source, columns)

@@ -31,7 +31,7 @@ from mipselect.tables.frames import numeric_target
 from mipselect.validation import set_fields
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
-    from mipselect.tables.question import TableQuestion
+    from mipselect.tables.public_map import PublicMap
     from mipselect.tables.schema import TableSchema
 
 
@@ -191,7 +191,11 @@ class BlockScores(OfProblem):
         ------
         InvalidInput
         """
-        from mipselect.problem.block_problem import UNWEIGHTED_R2, rows_of_table
+        from mipselect.problem.block_problem import (
+            UNWEIGHTED_R2,
+            problem_of_table_blocks,
+            rows_of_table,
+        )
         from mipselect.tables.question import TableQuestion
 
         question = TableQuestion(schema, target, always, never, unit_rule=unit_rule)
@@ -204,14 +208,15 @@ class BlockScores(OfProblem):
             epsilon=epsilon,
             most_seconds=most_seconds,
         )
-        rows = rows_of_table(source, question.without_ranges)
-        return cls.of_table(question, support_size, choice, rows)
+        public = question.without_ranges
+        problem = problem_of_table_blocks(question, Blocks(), support_size=support_size)
+        return cls.of_table(problem, public, choice, rows_of_table(source, public))
 
     @classmethod
     def of_table(
         cls,
-        question: TableQuestion,
-        support_size: int,
+        problem: Problem,
+        public: PublicMap,
         choice: BlockR2Choice,
         rows: FloatArray,
     ) -> BlockScores:
@@ -219,17 +224,17 @@ class BlockScores(OfProblem):
 
         Parameters
         ----------
-        question : TableQuestion
-        support_size : int
+        problem : Problem
+            Its features, those always in and s count.
+        public : PublicMap
         choice : BlockR2Choice
         rows : ndarray of shape (n, C)
-            The columns of the map without ranges, and the target last.
+            The columns of the map, and the target last.
         """
-        from mipselect.problem.block_problem import problem_of_block_r2, problem_of_table_blocks
+        from mipselect.problem.block_problem import problem_of_block_r2
         from mipselect.tables.moments.block_columns import parts_of_table
 
-        parts = parts_of_table(question.without_ranges)
-        problem = problem_of_table_blocks(question, Blocks(), support_size=support_size)
+        parts = parts_of_table(public)
         scores = cls.__new__(cls)
         scores._hold(problem_of_block_r2(problem, parts, choice, len(rows)), parts, rows)
         return scores
