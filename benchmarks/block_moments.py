@@ -38,13 +38,14 @@ def moments(folder: Path, columns: int, block_rows: int, partitions: int) -> int
     from mipselect.tables import TableSchema
     from mipselect.tables.moments import Moments
     from mipselect.tables.moments.block_columns import TableBlockColumns
+    from mipselect.tables.question import TableQuestion
 
     between = {"type": "number", "constraints": {"minimum": 0, "maximum": 10, "required": True}}
     schema = TableSchema.of({"fields": [{"name": name, **between} for name in names(columns)]
                              + [{"name": "y", **between}]})  # fmt: skip
     if block_rows == PLAIN:
         return Moments.of(folder, schema, target="y").n
-    blocks = TableBlockColumns(schema, "y", (), Blocks(block_rows, partitions))
+    blocks = TableBlockColumns(TableQuestion(schema, "y"), Blocks(block_rows, partitions))
     return Moments.of_blocks(folder, blocks).n
 
 

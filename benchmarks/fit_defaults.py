@@ -30,10 +30,10 @@ from mipselect import Instance
 from mipselect.problem.block_options import BlockOptions
 from mipselect.regression import ObjectivePerturbationRegressor
 from mipselect.regression.shares import SHARE_OF_BLOCKS
-from mipselect.regression.table_pair import TablePlan
+from mipselect.regression.table_pair import TablePair
+from mipselect.regression.table_plan import TablePlan
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import map_table
-from mipselect.tables.public_map import PublicMap
 
 TEST_SHARE = 0.2
 ENOUGH_ROWS = 4_000
@@ -64,15 +64,14 @@ def best_subset(train: Table, test: Table) -> float:
 def r_squared(train: Table, test: Table, way: Way, epsilon: float, draws: int) -> list[float]:
     """Test R² of so many models, each with features of its own."""
     schema, question, size = train.schema, train.question, train.support_size
-    public = PublicMap.of(schema, **question)
     of_selection = way.share * epsilon
     method = PermuteAndFlipSelector(size, epsilon=of_selection)
     blocks = BlockOptions(epsilon=of_selection, partition_seed=0) if way.in_blocks else None
     model = ObjectivePerturbationRegressor(loss="huber", epsilon=epsilon - of_selection)
-    plan = TablePlan(schema, public, method, model, size, blocks, way.range_share)
+    plan = TablePlan(train.table_question, method, model, size, blocks, way.range_share)
     instance = Instance.from_table(train.frame, schema, support_size=size, **question)
-    scored = plan.scored(train.frame, "first") if way.in_blocks else None
-    pair = plan.pair(instance, random.Random(0), private=False, scored=scored)
+    scored = plan.scored(train.frame, {}).made() if way.in_blocks else None
+    pair = TablePair.of(plan, instance, random.Random(0), private=False, scored=scored)
     truth = test.frame[test.target].to_numpy()
     sources = random.Random(1), random.Random(2)
     return [

@@ -91,9 +91,7 @@ def default(table: Table, seed: int, epsilons: Sequence[float]) -> Laws:
     kept: dict[tuple[Any, ...], np.ndarray] = {}
     for epsilon in epsilons:
         options = BlockOptions(epsilon=epsilon, partition_seed=seed)
-        made = options.of_table(
-            table.frame, table.schema, support_size=table.support_size, **table.question
-        )
+        made = options.of_table(table.frame, table.table_question, table.support_size)
         scored = (made.problem.score, made.problem.blocks)
         if scored not in kept:
             kept[scored] = made.prepared.values(table.supports()) / (2.0 * made.oscillation)

@@ -27,12 +27,12 @@ from mipselect import Instance
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.block_scores import BlockScores
 from mipselect.regression import ObjectivePerturbationRegressor
-from mipselect.regression.private_ranges import private_ranges
+from mipselect.regression.private_ranges import PrivateRanges
 from mipselect.regression.shares import SHARE_OF_BLOCKS, SHARE_OF_PRIVATE_RANGES
-from mipselect.regression.table_pair import TablePlan
+from mipselect.regression.table_pair import TablePair
+from mipselect.regression.table_plan import TablePlan
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
-from mipselect.tables.public_map import PublicMap
 
 TEST_SHARE = 0.2
 PRODUCTS = (1000, 2000, 5000, 10_000, 20_000)
@@ -65,16 +65,13 @@ def r_squared(
     train: Table,
     test: Table,
     scored: Instance | BlockScores,
-    ranges: Ranges | None,
     draws: int,
 ) -> list[float]:
-    """Test R² of so many models; ranges of None are drawn."""
+    """Test R² of so many models."""
     instance = None
-    if ranges is not None:
-        instance = Instance.from_table(
-            train.frame, plan.schema, support_size=plan.size, ranges=ranges, **train.question
-        )
-    pair = plan.pair(instance, random.Random(0), private=False, scored=scored)
+    if plan.ranges is None:
+        instance = Instance.of_table(train.frame, plan.question, support_size=plan.size)
+    pair = TablePair.of(plan, instance, random.Random(0), private=False, scored=scored)
     truth = test.frame[test.target].to_numpy()
     sources = random.Random(1), random.Random(2)
     models = (pair.release(None, sources, train.frame) for _ in range(draws))
@@ -89,23 +86,23 @@ def of_table(table: Table, product: float, draws: int) -> dict[str, list[float]]
         for part in (order[:cut], order[cut:])
     )
     epsilon = product / len(train.frame)
-    schema, question, size = without_ranges(table.schema), table.question, table.support_size
+    question = replace(table.table_question, schema=without_ranges(table.schema))
+    size = table.support_size
     of_ranges = SHARE_OF_PRIVATE_RANGES * epsilon
-    asked = private_ranges(schema, question, None, of_ranges)
+    asked = PrivateRanges(question, of_ranges)
     method = PermuteAndFlipSelector(size, epsilon=SHARE_OF_BLOCKS * epsilon)
     blocks = BlockOptions(epsilon=SHARE_OF_BLOCKS * epsilon, partition_seed=0)
     rest = (1.0 - SHARE_OF_BLOCKS) * epsilon
     model = ObjectivePerturbationRegressor(loss="huber(0.25)", epsilon=rest)
     less = ObjectivePerturbationRegressor(loss="huber(0.25)", epsilon=rest - of_ranges)
-    plan = TablePlan(schema, asked.public, method, less, size, blocks, None, asked)
-    scored = plan.scored(train.frame, "first")
-    found = {"private": r_squared(plan, train, test, scored, None, draws)}
+    plan = TablePlan(asked.placed, method, less, size, blocks, None, asked)
+    scored = plan.scored(train.frame, {}).made()
+    found = {"private": r_squared(plan, train, test, scored, draws)}
     for factor in SPANS:
         ranges = of_span(table, asked.open, factor)
-        public = PublicMap.of(schema, ranges=ranges, **question)
-        stated = TablePlan(schema, public, method, model, size, blocks)
+        stated = TablePlan(replace(question, ranges=ranges), method, model, size, blocks)
         name = f"{factor:g} × span"
-        found[name] = r_squared(stated, train, test, scored, ranges, draws)
+        found[name] = r_squared(stated, train, test, scored, draws)
     return found
 
 

@@ -45,7 +45,7 @@ class Setting:
 
     def __init__(self, table: Table, *, of_classes: bool) -> None:
         public = PublicMap.of(table.schema, **table.question)
-        X, y, _ = read_rows(open_table(table.frame, public), public, "first")
+        X, y, _ = read_rows(open_table(table.frame, public), public)
         there = np.isfinite(y)
         X, y = X[there].astype(float), y[there]
         if of_classes:

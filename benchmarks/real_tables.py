@@ -112,7 +112,7 @@ def parsed() -> argparse.Namespace:
     return options
 
 
-def asked_tables(options: argparse.Namespace) -> list[Table]:
+def scored_tables(options: argparse.Namespace) -> list[Table]:
     tables = [] if options.folder is None else [*tables_of(options.folder), diabetes()]
     if options.classes:
         tables = class_tables(options.folder)
@@ -127,7 +127,7 @@ def asked_tables(options: argparse.Namespace) -> list[Table]:
 
 def main() -> None:
     options = parsed()
-    tables = asked_tables(options)
+    tables = scored_tables(options)
     report = []
     for text in options.rows:
         rows = None if text == "all" else int(text)

@@ -16,6 +16,7 @@ from sklearn.datasets import load_diabetes
 from mipselect.tables import TableSchema
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.public_map import PublicMap
+from mipselect.tables.question import TableQuestion
 
 SCHEMAS = Path(__file__).parents[1] / "docs" / "tables"
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
@@ -52,8 +53,12 @@ class Table:
         return {"target": self.target, "never": self.never}
 
     @property
+    def table_question(self) -> TableQuestion:
+        return TableQuestion(self.schema, **self.question)
+
+    @property
     def unscaled(self) -> PublicMap:
-        return PublicMap.without_ranges(self.schema, **self.question)
+        return self.table_question.without_ranges
 
     @property
     def n_features(self) -> int:
@@ -92,7 +97,7 @@ class Table:
     def r_squared(self) -> np.ndarray:
         """R² of every support, of least squares on all rows."""
         public = self.unscaled
-        X, y, _ = read_rows(open_table(self.frame, public), public, "first")
+        X, y, _ = read_rows(open_table(self.frame, public), public)
         there = np.isfinite(y)
         X, y = X[there].astype(float), y[there]
         X = np.where(np.isfinite(X), X, np.nanmean(np.where(np.isfinite(X), X, np.nan), axis=0))

@@ -182,7 +182,7 @@ def fit(arguments: FitArguments) -> None:
         say(f"note: {NO_RANGES}. {ADVICE}.")
     if options.model.way is not arguments.model.way:
         say(f"note: {FOR_DELTA}.")
-    note_of_the_target(source.schema, table.target)
+    note_of_the_target(source.question.schema, table.target)
     plan = FitPlan(options, drawn, source, problem, arguments.all_terms)
     task = Task(
         title=table.title,
@@ -250,7 +250,7 @@ def _source(arguments: FitArguments, schema: TableSchema | None, *, private: boo
     """Read a table of numbers, but for a dry run its header alone; of a schema nothing else."""
     if schema is not None:
         refuse(arguments.numbers, HAS_SCHEMA)
-        return FitTable.of_schema(arguments.table, schema, arguments.question.keywords)
+        return FitTable.of_schema(arguments.table, schema, arguments.question)
     refuse(arguments.question, NEEDS_SCHEMA)
     read = not arguments.drawing.dry_run
     return FitTable.of_numbers(arguments.table, arguments.numbers, read=read, private=private)

@@ -24,13 +24,12 @@ from mipselect.regression.shares import (
     epsilon_of_private_ranges,
     share_of_selection,
 )
-from mipselect.regression.table_pair import TablePlan
+from mipselect.regression.table_plan import TablePlan
 from mipselect.selectors.all_features import AllFeaturesSelector, in_place_of
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
-from mipselect.tables.public_map import PublicMap
-from mipselect.tables.schema import TableSchema
+from mipselect.tables.question import TableQuestion
 from mipselect.validation import checked_choice, checked_delta, checked_share
 
 SCORES = (MethodKind.SIS, MethodKind.KENDALL, MethodKind.SAMPLE_AGGREGATE)
@@ -194,8 +193,7 @@ class FitOptions:
 
     def table_plan(
         self,
-        schema: TableSchema,
-        public: PublicMap,
+        question: TableQuestion,
         size: int,
         *,
         fit_intercept: bool,
@@ -210,7 +208,7 @@ class FitOptions:
         BudgetExceeded, RelationMismatch
             From the ledger.
         """
-        asked = self.selection()
+        asked, public = self.selection(), question.public
         if sizes := asked_sizes(asked):
             size = max(sizes)
         method = in_place_of(asked, size, len(public.features))
@@ -232,7 +230,7 @@ class FitOptions:
             blocks = of_blocks(self.scores, self.scales, asked, stated=False, seed=self.seed)
         share = self.division.range_share
         with about("--epsilon and --delta"):
-            plan = TablePlan(schema, public, method, model, size, blocks, share, ranges)
+            plan = TablePlan(question, method, model, size, blocks, share, ranges)
             promise = plan.promise
         check_ledger(self.ledger, promise)
         return plan

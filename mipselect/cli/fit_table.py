@@ -9,12 +9,12 @@ from typing import Any
 from mipselect.cli.arguments import chosen_loss, refuse_bounds
 from mipselect.cli.fit_options import FitOptions
 from mipselect.cli.sizes import check_sizes
-from mipselect.cli.table_options import NumbersOptions, TableOptions
+from mipselect.cli.table_options import NumbersOptions, SchemaOptions, TableOptions
 from mipselect.errors import InvalidInput, about
-from mipselect.regression.private_ranges import private_ranges
-from mipselect.regression.table_pair import TablePlan
+from mipselect.regression.private_ranges import PrivateRanges
+from mipselect.regression.table_plan import TablePlan
 from mipselect.tables.numbers import header, read_table
-from mipselect.tables.public_map import PublicMap
+from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import LARGEST_SCALE, checked_integer, checked_number, checked_scale
 
@@ -29,22 +29,23 @@ class FitTable:
         Its path as it was given.
     source : object
         What `open_source` takes; None where no row was read.
-    schema : TableSchema
-    question : mapping
-        Arguments of `Instance.from_table`: target, always, never, ranges, intercept, unit_rule.
+    question : TableQuestion
+    intercept : bool
+        True if there is a column of ones.
     """
 
     data: str
     source: Any = field(repr=False)
-    schema: TableSchema
-    question: Mapping[str, Any]
+    question: TableQuestion
+    intercept: bool = True
 
     @classmethod
     def of_schema(
-        cls, table: TableOptions, schema: TableSchema, question: Mapping[str, Any]
+        cls, table: TableOptions, schema: TableSchema, options: SchemaOptions
     ) -> FitTable:
         """Take a table with a schema; nothing is read."""
-        return cls(table.data, table.source, schema, {**question, "target": table.target})
+        question = options.question_about(schema, table.target)
+        return cls(table.data, table.source, question, not options.no_intercept)
 
     @classmethod
     def of_numbers(
@@ -78,19 +79,7 @@ class FitTable:
         with about(table.data):
             ranges = {**dict.fromkeys(names, of_features), target: of_target}
             schema = TableSchema.of_numbers(ranges)
-        return cls(table.data, source, schema, {"target": target})
-
-    @property
-    def unit_rule(self) -> str:
-        """Rule that makes one row of several rows of a person."""
-        rule: str = self.question.get("unit_rule", "first")
-        return rule
-
-    @property
-    def intercept(self) -> bool:
-        """True if there is a column of ones."""
-        intercept: bool = self.question.get("intercept", True)
-        return intercept
+        return cls(table.data, source, TableQuestion(schema, target))
 
     def plan(
         self, options: FitOptions, support_size: int | None, problem: Mapping[str, Any]
@@ -105,22 +94,15 @@ class FitTable:
         problem : mapping
             What was given of coef_bound, ridge and loss.
         """
-        chosen = ("target", "always", "never", "ranges")
-        asked = {key: value for key, value in self.question.items() if key in chosen}
-        ranges = None
-        if not options.private_ranges:
-            public = PublicMap.of(self.schema, **asked)
-        else:
-            stated, spent = asked.pop("ranges", None), options.epsilon_of_ranges
-            ranges = private_ranges(self.schema, asked, stated, spent, self.unit_rule)
-            public = ranges.public
-        k = len(public.features)
+        question, ranges = self.question, None
+        if options.private_ranges:
+            ranges = PrivateRanges(question, options.epsilon_of_ranges)
+            question = ranges.placed
+        k = len(question.public.features)
         size = 1
         if support_size is not None:
             size = checked_integer(support_size, f"{self.data}: --support-size", 1, k)
-        plan = options.table_plan(
-            self.schema, public, size, fit_intercept=self.intercept, ranges=ranges
-        )
+        plan = options.table_plan(question, size, fit_intercept=self.intercept, ranges=ranges)
         check_sizes(plan.method, k, self.data)
         name = options.name_of(plan.method)
         refuse_bounds([name for name in problem if name != "loss"], plan.method, name)

@@ -18,17 +18,15 @@ from mipselect.cli.fitted_model import FittedModel
 from mipselect.cli.output import line
 from mipselect.cli.private_test import doubts_of_a_test
 from mipselect.privacy import Guarantee, Ledger
-from mipselect.problem.block_scores import BlockScores
-from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.stored_data import StoredData
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.private_ranges import PRIVATE
-from mipselect.regression.table_pair import TablePlan
+from mipselect.regression.table_pair import TablePair
+from mipselect.regression.table_plan import TablePlan
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
-from mipselect.tables.mapping import open_table
 
 
 @dataclass(frozen=True)
@@ -155,13 +153,8 @@ class FitPlan:
         if share is None:
             return None
         source = random.SystemRandom() if seed is None else random.Random(f"quality {seed}")
-        public, rows = self.drawn.public, self.table.source
-        return HeldOut.of_table(rows, public, share, self.relation, source)
-
-    @property
-    def unit_rule(self) -> str:
-        """See `TaskSource`."""
-        return self.table.unit_rule
+        question, rows = self.drawn.question, self.table.source
+        return HeldOut.of_table(rows, question, share, self.relation, source)
 
     @property
     def epsilon(self) -> float:
@@ -179,26 +172,13 @@ class FitPlan:
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `TaskSource`; the number of rows is told where the score depends on it."""
-        table, drawn = self.table, self.drawn
-        if drawn.blocks is not None:
-            return drawn.blocks.problem_of_table(table.source, table.schema, **drawn.asked)
-        if table.source is not None:
-            open_table(table.source, drawn.public)
-        asked = {"support_size": drawn.size, "intercept": table.intercept, **self.given}
-        return Problem.of_table(drawn.public, **asked), None
+        problem, n = self.drawn.scored(self.table.source, self.given).problem()
+        return problem, None if self.drawn.blocks is None else n
 
     def data(self) -> StoredData:
         """See `TaskSource`; nothing is raised because of the rows."""
-        made: Instance | BlockScores
-        if self.drawn.blocks is None:
-            made = self._instance(self.given)
-        else:
-            made = self.drawn.scored(self.rows, self.table.unit_rule)
+        made = self.drawn.scored(self.rows, self.given).made()
         return StoredData.of_made(Path(self.table.data), made, self.given)
-
-    def _instance(self, of_loss: Mapping[str, Any]) -> Instance:
-        settings = {"support_size": self.drawn.size, **of_loss}
-        return Instance.from_table(self.rows, self.table.schema, **self.table.question, **settings)
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
         """See `Plan`."""
@@ -230,17 +210,17 @@ class FitPlan:
         if self.seed is not None:
             source = random.Random(self.seed)
         scored, drawn = data.drawn_from(), self.drawn
-        made: Any = scored
-        if drawn.blocks is not None:
-            made = None if drawn.ranges is not None else self._instance({})
+        made = drawn.rows_of_model(self.rows, scored)
         with without_numbers(self.method, NOT_SPENT):
             private = self.seed is None
-            pair = drawn.pair(made, source, private=private, scored=scored, progress=progress)
+            pair = TablePair.of(
+                drawn, made, source, private=private, scored=scored, progress=progress
+            )
             pair.pair.selection.prepare()
         with without_numbers(self.method, spent_by(ledger)):
             model = pair.release(ledger, (source, source), self.rows)
             if self.apart is not None:
-                model = self.apart.measured(model, self.table.schema, self.table.unit_rule)
+                model = self.apart.measured(model)
         return FittedModel(model, self.of_parts(model.guarantee), self.all_terms)
 
     def _show_parts(self, console: Console) -> None:

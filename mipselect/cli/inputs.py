@@ -15,7 +15,7 @@ from mipselect.errors import InvalidInput, about
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.descriptions import STATED, read_description
+from mipselect.problem.stored.descriptions import STATED
 from mipselect.problem.stored.files import (
     Expected,
     expected,
@@ -30,9 +30,6 @@ from mipselect.tables.moments import Moments
 
 ENDING = ".npz"
 
-FIRST = "first"
-"""The rule of a table for several rows of a person, if nothing else is asked for."""
-
 
 class TaskSource(Protocol):
     """Source of a problem and its data."""
@@ -43,11 +40,6 @@ class TaskSource(Protocol):
 
     def data(self) -> StoredData:
         """Return all of it; sensitive."""
-        ...
-
-    @property
-    def unit_rule(self) -> str:
-        """Rule that makes one row of several rows of a person."""
         ...
 
 
@@ -62,11 +54,6 @@ class Input(TaskSource, Protocol):
     def expected(self) -> Expected | None:
         """Return what a search must find; None where it is not known, as of a table."""
         return None
-
-    @property
-    def unit_rule(self) -> str:
-        """See `TaskSource`; that of moments, which take no other."""
-        return FIRST
 
 
 @dataclass(frozen=True)
@@ -95,11 +82,6 @@ class InstanceFile(Input):
     def data(self) -> StoredData:
         """See `TaskSource`."""
         return load_problem(self.name, draw=self.draw)
-
-    @property
-    def unit_rule(self) -> str:
-        """See `TaskSource`."""
-        return str(read_description(self.name).data.get("unit_rule", FIRST))
 
     def expected(self) -> Expected | None:
         """See `Input`; of another score than that of the file nothing is expected."""

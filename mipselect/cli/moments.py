@@ -32,7 +32,7 @@ from mipselect.tables.moments import Counting, Moments
 from mipselect.tables.moments.batches import open_tables
 from mipselect.tables.moments.block_columns import TableBlockColumns
 from mipselect.tables.moments.block_sums import require_one_row_each
-from mipselect.tables.moments.columns import TableColumns, table_columns
+from mipselect.tables.moments.columns import TableColumns
 from mipselect.tables.parts import total_rows
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
@@ -155,11 +155,10 @@ def _columns(
     arguments: MomentsArguments, schema: TableSchema, blocks: Blocks | None
 ) -> TableColumns | TableBlockColumns:
     """Return the columns that are added up, by themselves or within blocks."""
-    chosen, target = arguments.question.keywords, arguments.target
-    never = chosen.get("never", ())
+    question = arguments.question.question_about(schema, arguments.target)
     if blocks is None:
-        return table_columns(schema, target, never, chosen.get("ranges"), "first")
-    columns = TableBlockColumns(schema, target, tuple(never), blocks)
+        return TableColumns(question)
+    columns = TableBlockColumns(question, blocks)
     require_one_row_each(columns)
     return columns
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import count
 from typing import Any
@@ -198,22 +198,15 @@ def _planned(arguments: PlanArguments, schema: TableSchema) -> PlannedTable:
     of_classes = of_two_classes(schema, target)
     options = planned_options(arguments.model, arguments.division, score, of_classes=of_classes)
     with Spinner("planning") as spinner:
-        steps = count()
-
-        def watch(step: Step) -> None:
-            if next(steps) == 0:
-                say(f"this takes about {limit:g} s, or as long as one simulated table takes")
-            spinner.tick(step.what, description=step.what)
-
         model = fitted = None
         if not question.without_range:
-            fitted = _fitted(options, size, schema, chosen, of_classes=of_classes)
+            fitted = _fitted(options, question, schema, of_classes=of_classes)
         asked: dict[str, Any] = {
             "target": target,
             "rows": arguments.rows,
             "epsilons": _numbers("--epsilon", arguments.epsilon),
             "guesses": Guesses(**asdict(arguments.guesses)),
-            "progress": watch,
+            "progress": _watch(spinner, limit),
         }
         if fitted is not None:
             model = plan_fit(
@@ -222,8 +215,10 @@ def _planned(arguments: PlanArguments, schema: TableSchema) -> PlannedTable:
                 tables=arguments.simulation.tables,
                 seed=arguments.simulation.seed,
                 time_limit=SHARE_OF_MODELS * limit,
+                always=question.always,
+                never=question.never,
+                ranges=question.ranges,
                 **asked,
-                **{name: value for name, value in chosen.items() if name != "intercept"},
             )
         left = limit - (time.monotonic() - began)
         selection = plan_selection(
@@ -245,16 +240,23 @@ def _planned(arguments: PlanArguments, schema: TableSchema) -> PlannedTable:
     return PlannedTable(arguments, schema, question, options, model, selection)
 
 
+def _watch(spinner: Spinner, limit: float) -> Callable[[Step], None]:
+    """Say how long it takes, before the first step."""
+    steps = count()
+
+    def watch(step: Step) -> None:
+        if next(steps) == 0:
+            say(f"this takes about {limit:g} s, or as long as one simulated table takes")
+        spinner.tick(step.what, description=step.what)
+
+    return watch
+
+
 def _fitted(
-    options: FitOptions,
-    size: int,
-    schema: TableSchema,
-    question: Mapping[str, Any],
-    *,
-    of_classes: bool,
+    options: FitOptions, question: Question, schema: TableSchema, *, of_classes: bool
 ) -> SelectThenRegress:
     """Return the estimators of `fit` with these options."""
-    intercept = question.get("intercept", True)
+    size, intercept = question.support_size, question.intercept
     model = planned_fit(options, size, of_classes=of_classes, fit_intercept=intercept)
     if schema.weight is not None:
         model.regressor.require_weights()

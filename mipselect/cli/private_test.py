@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mipselect.regression import TukeyRegressor
-from mipselect.regression.table_pair import TablePlan
+from mipselect.regression.table_plan import TablePlan
 
 FAILS = "its private test is likely to fail, whatever the data, and then there is no model"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 from mipselect.cli.arguments import chosen_loss, of_blocks, option_named, refuse_bounds
@@ -29,6 +30,7 @@ from mipselect.cli.table_options import (
 from mipselect.cli.task import Task, deliver_task
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.scored_table import ScoredTable
 from mipselect.reports.field_words import titles_of
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
@@ -143,21 +145,22 @@ def _of_numbers(arguments: SelectArguments, plan: SupportPlan, size: int) -> Inp
 def _of_schema(arguments: SelectArguments, plan: SupportPlan, size: int) -> Input:
     """Name a table with a schema, and its problem."""
     refuse(arguments.numbers, HAS_SCHEMA)
-    table, bounds, asked = arguments.table, arguments.bounds(), arguments.question.keywords
+    table, bounds, options = arguments.table, arguments.bounds(), arguments.question
     assert table.schema is not None
     refuse_bounds(bounds, plan.method, plan.name)
     schema = TableSchema.read(table.schema)
-    stated = bool(bounds) or not {"ranges", "intercept"}.isdisjoint(asked)
+    stated = bool(bounds) or bool(options.ranges) or options.no_intercept
     blocks = _blocks(arguments, plan, stated=stated)
     note_of_the_target(schema, table.target)
-    settings: dict[str, Any] = {"support_size": size}
+    of_loss: dict[str, Any] = {}
     if blocks is not None:
-        refuse(replace(arguments.question, always=None, never=None, unit_rule=None), NO_RANGE)
+        refuse(replace(options, always=None, never=None, unit_rule=None), NO_RANGE)
     else:
-        settings |= {**chosen_loss(arguments.scores.loss, plan.method, plan.name), **bounds}
-    source, file = table.source, {"path": table.data, "schema": str(table.schema)}
-    question = {**asked, "target": table.target, **file, **table.dialect.keywords}
-    return SchemaTable(source, question, settings, blocks)
+        of_loss = {**chosen_loss(arguments.scores.loss, plan.method, plan.name), **bounds}
+        of_loss |= {"intercept": not options.no_intercept}
+    question = options.question_about(schema, table.target)
+    scored = ScoredTable(table.source, question, size, of_loss, blocks)
+    return SchemaTable(Path(table.data), table.schema, scored)
 
 
 def _blocks(arguments: SelectArguments, plan: SupportPlan, *, stated: bool) -> BlockOptions | None:

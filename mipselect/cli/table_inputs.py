@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mipselect.cli.inputs import FIRST, Input
+from mipselect.cli.inputs import Input
 from mipselect.errors import about
 from mipselect.problem.block_options import BlockOptions
-from mipselect.problem.data import Rows
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.files import (
-    QUESTION,
-    schema_data,
-    schema_problem,
-)
+from mipselect.problem.scored_table import ScoredTable
 from mipselect.problem.stored.settings import problem_of
 from mipselect.problem.stored.sources import load_table
 from mipselect.problem.stored.stored_data import StoredData
-from mipselect.tables.frames import numeric_matrix
 from mipselect.tables.numbers import header
-from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_integer
 
@@ -68,30 +60,27 @@ class NumberTable(Input):
     def problem(self) -> tuple[Problem, int | None]:
         """See `TaskSource`."""
         names = header(self.source, self.target, self.features)
-        columns = self._columns(len(names), names)
-        if self.blocks is None:
-            return columns, None
+        self._check_size(len(names))
+        shift, blocks = self.target_shift, self.blocks
+        if blocks is None:
+            return problem_of(self.settings, len(names), names, shift), None
         with about(str(self.path)):
-            return self.blocks.problem_of_arrays(columns), None
+            return problem_of(self.settings, len(names), names, blocks=blocks), None
 
     def data(self) -> StoredData:
         """See `TaskSource`."""
         arrays = load_table(self.source, self.target, self.features, self.target_shift)
-        X, y, names = arrays
-        self._check_size(X.shape[1])
+        self._check_size(arrays[0].shape[1])
+        stored = StoredData.of_arrays(
+            self.path,
+            arrays,
+            self.settings,
+            target_shift=self.target_shift,
+            blocks=self.blocks,
+        )
         if self.blocks is None:
-            shift = self.target_shift
-            return StoredData.of_arrays(self.path, arrays, self.settings, target_shift=shift)
-        with about(str(self.path)):
-            matrix = numeric_matrix(X)[0]
-            columns = self._columns(matrix.shape[1], names)
-            made = self.blocks.of_rows(columns, Rows(columns.layout.ordered(matrix), y))
-        return StoredData.of_made(self.path, made, self.settings)
-
-    def _columns(self, p: int, names: Sequence[str] | None) -> Problem:
-        """Return the problem that the settings describe, on columns of these names."""
-        self._check_size(p)
-        return problem_of(self.settings, p, names, self.target_shift)
+            return stored
+        return StoredData.of_made(self.path, stored.drawn_from(), self.settings)
 
     def _check_size(self, p: int) -> None:
         checked_integer(self.settings["support_size"], f"{self.path}: {self.size_named}", 1, p)
@@ -103,30 +92,14 @@ class SchemaTable(Input):
 
     Attributes
     ----------
-    source : TableFile
-    question : mapping
-        As the [data] section of an instance file.
-    settings : mapping
-        Further arguments of `Instance.from_table`.
-    blocks : BlockOptions or None
-        Score from blocks of rows, for which types and categories of the schema are used and no
-        range; None for the loss.
+    path, schema : Path
+        Paths of the table and of its schema.
+    table : ScoredTable
     """
 
-    source: TableFile
-    question: dict[str, Any]
-    settings: dict[str, Any]
-    blocks: BlockOptions | None = None
-
-    @property
-    def path(self) -> Path:
-        """Path of the table."""
-        return Path(self.source.path)
-
-    @property
-    def schema(self) -> Path:
-        """Path of the schema."""
-        return Path(self.question["schema"])
+    path: Path
+    schema: Path
+    table: ScoredTable
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -135,25 +108,8 @@ class SchemaTable(Input):
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `TaskSource`."""
-        if self.blocks is None:
-            return schema_problem(Path(), self.question, self.settings)
-        schema = TableSchema.read(self.schema)
-        return self.blocks.problem_of_table(self.source, schema, **self._asked)
+        return self.table.problem()
 
     def data(self) -> StoredData:
         """See `TaskSource`."""
-        if self.blocks is None:
-            return schema_data(self.path, Path(), self.question, self.settings)
-        schema = TableSchema.read(self.schema)
-        made = self.blocks.of_table(self.source, schema, **self._asked)
-        return StoredData.of_made(self.path, made, {})
-
-    @property
-    def unit_rule(self) -> str:
-        """See `TaskSource`."""
-        return str(self.question.get("unit_rule", FIRST))
-
-    @property
-    def _asked(self) -> dict[str, Any]:
-        """Arguments of `BlockOptions.of_table`."""
-        return {**self.settings, **{k: v for k, v in self.question.items() if k in QUESTION}}
+        return StoredData.of_made(self.path, self.table.made(), self.table.of_loss)

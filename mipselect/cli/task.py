@@ -162,7 +162,8 @@ class Task:
             )
         with about(self.title):
             report = settings_report(problem, method, None if self.hides_n else n)
-        several = {} if unit_of(report) == ROW else {"unit_rule": self.source.unit_rule}
+        units = problem.units
+        several = {} if units is None or units.unit == ROW else {"unit_rule": units.unit_rule}
         return {**report, **several, **plan.settings}
 
     def cautions(self, settings: Mapping[str, Any], n: int | None) -> list[str]:

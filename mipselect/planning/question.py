@@ -23,6 +23,7 @@ from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
 from mipselect.tables.input_map import Ranges
 from mipselect.tables.moments.block_columns import parts_of_table
+from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import PRIVACY_UNIT
 from mipselect.validation import (
     checked_choice,
@@ -102,7 +103,7 @@ class Question:
     @cached_property
     def without_range(self) -> tuple[str, ...]:
         """Fields that the loss needs a range of, and has none."""
-        given, public = self.ranges or {}, self._unranged
+        given, public = self.of_the_table.ranges, self._unranged
         fields = [encoder.field for encoder in (*public.encoders, public.target.encoder)]
         return tuple(field.name for field in fields if field.gap and field.name not in given)
 
@@ -111,7 +112,12 @@ class Question:
         """Map of a row of the table into columns; numbers as they are where a range is missing."""
         if self.score != LOSS and self.without_range:
             return self._unranged
-        return PublicMap.of(self.schema, ranges=self.ranges, **self._fields)
+        return self.of_the_table.public
+
+    @cached_property
+    def of_the_table(self) -> TableQuestion:
+        """The question about the fields of the table."""
+        return TableQuestion(self.schema, self.target, self.always, self.never, self.ranges or {})
 
     @cached_property
     def bound(self) -> float:
@@ -127,15 +133,13 @@ class Question:
 
     def instance(self, table: Any, coef_bound: float, ridge: float) -> Instance:
         """Ask the question of a table, with these in place of its own r and λ."""
-        return Instance.from_table(
+        return Instance.of_table(
             table,
-            self.schema,
+            self.of_the_table,
             support_size=self.support_size,
             intercept=self.intercept,
             coef_bound=coef_bound,
             ridge=ridge,
-            ranges=self.ranges,
-            **self._fields,
         )
 
     def blocks(self, rows: int, epsilon: float) -> BlockOptions:
@@ -188,7 +192,7 @@ class Question:
             Seed of the partitions.
         """
         one, seeded = self.of_single_rows, replace(options, partition_seed=seed)
-        return seeded.of_table(table, one.schema, support_size=one.support_size, **one._fields)
+        return seeded.of_table(table, one.of_the_table, one.support_size)
 
     @cached_property
     def of_single_rows(self) -> Question:
@@ -209,13 +213,9 @@ class Question:
         """Estimate the seconds of the block R² of one partition."""
         return r_squared_seconds(rows, 1, ListedFeatures(*self._listed, block_rows))
 
-    @cached_property
-    def _unranged(self) -> PublicMap:
-        return PublicMap.without_ranges(self.schema, **self._fields)
-
     @property
-    def _fields(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("target", "always", "never")}
+    def _unranged(self) -> PublicMap:
+        return self.of_the_table.without_ranges
 
     def _refuse_what_is_of_the_loss(self) -> None:
         given = {

@@ -25,7 +25,8 @@ from mipselect.regression import ModelRelease, SelectThenRegress
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.pair import columns_of, divided
 from mipselect.regression.shares import share_of_selection
-from mipselect.regression.table_pair import TablePlan, scores_blocks_of_table
+from mipselect.regression.table_pair import TablePair
+from mipselect.regression.table_plan import TablePlan, scores_blocks_of_table
 from mipselect.selectors.all_features import in_place_of
 from mipselect.tables.chosen_rows import chosen_rows
 from mipselect.tables.mapping import open_table
@@ -151,9 +152,8 @@ class SimulatedFits:
         promise = replace(plan.promise, private=False)
         words = f"{self.seed} {number} {rows} {epsilon}"
         seeded, of_quality = random.Random(words), random.Random(f"{words} quality")
-        pair = self._in_time(plan, fitted, time_limit).pair(
-            made.fitted, seeded, private=False, scored=self._scored(plan, number, rows)
-        )
+        in_time, scored = self._in_time(plan, fitted, time_limit), self._scored(plan, number, rows)
+        pair = TablePair.of(in_time, made.fitted, seeded, private=False, scored=scored)
         releases = [pair.release(None, (seeded, seeded)) for _ in range(DRAWS)]
         return [
             ScoredModel(
@@ -174,8 +174,8 @@ class SimulatedFits:
         parts = open_table(read_again(table), public)
         apart = chosen_rows(parts, public, lambda units: np.ones(units, dtype=bool))
         relation = release.guarantee.relation
-        held_out = HeldOut(share, relation, apart, source)
-        return held_out.measured(release, self.question.schema, "first").quality
+        held_out = HeldOut(self.question.of_the_table, share, relation, apart, source)
+        return held_out.measured(release).quality
 
     def _score(self, release: ModelRelease, made: Simulated) -> float:
         if not release.has_model:
@@ -199,8 +199,9 @@ class SimulatedFits:
         selector, regressor = divided(chosen, clone(model.regressor), epsilon, share)
         if in_blocks:
             blocks = question.blocks(rows, selector.epsilon)
-        asked = question.schema, public, selector, regressor, size, blocks
-        return TablePlan(*asked, model.range_share)
+        return TablePlan(
+            question.of_the_table, selector, regressor, size, blocks, range_share=model.range_share
+        )
 
     def _in_time(self, plan: TablePlan, rows: int, time_limit: float) -> TablePlan:
         """Give a draw so much time at most; from the scores of fewer rows it has more of ε."""

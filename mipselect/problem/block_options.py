@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,7 +26,7 @@ from mipselect.problem.block_problem import (
     array_columns,
     block_moments_in_memory,
     problem_of_block_r2,
-    problem_of_blocks,
+    problem_of_table_blocks,
     rows_of_table,
 )
 from mipselect.problem.block_scores import BlockScores
@@ -35,13 +34,12 @@ from mipselect.problem.data import Rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import BLOCKS, R2, require_together
-from mipselect.tables.mapping import open_table
+from mipselect.tables.mapping import known_rows, open_table
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.block_columns import TableBlockColumns, parts_of_table
 from mipselect.tables.parts import total_rows
-from mipselect.tables.people import checked_rule
 from mipselect.tables.public_map import PublicMap
-from mipselect.tables.schema import TableSchema
+from mipselect.tables.question import TableQuestion
 from mipselect.validation import checked_choice, checked_epsilon, set_fields
 
 UNKNOWN_ROWS = 10_000
@@ -169,31 +167,22 @@ class BlockOptions:
         return problem.in_blocks(self.blocks, self.coef_bound, self.ridge)
 
     def of_table(
-        self,
-        source: Any,
-        schema: TableSchema,
-        *,
-        target: str,
-        support_size: int,
-        always: Sequence[str] = (),
-        never: Sequence[str] = (),
-        unit_rule: str = "first",
+        self, source: Any, question: TableQuestion, support_size: int
     ) -> Instance | BlockScores:
         """Return what is drawn from, of a table with a schema; see `Instance.from_blocks`."""
-        columns = self._columns(schema, target, tuple(never))
-        public = columns.question(always)
-        checked_rule(unit_rule, schema.privacy_unit)
+        blocks, public = self._blocks_of(question), question.without_ranges
         n, rows = None, None
         # How many rows people have is private: the score must not depend on it.
         if public.unit is not None or (self.score is None and _is_stream(source, public)):
-            rows = rows_of_table(source, public, unit_rule, self.order_seed)
+            rows = rows_of_table(source, public, self.order_seed)
             n = len(rows)
         elif self.score is None:
             n = _number_of_rows(source, public)
         if self._chosen_of_table(n, public, support_size) == R2:
-            problem = problem_of_blocks(columns, support_size=support_size, always=always)
-            rows = rows_of_table(source, public, unit_rule) if rows is None else rows
+            problem = problem_of_table_blocks(question, Blocks(), support_size=support_size)
+            rows = rows_of_table(source, public) if rows is None else rows
             return BlockScores.of_table(problem, public, self.of_block_r2, rows)
+        columns = TableBlockColumns(question, blocks)
         if rows is None:
             moments = Moments.of_blocks(source, columns)
         else:
@@ -201,45 +190,36 @@ class BlockOptions:
         return Instance.from_moments(
             moments,
             support_size=support_size,
-            always=always,
+            always=question.always,
             coef_bound=self.coef_bound,
             ridge=self.ridge,
         )
 
-    def _columns(
-        self, schema: TableSchema, target: str, never: tuple[str, ...]
-    ) -> TableBlockColumns:
-        """Return the columns of a table, with blocks of least squares by the public rule."""
-        columns = TableBlockColumns(schema, target, never, self.blocks)
+    def _blocks_of(self, question: TableQuestion) -> Blocks:
+        """Return the blocks of least squares of a table, b by the public rule."""
         if self.block_rows is not None:
-            return columns
-        rows = default_rows_of_least_squares(classes=columns.public.target.classes is not None)
-        return replace(columns, blocks=replace(columns.blocks, rows=rows))
+            return self.blocks
+        of_classes = question.without_ranges.target.classes is not None
+        return replace(self.blocks, rows=default_rows_of_least_squares(classes=of_classes))
 
     def problem_of_table(
-        self, source: Any, schema: TableSchema, **question: Any
+        self, source: Any, question: TableQuestion, support_size: int
     ) -> tuple[Problem, int | None]:
         """Return what is public of `of_table`, and n where a header says it; no row is read.
 
         A source of None is one that is not there yet.
         """
-        always, size = question.get("always", ()), question["support_size"]
-        never = tuple(question.get("never", ()))
-        columns = self._columns(schema, question["target"], never)
-        public = columns.question(always)
-        unknown = source is None or schema.privacy_unit is not None
-        opened = () if source is None else open_table(source, public)
-        n = None if unknown else total_rows(part.rows for part in opened)
-        problem = problem_of_blocks(
-            columns,
-            support_size=size,
+        public = question.without_ranges
+        n = known_rows(source, public)
+        problem = problem_of_table_blocks(
+            question,
+            self._blocks_of(question),
+            support_size=support_size,
             coef_bound=self.coef_bound,
             ridge=self.ridge,
-            always=always,
         )
-        parts = parts_of_table(public)
-        if self._chosen_of_table(n, public, size) == R2:
-            problem = problem_of_block_r2(problem, parts, self.of_block_r2, n)
+        if self._chosen_of_table(n, public, support_size) == R2:
+            problem = problem_of_block_r2(problem, parts_of_table(public), self.of_block_r2, n)
         return problem, n
 
 

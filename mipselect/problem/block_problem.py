@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,16 +18,11 @@ from mipselect.problem.problem import Problem
 from mipselect.tables.frames import numeric_target
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.moments import Moments
-from mipselect.tables.moments.block_columns import (
-    ArrayBlockColumns,
-    BlockColumns,
-    TableBlockColumns,
-)
+from mipselect.tables.moments.block_columns import ArrayBlockColumns, TableBlockColumns
 from mipselect.tables.moments.block_sums import block_sums
 from mipselect.tables.parts import Part
-from mipselect.tables.people import checked_rule
 from mipselect.tables.public_map import PublicMap
-from mipselect.tables.schema import TableSchema
+from mipselect.tables.question import TableQuestion
 
 UNWEIGHTED_R2 = (
     "score 'block-r2' counts every row the same, and the schema has a survey weight: score "
@@ -36,47 +30,50 @@ UNWEIGHTED_R2 = (
 )
 
 
-def problem_of_blocks(
-    columns: BlockColumns,
+def problem_of_table_blocks(
+    question: TableQuestion,
+    blocks: Blocks,
     *,
     support_size: int,
     coef_bound: float | None = None,
     ridge: float | None = None,
-    always: Sequence[str] = (),
-    never: Sequence[str] = (),
 ) -> Problem:
-    """Return the problem of blocks of rows, all of whose features and target have bound 1.
+    """Return the problem of blocks of rows of a table; features and target have bound 1.
 
     Parameters
     ----------
-    columns : ArrayBlockColumns or TableBlockColumns
+    question : TableQuestion
+    blocks : Blocks
     support_size : int
     coef_bound, ridge : float, optional
         r and λ, in units of a normalised block; see `mipselect.blocks.defaults`.
-    always, never : sequence of str
-        Fields of a table.
 
     Raises
     ------
     InvalidInput
     """
-    units = weight = None
-    if isinstance(columns, ArrayBlockColumns):
-        if always or never:
-            raise InvalidInput("blocks of arrays hold what is always in; leave out always, never")
-        groups = dict(zip(columns.feature_names, columns.groups, strict=True))
-        names = columns.names
-        layout = laid_out(len(names), None, names, groups=groups, always=columns.always)
-    else:
-        public = columns.question(always, never)
-        units, weight = public.units, public.weight
-        layout = layout_of_table(public, intercept=False, bound=None)
+    public = question.without_ranges
     problem = Problem(
-        layout=layout,
+        layout=layout_of_table(public, intercept=False, bound=None),
         support_size=support_size,
-        units=units,
-        weight_bound=None if weight is None else weight.bound,
+        units=public.units,
+        weight_bound=None if public.weight is None else public.weight.bound,
     )
+    return problem.in_blocks(blocks, coef_bound, ridge)
+
+
+def problem_of_array_blocks(
+    columns: ArrayBlockColumns,
+    *,
+    support_size: int,
+    coef_bound: float | None = None,
+    ridge: float | None = None,
+) -> Problem:
+    """Return the same of arrays, whose columns say which features there are."""
+    groups = dict(zip(columns.feature_names, columns.groups, strict=True))
+    names = columns.names
+    layout = laid_out(len(names), None, names, groups=groups, always=columns.always)
+    problem = Problem(layout=layout, support_size=support_size)
     return problem.in_blocks(columns.blocks, coef_bound, ridge)
 
 
@@ -133,22 +130,13 @@ def block_moments_of_dask(X: Any, y: Any, blocks: Blocks) -> Moments:
     return Moments.of_blocks((X, y), ArrayBlockColumns(names, singles, (), names, blocks))
 
 
-def block_moments_of_table(
-    source: Any,
-    schema: TableSchema,
-    target: str,
-    blocks: Blocks,
-    *,
-    never: Sequence[str] = (),
-    unit_rule: str = "first",
-) -> Moments:
+def block_moments_of_table(source: Any, question: TableQuestion, blocks: Blocks) -> Moments:
     """Add up the blocks of a table; where it has a privacy unit, of one row of each person."""
-    columns = TableBlockColumns(schema, target, tuple(never), blocks)
+    columns = TableBlockColumns(question, blocks)
     public = columns.public
-    checked_rule(unit_rule, schema.privacy_unit)
     if public.unit is None:
         return Moments.of_blocks(source, columns)
-    return block_moments_in_memory(columns, public, rows_of_table(source, public, unit_rule))
+    return block_moments_in_memory(columns, public, rows_of_table(source, public))
 
 
 def block_moments_in_memory(
@@ -163,9 +151,7 @@ def block_moments_in_memory(
     return Moments(columns, block_sums(columns, [part]).totals)
 
 
-def rows_of_table(
-    source: Any, public: PublicMap, unit_rule: str, order_seed: int | None = None
-) -> FloatArray:
+def rows_of_table(source: Any, public: PublicMap, order_seed: int | None = None) -> FloatArray:
     """Read X and y side by side, shape (n, p + 1); NaN where a value is missing.
 
     Where the schema has a weight, how much each row counts is one more column, the last.
@@ -174,7 +160,7 @@ def rows_of_table(
     in the table has no part in what is released (docs/mathematics/blocks.md, (4)). An order from a
     seed repeats, and is not private.
     """
-    X, y, shares = read_rows(open_table(source, public), public, unit_rule)
+    X, y, shares = read_rows(open_table(source, public), public)
     rows = np.column_stack([X, y] if shares is None else [X, y, shares])
     if public.unit is None:
         return rows

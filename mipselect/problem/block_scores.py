@@ -193,16 +193,14 @@ class BlockScores(OfProblem):
         """
         from mipselect.problem.block_problem import (
             UNWEIGHTED_R2,
-            problem_of_blocks,
+            problem_of_table_blocks,
             rows_of_table,
         )
-        from mipselect.tables.moments.block_columns import TableBlockColumns
-        from mipselect.tables.people import checked_rule
+        from mipselect.tables.question import TableQuestion
 
-        checked_rule(unit_rule, schema.privacy_unit)
+        question = TableQuestion(schema, target, always, never, unit_rule=unit_rule)
         if schema.weight is not None:
             raise InvalidInput(UNWEIGHTED_R2)
-        columns = TableBlockColumns(schema, target, tuple(never), Blocks())
         choice = BlockR2Choice(
             block_rows=block_rows,
             partitions=partitions,
@@ -210,9 +208,9 @@ class BlockScores(OfProblem):
             epsilon=epsilon,
             most_seconds=most_seconds,
         )
-        public = columns.question(always)
-        problem = problem_of_blocks(columns, support_size=support_size, always=always)
-        return cls.of_table(problem, public, choice, rows_of_table(source, public, unit_rule))
+        public = question.without_ranges
+        problem = problem_of_table_blocks(question, Blocks(), support_size=support_size)
+        return cls.of_table(problem, public, choice, rows_of_table(source, public))
 
     @classmethod
     def of_table(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # Reading tables takes long to import.
     from mipselect.tables import TableSchema
     from mipselect.tables.input_map import Ranges
     from mipselect.tables.moments import Moments
+    from mipselect.tables.question import TableQuestion
 
 
 class Instance(Restricted):
@@ -255,25 +256,38 @@ class Instance(Restricted):
         docs/tables.md; docs/mathematics/weights.md; "Differentially Private High-dimensional
         Variable Selection via Integer Programming", section 4, for the sensitivity.
         """
-        from mipselect.tables.mapping import open_table, read_rows
-        from mipselect.tables.people import checked_rule
-        from mipselect.tables.public_map import PublicMap
+        from mipselect.tables.question import TableQuestion
 
-        public = PublicMap.of(schema, target=target, always=always, never=never, ranges=ranges)
-        checked_rule(unit_rule, schema.privacy_unit)
-        problem = Problem.of_table(
-            public,
+        return cls.of_table(
+            source,
+            TableQuestion(schema, target, always, never, ranges or {}, unit_rule),
             support_size=support_size,
             intercept=intercept,
             coef_bound=coef_bound,
             ridge=ridge,
             loss=loss,
         )
+
+    @classmethod
+    def of_table(cls, source: Any, question: TableQuestion, **settings: Any) -> Instance:
+        """Make an instance of a real table; see `from_table`.
+
+        Parameters
+        ----------
+        source : path or table
+        question : TableQuestion
+        **settings
+            Keyword arguments of `Problem.of_table`.
+        """
+        from mipselect.tables.mapping import open_table, read_rows
+
+        public = question.public
+        problem = Problem.of_table(public, **settings)
         mapped = len(public.columns)
         spare = problem.layout.features.size - mapped
-        X, y, weights = read_rows(open_table(source, public), public, unit_rule, spare)
+        X, y, weights = read_rows(open_table(source, public), public, spare)
         X[:, mapped:] = 0.0
-        if intercept:
+        if problem.layout.intercept:
             X[:, mapped] = 1.0
         y[np.isnan(y)] = 0.0
         if problem.of_classes:
@@ -361,33 +375,29 @@ class Instance(Restricted):
         """
         from mipselect.blocks.partitions import Blocks
         from mipselect.problem.block_problem import block_moments_of_dask, block_moments_of_table
+        from mipselect.tables.question import TableQuestion
 
         blocks = Blocks.of(block_rows, partitions, partition_seed)
+        settings: dict[str, Any] = {
+            "support_size": support_size,
+            "coef_bound": coef_bound,
+            "ridge": ridge,
+        }
         if schema is not None:
             if y is not None or target is None or groups is not None or feature_names is not None:
                 raise InvalidInput(
                     "a table has its target and its features by the schema: give target, and "
                     "leave out y, groups and feature_names"
                 )
-            moments = block_moments_of_table(
-                X, schema, target, blocks, never=never, unit_rule=unit_rule
-            )
-            return cls.from_moments(
-                moments,
-                support_size=support_size,
-                always=always,
-                coef_bound=coef_bound,
-                ridge=ridge,
-            )
+            question = TableQuestion(schema, target, never=never, unit_rule=unit_rule)
+            moments = block_moments_of_table(X, question, blocks)
+            return cls.from_moments(moments, always=always, **settings)
         if y is None or target is not None or len(never):
             raise InvalidInput("give X and y, or a table with schema= and target=, by these names")
         if hasattr(X, "__dask_graph__"):
             if not (groups is None and always is None and feature_names is None):
                 raise InvalidInput("in Dask collections every column is a feature by its own name")
-            moments = block_moments_of_dask(X, y, blocks)
-            return cls.from_moments(
-                moments, support_size=support_size, coef_bound=coef_bound, ridge=ridge
-            )
+            return cls.from_moments(block_moments_of_dask(X, y, blocks), **settings)
         problem, rows = problem_with_rows(
             X,
             y,

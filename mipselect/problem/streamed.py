@@ -12,7 +12,8 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.problem.problem import Problem
 from mipselect.tables.moments.batches import open_tables
-from mipselect.tables.moments.columns import TableColumns, table_columns
+from mipselect.tables.moments.columns import TableColumns
+from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.weights import refuse_weight
 from mipselect.validation import checked_integer
@@ -59,7 +60,9 @@ class StreamedRows:
         block: int = BLOCK,
     ) -> StreamedRows:
         """Check the question and the headers; see `Instance.from_table` for the arguments."""
-        columns = table_columns(schema, target, never, None, "first")
+        fixed, left_out = ([n] if isinstance(n, str) else n for n in (always, never))
+        question = TableQuestion(schema, target, fixed, left_out)
+        columns = TableColumns(question)
         refuse_weight(schema.weight, "scores of blocks of a stream count every row the same")
         if columns.public.unit is not None:
             raise InvalidInput(
@@ -70,10 +73,7 @@ class StreamedRows:
             raise InvalidInput("the source is read several times; an iterator is read once")
         for _ in open_tables(source, columns.public):
             pass
-        fixed = [always] if isinstance(always, str) else list(always)
-        problem = Problem.of_table(
-            columns.question(fixed), support_size=support_size, intercept=False
-        )
+        problem = Problem.of_table(question.public, support_size=support_size, intercept=False)
         return cls(source, columns, problem.needing(()), checked_integer(block, "block", 2))
 
     def blocks(self) -> Iterator[tuple[FloatArray, FloatArray]]:

@@ -15,15 +15,19 @@ from mipselect.errors import InvalidInput
 from mipselect.grid import rounded
 from mipselect.losses import SquaredLoss
 from mipselect.losses.base import Loss
-from mipselect.problem.block_problem import problem_of_blocks
+from mipselect.problem.block_problem import problem_of_array_blocks, problem_of_table_blocks
 from mipselect.problem.layout import Always, Groups, Layout, laid_out
 from mipselect.problem.problem import Problem
 from mipselect.restricted.gram import FULL_GRAM_BYTES, KnownGram
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.restricted.squared import EPS, ROUNDINGS, PreparedSquared
 from mipselect.tables.moments import Moments
-from mipselect.tables.moments.block_columns import BlockColumns
-from mipselect.tables.moments.columns import ArrayColumns, TableColumns
+from mipselect.tables.moments.block_columns import (
+    ArrayBlockColumns,
+    BlockColumns,
+    TableBlockColumns,
+)
+from mipselect.tables.moments.columns import ArrayColumns, SchemaColumns
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,31 +176,29 @@ def problem_of_moments(
 ) -> Problem:
     """Return the problem of moments; the arguments are those of `Instance.from_moments`."""
     columns = moments.columns
-    if isinstance(columns, BlockColumns):
-        if groups is not None or feature_names is not None or intercept:
-            raise InvalidInput(
-                "blocks hold their features and are centred: leave out groups, "
-                "feature_names and intercept"
-            )
-        return problem_of_blocks(
-            columns,
-            support_size=support_size,
-            coef_bound=coef_bound,
-            ridge=ridge,
-            always=cast(Any, always or ()),
-            never=never,
+    settings: dict[str, Any] = {
+        "support_size": support_size,
+        "coef_bound": coef_bound,
+        "ridge": ridge,
+    }
+    grouped = groups is not None or feature_names is not None
+    if isinstance(columns, BlockColumns) and (grouped or intercept):
+        raise InvalidInput(
+            "blocks hold their features and are centred: leave out groups, "
+            "feature_names and intercept"
         )
-    if isinstance(columns, TableColumns):
-        if groups is not None or feature_names is not None:
+    if isinstance(columns, ArrayBlockColumns):
+        if always or never:
+            raise InvalidInput("blocks of arrays hold what is always in; leave out always, never")
+        return problem_of_array_blocks(columns, **settings)
+    if isinstance(columns, SchemaColumns):
+        if grouped:
             raise InvalidInput("the fields of a table are its features: leave out groups")
-        fixed = [always] if isinstance(always, str) else list(cast(Any, always or ()))
-        return Problem.of_table(
-            columns.question(fixed, never),
-            support_size=support_size,
-            intercept=intercept is not False,
-            coef_bound=coef_bound,
-            ridge=ridge,
-        )
+        fixed = [always] if isinstance(always, str) else cast(Any, always or ())
+        question = columns.question.of_moments(fixed, never)
+        if isinstance(columns, TableBlockColumns):
+            return problem_of_table_blocks(question, columns.blocks, **settings)
+        return Problem.of_table(question.public, intercept=intercept is not False, **settings)
     assert isinstance(columns, ArrayColumns)
     if coef_bound is None or ridge is None or never:
         raise InvalidInput(
@@ -210,14 +212,7 @@ def problem_of_moments(
         always=always,
         intercept=intercept is True,
     )
-    return Problem(
-        layout=layout,
-        support_size=support_size,
-        loss=SquaredLoss(),
-        y_bound=columns.y_bound,
-        coef_bound=coef_bound,
-        ridge=ridge,
-    )
+    return Problem(layout=layout, loss=SquaredLoss(), y_bound=columns.y_bound, **settings)
 
 
 def layout_of_arrays(

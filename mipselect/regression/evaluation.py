@@ -25,8 +25,8 @@ from mipselect.tables.input_map import checked_schema
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.parts import Part
-from mipselect.tables.people import checked_rule
 from mipselect.tables.public_map import PublicMap
+from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import PRIVACY_UNIT, TableSchema
 from mipselect.tables.sources import read_again
 from mipselect.validation import checked_budget, printable
@@ -95,13 +95,12 @@ def evaluate_model(
     """
     source_of_integers, private = source_of(random_state)
     guarantee = Guarantee(checked_budget(epsilon, "epsilon"), relation=relation, private=private)
-    public = evaluation_map(_table_of(model), schema)
-    checked_rule(unit_rule, None if public.unit is None else public.unit.name)
+    public = evaluation_map(_table_of(model), schema, unit_rule)
     bound = None if public.target.classes is not None else 1.0
     require_measurable(public.target.classes is not None, bound, relation)
     parts = open_table(source, public)
     with paid(ledger, guarantee, EVALUATION) as promised:
-        predictions = predictions_of(model, parts, public, unit_rule)
+        predictions = predictions_of(model, parts, public)
         return quality_of(predictions, promised, source_of_integers)
 
 
@@ -111,12 +110,14 @@ class HeldOut:
 
     Attributes
     ----------
+    question : TableQuestion
     share : float
     relation : str
     apart : ChosenRows
     source : random.Random
     """
 
+    question: TableQuestion
     share: float
     relation: str
     apart: ChosenRows
@@ -124,15 +125,15 @@ class HeldOut:
 
     @classmethod
     def of_table(
-        cls, table: Any, public: PublicMap, share: float, relation: str, source: random.Random
+        cls, table: Any, question: TableQuestion, share: float, relation: str, source: random.Random
     ) -> HeldOut:
         """Draw which rows, or people, are kept apart of a table that can be read again.
 
         Parameters
         ----------
         table : path or table
-        public : PublicMap
-            With the field that says whose row it is.
+        question : TableQuestion
+            Its schema may say whose row it is.
         share : float
         relation : {"replace-one", "add-remove"}
         source : random.Random
@@ -141,10 +142,11 @@ class HeldOut:
         def choose(units: int) -> NDArray[np.bool_]:
             return held_out(units, share, relation, source)
 
+        public = question.public
         apart = chosen_rows(open_table(read_again(table), public), public, choose)
-        return cls(share, relation, apart, source)
+        return cls(question, share, relation, apart, source)
 
-    def measured(self, model: ModelRelease, schema: TableSchema, unit_rule: str) -> ModelRelease:
+    def measured(self, model: ModelRelease) -> ModelRelease:
         """Return a model that was fitted to the other rows, with its quality on these.
 
         It costs nothing on top: the quality is as private for these rows as the model is for the
@@ -154,14 +156,13 @@ class HeldOut:
         ----------
         model : ModelRelease
             A model of a table, charged already.
-        schema : TableSchema
-        unit_rule : str
         """
         if model.table is None or not model.has_model:
             return model
-        public = evaluation_map(model.table, schema)
+        asked = self.question
+        public = evaluation_map(model.table, asked.schema, asked.unit_rule)
         if len(self.apart):
-            predictions = predictions_of(model, self.apart.opened(), public, unit_rule)
+            predictions = predictions_of(model, self.apart.opened(), public)
         else:
             none = np.empty(0)
             predictions = _predictions(model, none, none, public, none if public.weight else None)
@@ -179,10 +180,7 @@ def _table_of(model: ModelRelease) -> ModelTable:
     return model.table
 
 
-def evaluation_map(
-    table: ModelTable,
-    schema: TableSchema | None,
-) -> PublicMap:
+def evaluation_map(table: ModelTable, schema: TableSchema | None, unit_rule: str) -> PublicMap:
     """Return the map of a model with the fields that say whose row it is and how much it counts.
 
     Raises
@@ -205,7 +203,7 @@ def evaluation_map(
             f'field has {ROLE} "weight", so that its quality is that in the population too'
         )
     if schema is None or (unit is None and weight is None):
-        return table.public
+        return table.question(table.schema, unit_rule).public
     used = {field["name"] for field in content["fields"]}
     if unit in used:
         raise InvalidInput(
@@ -223,14 +221,12 @@ def evaluation_map(
     ]
     of_people = {} if unit is None else {PRIVACY_UNIT: unit}
     widened = {**content, **of_people, "fields": [*content["fields"], *entries]}
-    return table.map_of(TableSchema.of(widened))
+    return table.question(TableSchema.of(widened), unit_rule).public
 
 
-def predictions_of(
-    model: ModelRelease, parts: Sequence[Part], public: PublicMap, unit_rule: str
-) -> Predictions:
+def predictions_of(model: ModelRelease, parts: Sequence[Part], public: PublicMap) -> Predictions:
     """Read the rows of a table, one for each person, with their targets; sensitive."""
-    X, y, weights = read_rows(parts, public, unit_rule)
+    X, y, weights = read_rows(parts, public)
     return _predictions(model, y, model.decision(X), public, weights)
 
 

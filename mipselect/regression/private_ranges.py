@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,10 @@ from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.typical_intervals import PARTS, IntervalLaw
 from mipselect.tables.encoders import Scaled, Unscaled
-from mipselect.tables.input_map import Ranges, all_but
-from mipselect.tables.mapping import map_table, open_table, read_rows
+from mipselect.tables.input_map import Ranges
+from mipselect.tables.mapping import open_table, read_rows, table_of
 from mipselect.tables.public_map import PublicMap
-from mipselect.tables.schema import TableSchema
+from mipselect.tables.question import TableQuestion
 
 PRIVATE, PUBLIC = "private", "public"
 WAYS = (PUBLIC, PRIVATE)
@@ -75,7 +76,7 @@ class RangedRows:
     X : ndarray of shape (n, k)
     y : ndarray of shape (n,)
         A number is in units of its range and not clipped to it; a missing one is 0.
-    public : PublicMap
+    question : TableQuestion
         With the ranges that were drawn, of all fields; others have placeholders still.
     spent : mapping of str to float
         ε of each range that was drawn.
@@ -85,7 +86,7 @@ class RangedRows:
 
     X: FloatArray
     y: FloatArray
-    public: PublicMap
+    question: TableQuestion
     spent: Mapping[str, float]
     weights: FloatArray | None = None
 
@@ -96,41 +97,57 @@ class PrivateRanges:
 
     Attributes
     ----------
-    schema : TableSchema
-    question : mapping
-        target, always and never.
-    stated : mapping of str to (float, float)
-        Ranges in place of those of the schema.
+    question : TableQuestion
+        With the ranges that are stated in place of those of the schema.
     epsilon : float
         ε of all ranges together, under replace-one; it is divided evenly.
-    unit_rule : str
+
+    Raises
+    ------
+    InvalidInput
+        For what is wrong with the question but for ranges that are not stated, and if all are.
     """
 
-    schema: TableSchema
-    question: Mapping[str, Any]
-    stated: Ranges
+    question: TableQuestion
     epsilon: float
-    unit_rule: str = "first"
+
+    def __post_init__(self) -> None:
+        if not self.open:
+            raise InvalidInput(
+                "ranges: none is to be drawn, for the schema states those of all fields that are "
+                "used; leave out private, or take the ranges that you do not trust out of the "
+                "schema"
+            )
+        _ = self.placed.public
 
     @property
     def guarantee(self) -> Guarantee:
         """Guarantee of all ranges, whatever fields were selected."""
         return Guarantee(self.epsilon)
 
-    @property
+    @cached_property
     def open(self) -> tuple[str, ...]:
         """The used fields of numbers without a range; nothing is drawn of others."""
-        public = PublicMap.without_ranges(self.schema, **self.question)
+        public, stated = self.question.without_ranges, self.question.ranges
         used = (*public.encoders, public.target.encoder)
         fields = [encoder.field for encoder in used if isinstance(encoder, Unscaled)]
-        return tuple(f.name for f in fields if f.gap and f.name not in self.stated)
+        return tuple(f.name for f in fields if f.gap and f.name not in stated)
+
+    @cached_property
+    def placed(self) -> TableQuestion:
+        """The question with a placeholder for each range that is to be drawn."""
+        return self._with({})
+
+    def _with(self, drawn: Ranges) -> TableQuestion:
+        ranges = {**self.question.ranges, **dict.fromkeys(self.open, PLACEHOLDER), **drawn}
+        return replace(self.question, ranges=ranges)
 
     def require_rows(self, n: int, size: int) -> None:
         """Raise `InvalidInput` where n rows are too few for the ranges of `size` fields.
 
         n is public under replace-one. Nothing has been paid for yet.
         """
-        public, fields = self.public, self.open
+        public, fields = self.placed.public, self.open
         fixed = [e.field.name for e in (*public.always, public.target.encoder)]
         of_always = sum(name in fields for name in fixed)
         count = of_always + min(size, len(fields) - of_always)
@@ -144,15 +161,6 @@ class PrivateRanges:
             f"{LEAST_PRODUCT / (n * each):.3g} times the ε"
         )
 
-    @property
-    def public(self) -> PublicMap:
-        """The map of the table, with a placeholder for each range that is to be drawn."""
-        return self._public({})
-
-    def _public(self, drawn: Ranges) -> PublicMap:
-        ranges = {**self.stated, **dict.fromkeys(self.open, PLACEHOLDER), **drawn}
-        return PublicMap.of(self.schema, **self.question, ranges=ranges)
-
     def rows(self, source: Any, support: Support, generator: random.Random) -> RangedRows:
         """Draw the ranges of the selected fields and of the target, and map the rows by them.
 
@@ -164,57 +172,29 @@ class PrivateRanges:
             The selected fields.
         generator : random.Random
         """
-        public = self.public
+        public = self.placed.public
         target = public.target.encoder.field.name
         kept = [*(public.features[j] for j in support), *public.always]
-        used = {target, *(encoder.field.name for encoder in kept)}
-        question = {**self.question, "never": all_but(self.schema, used)}
-        unscaled = PublicMap.without_ranges(self.schema, **question)
-        X, y, _ = read_rows(open_table(source, unscaled), unscaled, self.unit_rule)
+        asked = self.question.about({target, *(encoder.field.name for encoder in kept)})
+        unscaled = asked.without_ranges
+        X, y, _ = read_rows(open_table(source, unscaled), unscaled)
         columns = {
             encoder.field.name: X[:, block.start]
             for encoder, block in zip(unscaled.encoders, unscaled.blocks, strict=True)
         }
         columns[target] = y
-        drawn = [name for name in self.open if name in used]
+        drawn = [name for name in self.open if name in columns]
         each = round_down(exact(self.epsilon) / max(len(drawn), 1))
         ranges = {name: range_of(columns[name], each, generator) for name in drawn}
-        of_used = {name: ends for name, ends in self.stated.items() if name in used} | ranges
-        final = self._public(ranges)
-        mapped = map_table(
-            source, self.schema, **question, ranges=of_used, unit_rule=self.unit_rule
-        )
+        mapped = table_of(source, replace(asked, ranges={**asked.ranges, **ranges}))
+        question = self._with(ranges)
         return RangedRows(
             mapped.X,
-            _in_units(y, final, mapped.y),
-            final,
+            _in_units(y, question.public, mapped.y),
+            question,
             dict.fromkeys(drawn, each),
             mapped.weights,
         )
-
-
-def private_ranges(
-    schema: TableSchema,
-    question: Mapping[str, Any],
-    stated: Ranges | None,
-    epsilon: float,
-    unit_rule: str = "first",
-) -> PrivateRanges:
-    """Return the ranges to draw, with the question checked against the schema.
-
-    Raises
-    ------
-    InvalidInput
-        As `PublicMap.of`, but for ranges that are not stated.
-    """
-    found = PrivateRanges(schema, question, stated or {}, epsilon, unit_rule)
-    if not found.open:
-        raise InvalidInput(
-            "ranges: none is to be drawn, for the schema states those of all fields that are "
-            "used; leave out private, or take the ranges that you do not trust out of the schema"
-        )
-    _ = found.public
-    return found
 
 
 def _in_units(y: FloatArray, public: PublicMap, mapped: FloatArray) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -24,7 +24,6 @@ from mipselect.parameters import Check, estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
-from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Layout
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
 from mipselect.regression.drawn import ModelRows
@@ -38,7 +37,7 @@ from mipselect.regression.pair import (
     promised_together,
     require_within,
 )
-from mipselect.regression.private_ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges, private_ranges
+from mipselect.regression.private_ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows_apart import RowsApart
 from mipselect.regression.shares import (
@@ -46,14 +45,15 @@ from mipselect.regression.shares import (
     epsilon_of_private_ranges,
     share_of_selection,
 )
-from mipselect.regression.table_pair import TablePlan, scores_blocks, scores_blocks_of_table
+from mipselect.regression.table_pair import TablePair
+from mipselect.regression.table_plan import TablePlan, scores_blocks, scores_blocks_of_table
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.all_features import in_place_of
 from mipselect.selectors.base import PrivateSelector
 from mipselect.tables.derivations import DerivedField
 from mipselect.tables.input_map import Ranges, checked_schema
 from mipselect.tables.joined import with_column
-from mipselect.tables.public_map import PublicMap
+from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import read_again
 from mipselect.validation import checked_budget, checked_choice, checked_share, joined
@@ -338,38 +338,27 @@ class SelectThenRegress(NumberPredictor):
         """
         always = self.always if always is None else always
         never = self.never if never is None else never
-        asked: dict[str, Any] = {"target": target, "always": always, "never": never}
-        drawn = self.check()._private_ranges(schema, asked, ranges, unit_rule)
-        public = PublicMap.of(schema, ranges=ranges, **asked) if drawn is None else drawn.public
+        question = TableQuestion(schema, target, always, never, ranges or {}, unit_rule)
+        drawn = self.check()._private_ranges(question)
+        if drawn is not None:
+            question = drawn.placed
         sources, private = _sources(self.selector, self.regressor)
-        plan, of_the_problem = self._plan_of_table(schema, public, drawn, sources[0])
+        plan, of_the_problem = self._plan_of_table(question, drawn, sources[0])
         promised = plan.promise
         if self.epsilon is not None:
             require_within(promised, self.epsilon)
         share, apart = self.quality_share, None
         if share is not None:
-            relation = promised.relation
-            apart = HeldOut.of_table(source, public, share, relation, sources[1])
+            apart = HeldOut.of_table(source, question, share, promised.relation, sources[1])
             source = ~apart.apart
         # Scores from blocks are of rows as they are, and the model is of rows within ranges.
         table = source if plan.blocks is None else read_again(source)
-        instance = None
-        if drawn is None:
-            instance = Instance.from_table(
-                table,
-                schema,
-                support_size=plan.size,
-                intercept=bool(self.regressor.fit_intercept),
-                ranges=ranges,
-                unit_rule=unit_rule,
-                **asked,
-                **(of_the_problem if plan.blocks is None else {}),
-            )
-        scored = None if plan.blocks is None else plan.scored(table, unit_rule)
-        pair = plan.pair(instance, sources[0], private=private, scored=scored)
+        scored = plan.scored(table, of_the_problem).made()
+        instance = plan.rows_of_model(table, scored)
+        pair = TablePair.of(plan, instance, sources[0], private=private, scored=scored)
         release = pair.release(self.ledger, sources, table)
         if apart is not None:
-            release = apart.measured(release, schema, unit_rule)
+            release = apart.measured(release)
         if release.classes is not None:
             self.classes_ = np.array(release.classes)
         size = len(release.columns)
@@ -377,14 +366,10 @@ class SelectThenRegress(NumberPredictor):
         return self
 
     def _plan_of_table(
-        self,
-        schema: TableSchema,
-        public: PublicMap,
-        ranges: PrivateRanges | None,
-        source: random.Random,
+        self, question: TableQuestion, ranges: PrivateRanges | None, source: random.Random
     ) -> tuple[TablePlan, dict[str, Any]]:
         """Divide ε between the estimators; with what the selector says of a loss of the table."""
-        ranged = ranges is not None
+        ranged, public = ranges is not None, question.public
         in_blocks = scores_blocks_of_table(self.selector, self.regressor, public, ranged=ranged)
         selector, regressor = self._parts()
         selector._check_number(len(public.features))
@@ -393,8 +378,7 @@ class SelectThenRegress(NumberPredictor):
         self._divide(kept, regressor, in_blocks)
         in_blocks = in_blocks and (kept is selector or ranged)
         plan = TablePlan(
-            schema,
-            public,
+            question,
             kept.check(),
             regressor,
             most_features(selector),
@@ -491,15 +475,13 @@ class SelectThenRegress(NumberPredictor):
             return 0.0
         return epsilon_of_private_ranges(self.epsilon)
 
-    def _private_ranges(
-        self, schema: TableSchema, asked: Mapping[str, Any], ranges: Any, unit_rule: str
-    ) -> PrivateRanges | None:
+    def _private_ranges(self, question: TableQuestion) -> PrivateRanges | None:
         """Return the ranges to draw; None where they are public."""
         if self.ranges != PRIVATE:
             return None
         if self.epsilon is None:
             raise InvalidInput("private ranges need epsilon, of which they cost a part")
-        return private_ranges(schema, asked, ranges, self._epsilon_of_ranges, unit_rule)
+        return PrivateRanges(question, self._epsilon_of_ranges)
 
 
 def _sources(

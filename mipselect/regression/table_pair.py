@@ -1,289 +1,39 @@
-"""A selection and a regression on a table, by the public map of its schema."""
+"""`TablePair`: a selection and a regression on a table, by the public map of its schema."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
-from sklearn.base import clone
-
 from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Mechanism, Support
-from mipselect.privacy.decimals import exact, round_down
-from mipselect.privacy.guarantee import Guarantee, compose
 from mipselect.privacy.ledger import Ledger
-from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
-from mipselect.problem.scores import LOSS
-from mipselect.regression.base import PrivateLinearModel
 from mipselect.regression.drawn import ModelRows
-from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
-from mipselect.regression.pair import Pair, counted, promised_together
-from mipselect.regression.private_ranges import PrivateRanges
+from mipselect.regression.pair import Pair, counted
 from mipselect.regression.release import ModelRelease
-from mipselect.regression.shares import default_range_share
-from mipselect.regression.typical_range import NARROWEST, TypicalRange, within
+from mipselect.regression.table_plan import TablePlan
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
-from mipselect.tables.encoders import Encoder, Scaled
-from mipselect.tables.input_map import Ranges, all_but
-from mipselect.tables.model_table import ModelTable
-from mipselect.tables.public_map import PublicMap
-from mipselect.tables.schema import TableSchema
-from mipselect.validation import SMALLEST_SCALE
-
-SMALLEST_PART = 2.0**-40
-"""A range stays as it is where its narrowest part could be less than this, beside its numbers."""
-
-LEAST_PRODUCT = 32.0
-"""Least n times the ε of a range that is looked for by default. In simulations less than half of
-the values were in the part that was drawn in up to 3 % of draws at 32, 14 % at 20, 43 % at 10."""
 
 
 @dataclass(frozen=True, eq=False)
-class TablePlan:
-    """Plan of what is drawn from a table, before a row of it is read; all of it is public.
+class TablePair:
+    """A law of selections from a table, and what is fitted to what it draws; sensitive."""
 
-    Attributes
-    ----------
-    schema : TableSchema
-    public : PublicMap
-        Public map of the schema and the question.
-    method : PrivateSelector
-        How fields are selected.
-    regressor : PrivateLinearModel
-        Not fitted; its bounds follow from the schema where they are None.
-    size : int
-        The most fields that may be selected.
-    blocks : BlockOptions or None
-        Scores from blocks of rows that fields are drawn from; None for the loss of rows within
-        the ranges of the schema.
-    range_share : float or None
-        The part of the regressor's ε that first finds where most values of the numbers lie within
-        their ranges; None for that of a public rule, which finds none where rows are too few.
-    ranges : PrivateRanges or None
-        Ranges that are drawn after the fields, from blocks alone; `public` has placeholders then.
-    rows : int or None
-        Number of rows, or people, where it is known and public.
-    """
+    plan: TablePlan
+    instance: Instance | None
+    pair: Pair
 
-    schema: TableSchema
-    public: PublicMap
-    method: PrivateSelector
-    regressor: PrivateLinearModel
-    size: int
-    blocks: BlockOptions | None = None
-    range_share: float | None = None
-    ranges: PrivateRanges | None = None
-    rows: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.ranges is not None and self.blocks is None:
-            raise InvalidInput(
-                "private ranges are drawn after the fields, which must be drawn from blocks of "
-                "rows: give the selection no loss, bound or ridge, and a method that knows blocks"
-            )
-        if self.classifies and self.public.units.classes is None:
-            raise InvalidInput(
-                f"a classifier needs a target of two classes; {self.public.units.target_name!r} is "
-                "a number"
-            )
-        if self.public.weight is not None:
-            self.regressor.require_weights()
-        # After the draw it would be too late to find that a model cannot be written down.
-        if self.whole.public.columns != self.public.columns:
-            raise InvalidInput("the schema cannot be cut down to the fields that are used")
-
-    @property
-    def whole(self) -> ModelTable:
-        """Part of the table that a model on all fields would remember."""
-        return ModelTable.of(self.schema, self.public, range(len(self.public.features)))
-
-    @property
-    def classifies(self) -> bool:
-        """True if the model predicts classes."""
-        return isinstance(self.regressor, ObjectivePerturbationClassifier)
-
-    @property
-    def model_promise(self) -> Guarantee:
-        """Guarantee of ranges and coefficients together, whatever fields were selected.
-
-        ε and δ are the same for any number of ranges; ρ is the largest.
-        """
-        widths = self._widths(self.widest)
-        model = self.regressor.for_features(widths)
-        whole = model.promise(sum(widths))
-        found = [whole.rho]
-        for numbers in range(1, self._most_ranges + 1):
-            each = Guarantee(self._epsilon_each(numbers), relation=model.relation)
-            rest = self._within_the_rest(clone(model), numbers).promise(sum(widths))
-            found.append(compose([each.times(numbers), rest], model.relation).rho)
-        known = [rho for rho in found if rho is not None]
-        return replace(whole, rho=max(known) if len(known) == len(found) else None)
-
-    @property
-    def promise(self) -> Guarantee:
-        """Guarantee of selection and model together; raises what `promised_together` does."""
-        return self.promised(self.method.guarantees)
-
-    def promised(self, stated: Mapping[str, Guarantee]) -> Guarantee:
-        """Add the guarantees of ranges and model to those of a selection, by relation."""
-        ranges = () if self.ranges is None else (self.ranges.guarantee,)
-        return promised_together(stated, self.model_promise, *ranges)
-
-    @property
-    def widest(self) -> Support:
-        """Largest support that may be selected, of the features with the most columns."""
-        return tuple(sorted(self._by_width[: self.size]))
-
-    @property
-    def narrowest(self) -> Support:
-        """Smallest support that may be selected, of the features with the fewest columns."""
-        least = min(asked_sizes(self.method) or (self.size,))
-        return tuple(sorted(self._by_width[-least:]))
-
-    @property
-    def _by_width(self) -> list[int]:
-        """All features, from those with the most columns to those with the fewest."""
-        features = self.public.features
-        return sorted(range(len(features)), key=lambda j: -len(features[j].columns()))
-
-    def columns_of(self, support: Support) -> int:
-        """Return how many columns a model on some selected fields has, without an intercept."""
-        return sum(self._widths(support))
-
-    def model_on(self, support: Support) -> PrivateLinearModel:
-        """Make the estimator of the coefficients for some selected fields."""
-        model = self.regressor.for_features(self._widths(support))
-        return self._within_the_rest(model, len(self._narrowed_fields(support)))
-
-    def _within_the_rest(self, model: PrivateLinearModel, numbers: int) -> PrivateLinearModel:
-        """Give the model the ε that the ranges of so many numbers leave."""
-        ranges = exact(self._epsilon_each(numbers)) * numbers
-        model.set_params(epsilon=round_down(exact(model.epsilon) - ranges))
-        return model
-
-    @property
-    def looks_for_ranges(self) -> bool:
-        """True if ranges are drawn for some selected fields."""
-        return self.regressor.noise_grows_with_ranges and self.range_share != 0.0
-
-    def epsilon_of_a_range(self, support: Support) -> float:
-        """Return what the range of each number costs; 0 where none is looked for."""
-        return self._epsilon_each(len(self._narrowed_fields(support)))
-
-    def _epsilon_each(self, numbers: int) -> float:
-        """Return what each of so many ranges costs."""
-        share = default_range_share(numbers) if self.range_share is None else self.range_share
-        if numbers == 0 or share == 0.0:
-            return 0.0
-        each = round_down(exact(self.regressor.epsilon) * exact(share) / numbers)
-        too_few = self.rows is not None and self.rows * each < LEAST_PRODUCT
-        return 0.0 if too_few and self.range_share is None else each
-
-    @property
-    def _most_ranges(self) -> int:
-        """Number of ranges that may be drawn at most."""
-        if not self.looks_for_ranges:
-            return 0
-        free, fixed = (
-            sum(_may_be_narrowed(encoder) for encoder in encoders)
-            for encoders in (self.public.features, self.public.always)
-        )
-        return min(free, self.size) + fixed
-
-    def _encoders(self, support: Support) -> list[Encoder]:
-        return [*(self.public.features[j] for j in support), *self.public.always]
-
-    def _widths(self, support: Support) -> list[int]:
-        return [len(encoder.columns()) for encoder in self._encoders(support)]
-
-    def _narrowed_fields(self, support: Support) -> dict[str, slice]:
-        """Return the numbers whose ranges are looked for, with their columns in the model."""
-        if not self.looks_for_ranges:
-            return {}
-        encoders, ends = self._encoders(support), np.cumsum([0, *self._widths(support)]).tolist()
-        return {
-            encoder.field.name: slice(*places)
-            for encoder, places in zip(encoders, pairwise(ends), strict=True)
-            if _may_be_narrowed(encoder)
-        }
-
-    def drawn_ranges(
-        self, support: Support, X: FloatArray, source: random.Random
-    ) -> dict[str, tuple[float, float]]:
-        """Draw where most values of the numbers lie: the parts of their ranges, within [-1, 1].
-
-        Parameters
-        ----------
-        support : tuple of int
-        X : ndarray of shape (n, k)
-            The columns of the model, in [-1, 1].
-        source : random.Random
-        """
-        epsilon = self.epsilon_of_a_range(support)
-        if epsilon == 0.0:
-            return {}
-        return {
-            name: TypicalRange(_values(X[:, field]), epsilon, self.regressor.relation).draw(source)
-            for name, field in self._narrowed_fields(support).items()
-        }
-
-    def rows_within(self, support: Support, X: FloatArray, ranges: Ranges) -> FloatArray:
-        """Map the columns of the model as their encoders do with narrower ranges; shape (n, k)."""
-        rows = np.array(X, dtype=np.float64)
-        fields = self._narrowed_fields(support)
-        for name, (low, high) in ranges.items():
-            values = _values(rows[:, fields[name]])
-            rows[:, fields[name].start] = np.nan_to_num(within(values, low, high))
-        return rows
-
-    def table_within(self, support: Support, ranges: Ranges) -> ModelTable:
-        """Return what a model remembers of the table, with narrower ranges."""
-        public = self.public
-        narrowed = replace(
-            public,
-            features=tuple(_narrowed(encoder, ranges) for encoder in public.features),
-            always=tuple(_narrowed(encoder, ranges) for encoder in public.always),
-        )
-        return ModelTable.of(self.schema, narrowed, support, stated=public)
-
-    @property
-    def asked(self) -> dict[str, Any]:
-        """The question about the fields, as arguments of `BlockOptions.of_table`."""
-        public = self.public
-        target, always = public.target.encoder.field.name, [e.field.name for e in public.always]
-        used = {target, *public.feature_names}
-        return {
-            "target": target,
-            "support_size": self.size,
-            "always": always,
-            "never": all_but(self.schema, used),
-        }
-
-    def scored(self, source: Any, unit_rule: str) -> Instance | BlockScores:
-        """Return the scores that fields are drawn from, where these are of blocks of rows.
-
-        Parameters
-        ----------
-        source : path or table
-        unit_rule : str
-            See `Instance.from_table`.
-        """
-        assert self.blocks is not None
-        return self.blocks.of_table(source, self.schema, **self.asked, unit_rule=unit_rule)
-
-    def pair(
-        self,
+    @classmethod
+    def of(
+        cls,
+        plan: TablePlan,
         instance: Instance | None,
         source: random.Random,
         *,
@@ -295,9 +45,9 @@ class TablePlan:
 
         Parameters
         ----------
-        instance : Instance
-            Made of the table by `Instance.from_table`, with an intercept if the model has one; None
-            where ranges are to be drawn.
+        plan : TablePlan
+        instance : Instance or None
+            Rows that the model is fitted to, as `TablePlan.rows_of_model` makes them.
         source : random.Random
             For choices that do not depend on the data and are not part of the law.
         private : bool
@@ -314,41 +64,20 @@ class TablePlan:
         """
         drawn_from = instance if scored is None else scored
         assert drawn_from is not None
-        if self.ranges is not None:
-            self.ranges.require_rows(drawn_from.n, self.size)
-        selection = self._law(drawn_from, source, progress)
-        guarantee = self.promised(selection.guarantees)
-        public_size = self.regressor.relation == "replace-one"
-        plan = replace(self, rows=drawn_from.n) if public_size else self
+        if plan.ranges is not None:
+            plan.ranges.require_rows(drawn_from.n, plan.size)
+        selection = _law(plan.method, drawn_from, source, progress)
+        guarantee = plan.promised(selection.guarantees)
+        if plan.regressor.relation == "replace-one":
+            plan = replace(plan, rows=drawn_from.n)
         pair = Pair(
             selection,
             (drawn_from if instance is None else instance).problem.layout,
             lambda support, _: plan.model_on(support),
             replace(guarantee, private=private),
-            type(self.regressor).__name__,
+            type(plan.regressor).__name__,
         )
-        return TablePair(plan, instance, pair)
-
-    def _law(
-        self,
-        scored: Instance | BlockScores,
-        source: random.Random,
-        progress: ProgressCallback | None,
-    ) -> Mechanism[Support]:
-        method = self.method
-        if isinstance(method, ProblemSelector | AllFeaturesSelector):
-            return method.on(scored, source, progress)
-        assert isinstance(scored, Instance)
-        return method.on(scored, source, progress)
-
-
-@dataclass(frozen=True, eq=False)
-class TablePair:
-    """A law of selections from a table, and what is fitted to what it draws; sensitive."""
-
-    plan: TablePlan
-    instance: Instance | None
-    pair: Pair
+        return cls(plan, instance, pair)
 
     def release(
         self,
@@ -371,7 +100,7 @@ class TablePair:
                 X, y, weights = self._mapped(columns)
             else:
                 ranged = plan.ranges.rows(source, support, generator)
-                plan, spent = replace(plan, public=ranged.public), ranged.spent
+                plan, spent = replace(plan, question=ranged.question), ranged.spent
                 X, y, weights = ranged.X, ranged.y, ranged.weights
             parts = plan.drawn_ranges(support, X, generator)
             table = plan.table_within(support, parts)
@@ -389,46 +118,13 @@ class TablePair:
         return instance.X[:, list(columns)], y, instance.weights
 
 
-def scores_blocks(selector: PrivateSelector) -> bool:
-    """Return whether it draws from scores from blocks of rows of X and y."""
-    return isinstance(selector, ProblemSelector) and selector.asked_score != LOSS
-
-
-def scores_blocks_of_table(
-    selector: PrivateSelector,
-    regressor: PrivateLinearModel,
-    public: PublicMap,
-    *,
-    ranged: bool = False,
-) -> bool:
-    """Return the same for a table, where by default all but a draw under add-remove does.
-
-    Where ranges are to be drawn there is nothing else.
-    """
-    if not isinstance(selector, ProblemSelector) or selector.asked_score is not None:
-        return scores_blocks(selector)
-    return ranged or regressor.relation == "replace-one"
-
-
-def _may_be_narrowed(encoder: Encoder) -> bool:
-    """Return True for a number in whose range doubles tell apart every part that may be drawn."""
-    if not isinstance(encoder, Scaled):
-        return False
-    narrowest = 0.25 * NARROWEST * (encoder.high - encoder.low)
-    largest = max(abs(encoder.low), abs(encoder.high))
-    return narrowest >= max(SMALLEST_SCALE, SMALLEST_PART * largest)
-
-
-def _narrowed(encoder: Encoder, ranges: Ranges) -> Encoder:
-    """Narrow the encoder to a part of its range, which is in units of [-1, 1]."""
-    part = ranges.get(encoder.field.name)
-    if part is None or not isinstance(encoder, Scaled):
-        return encoder
-    number = encoder.columns()[0]
-    low, high = (number.offset + number.scale * end for end in part)
-    return replace(encoder, low=max(low, encoder.low), high=min(high, encoder.high))
-
-
-def _values(field: FloatArray) -> FloatArray:
-    """Return a number, NaN where another column of its field says it is missing; (n, w) to (n,)."""
-    return np.where(field[:, 1:].any(axis=1), np.nan, field[:, 0])
+def _law(
+    method: PrivateSelector,
+    scored: Instance | BlockScores,
+    source: random.Random,
+    progress: ProgressCallback | None,
+) -> Mechanism[Support]:
+    if isinstance(method, ProblemSelector | AllFeaturesSelector):
+        return method.on(scored, source, progress)
+    assert isinstance(scored, Instance)
+    return method.on(scored, source, progress)

@@ -59,9 +59,9 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def plural(count: int, one: str, many: str = "") -> str:
+def plural(count: int, one: str) -> str:
     """Write a count with its noun."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
+    return f"{count:,} {one if count == 1 else one + 's'}"
 
 
 def amount(guarantee: Guarantee) -> str:

@@ -127,15 +127,6 @@ def used_fields(
     ]
 
 
-def all_but(schema: TableSchema, used: Collection[str]) -> list[str]:
-    """Return the fields to leave out so that these are used and no other.
-
-    Whose row it is, and how much it counts, remains known.
-    """
-    kept = {*used, schema.privacy_unit, schema.weight_name}
-    return [field.name for field in schema.features if field.name not in kept]
-
-
 def checked_schema(schema: TableSchema, what: str = "schema") -> TableSchema:
     """Return it; raise `InvalidInput` for what is no `TableSchema`, or types nobody confirmed."""
     if not isinstance(schema, TableSchema):
@@ -200,12 +191,17 @@ def checked_fields(
     schema: TableSchema, names: Sequence[str], what: str, target: str | None
 ) -> frozenset[str]:
     """Return names of fields; `what` is how a message calls them."""
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        raise InvalidInput(f"{what} must be a list of field names, got {shown(names)}")
-    result = frozenset(schema.field(name, what).name for name in names)
+    result = frozenset(schema.field(name, what).name for name in field_names(names, what))
     if target in result:
         raise InvalidInput(f"the target {shown(target)} cannot be in {what}")
     return result
+
+
+def field_names(names: Sequence[str], what: str) -> tuple[str, ...]:
+    """Return the names of a list; raise `InvalidInput` for what is none, such as a single name."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InvalidInput(f"{what} must be a list of field names, got {shown(names)}")
+    return tuple(names)
 
 
 def require_complete(fields: Sequence[Field], *, scaled: bool = True) -> None:

@@ -14,8 +14,9 @@ from mipselect.errors import InvalidInput
 from mipselect.tables import values
 from mipselect.tables.input_map import InputMap, Ranges
 from mipselect.tables.parts import Part, require_columns, total_rows
-from mipselect.tables.people import checked_rule, one_row_each
+from mipselect.tables.people import one_row_each
 from mipselect.tables.public_map import PublicMap
+from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import open_source
 from mipselect.tables.units import Units
@@ -130,9 +131,13 @@ def map_table(
     >>> table.X[:, 0].tolist()
     [-1.0, 0.0, 1.0]
     """
-    public = PublicMap.of(schema, target=target, always=always, never=never, ranges=ranges)
-    checked_rule(unit_rule, schema.privacy_unit)
-    X, y, shares = read_rows(open_table(source, public), public, unit_rule)
+    return table_of(source, TableQuestion(schema, target, always, never, ranges or {}, unit_rule))
+
+
+def table_of(source: Any, question: TableQuestion) -> FeatureTable:
+    """Map every row of a table by a question; see `map_table`."""
+    public = question.public
+    X, y, shares = read_rows(open_table(source, public), public)
     y[np.isnan(y)] = 0.0
     for array in (X, y) if shares is None else (X, y, shares):
         array.flags.writeable = False
@@ -152,6 +157,16 @@ def map_table(
 def open_table(source: Any, public: PublicMap) -> tuple[Part, ...]:
     """Look at the headers of a table; raise `InvalidInput` for a column that is not there."""
     return open_columns(source, (*public.names, *public.ignored), public.roles)
+
+
+def known_rows(source: Any, public: PublicMap) -> int | None:
+    """Look at the headers; return the number of rows where they say it.
+
+    They do not of people, nor is it known of a source of None, a table that is not there yet.
+    """
+    parts = () if source is None else open_table(source, public)
+    known = source is not None and public.unit is None
+    return total_rows(part.rows for part in parts) if known else None
 
 
 def open_columns(
@@ -200,7 +215,6 @@ def mapped_batches(
 def read_rows(
     parts: Sequence[Part],
     public: PublicMap,
-    unit_rule: str,
     spare: int = 0,
     *,
     first_rows: int = FIRST_ROWS,
@@ -241,7 +255,7 @@ def read_rows(
             n = end
     shares = np.concatenate([np.empty(0), *read]) if public.weight is not None else None
     if n and public.unit is not None:
-        n = one_row_each(X[:n], y[:n], identities, unit_rule, public, shares)
+        n = one_row_each(X[:n], y[:n], identities, public, shares)
     if n == 0:
         raise InvalidInput(f"{parts[0].label}: the table has no rows")
     X.resize((n, q + spare), refcheck=False)

@@ -21,6 +21,7 @@ from mipselect.tables.fields import POINTS
 from mipselect.tables.input_map import Ranges
 from mipselect.tables.mapping import mapped_batches
 from mipselect.tables.public_map import PublicMap
+from mipselect.tables.question import TableQuestion
 from mipselect.tables.replaced_values import ReplacedValues
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_epsilon, checked_name, checked_names, set_fields
@@ -139,12 +140,12 @@ class ModelTable:
     @cached_property
     def public(self) -> PublicMap:
         """The map: the chosen fields are its features."""
-        return self.map_of(self.schema)
+        return self.question(self.schema).public
 
-    def map_of(self, schema: TableSchema) -> PublicMap:
-        """Return the map by a schema that says more, such as whose row it is."""
+    def question(self, schema: TableSchema, unit_rule: str = "first") -> TableQuestion:
+        """Return the question by a schema that says more, such as whose row it is."""
         # What the target is made of is no feature anyway.
-        return PublicMap.of(schema, target=self.target, always=self.always, never=self.sources)
+        return TableQuestion(schema, self.target, self.always, self.sources, unit_rule=unit_rule)
 
     @property
     def classes(self) -> tuple[str | bool | int | float, str | bool | int | float] | None:

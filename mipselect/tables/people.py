@@ -88,7 +88,6 @@ def one_row_each(
     X: NDArray[np.floating[Any]],
     y: NDArray[np.float64],
     identities: Sequence[pa.Array],
-    rule: str,
     public: PublicMap,
     shares: NDArray[np.float64] | None = None,
 ) -> int:
@@ -101,10 +100,9 @@ def one_row_each(
         NaN where there is no target.
     identities : sequence of arrow arrays, n values in all
         Whose row it is. Rows without a value are those of one person.
-    rule : {"first", "last", "mean"}
-        Which row stays; "mean" takes means of numbers over the rows where there is one, and the
-        rest from the first row.
     public : PublicMap
+        Its rule says which row stays; "mean" takes means of numbers over the rows where there is
+        one, and the rest from the first row.
     shares : ndarray of shape (n,), changed in place, optional
         How much each row counts, NaN where its weight is missing: a number to the rule.
 
@@ -112,7 +110,7 @@ def one_row_each(
     -----
     People stand in the order of the row that stays.
     """
-    person = numbered(identities)
+    person, rule = numbered(identities), public.unit_rule
     order = np.arange(len(person)) if rule != "last" else np.arange(len(person))[::-1]
     _, places = np.unique(person[order], return_index=True)
     kept = np.sort(order[places])

@@ -72,6 +72,8 @@ class PublicMap(InputMap):
         The field that says how much a row counts; it is no feature.
     ignored : tuple of str
         Columns that the table must have, and of which nothing is read.
+    unit_rule : {"first", "last", "mean"}
+        What becomes of several rows of one person.
 
     Examples
     --------
@@ -86,6 +88,7 @@ class PublicMap(InputMap):
     unit: Field | None
     weight: Weight | None = None
     ignored: tuple[str, ...] = ()
+    unit_rule: str = "first"
 
     @classmethod
     def of(
@@ -210,6 +213,7 @@ class PublicMap(InputMap):
             unit="row" if self.unit is None else self.unit.name,
             always_names=tuple(encoder.field.name for encoder in self.always),
             weight_name=None if self.weight is None else self.weight.field.name,
+            unit_rule=self.unit_rule,
         )
 
     def shares(self, batch: pa.RecordBatch) -> NDArray[np.float64] | None:

@@ -29,6 +29,8 @@ class Units:
         The fields that are always in.
     weight_name : str or None
         The field that says how much a row counts.
+    unit_rule : {"first", "last", "mean"}
+        What became of several rows of one unit.
 
     Examples
     --------
@@ -46,6 +48,7 @@ class Units:
     unit: str
     always_names: tuple[str, ...]
     weight_name: str | None = None
+    unit_rule: str = "first"
 
     def coefficients(
         self, indices: Sequence[int], coef: Sequence[float], intercept: float

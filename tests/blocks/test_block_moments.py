@@ -25,6 +25,7 @@ from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.moments import Moments, block_sums, partial_sums
 from mipselect.tables.moments.block_columns import ArrayBlockColumns, TableBlockColumns
 from mipselect.tables.moments.sums import ONE
+from mipselect.tables.question import TableQuestion
 from tests.support.hostile_blocks import hostile_rows
 from tests.support.one_table import CONTENT, table
 
@@ -155,8 +156,8 @@ def sources(folder: Path, whole: pa.Table) -> dict[str, Any]:
 @pytest.mark.parametrize("rows", [2, 4])
 def test_tables_from_every_source(rows: int, tmp_path: Path, small_pieces: None) -> None:
     whole = table(150)
-    columns = TableBlockColumns(WITHOUT_RANGES, "stay", (), Blocks(rows, 2, seed=3))
-    X, y, _ = read_rows(open_table(whole, columns.public), columns.public, "first")
+    columns = TableBlockColumns(TableQuestion(WITHOUT_RANGES, "stay"), Blocks(rows, 2, seed=3))
+    X, y, _ = read_rows(open_table(whole, columns.public), columns.public)
     assert np.isnan(X).any()
     assert np.isnan(y).any()
     wanted = by_hand(np.column_stack([X, y]), columns.blocks, columns.parts)
@@ -177,8 +178,8 @@ def test_a_missing_place_among_ordered_categories_is_missing() -> None:
              "categoriesOrdered": True}  # fmt: skip
     schema = TableSchema.of({"fields": [field, {"name": "y", "type": "number"}]})
     rows = pa.table({"stage": ["iii", None, "i"], "y": [1.0, 2.0, 3.0]})
-    columns = TableBlockColumns(schema, "y", (), Blocks(3, 1, seed=0))
-    X, _, _ = read_rows(open_table(rows, columns.public), columns.public, "first")
+    columns = TableBlockColumns(TableQuestion(schema, "y"), Blocks(3, 1, seed=0))
+    X, _, _ = read_rows(open_table(rows, columns.public), columns.public)
     assert np.array_equal(X, [[1.0, 0.0], [np.nan, 1.0], [-1.0, 0.0]], equal_nan=True)
 
 
@@ -257,7 +258,7 @@ def test_dask_has_blocks_within_its_parts() -> None:
 def test_dask_frames_of_a_table() -> None:
     frames = pytest.importorskip("dask.dataframe")
     source = frames.from_pandas(table(90).to_pandas(), npartitions=4)
-    columns = TableBlockColumns(WITHOUT_RANGES, "stay", (), Blocks(2, 3, seed=1))
+    columns = TableBlockColumns(TableQuestion(WITHOUT_RANGES, "stay"), Blocks(2, 3, seed=1))
     assert Moments.of_blocks(source, columns).n == 90
 
 

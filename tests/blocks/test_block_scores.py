@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from mipselect import BlockScores, ExponentialMechanism
@@ -53,6 +54,28 @@ def frame(n: int = 90, seed: int = 0) -> pd.DataFrame:
     )
 
 
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        ({"support_size": 6}, "support_size must be an integer in 1..5, got 6"),
+        ({"support_size": 1, "never": "age"}, "never must be a list of field names"),
+        ({"support_size": 1, "unit_rule": "last"}, "needs csvw-eo:privacyUnit"),
+    ],
+)
+def test_a_wrong_question_is_refused_before_a_row_is_read(
+    question: dict[str, Any], message: str
+) -> None:
+    def rows() -> Any:
+        raise AssertionError("a row was read")
+        yield
+
+    names = pa.schema([(field["name"], pa.string()) for field in FIELDS])
+    source = pa.RecordBatchReader.from_batches(names, rows())
+    asked = {"target": "cost", "never": ["person"], **question}
+    with pytest.raises(InvalidInput, match=message):
+        BlockScores.from_table(source, SCHEMA, **asked)
+
+
 def arrays(n: int = 200, p: int = 7, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, p))
@@ -66,7 +89,7 @@ def test_a_table_has_the_scores_of_its_fields() -> None:
             frame(), SCHEMA, support_size=2, always=always, block_rows=7, partitions=2, **question
         )
         public = PublicMap.without_ranges(SCHEMA, always=always, **question)
-        rows = rows_of_table(frame(), public, "first")
+        rows = rows_of_table(frame(), public)
         features = ListedFeatures(parts_of_table(public), scores.n_features, 2, 7)
         expected = direct_counts(rows, features, scores.settings)
         assert np.abs(scores.counts - expected).max() <= 3

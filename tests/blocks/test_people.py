@@ -20,6 +20,7 @@ from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.block_columns import TableBlockColumns
+from mipselect.tables.question import TableQuestion
 
 FIELDS = [{"name": "who", "type": "string"}, *({"name": name, "type": "number"} for name in "abcy")]
 SCHEMA = TableSchema.of({"csvw-eo:privacyUnit": "who", "fields": FIELDS})
@@ -108,7 +109,7 @@ def test_order_is_drawn_by_the_operating_system() -> None:
 
 
 def test_people_cannot_be_added_up_from_files_part_by_part() -> None:
-    columns = TableBlockColumns(SCHEMA, "y", (), Blocks(2, 1, seed=0))
+    columns = TableBlockColumns(TableQuestion(SCHEMA, "y"), Blocks(2, 1, seed=0))
     with pytest.raises(InvalidInput, match="rows of one person must be in memory"):
         Moments.of_blocks(arrow(TABLE), columns)
     without = TableSchema.of({"fields": FIELDS})
@@ -121,7 +122,7 @@ def test_people_cannot_be_added_up_from_files_part_by_part() -> None:
 
 def test_a_seed_of_draws_that_are_not_private_orders_people_too() -> None:
     def drawn(options: BlockOptions) -> bytes:
-        made = options.of_table(arrow(TABLE), SCHEMA, target="y", support_size=1)
+        made = options.of_table(arrow(TABLE), TableQuestion(SCHEMA, "y"), 1)
         assert isinstance(made, Instance)
         assert made.moments is not None
         return made.moments.matrix.tobytes()

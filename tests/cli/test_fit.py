@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from mipselect.privacy import Guarantee, Ledger
-from mipselect.regression import ModelRelease, table_pair
+from mipselect.regression import ModelRelease, table_pair, table_plan
 from mipselect.tables import TableSchema, map_table
 from tests.support.commandline import LISTENING, TABLE, Outcome, Run
 from tests.support.shared_data import TABLES, wants_data
@@ -514,7 +514,7 @@ def test_an_interrupt_while_drawing_says_that_the_ledger_stays_charged(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(table_pair.ModelTable, "of", interrupted)
+    monkeypatch.setattr(table_plan.ModelTable, "of", interrupted)
     outcome = fit(run, table, "--ledger", file)
     assert outcome.code == 130
     assert "nothing was released, nothing was written, no budget is spent" in outcome.err

@@ -24,6 +24,7 @@ from mipselect.errors import InvalidInput
 from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.block_columns import TableBlockColumns
+from mipselect.tables.question import TableQuestion
 from tests.support.commandline import Run
 
 BETWEEN = {"type": "number", "constraints": {"minimum": -1, "maximum": 1, "required": True}}
@@ -204,7 +205,9 @@ def test_moments_of_blocks_are_those_of_the_table(
     for words in ("SENSITIVE", "300 rows", "3 files", f"Blocks of {block_rows} rows, in 3"):
         assert words in outcome.out
     path = folder / "m.npz"
-    columns = TableBlockColumns(schema_of(folder), "y", (), Blocks(block_rows, 3, seed=7))
+    columns = TableBlockColumns(
+        TableQuestion(schema_of(folder), "y"), Blocks(block_rows, 3, seed=7)
+    )
     wanted = Moments.of_blocks(folder / "data", columns)
     assert (Moments.load(path).matrix == wanted.matrix).all()
     assert b"seed" not in path.read_bytes()

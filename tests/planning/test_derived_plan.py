@@ -37,7 +37,7 @@ def test_a_simulated_table_has_the_columns_and_varies_in_every_feature(public: A
     table = simulated.table(0, 3000)
     assert set(table.column_names) == set(public.names)
     assert simulated.table(0, 3000).equals(table)
-    X, y, _ = read_rows(open_table(table, public), public, "first")
+    X, y, _ = read_rows(open_table(table, public), public)
     for encoder, block in zip(public.encoders, public.blocks, strict=True):
         columns = np.nan_to_num(X[:, block.start : block.stop].astype(float))
         assert (columns.std(axis=0) > 0.0).all(), encoder.field.name
@@ -51,7 +51,7 @@ def test_a_derived_feature_matters_where_it_is_drawn() -> None:
     found = 0
     for number in range(40):
         (right,) = (names[j] for part in simulated.right(number) for j in part)
-        X, y, _ = read_rows(open_table(simulated.table(number, 2000), public), public, "first")
+        X, y, _ = read_rows(open_table(simulated.table(number, 2000), public), public)
         r_squared = {}
         for encoder, block in zip(public.encoders, public.blocks, strict=True):
             design = np.column_stack([np.ones(len(y)), X[:, block.start : block.stop]])

@@ -28,6 +28,7 @@ from mipselect.planning import (
 from mipselect.planning.question import Question
 from mipselect.planning.range_advice import range_advice
 from mipselect.planning.simulated_fits import ScoredModel, SimulatedFits
+from mipselect.regression.table_pair import TablePair
 from mipselect.tables import TableSchema
 from tests.support.planned_schemas import NUMBERS, PEOPLE
 
@@ -333,6 +334,6 @@ def test_draws_by_the_scores_of_some_rows_have_the_weight_of_all(
     assert few == 20 * part.blocks.block_rows  # type: ignore[operator]
     ratio = part.method.get_params()["epsilon"] / whole.method.get_params()["epsilon"]
     assert ratio == pytest.approx(20_000 / few)
-    law = part.pair(fits._made(0, 20_000).fitted, random.Random(0), private=False,
-                    scored=fits._scored(part, 0, 20_000))  # fmt: skip
+    law = TablePair.of(part, fits._made(0, 20_000).fitted, random.Random(0), private=False,
+                       scored=fits._scored(part, 0, 20_000))  # fmt: skip
     assert law.pair.selection.log_probability((0, 1)) <= 0.0

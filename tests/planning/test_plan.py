@@ -321,9 +321,7 @@ def test_the_score_is_chosen_by_the_public_rule_of_select(
     if rows < 1000:
         return
     table = simulation(schema, target).table(0, rows)
-    made = BlockOptions(epsilon=epsilon, **more).of_table(
-        table, schema, target=target, support_size=2
-    )
+    made = BlockOptions(epsilon=epsilon, **more).of_table(table, question.of_the_table, 2)
     public = made.problem.public()
     assert (public["block_rows"], public["partitions"]) == (chosen[1], options.partitions)
     assert isinstance(made, BlockScores) is (chosen[0] == "block-r2")
@@ -337,7 +335,7 @@ def test_long_scores_are_simulated_with_fewer_partitions() -> None:
     assert partitions[:2] == [8, 5]
     assert 5 > (partitions[2] or 0) > (partitions[3] or 0) == 1
     made = simulation(NUMBERS, "y").table(0, 20_000)
-    of_select = BlockOptions().of_table(made, NUMBERS, target="y", support_size=2)
+    of_select = BlockOptions().of_table(made, Question(NUMBERS, "y", 2).of_the_table, 2)
     assert of_select.problem.public()["partitions"] == 8
 
 

@@ -23,9 +23,10 @@ from mipselect.regression import (
     SelectThenRegress,
     select_then_regress,
 )
-from mipselect.regression.table_pair import TablePlan
+from mipselect.regression.table_plan import TablePlan
 from mipselect.selectors import ExponentialSelector, PermuteAndFlipSelector
-from mipselect.tables import PublicMap, TableSchema
+from mipselect.tables import TableSchema
+from mipselect.tables.question import TableQuestion
 from tests.support.planned_schemas import NUMBERS, PEOPLE
 
 ALL_OF_TWO = TableSchema.of(
@@ -67,8 +68,7 @@ def test_the_estimators_are_those_of_fit(
         seed=None,
         ledger=None,
     )
-    public = PublicMap.of(schema, target=target)
-    of_fit = options.table_plan(schema, public, 2, fit_intercept=True)
+    of_fit = options.table_plan(TableQuestion(schema, target), 2, fit_intercept=True)
     planned = planned_options(model, DivisionOptions(**division))
     simulated = SimulatedFits(
         planned_fit(planned, 2, of_classes=of_classes),

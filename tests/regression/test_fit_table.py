@@ -26,7 +26,8 @@ from mipselect.regression import (
     SelectThenRegress,
     TukeyRegressor,
 )
-from mipselect.regression.table_pair import TablePlan
+from mipselect.regression.table_pair import TablePair
+from mipselect.regression.table_plan import TablePlan
 from mipselect.selectors import (
     ExponentialSelector,
     KendallSelector,
@@ -37,7 +38,8 @@ from mipselect.selectors import (
     SISSelector,
     TopRSelector,
 )
-from mipselect.tables import PublicMap, TableSchema, map_table
+from mipselect.tables import TableSchema, map_table
+from mipselect.tables.question import TableQuestion
 from tests.support.patients import SCHEMA, patients
 
 HUBER = ObjectivePerturbationRegressor(loss="huber(0.25)")
@@ -117,26 +119,26 @@ ADD_REMOVE = ObjectivePerturbationRegressor(loss="huber(0.25)", relation="add-re
         (TopRSelector(1), HUBER, NUMBER, "blocks"),
         (ExponentialSelector(1, score="blocks", coef_bound=0.4), HUBER, NUMBER, "blocks"),
         (ExponentialSelector(1, score="block-r2"), LOGISTIC, CLASSES, "block-r2"),
-        (ExponentialSelector(1, score="loss"), HUBER, NUMBER, None),
-        (ExponentialSelector(1, ridge=2.0), HUBER, NUMBER, None),
+        (ExponentialSelector(1, score="loss"), HUBER, NUMBER, "loss"),
+        (ExponentialSelector(1, ridge=2.0), HUBER, NUMBER, "loss"),
         (ExponentialSelector(1), LOGISTIC, CLASSES, "block-r2"),
-        (ExponentialSelector(1), ADD_REMOVE, NUMBER, None),
-        (SISSelector(1, **REPLACE), HUBER, NUMBER, None),
+        (ExponentialSelector(1), ADD_REMOVE, NUMBER, "loss"),
+        (SISSelector(1, **REPLACE), HUBER, NUMBER, "loss"),
     ],
 )
 def test_features_are_drawn_from_blocks_unless_something_asks_for_the_loss(
-    selector: Any, regressor: Any, question: Any, score: str | None, monkeypatch: Any
+    selector: Any, regressor: Any, question: Any, score: str, monkeypatch: Any
 ) -> None:
-    seen: list[tuple[str | None, float]] = []
-    make = TablePlan.pair
+    seen: list[tuple[str, float]] = []
+    make = TablePair.of
 
-    def noted(plan: TablePlan, *given: Any, scored: Any = None, **more: Any) -> Any:
-        seen.append((None if scored is None else scored.problem.score, plan.method.epsilon))
+    def noted(plan: TablePlan, *given: Any, scored: Any, **more: Any) -> Any:
+        seen.append((scored.problem.score, plan.method.epsilon))
         return make(plan, *given, scored=scored, **more)
 
-    monkeypatch.setattr(TablePlan, "pair", noted)
+    monkeypatch.setattr(TablePair, "of", noted)
     pair(selector, regressor).fit_table(patients(300), SCHEMA, **question)
-    share = 10.0 if score is None else 6.0
+    share = 10.0 if score == "loss" else 6.0
     assert seen == [(score, share)]
 
 
@@ -212,8 +214,8 @@ def test_numbers_keep_to_where_most_of_their_values_lie() -> None:
 def test_a_model_is_fitted_to_the_rows_that_it_predicts() -> None:
     """Columns are mapped again by arithmetic; an encoder of the narrower range does the same."""
     frame, schema = aged(300)
-    public = PublicMap.of(schema, target="stay")
-    planned = TablePlan(schema, public, ExponentialSelector(2), HUBER, 2)
+    question = TableQuestion(schema, "stay")
+    planned = TablePlan(question, ExponentialSelector(2), HUBER, 2)
     support = (0, 1)
     wide = map_table(frame, schema, target="stay")
     ranges = planned.drawn_ranges(support, wide.X.astype(float), random.Random(0))
@@ -231,9 +233,9 @@ def test_a_model_is_fitted_to_the_rows_that_it_predicts() -> None:
 def test_ranges_cost_a_part_of_the_model() -> None:
     frame, schema = aged(50)
     del frame
-    public = PublicMap.of(schema, target="stay")
+    question = TableQuestion(schema, "stay")
     for share, part in ((None, 0.04), (0.0, 0.0), (0.3, 0.3)):
-        planned = TablePlan(schema, public, ExponentialSelector(1), HUBER, 1, range_share=share)
+        planned = TablePlan(question, ExponentialSelector(1), HUBER, 1, range_share=share)
         assert planned.promise.epsilon == pytest.approx(2.0)
         for support, spent in (((0,), part), ((1,), 0.0)):
             assert planned.epsilon_of_a_range(support) == pytest.approx(spent)
@@ -241,11 +243,11 @@ def test_ranges_cost_a_part_of_the_model() -> None:
     # From too few rows a part of a range would be noise.
     for rows, share, spent in ((799, None, 0.0), (801, None, 0.04), (10, 0.3, 0.3)):
         asked = {"range_share": share, "rows": rows}
-        planned = TablePlan(schema, public, ExponentialSelector(1), HUBER, 1, **asked)
+        planned = TablePlan(question, ExponentialSelector(1), HUBER, 1, **asked)
         assert planned.epsilon_of_a_range((0,)) == pytest.approx(spent)
         assert planned.model_on((0,)).epsilon == pytest.approx(1.0 - spent)
     # A regression whose noise does not follow from ranges takes them as they are.
-    planned = TablePlan(schema, public, ExponentialSelector(1), REGRESSORS["tukey"], 1)
+    planned = TablePlan(question, ExponentialSelector(1), REGRESSORS["tukey"], 1)
     assert planned.epsilon_of_a_range((0,)) == 0.0
 
 
@@ -254,9 +256,9 @@ def test_ranges_cost_a_part_of_the_model() -> None:
 def test_rho_is_that_of_any_number_of_ranges(epsilon: float, share: float | None) -> None:
     """A model of the whole ε has more than one of the rest, but for much spent on ranges."""
     _, schema = aged(20)
-    public = PublicMap.of(schema, target="stay")
+    question = TableQuestion(schema, "stay")
     regressor = AdaSSPRegressor(epsilon=epsilon, delta=1e-6)
-    planned = TablePlan(schema, public, ExponentialSelector(1), regressor, 1, range_share=share)
+    planned = TablePlan(question, ExponentialSelector(1), regressor, 1, range_share=share)
     stated = planned.model_promise
     assert (stated.epsilon, stated.delta) == (epsilon, 1e-6)
     rhos = []
@@ -466,14 +468,14 @@ def test_files_are_written_and_read_again(tmp_path: Path) -> None:
 
 
 def test_the_promise_is_known_before_a_row_is_read_and_is_that_of_the_draw() -> None:
-    public = PublicMap.of(SCHEMA, target="stay")
+    question = TableQuestion(SCHEMA, "stay")
     for relation, epsilon in (("replace-one", 3.0), ("add-remove", 2.5)):
         regressor = AdaSSPRegressor(epsilon=2.0, delta=1e-6, relation=relation)
-        plan = TablePlan(SCHEMA, public, ExponentialSelector(epsilon=1.0), regressor, 2)
+        plan = TablePlan(question, ExponentialSelector(epsilon=1.0), regressor, 2)
         assert (plan.promise.epsilon, plan.promise.delta) == (epsilon, 1e-6)
         assert plan.promise.relation == relation
         instance = Instance.from_table(patients(50), SCHEMA, target="stay", support_size=2)
-        drawn = plan.pair(instance, random.SystemRandom(), private=True)
+        drawn = TablePair.of(plan, instance, random.SystemRandom(), private=True)
         assert drawn.pair.guarantee == plan.promise
         assert drawn.pair.guarantee.rho == plan.promise.rho is not None
 

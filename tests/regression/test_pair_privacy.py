@@ -27,11 +27,13 @@ from mipselect.regression import (
     typical_range,
 )
 from mipselect.regression.pair import Pair, counted
-from mipselect.regression.table_pair import TablePlan
+from mipselect.regression.table_pair import TablePair
+from mipselect.regression.table_plan import TablePlan
 from mipselect.regression.typical_range import LEVELS, TypicalRange, ends
 from mipselect.selectors import ExponentialSelector, KendallSelector, SISSelector, TopRSelector
 from mipselect.selectors.base import PrivateSelector
-from mipselect.tables import PublicMap, TableSchema
+from mipselect.tables import TableSchema
+from mipselect.tables.question import TableQuestion
 
 RANGE = {"minimum": 0, "maximum": 10}
 SCHEMA = TableSchema.of(
@@ -80,8 +82,8 @@ def plan(
         epsilon=EPSILON, loss=loss, coef_bound=RADIUS, fit_intercept=False, relation=relation
     )
     target, other = ("ill", "y") if classes else ("y", "ill")
-    public = PublicMap.of(SCHEMA, target=target, never=[other])
-    return TablePlan(SCHEMA, public, method, regressor, 1, blocks, range_share=0.4)
+    question = TableQuestion(SCHEMA, target, never=[other])
+    return TablePlan(question, method, regressor, 1, blocks, range_share=0.4)
 
 
 def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[tuple[int, int], np.ndarray]:
@@ -96,8 +98,8 @@ def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[tuple[int
     )
     y = counted(instance.X, instance.y) if loss == "hinge" else instance.y
     # Ties are broken in the same way on both tables, for the law is given how.
-    scored = None if planned.blocks is None else planned.scored(table, "first")
-    pair = planned.pair(instance, random.Random(0), private=True, scored=scored)
+    scored = None if planned.blocks is None else planned.scored(table, {}).made()
+    pair = TablePair.of(planned, instance, random.Random(0), private=True, scored=scored)
     drawn = pair.pair.selection
     known = len(rows) if planned.promise.relation == "replace-one" else None
     result = {}
@@ -237,9 +239,8 @@ def test_rows_without_a_class_count_for_no_model_after_any_loss_of_classes(
         return [None]
 
     monkeypatch.setattr(Pair, "release", lambda pair, rows_of, *given: seen(rows_of))
-    pair = plan(TopRSelector(epsilon=1.0), "logistic", "replace-one").pair(
-        instance, random.Random(0), private=False
-    )
+    planned = plan(TopRSelector(epsilon=1.0), "logistic", "replace-one")
+    pair = TablePair.of(planned, instance, random.Random(0), private=False)
     pair.release(None, (random.Random(1), random.Random(2)))
     assert [y.tolist() for y in fitted] == [[1.0, -1.0, 1.0, 0.0]]
 

@@ -106,9 +106,9 @@ def test_the_rows_of_the_quality_are_not_those_of_the_fit(monkeypatch: pytest.Mo
     parts = open_table(pa.Table.from_pandas(data), PublicMap.of(ROWS, target="effect"))
     apart = chosen_rows(parts, PublicMap.of(ROWS, target="effect"), lambda n: np.arange(n) % 7 == 0)
     public = PublicMap.of(ROWS, target="effect")
-    one, other = (read_rows(rows.opened(), public, "first")[1] for rows in (apart, ~apart))
+    one, other = (read_rows(rows.opened(), public)[1] for rows in (apart, ~apart))
     assert (len(apart), len(one), len(other)) == (143, 143, 857)
-    assert sorted([*one, *other]) == sorted(read_rows(parts, public, "first")[1])
+    assert sorted([*one, *other]) == sorted(read_rows(parts, public)[1])
     fitted = model().fit_table(data, ROWS, target="effect", never=["well"])
     assert fitted.release_.bounds["rows"] == 800.0
     assert seen == [200]
@@ -317,15 +317,15 @@ def test_a_model_of_people_wants_to_know_whose_row_is_whose() -> None:
     assert quality.rows == 2000
     unit = TableSchema.of({**PEOPLE.content, "csvw-eo:privacyUnit": "dose"})
     with pytest.raises(InvalidInput, match="the model uses it"):
-        evaluation_map(release.table, unit)
+        evaluation_map(release.table, unit, "first")
 
 
 def test_whose_row_it_is_goes_by_the_schema_that_says_it() -> None:
     codes = TableSchema.of({**ROWS.content, "missingValues": ["", "7"]})
     release = released(codes, frame(3000))
-    public = evaluation_map(release.table, PEOPLE)
+    public = evaluation_map(release.table, PEOPLE, "first")
     data = frame(4).assign(who=["1", "2", "7", ""])
-    assert len(read_rows(open_table(data, public), public, "first")[1]) == 4
+    assert len(read_rows(open_table(data, public), public)[1]) == 4
 
 
 def test_models_that_cannot_be_evaluated_are_refused() -> None:

@@ -83,7 +83,7 @@ def in_blocks(folder: Path, rows: list[bytes], block: int) -> Columns:
     part = Part("t.csv", records.header, kinds, None, records.batches)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        X, y, _ = read_rows([part], PublicMap.of(SCHEMA, target="y"), "first")
+        X, y, _ = read_rows([part], PublicMap.of(SCHEMA, target="y"))
     return Columns(X, np.nan_to_num(y))
 
 

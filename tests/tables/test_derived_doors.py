@@ -20,6 +20,7 @@ from mipselect import Instance
 from mipselect.tables import ModelTable, PublicMap, TableEquation, TableSchema, Term, map_table
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.moments import Moments
+from mipselect.tables.question import TableQuestion
 from tests.support.derived_by_hand import (
     CLINIC,
     CLINIC_HOSTILE,
@@ -297,7 +298,7 @@ def test_the_sensitivity_is_the_formula_and_is_attained() -> None:
 
 @pytest.mark.parametrize("rule", ["first", "last", "mean"])
 def test_one_changed_person_changes_one_row(rule: str) -> None:
-    public = PublicMap.of(PEOPLE, target="stay")
+    public = TableQuestion(PEOPLE, "stay", unit_rule=rule).public
     draw = random.Random(rule)
 
     def visit(who: str) -> list[str]:
@@ -309,7 +310,7 @@ def test_one_changed_person_changes_one_row(rule: str) -> None:
 
     def rows_of(rows: list[list[str]]) -> Counter[Any]:
         table = pa.table({n: [row[k] for row in rows] for k, n in enumerate([*NAMES, "who"])})
-        X, y, _ = read_rows(open_table(table, public), public, rule)
+        X, y, _ = read_rows(open_table(table, public), public)
         for block in public.blocks:
             part = X[:, block.start : block.stop].astype(float)
             assert ((part**2).sum(axis=1) <= 1.0 + 1e-15).all()

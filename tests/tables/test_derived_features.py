@@ -224,7 +224,7 @@ def test_without_ranges_numbers_are_as_they_are() -> None:
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        X, _, _ = read_rows(open_table(table_of(rows), public), public, "first")
+        X, _, _ = read_rows(open_table(table_of(rows), public), public)
     columns = {c.name: X[:, j].tolist() for j, c in enumerate(public.columns)}
     nan = math.nan
     for name, expected in {
@@ -323,7 +323,7 @@ def test_odd_rows_of_any_type_change_no_other_row(kind: Any, wrapped: str) -> No
             warnings.simplefilter("error")
             found = [map_table(pa.table(columns), SCHEMA, target="stay").X]
             public = PublicMap.without_ranges(SCHEMA, target="stay")
-            found.append(read_rows(open_table(pa.table(columns), public), public, "first")[0])
+            found.append(read_rows(open_table(pa.table(columns), public), public)[0])
         tables.append(np.hstack(found))
     before, after = tables
     np.testing.assert_array_equal(before, after[:3])

@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 from mipselect.errors import InvalidInput
-from mipselect.tables import FeatureTable, PublicMap, TableSchema, map_table
+from mipselect.tables import FeatureTable, TableSchema, map_table
 from mipselect.tables.mapping import open_table, read_rows
+from mipselect.tables.question import TableQuestion
 
 CONTENT: dict[str, Any] = {
     "csvw-eo:privacyUnit": "id",
@@ -97,9 +98,9 @@ def test_rules_by_hand(rule: str, X: list[list[float]], y: list[float]) -> None:
 
 def of_people(rows: list[Any], rule: str, rows_at_once: int) -> Counter[Any]:
     """Mapped rows, from a stream of unknown length with so many rows in a batch."""
-    public = PublicMap.of(SCHEMA, target="y")
+    public = TableQuestion(SCHEMA, "y", unit_rule=rule).public
     source = arrow(rows).to_reader(max_chunksize=rows_at_once)
-    X, y, _ = read_rows(open_table(source, public), public, rule, first_rows=2)
+    X, y, _ = read_rows(open_table(source, public), public, first_rows=2)
     targets = np.nan_to_num(y).tolist()
     return Counter((tuple(x), target) for x, target in zip(X.tolist(), targets, strict=True))
 

@@ -12,6 +12,7 @@ from mipselect.errors import InvalidInput, about
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
+from mipselect.problem.scored_table import ScoredTable
 from mipselect.problem.stored.descriptions import (
     is_list,
     is_number,
@@ -21,11 +22,15 @@ from mipselect.problem.stored.descriptions import (
 from mipselect.problem.stored.settings import ANY_DRAW, SETTINGS, asked_blocks, problem_of
 from mipselect.problem.stored.sources import SOURCES, ArraySource, table_file
 from mipselect.problem.stored.stored_data import StoredData
+from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import shown
 
-QUESTION = ("target", "always", "never", "intercept", "ranges", "unit_rule")
-"""Keys of [data] that are arguments of `Instance.from_table`."""
+QUESTION = ("target", "always", "never", "ranges", "unit_rule")
+"""Keys of [data] that are arguments of `TableQuestion`."""
+
+OF_THE_LOSS = ("ranges", "intercept")
+"""Keys of [data] that only a loss of rows has."""
 
 
 @dataclass(frozen=True)
@@ -98,8 +103,10 @@ def load_problem(
     folder, settings = description.path.parent, description.settings
     try:
         with about(str(description.path)):
+            blocks = asked_blocks(settings, draw)
             if not isinstance(description.source, ArraySource):
-                return schema_data(description.path, folder, data, settings, draw)
+                made = _scored_table(data, folder, settings, blocks).made()
+                return StoredData.of_made(description.path, made, settings)
             arrays = description.source.load(data, folder)
     except MemoryError as error:
         raise InvalidInput(
@@ -107,84 +114,27 @@ def load_problem(
         ) from error
     seed_of_data = data["seed"] if recipe else None
     shift = data.get("target_shift", 0.0)
-    return StoredData.of_arrays(description.path, arrays, settings, seed_of_data, shift, draw)
+    return StoredData.of_arrays(description.path, arrays, settings, seed_of_data, shift, blocks)
 
 
-def schema_data(
-    path: Path,
-    folder: Path,
+def _scored_table(
     data: Mapping[str, Any],
+    folder: Path,
     settings: Mapping[str, Any],
-    draw: BlockOptions = ANY_DRAW,
-) -> StoredData:
-    """Map a table with a schema; see `Instance.from_table`.
-
-    Parameters
-    ----------
-    path : Path
-        By which the problem is known.
-    folder : Path
-        To which the paths in `data` are relative.
-    data : mapping
-        As in the [data] section of an instance file.
-    settings : mapping
-        support_size; optional: coef_bound, ridge, loss, and those of blocks.
-    draw : BlockOptions
-        See `load_problem`.
-
-    Raises
-    ------
-    InvalidInput
-        For what is wrong with the schema, the question or a header; nothing depends on the rows.
-    """
-    question = {key: value for key, value in data.items() if key in QUESTION}
+    blocks: BlockOptions | None,
+) -> ScoredTable:
+    """Return what a file says of a table with a schema; no row is read."""
     schema, source = TableSchema.read(folder / data["schema"]), table_file(data, folder)
-    blocks = asked_blocks(settings, draw)
-    if blocks is not None:
-        _refuse_ranges(data, blocks)
-        size = settings["support_size"]
-        made = blocks.of_table(source, schema, **question, support_size=size)
-        return StoredData.of_made(path, made, settings)
-    given = {key: value for key, value in settings.items() if key != "score"}
-    instance = Instance.from_table(source, schema, **question, **given)
-    return StoredData.of_made(path, instance, settings)
-
-
-def _refuse_ranges(data: Mapping[str, Any], blocks: BlockOptions) -> None:
-    for name in ("ranges", "intercept"):
-        if name in data:
+    for name in OF_THE_LOSS:
+        if blocks is not None and name in data:
             raise InvalidInput(
                 f"{name} does not apply to score {blocks.score!r}, which centres and scales"
             )
-
-
-def schema_problem(
-    folder: Path,
-    data: Mapping[str, Any],
-    settings: Mapping[str, Any],
-    draw: BlockOptions = ANY_DRAW,
-) -> tuple[Problem, int | None]:
-    """Return what is public about the same, of a header that is right; and n if it is known."""
-    from mipselect.tables.mapping import open_table
-    from mipselect.tables.parts import total_rows
-    from mipselect.tables.people import checked_rule
-    from mipselect.tables.public_map import PublicMap
-
-    schema, source = TableSchema.read(folder / data["schema"]), table_file(data, folder)
-    chosen = {key: data[key] for key in ("target", "always", "never", "ranges") if key in data}
-    checked_rule(data.get("unit_rule", "first"), schema.privacy_unit)
-    blocks = asked_blocks(settings, draw)
-    if blocks is not None:
-        _refuse_ranges(data, blocks)
-        return blocks.problem_of_table(
-            source, schema, **chosen, support_size=settings["support_size"]
-        )
-    given = {key: value for key, value in settings.items() if key not in SETTINGS}
-    public = PublicMap.of(schema, **chosen)
-    problem = Problem.of_table(public, intercept=data.get("intercept", True), **given)
-    parts = open_table(source, public)
-    of_people = schema.privacy_unit is not None
-    return problem, None if of_people else total_rows(part.rows for part in parts)
+    question = TableQuestion(schema, **{key: data[key] for key in QUESTION if key in data})
+    of_loss = {key: value for key, value in settings.items() if key not in SETTINGS}
+    support_size = of_loss.pop("support_size")
+    of_loss |= {"intercept": data.get("intercept", True)}
+    return ScoredTable(source, question, support_size, of_loss, blocks)
 
 
 def public_problem(
@@ -200,10 +150,12 @@ def public_problem(
     description = read_description(name_or_path).scored_by(draw)
     data, folder, settings = description.data, description.path.parent, description.settings
     with about(str(description.path)):
+        blocks = asked_blocks(settings, draw)
         if not isinstance(description.source, ArraySource):
-            return schema_problem(folder, data, settings, draw)
+            return _scored_table(data, folder, settings, blocks).problem()
         n, p, names = description.source.head(data, folder)
-        return problem_of(settings, p, names, data.get("target_shift", 0.0), n=n, draw=draw), n
+        shift = data.get("target_shift", 0.0)
+        return problem_of(settings, p, names, shift, n=n, blocks=blocks), n
 
 
 def files_of(name_or_path: str | Path) -> tuple[Path, ...]:

@@ -48,13 +48,21 @@ def problem_of(
     target_shift: float = 0.0,
     *,
     n: int | None = None,
-    draw: BlockOptions = ANY_DRAW,
+    blocks: BlockOptions | None = None,
 ) -> Problem:
     """Return the problem that settings of an instance describe, on columns of these names.
 
-    The blocks of block R² are known where the number of rows, n, is.
+    Parameters
+    ----------
+    settings : mapping
+    n_columns : int
+    names : sequence of str or None
+    target_shift : float
+    n : int, optional
+        Number of rows: where it is known the blocks of block R² are.
+    blocks : BlockOptions, optional
+        From `asked_blocks`; None for the loss.
     """
-    blocks = asked_blocks(settings, draw)
     own = {key: value for key, value in settings.items() if key not in SETTINGS}
     if blocks is None:
         return Problem.of_columns(

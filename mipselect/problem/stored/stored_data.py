@@ -17,7 +17,7 @@ from mipselect.problem.data import ClippedRows, Rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import R2
-from mipselect.problem.stored.settings import ANY_DRAW, problem_of
+from mipselect.problem.stored.settings import problem_of
 from mipselect.problem.stored.sources import Loaded
 from mipselect.problem.sums import ExactSums
 from mipselect.tables.frames import numeric_matrix, numeric_vector
@@ -54,14 +54,14 @@ class StoredData:
         settings: Mapping[str, Any],
         data_seed: int | None = None,
         target_shift: float = 0.0,
-        draw: BlockOptions = ANY_DRAW,
+        blocks: BlockOptions | None = None,
     ) -> StoredData:
         """Put arrays under the problem that settings describe; raise `InvalidInput` with `path`."""
         X, y, names = arrays
         with about(str(path)):
             matrix = numeric_matrix(X)[0]
             n, p = matrix.shape
-            problem = problem_of(settings, p, names, target_shift, n=n, draw=draw)
+            problem = problem_of(settings, p, names, target_shift, n=n, blocks=blocks)
         return cls(path, problem, Rows(problem.layout.ordered(matrix), y), settings, data_seed)
 
     @classmethod

@@ -8,7 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.tables.defaults import default_coef_bound
+from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
+from mipselect.validation import checked_integer, checked_nonnegative, checked_positive
+
+SUPPORT_SIZE = 5
+"""Fields that a greedy search takes, where nothing else is asked for."""
 
 LEAST_RIDGE = 1e-9
 """Penalty in rows that keeps a fit of fields that repeat one another from being arbitrary."""
@@ -38,6 +42,25 @@ class TrialBounds:
     coef_bound: float | None
     ridge: float
     intercept: bool
+
+    @classmethod
+    def of(
+        cls,
+        support_size: int | None,
+        coef_bound: float | None,
+        ridge: float | None,
+        *,
+        intercept: bool,
+    ) -> TrialBounds:
+        """Check what was given, and take defaults for what was not."""
+        return cls(
+            SUPPORT_SIZE
+            if support_size is None
+            else checked_integer(support_size, "support_size", 1),
+            None if coef_bound is None else checked_positive(coef_bound, "coef_bound"),
+            DEFAULT_RIDGE if ridge is None else checked_nonnegative(ridge, "ridge"),
+            intercept,
+        )
 
     def radius(self, size: int, always: int) -> float:
         """Return r for so many fields besides those that are always in."""

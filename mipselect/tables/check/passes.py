@@ -20,16 +20,13 @@ from mipselect.tables.check.identities import (
 from mipselect.tables.check.kinds import FieldRule, columns_read, rules_of
 from mipselect.tables.check.sums import ColumnSums, Squeezed, comparable
 from mipselect.tables.check.table_check import TableCheck
-from mipselect.tables.defaults import DEFAULT_RIDGE
 from mipselect.tables.encoders import Encoder, Indicators
 from mipselect.tables.input_map import Ranges, checked_fields
 from mipselect.tables.parts import Part, positions_of, require_columns
 from mipselect.tables.people import PersonCounts
 from mipselect.tables.schema import TableSchema, unit_of
 from mipselect.tables.sources import open_source, read_again
-from mipselect.validation import checked_integer, checked_nonnegative, checked_positive, listed
-
-SUPPORT_SIZE = 5
+from mipselect.validation import listed
 
 TELLING = 0.8
 """R² from which on a field tells the target nearly alone."""
@@ -101,12 +98,7 @@ def check_table(
     all values are in no list
     """
     stated = (support_size, coef_bound, ridge, ranges or None)
-    size = (
-        SUPPORT_SIZE if support_size is None else checked_integer(support_size, "support_size", 1)
-    )
-    bound = None if coef_bound is None else checked_positive(coef_bound, "coef_bound")
-    penalty = DEFAULT_RIDGE if ridge is None else checked_nonnegative(ridge, "ridge")
-    options = TrialBounds(size, bound, penalty, intercept)
+    options = TrialBounds.of(support_size, coef_bound, ridge, intercept=intercept)
     rules = rules_of(schema, never, ranges)
     kept_in = checked_fields(schema, always, "always", target)
     schema.refuse_ignored(kept_in, "always")

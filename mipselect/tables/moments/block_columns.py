@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -85,11 +84,10 @@ class TableBlockColumns(SchemaColumns):
 
     blocks: Blocks
 
-    def question(self, always: Sequence[str] = (), never: Sequence[str] = ()) -> PublicMap:
+    @property
+    def public(self) -> PublicMap:
         """See `SchemaColumns`."""
-        return PublicMap.without_ranges(
-            self.schema, target=self.target, always=always, never=self.left_out(never)
-        )
+        return self.question.without_ranges
 
     @property
     def weighted(self) -> bool:

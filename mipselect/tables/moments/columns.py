@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
@@ -17,10 +17,8 @@ import numpy as np
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.grid import GRID, on_grid
-from mipselect.tables.input_map import Ranges
-from mipselect.tables.people import checked_rule
 from mipselect.tables.public_map import PublicMap
-from mipselect.tables.schema import TableSchema
+from mipselect.tables.question import TableQuestion
 from mipselect.tables.weights import counted_shares
 from mipselect.validation import checked_feature_names, checked_scale, checked_scales, set_fields
 
@@ -130,24 +128,20 @@ class SchemaColumns(UnitBounds, ABC):
 
     Attributes
     ----------
-    schema : TableSchema
-    target : str
-    never : tuple of str
-        Fields that are left out.
+    question : TableQuestion
+        No field is always in: the columns stand as their fields in the schema, whatever is.
     """
 
-    schema: TableSchema
-    target: str
-    never: tuple[str, ...]
+    question: TableQuestion
 
+    def __post_init__(self) -> None:
+        if self.question.always:
+            set_fields(self, question=replace(self.question, always=()))
+
+    @property
     @abstractmethod
-    def question(self, always: Sequence[str] = (), never: Sequence[str] = ()) -> PublicMap:
-        """Return the map with some fields always in, and others left out as well."""
-
-    @cached_property
     def public(self) -> PublicMap:
         """The map of a row; `InvalidInput` for what is wrong with the question."""
-        return self.question()
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -159,14 +153,11 @@ class SchemaColumns(UnitBounds, ABC):
         """See `Columns`."""
         return self.public.names
 
-    def left_out(self, never: Sequence[str]) -> list[str]:
-        """Return the fields that are left out, these among them."""
-        return [*self.never, *(name for name in never if name not in self.never)]
-
     def stated(self, kind: str, **more: Any) -> dict[str, Any]:
         """Return what the columns are made of, ready for JSON."""
-        asked = {"schema": self.schema.content, "target": self.target, "never": list(self.never)}
-        return {"kind": kind, **asked, **more}
+        asked = self.question
+        named = {"target": asked.target, "never": list(asked.never)}
+        return {"kind": kind, "schema": asked.schema.content, **named, **more}
 
 
 @dataclass(frozen=True)
@@ -176,21 +167,26 @@ class TableColumns(SchemaColumns):
     With a survey weight w in [0, 1] a row is multiplied by √w, and √w itself is the last of its
     columns: that of an intercept. The ones before them still count the rows.
 
-    Attributes
-    ----------
-    ranges : mapping of str to (float, float)
-        Public ranges in place of those of the schema.
+    Raises
+    ------
+    InvalidInput
+        For what is wrong with the question, and a rule that needs all rows of a person together.
     """
 
-    ranges: Ranges = field(default_factory=dict)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.public
+        rule = self.question.unit_rule
+        if rule != "first":
+            raise InvalidInput(
+                f"unit_rule {rule!r} needs all rows of a person together, and moments are one "
+                "pass: use first, or make one row of each person before, with SQL"
+            )
 
-    def question(self, always: Sequence[str] = (), never: Sequence[str] = ()) -> PublicMap:
-        """See `SchemaColumns`."""
-        left_out = self.left_out(never)
-        ranges = {name: ends for name, ends in self.ranges.items() if name not in left_out}
-        return PublicMap.of(
-            self.schema, target=self.target, always=always, never=left_out, ranges=ranges
-        )
+    @cached_property
+    def public(self) -> PublicMap:
+        """See `SchemaColumns`; a range of a field that is left out says nothing."""
+        return self.question.of_moments().public
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -230,7 +226,7 @@ class TableColumns(SchemaColumns):
 
     def to_dict(self) -> dict[str, Any]:
         """See `Columns`."""
-        ranges = {name: list(ends) for name, ends in self.ranges.items()}
+        ranges = {name: list(ends) for name, ends in self.question.ranges.items()}
         return self.stated("table", ranges=ranges)
 
 
@@ -240,24 +236,3 @@ def array_columns(names: Sequence[str], x_bound: Any, y_bound: Any) -> ArrayColu
         if bound is None:
             raise InvalidInput(f"{name} must be given; choose it without looking at the data")
     return ArrayColumns(tuple(names), checked_scales(x_bound, "x_bound", len(names)), y_bound)
-
-
-def table_columns(
-    schema: TableSchema,
-    target: str | None,
-    never: Sequence[str],
-    ranges: Ranges | None,
-    unit_rule: str,
-) -> TableColumns:
-    """Check a question about a table; see `Moments.of`."""
-    if target is None:
-        raise InvalidInput("target must be given: the field of the schema to predict")
-    left_out = (never,) if isinstance(never, str) else tuple(never)
-    columns = TableColumns(schema, target, left_out, dict(ranges or {}))
-    _ = columns.public
-    if checked_rule(unit_rule, schema.privacy_unit) != "first":
-        raise InvalidInput(
-            f"unit_rule {unit_rule!r} needs all rows of a person together, and moments are one "
-            "pass: use first, or make one row of each person before, with SQL"
-        )
-    return columns

@@ -23,13 +23,14 @@ from mipselect.tables.moments.batches import (
 )
 from mipselect.tables.moments.block_columns import BlockColumns
 from mipselect.tables.moments.block_sums import require_blocks, sums_of_source
-from mipselect.tables.moments.columns import Columns, TableColumns, array_columns, table_columns
+from mipselect.tables.moments.columns import Columns, TableColumns, array_columns
 from mipselect.tables.moments.counting import Progress, count
 from mipselect.tables.moments.notes import Notes
 from mipselect.tables.moments.stored import Stored
 from mipselect.tables.moments.sums import ONE, IntMatrix, Sums
 from mipselect.tables.parts import Part
 from mipselect.tables.people import PersonCounts
+from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_integer, set_fields
 
@@ -158,7 +159,12 @@ class Moments:
         if schema is not None:
             if x_bound is not None or y_bound is not None:
                 raise InvalidInput("a schema has the bounds: leave out x_bound and y_bound")
-            described = table_columns(schema, target, never, ranges, unit_rule)
+            if target is None:
+                raise InvalidInput("target must be given: the field of the schema to predict")
+            left_out = [never] if isinstance(never, str) else never
+            described = TableColumns(
+                TableQuestion(schema, target, (), left_out, ranges or {}, unit_rule)
+            )
         if is_dask(source):
             from mipselect.tables.moments.dask_collections import dask_sums
 

@@ -7,7 +7,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +22,9 @@ from mipselect.tables.moments.block_columns import (
     BlockColumns,
     TableBlockColumns,
 )
-from mipselect.tables.moments.columns import ArrayColumns, Columns, table_columns
+from mipselect.tables.moments.columns import ArrayColumns, Columns, TableColumns
 from mipselect.tables.moments.sums import MOST_BYTES, ONE, IntMatrix
+from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import shown
 
@@ -110,9 +111,8 @@ def _columns(content: Mapping[str, Any]) -> Columns:
             names, x_bounds = tuple(content["names"]), tuple(content["x_bounds"])
             return ArrayColumns(names, x_bounds, content["y_bound"])
         case "table":
-            schema = TableSchema.of(content["schema"])
             ranges = {name: (ends[0], ends[1]) for name, ends in content["ranges"].items()}
-            return table_columns(schema, content["target"], content["never"], ranges, "first")
+            return TableColumns(replace(_question(content), ranges=ranges))
         case "blocks of arrays":
             return ArrayBlockColumns(
                 tuple(content["names"]),
@@ -123,12 +123,16 @@ def _columns(content: Mapping[str, Any]) -> Columns:
             )
         case "blocks of a table":
             blocks = Blocks(content["block_rows"], content["partitions"])
-            schema, never = TableSchema.of(content["schema"]), tuple(content["never"])
-            columns = TableBlockColumns(schema, content["target"], never, blocks)
+            columns = TableBlockColumns(_question(content), blocks)
             _ = columns.public
             return columns
         case kind:
             raise InvalidInput(f"columns are of arrays or of a table, not {shown(kind)}")
+
+
+def _question(content: Mapping[str, Any]) -> TableQuestion:
+    schema = TableSchema.of(content["schema"])
+    return TableQuestion(schema, content["target"], never=content["never"])
 
 
 def _are_sums(totals: IntMatrix, columns: Columns) -> bool:

@@ -1,0 +1,124 @@
+"""`TableQuestion`: checked once, and each question that is made of one is the one by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mipselect import BlockScores, Instance
+from mipselect.blocks.partitions import Blocks
+from mipselect.errors import InvalidInput
+from mipselect.problem.streamed import StreamedRows
+from mipselect.tables import PublicMap, TableSchema, map_table
+from mipselect.tables.mapping import table_of
+from mipselect.tables.moments import Moments
+from mipselect.tables.moments.block_columns import TableBlockColumns
+from mipselect.tables.moments.columns import TableColumns
+from mipselect.tables.question import TableQuestion
+
+NUMBER = {"type": "number", "constraints": {"minimum": 0, "maximum": 10}}
+FIELDS: list[dict[str, Any]] = [
+    {"name": "who", "type": "string"},
+    {"name": "age", **NUMBER},
+    {"name": "ward", "type": "string", "categories": ["J", "K", "L"]},
+    {"name": "dose", **NUMBER},
+    {"name": "crp", **NUMBER},
+    {"name": "days", **NUMBER},
+]
+PEOPLE = TableSchema.of({"csvw-eo:privacyUnit": "who", "fields": FIELDS})
+ROWS = TableSchema.of({"fields": FIELDS[1:]})
+ASKED = TableQuestion(PEOPLE, "days", ["age"], ["crp"], {"dose": (1.0, 5.0)}, "last")
+
+
+def frame(n: int = 60, people: int = 20) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    numbers = {name: rng.uniform(0, 10, n).round(2) for name in ("age", "dose", "crp", "days")}
+    who = [f"p{k}" for k in rng.integers(0, people, n)]
+    return pd.DataFrame({"who": who, "ward": rng.choice(["J", "K", "L"], n), **numbers})
+
+
+def test_its_maps_are_those_of_its_parts_and_know_the_rule() -> None:
+    fields: dict[str, Any] = {"target": "days", "always": ["age"], "never": ["crp"]}
+    scaled = PublicMap.of(PEOPLE, ranges={"dose": (1.0, 5.0)}, **fields)
+    assert ASKED.public == replace(scaled, unit_rule="last")
+    assert ASKED.without_ranges.columns == PublicMap.without_ranges(PEOPLE, **fields).columns
+    assert ASKED.without_ranges.unit_rule == ASKED.public.units.unit_rule == "last"
+    assert ASKED.public is ASKED.public
+    assert (ASKED.always, ASKED.never) == (("age",), ("crp",))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"schema": "schema.json"}, "schema must be a TableSchema"),
+        ({"always": "age"}, "always must be a list of field names, got 'age'"),
+        ({"never": "age"}, "never must be a list of field names, got 'age'"),
+        ({"never": 5}, "never must be a list of field names, got 5"),
+        ({"unit_rule": "middle"}, "unit_rule must be one of 'first', 'last', 'mean'"),
+        ({"schema": ROWS}, "unit_rule 'last' needs csvw-eo:privacyUnit"),
+    ],
+)
+def test_what_is_wrong_with_it_is_said_at_once(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        replace(ASKED, **change)
+
+
+def test_about_some_fields_it_says_the_same_of_them_and_keeps_whose_row_it_is() -> None:
+    narrow = replace(ASKED, ranges={"dose": (1.0, 5.0), "age": (0.0, 5.0)}).about({"age", "days"})
+    with pytest.raises(InvalidInput, match="no field to choose from"):
+        _ = narrow.public
+    narrow = ASKED.about({"age", "days", "ward"})
+    assert narrow.never == ("dose", "crp")
+    assert narrow.ranges == {}
+    assert narrow.public.unit == ASKED.public.unit
+    assert narrow.public.features == ASKED.public.features[:1]
+    assert narrow.public.always == ASKED.public.always
+
+
+def test_sums_have_the_columns_of_the_schema_and_a_problem_of_them_has_its_own_fields() -> None:
+    blocks = TableBlockColumns(ASKED, Blocks(2, 1))
+    sums = TableColumns(replace(ASKED, unit_rule="first"))
+    assert sums.public.feature_names == blocks.public.feature_names == ("age", "ward", "dose")
+    asked = sums.question.of_moments(["ward"], ["dose", "crp"])
+    assert asked.ranges == {}
+    assert [each.field.name for each in asked.public.features] == ["age"]
+    assert [each.field.name for each in asked.public.always] == ["ward"]
+
+
+def test_tables_are_mapped_as_by_the_public_functions() -> None:
+    rows = frame()
+    fields: dict[str, Any] = {"target": "days", "always": ["age"], "never": ["crp"]}
+    more: dict[str, Any] = {"ranges": {"dose": (1.0, 5.0)}, "unit_rule": "last"}
+    mapped, same = table_of(rows, ASKED), map_table(rows, PEOPLE, **fields, **more)
+    assert mapped.X.tolist() == same.X.tolist()
+    assert len(mapped.X) == rows["who"].nunique()
+    made = Instance.of_table(rows, ASKED, support_size=1, intercept=False)
+    stated = Instance.from_table(rows, PEOPLE, support_size=1, intercept=False, **fields, **more)
+    assert made.objectives([[0], [1]]).tolist() == stated.objectives([[0], [1]]).tolist()
+    first = table_of(rows, replace(ASKED, unit_rule="first"))
+    assert mapped.y.tolist() != first.y.tolist()
+
+
+def test_one_name_alone_is_a_list_of_one_where_it_was_so() -> None:
+    rows = frame().drop(columns="who")
+    moments = Moments.of(rows, ROWS, target="days", never="crp")
+    assert moments.columns.question.never == ("crp",)
+    instance = Instance.from_moments(moments, support_size=1, always="age")
+    assert instance.feature_names == ("ward", "dose")
+    streamed = StreamedRows.of(rows, ROWS, target="days", support_size=1, always="age", never="crp")
+    assert streamed.problem.feature_names == ("ward", "dose")
+    with pytest.raises(InvalidInput, match="never must be a list of field names, got 'crp'"):
+        BlockScores.from_table(rows, ROWS, target="days", support_size=1, never="crp")
+
+
+def test_a_range_of_a_field_that_is_left_out_of_moments_says_nothing() -> None:
+    rows = frame().drop(columns="who")
+    out: dict[str, Any] = {"target": "days", "never": ["crp"]}
+    one, other = (Moments.of(rows, ROWS, ranges=r, **out) for r in ({"crp": (0.0, 1.0)}, None))
+    assert one.matrix.tolist() == other.matrix.tolist()
+    with pytest.raises(InvalidInput, match="ranges: fields that are not used: crp"):
+        map_table(rows, ROWS, ranges={"crp": (0.0, 1.0)}, **out)
