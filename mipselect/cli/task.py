@@ -18,7 +18,6 @@ from mipselect.cli.reminders import expected_check, like_identifiers, reminders_
 from mipselect.cli.settings import print_settings, settings_report, unit_of
 from mipselect.cli.sizes import check_sizes, warn_of_nothing
 from mipselect.cli.streams import say
-from mipselect.cli.usefulness import chance_level
 from mipselect.errors import InvalidInput, about
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import ROW
@@ -27,6 +26,7 @@ from mipselect.problem.stored.stored_data import StoredData
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.chance_level import chance_level
 
 
 class Outcome(Protocol):

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.estimators import refuse_repeated_names
+from mipselect.estimators import refuse_another_order, refuse_repeated_names
 from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
 from mipselect.mechanisms.base import Mechanism
@@ -32,6 +32,7 @@ from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
 from mipselect.regression.pair import (
     Pair,
+    columns_of,
     divided,
     most_columns,
     most_features,
@@ -50,6 +51,8 @@ from mipselect.regression.table_pair import TablePlan, scores_blocks, scores_blo
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.all_features import in_place_of
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.chance_level import warn_near_chance
+from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.tables.derivations import DerivedField
 from mipselect.tables.input_map import Ranges, checked_schema
 from mipselect.tables.joined import with_column
@@ -231,6 +234,10 @@ class SelectThenRegress(NumberPredictor):
         together = promised_together(selection.guarantees, model)
         if self.epsilon is not None:
             require_within(together, self.epsilon)
+        if regressor.relation == "replace-one":
+            selector._warn_near_chance(int(fitted.sum()))
+        least = _fewest_columns(selector, layout)
+        regressor.for_columns(least, size).warn_of_doubt(int(fitted.sum()), len(least))
         pair = Pair(
             selection,
             layout,
@@ -301,6 +308,7 @@ class SelectThenRegress(NumberPredictor):
         field = aimed.name
         self.check()
         refuse_repeated_names(X)
+        refuse_another_order(X, y)
         source = with_column(X, field, y)
         validate_data(self, X, skip_check_array=True)
         return self.fit_table(source, schema, target=field)
@@ -366,6 +374,11 @@ class SelectThenRegress(NumberPredictor):
                 **(of_the_problem if plan.blocks is None else {}),
             )
         scored = None if plan.blocks is None else plan.scored(table, unit_rule)
+        drawn_from = instance if scored is None else scored
+        if drawn_from is not None and plan.regressor.relation == "replace-one":
+            warn_near_chance(drawn_from.problem, plan.method, drawn_from.n)
+            least = plan.narrowest
+            plan.model_on(least).warn_of_doubt(drawn_from.n, plan.columns_of(least))
         pair = plan.pair(instance, sources[0], private=private, scored=scored)
         release = pair.release(self.ledger, sources, table)
         if apart is not None:
@@ -544,6 +557,13 @@ def _of_the_problem(selector: PrivateSelector) -> dict[str, Any]:
     if isinstance(selector, MCMCSelector):
         del given["coef_bound"]  # That of a chain is about another norm.
     return {name: value for name, value in given.items() if value is not None}
+
+
+def _fewest_columns(selector: PrivateSelector, layout: Layout) -> tuple[int, ...]:
+    """Return the columns of a support that has as few as any that may be drawn."""
+    by_width = sorted(range(len(layout.groups)), key=lambda j: len(layout.groups[j]))
+    size = min(asked_sizes(selector) or (selector.n_features_to_select,))
+    return columns_of(layout, tuple(sorted(by_width[:size])))
 
 
 def _promise_on_some_columns(
