@@ -214,9 +214,11 @@ class ModelPlan:
         """Estimate how many rows reach the goal at the k-th ε; None if more than were tried.
 
         Between two numbers that were tried, linear in their logarithms; the smallest number that
-        was tried where fewer may do.
+        was tried where fewer may do. Fewer rows are not enough where n are not: that they reached
+        the goal, in the few tables that they are tried in, was chance.
         """
-        return self._crossing((line.rows, line, k) for line in self.by_rows)
+        least = 0 if self.reaches(k) else self.rows
+        return self._crossing((line.rows, line, k) for line in self.by_rows if line.rows >= least)
 
     @property
     def epsilon_needed(self) -> float | None:

@@ -82,9 +82,9 @@ def _what_would_do(plan: ModelPlan, k: int) -> str:
     rows, epsilon = plan.rows_needed(k), plan.epsilon_needed
     ways = []
     if rows is not None:
-        ways.append(f"about {float(f'{rows:.2g}'):,.0f} rows")
-    if epsilon is not None:
-        ways.append(f"ε = {float(f'{epsilon:.2g}'):g}")
+        ways.append(f"about {_rounded(rows, plan.rows):,.0f} rows")
+    if epsilon is not None and epsilon > plan.epsilons[k]:
+        ways.append(f"ε = {_rounded(epsilon, plan.epsilons[k]):g}")
     most = max(line.rows for line in plan.by_rows)
     largest = max(e for line in (plan.of_fit, *plan.further) if line.tables for e in line.epsilons)
     more = most > plan.rows or largest > max(plan.epsilons)
@@ -93,6 +93,12 @@ def _what_would_do(plan: ModelPlan, k: int) -> str:
     known = not is_rough(len(plan.of_fit.tables)) and (ways or more)
     guess = rough_guess([len(line.tables) for line in others]) if known else ""
     return f"{guess}, {said}" if guess else said
+
+
+def _rounded(needed: float, not_enough: float) -> float:
+    """Round to two digits; up where the nearest would be no more than what is not enough."""
+    nearest = float(f"{needed:.2g}")
+    return nearest if nearest > not_enough else float(f"{not_enough * 1.06:.2g}")
 
 
 def _would_do(ways: Sequence[str], tried: Sequence[str]) -> str:
