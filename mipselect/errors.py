@@ -248,7 +248,7 @@ class LedgerNotWritten(MipselectError):
 
 
 class UsefulnessWarning(UserWarning):
-    """Public numbers alone show that a release can hardly say anything, whatever the rows are.
+    """A release can hardly say anything whatever the rows are, by what is public alone.
 
     Nothing has been charged or drawn when it comes: as an error it stops a fit at no cost.
 

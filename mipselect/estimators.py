@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, warn_of_little_use
 from mipselect.parameters import Check, estimator, parameter, parameters_of
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
@@ -176,6 +176,7 @@ class PrivateDraw(PrivateEstimator):
             From the ledger, before anything is drawn.
         """
         self.check()
+        warn_of_target_among(X, y)
         source, _ = source_of(self.random_state)
         self._fit(X, y, source)
         return self
@@ -269,6 +270,16 @@ def refuse_na(error: TypeError, X: Any, y: Any = None) -> None:
             plain_array(y, "y")
     except InvalidInput as found:
         raise InvalidInput(f"{found}; {MISSING}; {SCHEMA_TAKES_IT}") from None
+
+
+def warn_of_target_among(X: Any, y: Any) -> None:
+    """Warn where a column of a frame has the name of the target; names are public."""
+    names, name = getattr(X, "columns", ()), getattr(y, "name", None)
+    if isinstance(name, str) and name and name in list(names):
+        warn_of_little_use(
+            f"X has a column {name!r}, and y is called so too: a target among the columns explains "
+            f"itself; leave it out of X, such as by X.drop(columns={name!r})"
+        )
 
 
 def refuse_another_order(X: Any, y: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 import pytest
 
 from mipselect import Ledger
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, UsefulnessWarning
 from mipselect.regression import (
     AdaSSPRegressor,
     ObjectivePerturbationClassifier,
@@ -87,6 +88,21 @@ def test_labels_of_an_array_say_nothing(counted: str) -> None:
         y = y.reset_index(drop=True)
     PermuteAndFlipSelector(1).fit(X, y)
     PermuteAndFlipSelector(1).fit(X.set_axis([f"p{j}" for j in range(len(X))]), y)
+
+
+@pytest.mark.parametrize("name", ["selector", "regressor", "pair"])
+def test_a_target_among_the_columns_is_told_once(name: str) -> None:
+    X, y = frame(), target().rename("a")
+    with pytest.warns(UsefulnessWarning) as told:
+        estimators()[name].fit(X, y)
+    (itself,) = (one for one in told if "explains itself" in str(one.message))
+    assert itself.filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UsefulnessWarning)
+        with pytest.raises(UsefulnessWarning, match="X has a column 'a', and y is called so too"):
+            estimators()[name].set_params(epsilon=100.0).fit(X, y)
+        estimators()[name].set_params(epsilon=100.0).fit(X.drop(columns="a"), y)
+        estimators()[name].set_params(epsilon=100.0).fit(X, y.to_numpy())
 
 
 @pytest.mark.parametrize("kept", [pd.DataFrame, np.asarray])

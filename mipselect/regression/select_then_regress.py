@@ -16,7 +16,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.estimators import refuse_another_order, refuse_repeated_names
+from mipselect.estimators import (
+    refuse_another_order,
+    refuse_repeated_names,
+    warn_of_target_among,
+)
 from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
 from mipselect.mechanisms.base import Mechanism
@@ -209,6 +213,7 @@ class SelectThenRegress(NumberPredictor):
             return self._fit_frame(X, y, self.schema)
         self._refuse_fields()
         selector, regressor = self.check()._parts()
+        warn_of_target_among(X, y)
         sources, private = _sources(selector, regressor)
         table, given = self._validated(X, y)
         if getattr(regressor, "classes", None) is not None:
