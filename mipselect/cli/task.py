@@ -79,6 +79,11 @@ class Plan(Protocol):
         """ε of all that is drawn, together."""
         ...
 
+    @property
+    def delta(self) -> float:
+        """δ of all that is drawn, together."""
+        ...
+
     def doubts(self, n: int | None) -> tuple[str, ...]:
         """Say what is likely to fail with n rows, whatever they are; None: n is not known."""
         ...
@@ -169,7 +174,15 @@ class Task:
         """Say what comes before a draw; it depends on what is public alone."""
         plan, unit = self.plan, unit_of(settings)
         seeded = plan.seed is not None
-        told = cautions(plan.ledger, unit, plan.epsilon, seeded=seeded, asked=self.head)
+        told = cautions(
+            plan.ledger,
+            unit,
+            plan.epsilon,
+            seeded=seeded,
+            asked=self.head,
+            delta=plan.delta,
+            n=n,
+        )
         return [*told, *plan.doubts(n)]
 
 
