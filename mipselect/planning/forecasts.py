@@ -44,6 +44,8 @@ class TableScores:
         What is released of them on rows that are kept apart, by ε; None where nothing is.
     unreleased : tuple of int
         How many of them a private test has kept back, by ε; these have the score of the mean.
+    half_widths : tuple of tuple of float
+        Half of the widths of the intervals of their effects, by ε; see `effect_half_widths`.
 
     Examples
     --------
@@ -56,6 +58,7 @@ class TableScores:
     models: tuple[tuple[float, ...], ...]
     qualities: tuple[tuple[Quality | None, ...], ...] = ()
     unreleased: tuple[int, ...] = ()
+    half_widths: tuple[tuple[float, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,16 @@ class ModelLine:
             one for table in self.tables for of_one in table.qualities[k : k + 1] for one in of_one
         ]
         return QualityForecast(tuple(found)) if any(found) else None
+
+    def half_width(self, k: int) -> float | None:
+        """Return half of the width of the interval of an effect at the k-th ε, the median.
+
+        ``inf`` where the noise leaves most of them open; None where a model has no intervals.
+        """
+        widths = [
+            w for table in self.tables for of_one in table.half_widths[k : k + 1] for w in of_one
+        ]
+        return float(np.median(widths)) if widths else None
 
     def unreleased(self, k: int) -> float:
         """Compute the share of models at the k-th ε that a private test has kept back."""

@@ -9,6 +9,7 @@ from mipselect.planning.few_tables import is_rough, rough_guess
 from mipselect.planning.forecasts import LARGER_SHARE, R_SQUARED, ModelPlan, in_two_places
 from mipselect.planning.quality_forecasts import QualityForecast
 from mipselect.quality.measures import LEVEL
+from mipselect.validation import joined
 
 OFTEN = 0.1
 """Models that are no better than the mean are named where they are at least such a share."""
@@ -141,6 +142,38 @@ def quality_sentences(plan: ModelPlan) -> tuple[str, ...]:
 def width_in_words(quality: QualityForecast) -> str:
     """Write the half-width of an interval with two decimal places; "open" without a lower end."""
     return "open" if math.isinf(quality.half_width) else f"±{quality.half_width:.2f}"
+
+
+def interval_sentences(plan: ModelPlan) -> tuple[str, ...]:
+    """Say how wide the intervals of coefficients would be; nothing where a model has none.
+
+    Examples
+    --------
+    >>> from mipselect.planning import Guesses, ModelLine, ModelPlan, TableScores
+    >>> from mipselect.planning.model_sentences import interval_sentences
+    >>> scored = TableScores(0.3, ((0.2,),), half_widths=((0.5, 1.5, float("inf")),))
+    >>> asked = {"rows": 500, "support_size": 1, "features": 4, "epsilons": (1.0,), "seed": 0}
+    >>> more = {"guesses": Guesses(), "lines": (ModelLine(500, (1.0,), 3 * (scored,)),)}
+    >>> for sentence in interval_sentences(ModelPlan(**asked, measure="R²", goal=0.5, **more)):
+    ...     print(sentence[:70])
+    The 95% interval of an effect would be ±1.5 at ε = 1: half of its widt
+    """
+    widths = [plan.of_fit.half_width(k) for k in range(len(plan.epsilons))]
+    said = [
+        f"{'open' if math.isinf(width) else f'±{width:.2g}'} at ε = {epsilon:g}"
+        for epsilon, width in zip(plan.epsilons, widths, strict=True)
+        if width is not None
+    ]
+    if not said:
+        return ()
+    unit = "units of the target" if plan.measure == R_SQUARED else "shares of the second class"
+    guess = rough_guess([len(plan.of_fit.tables)])
+    return (
+        f"{f'{guess[:1].upper()}{guess[1:]}, the' if guess else 'The'} 95% interval of an effect "
+        f"would be {joined(said)}: half of its width, the median of simulated models, in {unit}. "
+        "An effect is that of a number from one end of its range to the other, or of a category "
+        "beside the first; open intervals hold any number.",
+    )
 
 
 def _of_quality(plan: ModelPlan, k: int) -> str:
