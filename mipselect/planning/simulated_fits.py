@@ -242,7 +242,7 @@ def effect_half_widths(release: ModelRelease) -> tuple[float, ...]:
     """Return half of the widths of the 95 % intervals of effects, in units of the target.
 
     The effect of a number is that from one end of its range in the model to the other; that of a
-    category is beside the first one. Of two classes it is a difference of the share. Empty where
+    category is beside the first one. Two classes have differences of the share. It is empty where
     the mechanism has no intervals.
     """
     if not release.has_model:
