@@ -27,6 +27,7 @@ from mipselect.search.progress import ProgressCallback
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.chance_level import chance_level
+from mipselect.tables.people import checked_rule
 
 
 class Outcome(Protocol):
@@ -167,7 +168,10 @@ class Task:
             )
         with about(self.title):
             report = settings_report(problem, method, None if self.hides_n else n)
-        several = {} if unit_of(report) == ROW else {"unit_rule": self.source.unit_rule}
+        unit = unit_of(report)
+        with about(self.title):
+            rule = checked_rule(self.source.unit_rule, None if unit == ROW else unit)
+        several = {} if unit == ROW else {"unit_rule": rule}
         return {**report, **several, **plan.settings}
 
     def cautions(self, settings: Mapping[str, Any], n: int | None) -> list[str]:

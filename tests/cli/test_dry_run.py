@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ METHODS: dict[str, tuple[int, tuple[str, ...]]] = {
     "permute-and-flip": (4, ("--time-limit", "60")),
     "exponential": (4, ()),
     "top-r": (4, ("--pool-size", "2")),
-    "mistakes": (4, ("--test-epsilon", "0.5", "--delta", "1e-3")),
+    "mistakes": (4, ("--test-epsilon", "0.5", "--delta", "1e-6")),
     "sis": (2, ("--top-k", "peeling")),
     "kendall": (0, ("--relation", "add-remove")),
     "sample-aggregate": (0, ("--blocks", "3")),
@@ -187,3 +188,17 @@ def test_columns_like_identifiers_are_named_before_they_are_drawn(run: Run, tmp_
     assert "note: patient_nr looks like an identifier" in run(*command).err
     table.write_text(table.read_text().replace("patient_nr", "height"))
     assert "identifier" not in run(*command, "--dry-run").out + run(*command).err
+
+
+def test_a_rule_for_several_rows_is_checked(run: Run, tmp_path: Path) -> None:
+    fields = [{"name": name, "type": "number"} for name in ("who", "x", "z", "y")]
+    (tmp_path / "t.csv").write_text("who,x,z,y\n1,2,3,4\n")
+    (tmp_path / "rows.json").write_text(json.dumps({"fields": fields}))
+    of_people = {"fields": fields, "csvw-eo:privacyUnit": "who"}
+    (tmp_path / "people.json").write_text(json.dumps(of_people))
+    draw = ("select", tmp_path / "t.csv", "--target", "y", "--support-size", "1", "--epsilon", "1")
+    draw = (*draw, "--dry-run", "--schema")
+    known = run(*draw, tmp_path / "people.json", "--unit-rule", "mean", "--json").report
+    assert known["unit_rule"] == "mean"
+    run(*draw, tmp_path / "people.json", "--unit-rule", "median").failed_with(2, "'median'")
+    run(*draw, tmp_path / "rows.json", "--unit-rule", "mean").failed_with(2, "needs csvw-eo:priv")
