@@ -199,7 +199,10 @@ def deliver_task(task: Task, delivery: Delivery, *, dry_run: bool) -> None:
 
 
 def _deliver_plan(task: Task, delivery: Delivery) -> None:
-    """Check all that can be checked without the rows; no row is read and nothing is charged."""
+    """Check all that can be checked without the rows; no row is read and nothing is charged.
+
+    Where the number of rows is known and public it is told if the draw would stay near chance.
+    """
     problem, n = task.source.problem()
     settings, plan = task.settings(problem, n), task.plan
     notes = task.cautions(settings, None if task.hides_n else n)
@@ -227,6 +230,9 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
         "ledger": None if plan.ledger is None else _ledger_after(plan.ledger, total),
     }
     delivery.deliver(report, render)
+    chance = None if n is None or task.hides_n else chance_level(problem, plan.method, n)
+    if chance is not None and chance.sentence:
+        say(f"warning: {chance.sentence}")
     warn_of_nothing(plan.method, problem)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from mipselect import Ledger
 from mipselect.cli.reminders import expected_check
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import Mechanism
@@ -188,6 +190,23 @@ def test_columns_like_identifiers_are_named_before_they_are_drawn(run: Run, tmp_
     assert "note: patient_nr looks like an identifier" in run(*command).err
     table.write_text(table.read_text().replace("patient_nr", "height"))
     assert "identifier" not in run(*command, "--dry-run").out + run(*command).err
+
+
+@pytest.mark.parametrize("score", [(), ("--score", "blocks"), ("--score", "block-r2")])
+def test_a_draw_near_chance_is_told_before_it_is_paid_for(run: Run, score: Sequence[str]) -> None:
+    """n of a stored instance is known before a row is read."""
+    draw = ("release", "diabetes", *score, "--epsilon")
+    planned, drawn = (run(*draw, "0.001", *more) for more in (("--dry-run",), ()))
+    (told,) = (line for line in planned.err.splitlines() if "near chance" in line)
+    assert told in drawn.err.splitlines()
+    assert "near chance" not in run(*draw, "50", "--dry-run").err
+
+
+def test_a_private_number_of_rows_is_not_told_by_a_dry_run(run: Run, tmp_path: Path) -> None:
+    draw = ("release", "diabetes", "--epsilon", "0.001", "--dry-run")
+    for relation, told in (("replace-one", True), ("add-remove", False)):
+        Ledger.create(tmp_path / relation, epsilon=1.0, relation=relation)
+        assert ("near chance" in run(*draw, "--ledger", tmp_path / relation).err) is told
 
 
 def test_a_rule_for_several_rows_is_checked(run: Run, tmp_path: Path) -> None:
