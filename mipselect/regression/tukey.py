@@ -197,8 +197,11 @@ class TukeyRegressor(PrivateRegressor):
         return rows // (self.block_size or columns) < TOO_FEW * self._enough_blocks(columns)
 
     def doubt(self, rows: int | None, size: int) -> str:
-        """Say that its test is likely to fail; see `PrivateLinearModel.doubt`."""
-        if rows is None or not self.expects_failure(rows, size):
+        """Say that its test is likely to fail; see `PrivateLinearModel.doubt`.
+
+        Nothing where another regressor answers then.
+        """
+        if rows is None or self.fallback is not None or not self.expects_failure(rows, size):
             return ""
         few, more = f"few rows, {rows:,}, for this ε: {FAILS}", self.enough_rows(size)
         enough, larger = f"about {float(f'{more:.2g}'):,.0f} rows", self.enough_epsilon(rows, size)

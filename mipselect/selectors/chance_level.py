@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mipselect.errors import warn_of_little_use
-from mipselect.mechanisms.supports.law import complexity_prior
+from mipselect.mechanisms.supports.law import checked_sizes, complexity_prior
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import LOSS
 from mipselect.selectors.base import PrivateSelector
@@ -60,7 +60,8 @@ def surprises(problem: Problem, method: ProblemSelector) -> dict[int, float]:
     p = problem.n_features
     if not isinstance(method, ExactDrawSelector) or method.sizes is None:
         return {problem.support_size: math.log(problem.number_of_supports)}
-    logs = complexity_prior(p, method.sizes, method.complexity, None).log_sizes
+    sizes = checked_sizes(method.sizes, problem)
+    logs = complexity_prior(p, sizes, method.complexity, None).log_sizes
     total = float(
         np.logaddexp.reduce([log + math.log(math.comb(p, size)) for size, log in logs.items()])
     )
