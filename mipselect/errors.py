@@ -1,9 +1,12 @@
-"""The errors that users may catch. Everything derives from `MipselectError`."""
+"""The errors that users may catch, all of which derive from `MipselectError`, and a warning."""
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 __all__ = [
@@ -20,6 +23,7 @@ __all__ = [
     "RelationMismatch",
     "SolverFailure",
     "UnknownSolver",
+    "UsefulnessWarning",
 ]
 
 
@@ -241,6 +245,41 @@ class LedgerNotWritten(MipselectError):
     >>> issubclass(LedgerNotWritten, MipselectError)
     True
     """
+
+
+class UsefulnessWarning(UserWarning):
+    """A release can hardly say anything whatever the rows are, by what is public alone.
+
+    Nothing has been charged or drawn when it comes: as an error it stops a fit at no cost.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from mipselect.errors import UsefulnessWarning
+    >>> from mipselect.selectors import PermuteAndFlipSelector
+    >>> X = np.random.default_rng(0).standard_normal((20, 30))
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", UsefulnessWarning)
+    ...     try:
+    ...         PermuteAndFlipSelector(3, epsilon=0.1).fit(X, X[:, 0])
+    ...     except UsefulnessWarning as told:
+    ...         print(str(told)[:11])
+    ...
+    near chance
+    """
+
+
+def warn_of_little_use(sentence: str) -> None:
+    """Warn, naming the line that led here: the last one that is no library's."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and _package_of(frame) in ("mipselect", "sklearn"):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(sentence, UsefulnessWarning, stacklevel=level)
+
+
+def _package_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, warn_of_little_use
 from mipselect.parameters import Check, estimator, parameter, parameters_of
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
@@ -93,6 +94,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Return finite X, shape (n, p), and y, shape (n,): numbers, or classes by their names."""
         refuse_lazy(X, "X")
         refuse_repeated_names(X)
+        refuse_another_order(X, y)
         y, given = self._labelled(y), _with_sums_in_doubles(X)
         try:
             # A warning of an overflowing sum would tell about the data.
@@ -106,6 +108,9 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 )
         except np.exceptions.DTypePromotionError:
             numeric_matrix(X)  # Some columns are dates: this says which.
+            raise
+        except TypeError as error:
+            refuse_na(error, X, y)
             raise
         except ValueError as error:
             refuse_text(X)
@@ -171,6 +176,7 @@ class PrivateDraw(PrivateEstimator):
             From the ledger, before anything is drawn.
         """
         self.check()
+        warn_of_target_among(X, y)
         source, _ = source_of(self.random_state)
         self._fit(X, y, source)
         return self
@@ -252,6 +258,51 @@ def _require_all_there(target: Any) -> None:
         if MISSING not in str(error):
             raise
         raise InvalidInput(f"{error}; {SCHEMA_TAKES_IT}; {LEAVE_OUT}") from None
+
+
+def refuse_na(error: TypeError, X: Any, y: Any = None) -> None:
+    """Raise `InvalidInput` for NA of pandas among objects, which cannot be compared."""
+    if "NA" not in str(error):
+        return
+    try:
+        numeric_matrix(X)
+        if y is not None:
+            plain_array(y, "y")
+    except InvalidInput as found:
+        raise InvalidInput(f"{found}; {MISSING}; {SCHEMA_TAKES_IT}") from None
+
+
+def warn_of_target_among(X: Any, y: Any) -> None:
+    """Warn where a column of a frame has the name of the target; names are public."""
+    names, name = getattr(X, "columns", ()), getattr(y, "name", None)
+    if isinstance(name, str) and name and name in list(names):
+        warn_of_little_use(
+            f"X has a column {name!r}, and y is called so too: a target among the columns explains "
+            f"itself; leave it out of X, such as by X.drop(columns={name!r})"
+        )
+
+
+def refuse_another_order(X: Any, y: Any) -> None:
+    """Raise `InvalidInput` for two frames of pandas whose labels say that rows came apart.
+
+    Rows are taken by their place, as scikit-learn takes them. Labels 0, 1, 2, ... may come from
+    an array, and say nothing beside others; but not the same labels in another order.
+    """
+    pandas = sys.modules.get("pandas")
+    if pandas is None or not isinstance(X, pandas.DataFrame):
+        return
+    if not isinstance(y, pandas.Series | pandas.DataFrame) or len(X) != len(y):
+        return
+    if X.index.equals(y.index):
+        return
+    shared, counted = X.index.isin(y.index), pandas.RangeIndex(len(X))
+    named = not (X.index.equals(counted) or y.index.equals(counted))
+    if shared.all() or (named and shared.any()):
+        raise InvalidInput(
+            "X and y have index labels in common, at other places: rows are taken by their place, "
+            "and y would be of other rows. y.loc[X.index] has the order of X; where the places are "
+            "right, give y.to_numpy()"
+        )
 
 
 def refuse_repeated_names(X: object) -> None:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from mipselect.cli.card_model import REGRESSIONS, chosen, of_a_model
 from mipselect.cli.card_parts import Card, CardPart, Entry, blank
 from mipselect.cli.public_fields import PUBLIC_FIELDS, public_under
-from mipselect.cli.sizes import sizes_in_words
 from mipselect.privacy.guarantee import ROW, Guarantee, is_row, neighbours
 from mipselect.reports.released import ReportedRelease
 from mipselect.reports.words import HOPELESS, amount, factor
+from mipselect.selectors.exact_draws import sizes_in_words
 
 MECHANISMS = {
     "permute-and-flip": "permute-and-flip over all supports, drawn exactly (McKenna and Sheldon "

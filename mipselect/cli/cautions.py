@@ -15,6 +15,9 @@ from mipselect.validation import listed
 LITTLE = 10.0
 """ε from which on a guarantee means little."""
 
+LITTLE_DELTA = 1e-3
+"""δ from which on it means little, where the number of rows is not known or private."""
+
 SCALES = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"), (1e3, "thousand"))
 
 BEYOND_WORDS = 1e15
@@ -27,6 +30,8 @@ def cautions(
     *,
     seeded: bool,
     asked: Mapping[str, Any],
+    delta: float = 0.0,
+    n: int | None = None,
 ) -> tuple[str, ...]:
     """Say what a release means less than it seems to, in sentences.
 
@@ -41,11 +46,16 @@ def cautions(
         True for a draw without any guarantee, of which ε says nothing.
     asked : mapping
         First entries of the report: they name the table, and its schema if it has one.
+    delta : float
+        That of all draws together.
+    n : int or None
+        The number of rows, where it is known and public.
     """
     found = (
         _of_the_unit(ledger, unit, schema="schema" in asked),
         _of_other_tables(ledger, table_named(asked)),
         "" if seeded else _of_epsilon(epsilon),
+        "" if seeded else _of_delta(delta, n),
     )
     return tuple(sentence for sentence in found if sentence)
 
@@ -88,6 +98,18 @@ def _of_epsilon(epsilon: float) -> str:
     return (
         f"ε = {epsilon:.15g} protects little: with other values in one row a result may be "
         f"{times_in_words(epsilon)} as probable, or as improbable; ε of 1 or less protects well"
+    )
+
+
+def _of_delta(delta: float, n: int | None) -> str:
+    """Say what a δ of more than one in n allows: to release a row as it is, drawn at random."""
+    if delta < (LITTLE_DELTA if n is None else 1.0 / n):
+        return ""
+    among = " row" if n is None else f" of {n:,} rows"
+    return (
+        f"δ = {delta:.15g} protects little: a mechanism with this δ may release each{among} as it "
+        "is with that probability; δ far below one in the number of rows protects well, such as "
+        "1e-06"
     )
 
 

@@ -129,7 +129,8 @@ class FitOptions:
         if division.delta is not None and not self.parts_of_delta:
             raise InvalidInput(
                 f"--delta does not apply to --method {self.method.value} with --regression "
-                f"{self.model.way.value}: both are pure"
+                f"{self.model.way.value}: both are pure; --regression adassp takes it, and has "
+                "intervals, of two classes as differences of shares"
             )
 
     @property

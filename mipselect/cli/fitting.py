@@ -161,6 +161,11 @@ class FitPlan:
         """See `Plan`."""
         return self.one.epsilon
 
+    @property
+    def delta(self) -> float:
+        """See `Plan`."""
+        return self.one.delta
+
     def doubts(self, n: int | None) -> tuple[str, ...]:
         """See `Plan`: of Tukey's test, which needs many rows."""
         return doubts_of_a_test(self.drawn, self.options.epsilon, n)

@@ -16,11 +16,11 @@ from mipselect.cli.declared import group, option, options
 from mipselect.cli.options import PRIVACY_PANEL, check_seed
 from mipselect.cli.output import InterruptedDelivery, line
 from mipselect.cli.public_fields import public_under
-from mipselect.cli.sizes import sizes_in_words
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.ledger.entries import LedgerEntry
+from mipselect.selectors.exact_draws import sizes_in_words
 
 NOTED = (
     "command",

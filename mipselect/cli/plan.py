@@ -46,7 +46,11 @@ from mipselect.planning.fit import plan_fit
 from mipselect.planning.forecasts import ModelPlan
 from mipselect.planning.guesses import Guesses
 from mipselect.planning.lines import SelectionPlan, Step
-from mipselect.planning.model_sentences import model_sentences, quality_sentences
+from mipselect.planning.model_sentences import (
+    interval_sentences,
+    model_sentences,
+    quality_sentences,
+)
 from mipselect.planning.plan import checked_methods, plan_selection
 from mipselect.planning.question import Question
 from mipselect.planning.range_advice import range_advice
@@ -273,7 +277,7 @@ def _show_model(
     if model.of_fit.tables:
         console.print(model_table(model))
         line(console, f"{model_legend(model)} {mechanism}")
-    for sentence in model_sentences(model):
+    for sentence in (*model_sentences(model), *interval_sentences(model)):
         line(console, sentence)
     if model.quality_share is not None and model.of_fit.tables:
         console.print(quality_table(model))

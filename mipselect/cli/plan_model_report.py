@@ -18,6 +18,7 @@ from mipselect.planning.forecasts import (
     in_two_places,
 )
 from mipselect.planning.model_sentences import (
+    interval_sentences,
     model_sentences,
     no_better,
     quality_sentences,
@@ -110,6 +111,7 @@ def model_report(plan: ModelPlan) -> dict[str, Any]:
         "rows_needed": [plan.rows_needed(k) for k in places],
         "epsilon_needed": plan.epsilon_needed,
         "sentences": list(model_sentences(plan)),
+        "interval_sentences": list(interval_sentences(plan)),
         **quality_report(plan),
     }
 
@@ -128,10 +130,15 @@ def _line(line: ModelLine, plan: ModelPlan) -> dict[str, Any]:
                 "share": line.share(k, plan.level),
                 "unreleased": line.unreleased(k),
                 "quality": quality_cell(line, k),
+                "effect_half_width": _finite(line.half_width(k)),
             }
         )
     possible = {"without_privacy": line.without_privacy}
     return {"rows": line.rows, "tables": len(line.tables), **possible, "cells": cells}
+
+
+def _finite(width: float | None) -> float | None:
+    return None if width is None or math.isinf(width) else width
 
 
 def quality_table(plan: ModelPlan) -> Table:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from mipselect.regression import TukeyRegressor
 from mipselect.regression.table_plan import TablePlan
-
-FAILS = "its private test is likely to fail, whatever the data, and then there is no model"
+from mipselect.regression.tukey import FAILS
 
 
 def doubts_of_a_test(drawn: TablePlan, epsilon: float, n: int | None) -> tuple[str, ...]:

@@ -74,6 +74,11 @@ class SupportPlan:
         """See `Plan`."""
         return self.one.times(self.draws).epsilon
 
+    @property
+    def delta(self) -> float:
+        """See `Plan`."""
+        return self.one.times(self.draws).delta
+
     def doubts(self, n: int | None) -> tuple[str, ...]:
         """Return none: a selection has no test that may fail."""
         return ()

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from mipselect.backends.discovery import NATIVE, solver_by_name
 from mipselect.cli.options import AUTO
-from mipselect.cli.sizes import dimension, sizes_in_words
+from mipselect.cli.sizes import dimension
 from mipselect.parameters import parameters_of
 from mipselect.privacy.guarantee import ROW
 from mipselect.problem.problem import Problem
@@ -24,19 +24,13 @@ from mipselect.selectors import (
     TopRSelector,
 )
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
+from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes, sizes_in_words
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.selectors.searched import SearchSettings
 from mipselect.validation import listed
 
 BOUNDS = ("x_bound", "y_bound", "coef_bound", "ridge", "target_shift")
 """Bounds and scales of a problem, by the keys of `Problem.public`."""
-
-
-def tolerance_of(method: PrivateSelector) -> float:
-    """Return τ of the search in units of the sensitivity; exact draws have none, and it is 0."""
-    search = _search(method)
-    return 0.0 if search is None else search.proven_tolerance
 
 
 def settings_report(problem: Problem, method: PrivateSelector, n: int | None) -> dict[str, Any]:
@@ -65,7 +59,7 @@ def settings_report(problem: Problem, method: PrivateSelector, n: int | None) ->
         ),
         "sensitivity": asked.sensitivity(n) if known and n is not None else None,
         "pool_size": _pool_size(asked, method),
-        "tolerance": tolerance_of(method) if search else None,
+        "tolerance": search.proven_tolerance if search else None,
         "solver": _solver(search.solver) if search else None,
         **_of_rows(method, asked),
         "mipselect": version("mipselect"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
@@ -54,17 +53,3 @@ def warn_of_nothing(method: PrivateSelector, problem: Problem) -> None:
 def dimension(p: int, n_features: int) -> str:
     """Write p in words: the number of columns, and that of features where it is another."""
     return f"p = {p:,}" if n_features == p else f"p = {p:,} columns, {n_features:,} features"
-
-
-def sizes_in_words(sizes: Sequence[int]) -> str:
-    """Write rising sizes as `parse_sizes` takes them: 1-8, or 1-3,5."""
-    parts: list[str] = []
-    first = previous = sizes[0]
-    for size in [*sizes[1:], None]:
-        if size is not None and size == previous + 1:
-            previous = size
-            continue
-        parts.append(str(first) if first == previous else f"{first}-{previous}")
-        if size is not None:
-            first = previous = size
-    return ",".join(parts)

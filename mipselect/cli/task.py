@@ -18,7 +18,6 @@ from mipselect.cli.reminders import expected_check, like_identifiers, reminders_
 from mipselect.cli.settings import print_settings, settings_report, unit_of
 from mipselect.cli.sizes import check_sizes, warn_of_nothing
 from mipselect.cli.streams import say
-from mipselect.cli.usefulness import chance_level
 from mipselect.errors import InvalidInput, about
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import ROW
@@ -27,6 +26,7 @@ from mipselect.problem.stored.stored_data import StoredData
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.chance_level import chance_level
 
 
 class Outcome(Protocol):
@@ -77,6 +77,11 @@ class Plan(Protocol):
     @property
     def epsilon(self) -> float:
         """ε of all that is drawn, together."""
+        ...
+
+    @property
+    def delta(self) -> float:
+        """δ of all that is drawn, together."""
         ...
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
@@ -170,7 +175,15 @@ class Task:
         """Say what comes before a draw; it depends on what is public alone."""
         plan, unit = self.plan, unit_of(settings)
         seeded = plan.seed is not None
-        told = cautions(plan.ledger, unit, plan.epsilon, seeded=seeded, asked=self.head)
+        told = cautions(
+            plan.ledger,
+            unit,
+            plan.epsilon,
+            seeded=seeded,
+            asked=self.head,
+            delta=plan.delta,
+            n=n,
+        )
         return [*told, *plan.doubts(n)]
 
 
@@ -183,7 +196,10 @@ def deliver_task(task: Task, delivery: Delivery, *, dry_run: bool) -> None:
 
 
 def _deliver_plan(task: Task, delivery: Delivery) -> None:
-    """Check all that can be checked without the rows; no row is read and nothing is charged."""
+    """Check all that can be checked without the rows; no row is read and nothing is charged.
+
+    Where the number of rows is known and public it is told if the draw would stay near chance.
+    """
     problem, n = task.source.problem()
     settings, plan = task.settings(problem, n), task.plan
     notes = task.cautions(settings, None if task.hides_n else n)
@@ -211,6 +227,9 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
         "ledger": None if plan.ledger is None else _ledger_after(plan.ledger, total),
     }
     delivery.deliver(report, render)
+    chance = None if n is None or task.hides_n else chance_level(problem, plan.method, n)
+    if chance is not None and chance.sentence:
+        say(f"warning: {chance.sentence}")
     warn_of_nothing(plan.method, problem)
 
 

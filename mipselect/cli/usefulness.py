@@ -1,4 +1,4 @@
-"""Usefulness of a draw: from public numbers for `release`, and from the data for `solve`."""
+"""Usefulness of a draw and of bounds, from the data, for `solve`; sensitive."""
 
 from __future__ import annotations
 
@@ -7,16 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mipselect.cli.settings import tolerance_of
-from mipselect.cli.sizes import sizes_in_words
-from mipselect.mechanisms.supports.law import complexity_prior
 from mipselect.problem.instance import Instance
-from mipselect.problem.problem import Problem
 from mipselect.problem.stored.stored_data import StoredData
 from mipselect.search import SupportPool
-from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.exact_draws import ExactDrawSelector
-from mipselect.selectors.problem import ProblemSelector
 
 
 @dataclass(frozen=True)
@@ -33,104 +26,6 @@ class Outside:
 
     epsilon: float
     probability: float
-
-
-@dataclass(frozen=True)
-class ChanceLevel:
-    """Sizes whose supports no data can make likely; public.
-
-    Attributes
-    ----------
-    sizes : tuple of int
-        Sizes of which no support can be drawn with a probability much above that without data.
-    entirely : bool
-        Whether these are all sizes.
-    sentence : str
-        That in words; empty if there are none.
-    """
-
-    sizes: tuple[int, ...]
-    entirely: bool
-    sentence: str
-
-
-def largest_range(problem: Problem, n: int) -> float:
-    """Bound the difference of R between two supports on any n rows; public.
-
-    No support is worse than β = 0. As a loss is convex, ℓ(y, 0) - ℓ(y, u) is at most half of
-    ℓ(y, -u) - ℓ(y, u), and so no support is better than that by more than half of what a loss
-    varies by. Where ℓ(y, y) = 0, for all losses but that of classes, it cannot be better by more
-    than ℓ(y, 0). Block R² is between 0 and the number of blocks.
-    """
-    if problem.loss is None:
-        return problem.terms(n)
-    half = 0.5 * problem.terms(n) * problem.oscillation(n)
-    if problem.of_classes:
-        return half
-    return min(half, problem.stated_loss.spread(problem.bound("y_bound"), 0.0))
-
-
-def surprises(problem: Problem, method: ProblemSelector) -> dict[int, float]:
-    """Return -log μ(S) of a support by its size, where all μ(S) add up to 1; public.
-
-    An exponential mechanism without data has the law μ.
-    """
-    p = problem.n_features
-    if not isinstance(method, ExactDrawSelector) or method.sizes is None:
-        return {problem.support_size: math.log(problem.number_of_supports)}
-    logs = complexity_prior(p, method.sizes, method.complexity, None).log_sizes
-    total = float(
-        np.logaddexp.reduce([log + math.log(math.comb(p, size)) for size, log in logs.items()])
-    )
-    return {size: total - log for size, log in logs.items()}
-
-
-def chance_level(problem: Problem, method: PrivateSelector, n: int) -> ChanceLevel | None:
-    """Find sizes whose supports no data can make likely, from public numbers; None if unknown.
-
-    A support S of probability μ(S) without data is drawn with probability 1/(2 - μ(S)) at most,
-    by permute-and-flip (1 - e^(μ(S)-1))/(1 - μ(S)), unless R ranges over more than its noise
-    2w/ε · ln 1/μ(S), w the oscillation for exact draws and Δ + τ for others.
-
-    Parameters
-    ----------
-    problem : Problem
-    method : PrivateSelector
-        Nothing is known of methods that draw from scores.
-    n : int
-        The number of rows.
-    """
-    if not isinstance(method, ProblemSelector):
-        return None
-    problem = method.problem(problem)
-    drawn_exactly = isinstance(method, ExactDrawSelector)
-    moved = problem.oscillation(n) if drawn_exactly else problem.sensitivity(n)
-    scale = 2.0 * moved * (1.0 + tolerance_of(method)) / method.epsilon
-    noise = {size: scale * surprise for size, surprise in surprises(problem, method).items()}
-    most = largest_range(problem, n)
-    blind = tuple(size for size in noise if noise[size] >= most)
-    if not blind:
-        return ChanceLevel((), False, "")
-    least = min(noise[size] for size in blind)
-    entirely = len(blind) == len(noise)
-    formula = "2w/ε" if drawn_exactly else "2(Δ + τ)/ε"
-    formula += " · ln C(p, s)" if len(noise) == 1 else " · ln 1/μ(S)"
-    what = (
-        "a draw is almost the same whatever the data"
-        if entirely
-        else f"no set of {sizes_in_words(blind)} fields can become likely, whatever the data"
-    )
-    bounds = "" if problem.loss is None else ", or smaller bounds"
-    # Noise goes with 1/ε, and the range does not rise with ε: blocks become larger, and fewer.
-    needed = method.epsilon * least / most if most > 0.0 else math.inf
-    enough = f" No draw with an ε below {needed:.2g} can do." if math.isfinite(needed) else ""
-    sentence = (
-        f"near chance: at this ε, with so few rows, {what}.{enough} More rows would help, a larger "
-        f"ε, fewer fields to choose from{bounds} (noise {formula} = {least:.3g}"
-        f"{' or more' if len(blind) > 1 else ''}, not below {most:.3g}, the largest possible range "
-        "of the objective)"
-    )
-    return ChanceLevel(blind, entirely, sentence)
 
 
 def outside(pool: SupportPool, epsilon: float) -> Outside:

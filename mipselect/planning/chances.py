@@ -280,7 +280,10 @@ METHODS: Mapping[str, Callable[[Case], Chances]] = {
 OF_SUPPORTS = (*EXACT, TOP_R, MISTAKES, MCMC)
 """Methods that draw by the score of a support; others score single columns."""
 
-USUAL = (*EXACT, TOP_R, MISTAKES, "sis", "kendall")
+WITH_WEIGHTS = (*EXACT, TOP_R, MISTAKES)
+"""Methods that take a survey weight: those that draw from scores count all rows the same."""
+
+USUAL = (*WITH_WEIGHTS, "sis", "kendall")
 """Methods that are compared by default: the others take long to simulate."""
 
 

@@ -44,6 +44,8 @@ class TableScores:
         What is released of them on rows that are kept apart, by ε; None where nothing is.
     unreleased : tuple of int
         How many of them a private test has kept back, by ε; these have the score of the mean.
+    half_widths : tuple of tuple of float
+        Half of the widths of the intervals of their effects, by ε; see `effect_half_widths`.
 
     Examples
     --------
@@ -56,6 +58,7 @@ class TableScores:
     models: tuple[tuple[float, ...], ...]
     qualities: tuple[tuple[Quality | None, ...], ...] = ()
     unreleased: tuple[int, ...] = ()
+    half_widths: tuple[tuple[float, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,16 @@ class ModelLine:
             one for table in self.tables for of_one in table.qualities[k : k + 1] for one in of_one
         ]
         return QualityForecast(tuple(found)) if any(found) else None
+
+    def half_width(self, k: int) -> float | None:
+        """Return half of the width of the interval of an effect at the k-th ε, the median.
+
+        ``inf`` where the noise leaves most of them open; None where a model has no intervals.
+        """
+        widths = [
+            w for table in self.tables for of_one in table.half_widths[k : k + 1] for w in of_one
+        ]
+        return float(np.median(widths)) if widths else None
 
     def unreleased(self, k: int) -> float:
         """Compute the share of models at the k-th ε that a private test has kept back."""
@@ -214,9 +227,11 @@ class ModelPlan:
         """Estimate how many rows reach the goal at the k-th ε; None if more than were tried.
 
         Between two numbers that were tried, linear in their logarithms; the smallest number that
-        was tried where fewer may do.
+        was tried where fewer may do. Fewer rows are not enough where n are not: that they reached
+        the goal, in the few tables that they are tried in, was chance.
         """
-        return self._crossing((line.rows, line, k) for line in self.by_rows)
+        least = 0 if self.reaches(k) else self.rows
+        return self._crossing((line.rows, line, k) for line in self.by_rows if line.rows >= least)
 
     @property
     def epsilon_needed(self) -> float | None:

@@ -9,6 +9,7 @@ from mipselect.planning.few_tables import is_rough, rough_guess
 from mipselect.planning.forecasts import LARGER_SHARE, R_SQUARED, ModelPlan, in_two_places
 from mipselect.planning.quality_forecasts import QualityForecast
 from mipselect.quality.measures import LEVEL
+from mipselect.validation import joined
 
 OFTEN = 0.1
 """Models that are no better than the mean are named where they are at least such a share."""
@@ -82,9 +83,9 @@ def _what_would_do(plan: ModelPlan, k: int) -> str:
     rows, epsilon = plan.rows_needed(k), plan.epsilon_needed
     ways = []
     if rows is not None:
-        ways.append(f"about {float(f'{rows:.2g}'):,.0f} rows")
-    if epsilon is not None:
-        ways.append(f"ε = {float(f'{epsilon:.2g}'):g}")
+        ways.append(f"about {_rounded(rows, plan.rows):,.0f} rows")
+    if epsilon is not None and epsilon > plan.epsilons[k]:
+        ways.append(f"ε = {_rounded(epsilon, plan.epsilons[k]):g}")
     most = max(line.rows for line in plan.by_rows)
     largest = max(e for line in (plan.of_fit, *plan.further) if line.tables for e in line.epsilons)
     more = most > plan.rows or largest > max(plan.epsilons)
@@ -93,6 +94,12 @@ def _what_would_do(plan: ModelPlan, k: int) -> str:
     known = not is_rough(len(plan.of_fit.tables)) and (ways or more)
     guess = rough_guess([len(line.tables) for line in others]) if known else ""
     return f"{guess}, {said}" if guess else said
+
+
+def _rounded(needed: float, not_enough: float) -> float:
+    """Round to two digits; up where the nearest would be no more than what is not enough."""
+    nearest = float(f"{needed:.2g}")
+    return nearest if nearest > not_enough else float(f"{not_enough * 1.06:.2g}")
 
 
 def _would_do(ways: Sequence[str], tried: Sequence[str]) -> str:
@@ -135,6 +142,38 @@ def quality_sentences(plan: ModelPlan) -> tuple[str, ...]:
 def width_in_words(quality: QualityForecast) -> str:
     """Write the half-width of an interval with two decimal places; "open" without a lower end."""
     return "open" if math.isinf(quality.half_width) else f"±{quality.half_width:.2f}"
+
+
+def interval_sentences(plan: ModelPlan) -> tuple[str, ...]:
+    """Say how wide the intervals of coefficients would be; nothing where a model has none.
+
+    Examples
+    --------
+    >>> from mipselect.planning import Guesses, ModelLine, ModelPlan, TableScores
+    >>> from mipselect.planning.model_sentences import interval_sentences
+    >>> scored = TableScores(0.3, ((0.2,),), half_widths=((0.5, 1.5, float("inf")),))
+    >>> asked = {"rows": 500, "support_size": 1, "features": 4, "epsilons": (1.0,), "seed": 0}
+    >>> more = {"guesses": Guesses(), "lines": (ModelLine(500, (1.0,), 3 * (scored,)),)}
+    >>> for sentence in interval_sentences(ModelPlan(**asked, measure="R²", goal=0.5, **more)):
+    ...     print(sentence[:70])
+    The 95% interval of an effect would be ±1.5 at ε = 1: half of its widt
+    """
+    widths = [plan.of_fit.half_width(k) for k in range(len(plan.epsilons))]
+    said = [
+        f"{'open' if math.isinf(width) else f'±{width:.2g}'} at ε = {epsilon:g}"
+        for epsilon, width in zip(plan.epsilons, widths, strict=True)
+        if width is not None
+    ]
+    if not said:
+        return ()
+    unit = "units of the target" if plan.measure == R_SQUARED else "shares of the second class"
+    guess = rough_guess([len(plan.of_fit.tables)])
+    return (
+        f"{f'{guess[:1].upper()}{guess[1:]}, the' if guess else 'The'} 95% interval of an effect "
+        f"would be {joined(said)}: half of its width, the median of simulated models, in {unit}. "
+        "An effect is that of a number from one end of its range to the other, or of a category "
+        "beside the first; open intervals hold any number.",
+    )
 
 
 def _of_quality(plan: ModelPlan, k: int) -> str:

@@ -97,4 +97,5 @@ class ModelTrials:
             tuple(tuple(model.score for model in each) for each in models),
             tuple(tuple(model.quality for model in each) for each in models),
             tuple(sum(not model.released for model in each) for each in models),
+            tuple(tuple(w for model in each for w in model.half_widths) for each in models),
         )

@@ -8,7 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 from mipselect.errors import InvalidInput
-from mipselect.planning.chances import EXACT, METHODS, PERMUTE_AND_FLIP, USUAL, WITHOUT_PRIVACY
+from mipselect.planning.chances import (
+    EXACT,
+    METHODS,
+    PERMUTE_AND_FLIP,
+    USUAL,
+    WITH_WEIGHTS,
+    WITHOUT_PRIVACY,
+)
 from mipselect.planning.experiment import CaseCounter, Experiment
 from mipselect.planning.guesses import Guesses
 from mipselect.planning.lines import (
@@ -74,7 +81,8 @@ def plan_selection(
         ε of one draw each, under replace-one.
     methods : sequence of str, optional
         Methods of `select`; default all but "sample-aggregate" and "mcmc". Where a field has no
-        range, "permute-and-flip" and "exponential" only.
+        range, "permute-and-flip" and "exponential" only; with a survey weight no method that
+        draws from scores.
     guesses : Guesses, optional
         Effect, correlation, missing share, spread.
     goal : float
@@ -186,14 +194,21 @@ def checked_methods(methods: Sequence[str] | None, question: Question) -> tuple[
     Raises
     ------
     InvalidInput
-        For a method that is unknown, or that needs ranges where there are none.
+        For a method that is unknown, or that needs ranges where there are none, or that takes no
+        weights where there are some.
     """
     if methods is None:
-        return USUAL if not question.without_range else tuple(EXACT)
+        usual = WITH_WEIGHTS if question.weighted else USUAL
+        return usual if not question.without_range else tuple(EXACT)
     for name in methods:
         if name not in METHODS:
             raise InvalidInput(
                 f"methods: {name!r} is unknown; known to a plan: {', '.join(METHODS)}"
+            )
+        if question.weighted and name not in WITH_WEIGHTS:
+            raise InvalidInput(
+                f"methods: {name!r} counts all rows the same, and the schema has a survey weight: "
+                f"{listed(WITH_WEIGHTS)} take weights"
             )
         if question.without_range and name not in EXACT:
             raise InvalidInput(

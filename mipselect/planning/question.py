@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -82,12 +82,13 @@ class Question:
     intercept: bool = True
     coef_bound: float | None = None
     ridge: float | None = None
+    weighted: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         if self.schema.weight is not None:
             if self.score == R2:
                 raise InvalidInput(UNWEIGHTED_R2)
-            set_fields(self, schema=self.schema.without_weight)
+            set_fields(self, schema=self.schema.without_weight, weighted=True)
             # The default of `select` where the schema has a weight.
             if self.score is None:
                 set_fields(self, score=BLOCKS)

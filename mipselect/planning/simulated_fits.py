@@ -22,6 +22,7 @@ from mipselect.problem.instance import Instance
 from mipselect.quality import Quality
 from mipselect.quality.held_out import size_held_out
 from mipselect.regression import ModelRelease, SelectThenRegress
+from mipselect.regression.coefficients import CoefficientTable
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.pair import columns_of, divided
 from mipselect.regression.shares import share_of_selection
@@ -31,6 +32,7 @@ from mipselect.selectors.all_features import in_place_of
 from mipselect.tables.chosen_rows import chosen_rows
 from mipselect.tables.mapping import open_table
 from mipselect.tables.sources import read_again
+from mipselect.tables.terms import CATEGORY, PER_UNIT
 
 FRESH_ROWS = 2_000
 """Rows that no model was fitted to, on which it is scored."""
@@ -95,11 +97,14 @@ class ScoredModel:
         False where a private test failed.
     quality : Quality or None
         None where no rows are kept apart, and without a model.
+    half_widths : tuple of float
+        See `effect_half_widths`.
     """
 
     score: float
     released: bool
     quality: Quality | None
+    half_widths: tuple[float, ...] = ()
 
 
 class SimulatedFits:
@@ -160,6 +165,7 @@ class SimulatedFits:
                 self._score(one, made),
                 one.has_model,
                 self._quality(replace(one, guarantee=promise), made.apart, of_quality),
+                effect_half_widths(one),
             )
             for one in releases
         ]
@@ -231,6 +237,31 @@ class SimulatedFits:
         )
         right = tuple(int(one[0]) for one in self._simulation.right(number))
         return Simulated(*parts, fitted, fresh, right, question.public.units.classes is not None)
+
+
+def effect_half_widths(release: ModelRelease) -> tuple[float, ...]:
+    """Return half of the widths of the 95 % intervals of effects, in units of the target.
+
+    The effect of a number is that from one end of its range in the model to the other; that of a
+    category is beside the first one. Two classes have differences of the share. It is empty where
+    the mechanism has no intervals.
+    """
+    if not release.has_model:
+        return ()
+    table = CoefficientTable.of(release)
+    in_shares = 0.5 if table.of_shares else 1.0
+    found = []
+    for row in table.rows:
+        term, span = row.term, 1.0
+        if row.low is None or row.high is None or term.aside:
+            continue
+        if term.kind == PER_UNIT and term.field in table.ranges:
+            low, high = table.ranges[term.field]
+            span = high - low
+        elif term.kind != CATEGORY:
+            continue
+        found.append(0.5 * (row.high - row.low) * span * in_shares)
+    return tuple(found)
 
 
 def _with_ones(rows: FloatArray) -> FloatArray:

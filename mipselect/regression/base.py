@@ -15,8 +15,8 @@ from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput
-from mipselect.estimators import PrivateDraw, PrivateEstimator, refuse_repeated_names
+from mipselect.errors import InvalidInput, warn_of_little_use
+from mipselect.estimators import PrivateDraw, PrivateEstimator, refuse_na, refuse_repeated_names
 from mipselect.losses.classes import Classes
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee, checked_relation
@@ -78,7 +78,11 @@ class ReleasedModel(PrivateEstimator):
         check_is_fitted(self)
         refuse_repeated_names(X)
         with np.errstate(all="ignore"):
-            table = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+            try:
+                table = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+            except TypeError as error:
+                refuse_na(error, X)
+                raise
         columns: FloatArray = numeric_matrix(table)[0][:, self._columns]
         return columns
 
@@ -134,6 +138,24 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         It must neither fail nor warn, whatever the rows are; `promise` has checked the rest, and
         `require_weights` that the model takes weights where the rows have some.
         """
+
+    def doubt(self, rows: int | None, size: int) -> str:
+        """Say in a sentence that a model can hardly be of use, whatever the rows are; "" if not.
+
+        Parameters
+        ----------
+        rows : int or None
+            How many there are; None where that is private.
+        size : int
+            Columns of the model, without the intercept.
+        """
+        return ""
+
+    def warn_of_doubt(self, rows: int, size: int) -> None:
+        """Warn with `doubt`, before anything is charged."""
+        told = self.doubt(rows if self.relation == "replace-one" else None, size)
+        if told:
+            warn_of_little_use(told)
 
     def require_weights(self) -> None:
         """Raise `InvalidInput` unless rows may count differently."""
@@ -214,6 +236,7 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         # A warning would tell about the data. NumPy's state is that of the thread.
         columns, apart = tuple(range(size)), self._kept_apart(len(table), source)
         fitted = slice(None) if apart is None else apart.fitted
+        self.warn_of_doubt(len(table) if apart is None else int(apart.fitted.sum()), size)
         with (
             paid(self.ledger, guarantee, type(self).__name__) as promised,
             np.errstate(all="ignore"),

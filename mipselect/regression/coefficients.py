@@ -11,7 +11,7 @@ from typing import Any
 from mipselect.errors import InvalidInput
 from mipselect.regression.intervals import CoefficientIntervals, confidence_intervals
 from mipselect.regression.release import ModelRelease
-from mipselect.regression.smooth_losses import HUBER
+from mipselect.regression.smooth_losses import HINGE, HUBER
 from mipselect.tables.equation import TableEquation
 from mipselect.tables.input_map import Ranges
 from mipselect.tables.terms import CATEGORY, INTERCEPT, PER_UNIT, Term
@@ -46,6 +46,12 @@ OF_HUBER = (
     "Large errors count by their size and not by its square: where the target has a long tail, "
     "predictions lie between its median and its mean. For means take the squared loss"
 )
+OF_RARE_CLASSES = (
+    "that is so where both classes are as frequent, and in about three times as many rows where "
+    "one in ten is of the rarer class, in eight times as many where one in thirty is"
+)
+"""A row of probability p weighs p(1-p), a quarter at most: 2.8 and 7.8 times less."""
+
 OF_WEIGHTS = "Rows counted by the survey weight"
 OF_INTERVALS = "They hold neither the choice of the features nor what the ranges cut off"
 OF_RIDGE = (
@@ -96,6 +102,8 @@ class CoefficientTable:
         Those of the numbers of the model.
     weight : str or None
         The field that said how much a row counts.
+    of_shares : bool
+        True for least squares on two classes, whose means are their shares.
     """
 
     rule: TableEquation
@@ -108,6 +116,7 @@ class CoefficientTable:
     of_means: bool
     ranges: Ranges
     weight: str | None = None
+    of_shares: bool = False
 
     @classmethod
     def of(cls, release: ModelRelease, level: float = LEVEL) -> CoefficientTable:
@@ -144,6 +153,9 @@ class CoefficientTable:
             HUBER not in release.mechanism,
             {} if release.table is None else release.table.ranges,
             None if release.table is None else release.table.weight,
+            rule.classes is not None
+            and not rule.log_odds
+            and not any(loss in release.mechanism for loss in (HUBER, HINGE)),
         )
 
     def listed(self, *, all_terms: bool = False) -> list[tuple[CoefficientRow, tuple[str, ...]]]:
@@ -197,6 +209,8 @@ class CoefficientTable:
             As for `listed`.
         """
         per = OF_NUMBERS if self.of_fields else OF_COLUMNS
+        if self.of_shares:
+            per = self._of_shares()
         notes = [f"{OF_ODDS if self.rule.log_odds else per}, {OF_NOISE}."]
         if self.rule.step:
             notes = [f"{OF_STEPS} of {self.rule.target}, {OF_NOISE}: {self.rule.step}."]
@@ -223,6 +237,15 @@ class CoefficientTable:
                 notes.append(f"Not listed: {self.rule.left_out}{found}.")
         return notes
 
+    def _of_shares(self) -> str:
+        """Write the sentence on coefficients of a score that least squares fitted to classes."""
+        assert self.rule.classes is not None
+        first, second = self.rule.classes
+        return (
+            f"The score is -1 for {first} and +1 for {second}, so half of a coefficient, and of "
+            f"its interval, is a difference of the share of {self.rule.target}={second}"
+        )
+
     def _of_rare_categories(self) -> str:
         """Write the sentence on categories that few rows have, or none."""
         rows = max(self.rare or 0, self.shrunk or 0)
@@ -238,7 +261,8 @@ class CoefficientTable:
             if self.rule.log_odds
             else "is a twentieth of the range of the target"
         )
-        return f"{few} noise alone {noise} or more."
+        rarer = f"; {OF_RARE_CLASSES}" if self.rule.log_odds else ""
+        return f"{few} noise alone {noise} or more{rarer}."
 
     def to_frame(self) -> Any:
         """Return all rows as a frame of pandas; see `ModelRelease.to_frame`."""

@@ -60,6 +60,9 @@ FAR = 60.0
 OUTLYING = 2.0**10
 """Targets are clipped to so many of their bounds where a bounded slope makes it no dearer."""
 
+LEAST_REACH = 0.1
+"""Share of the bound of a target that predictions should be able to reach."""
+
 STEPS = 2.0**20
 """Released coefficients are multiples of coef_bound / STEPS."""
 
@@ -311,6 +314,18 @@ class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
     )
 
     _balance = 64.0
+
+    def doubt(self, rows: int | None, size: int) -> str:
+        """Say that bounds contradict each other; see `PrivateLinearModel.doubt`."""
+        y_bound, norm = self._target_bound(), self._rows(size).norm
+        farthest = self._radius(size) * norm
+        if farthest >= LEAST_REACH * y_bound:
+            return ""
+        return (
+            f"no prediction can be beyond ±{farthest:.3g}, for coef_bound is {self.coef_bound:g}, "
+            f"and y_bound is {y_bound:g}: coef_bound is in units of y for one of a column, such as "
+            f"{float(f'{REACH * y_bound / norm:.2g}'):g} here"
+        )
 
     def _loss(self) -> SmoothLoss:
         if self.loss == HUBER:

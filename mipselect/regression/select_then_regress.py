@@ -16,7 +16,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.estimators import refuse_repeated_names
+from mipselect.estimators import (
+    refuse_another_order,
+    refuse_repeated_names,
+    warn_of_target_among,
+)
 from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
 from mipselect.mechanisms.base import Mechanism
@@ -31,6 +35,7 @@ from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
 from mipselect.regression.pair import (
     Pair,
+    columns_of,
     divided,
     most_columns,
     most_features,
@@ -50,6 +55,8 @@ from mipselect.regression.table_plan import TablePlan, scores_blocks, scores_blo
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.all_features import in_place_of
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.chance_level import warn_near_chance
+from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.tables.derivations import DerivedField
 from mipselect.tables.input_map import Ranges, checked_schema
 from mipselect.tables.joined import with_column
@@ -206,6 +213,7 @@ class SelectThenRegress(NumberPredictor):
             return self._fit_frame(X, y, self.schema)
         self._refuse_fields()
         selector, regressor = self.check()._parts()
+        warn_of_target_among(X, y)
         sources, private = _sources(selector, regressor)
         table, given = self._validated(X, y)
         if getattr(regressor, "classes", None) is not None:
@@ -231,6 +239,10 @@ class SelectThenRegress(NumberPredictor):
         together = promised_together(selection.guarantees, model)
         if self.epsilon is not None:
             require_within(together, self.epsilon)
+        if regressor.relation == "replace-one":
+            selector._warn_near_chance(int(fitted.sum()))
+        least = _fewest_columns(selector, layout)
+        regressor.for_columns(least, size).warn_of_doubt(int(fitted.sum()), len(least))
         pair = Pair(
             selection,
             layout,
@@ -301,6 +313,7 @@ class SelectThenRegress(NumberPredictor):
         field = aimed.name
         self.check()
         refuse_repeated_names(X)
+        refuse_another_order(X, y)
         source = with_column(X, field, y)
         validate_data(self, X, skip_check_array=True)
         return self.fit_table(source, schema, target=field)
@@ -354,6 +367,10 @@ class SelectThenRegress(NumberPredictor):
         # Scores from blocks are of rows as they are, and the model is of rows within ranges.
         table = source if plan.blocks is None else read_again(source)
         scored = plan.scored(table, of_the_problem).made()
+        if plan.regressor.relation == "replace-one":
+            warn_near_chance(scored.problem, plan.method, scored.n)
+            least = plan.narrowest
+            plan.model_on(least).warn_of_doubt(scored.n, plan.columns_of(least))
         instance = plan.rows_of_model(table, scored)
         pair = TablePair.of(plan, instance, sources[0], private=private, scored=scored)
         release = pair.release(self.ledger, sources, table)
@@ -526,6 +543,13 @@ def _of_the_problem(selector: PrivateSelector) -> dict[str, Any]:
     if isinstance(selector, MCMCSelector):
         del given["coef_bound"]  # That of a chain is about another norm.
     return {name: value for name, value in given.items() if value is not None}
+
+
+def _fewest_columns(selector: PrivateSelector, layout: Layout) -> tuple[int, ...]:
+    """Return the columns of a support that has as few as any that may be drawn."""
+    by_width = sorted(range(len(layout.groups)), key=lambda j: len(layout.groups[j]))
+    size = min(asked_sizes(selector) or (selector.n_features_to_select,))
+    return columns_of(layout, tuple(sorted(by_width[:size])))
 
 
 def _promise_on_some_columns(

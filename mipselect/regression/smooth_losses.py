@@ -15,6 +15,7 @@ from mipselect.losses.base import word_and_number
 from mipselect.validation import checked_scale, shown
 
 HUBER = "huber"
+HINGE = "smoothed-hinge"
 
 LEAST_THRESHOLD = 0.25
 FEW_ROWS = 2000.0
@@ -143,7 +144,7 @@ class SmoothedHinge(SmoothLoss):
     @property
     def name(self) -> str:
         """smoothed-hinge(h)."""
-        return f"smoothed-hinge({self.width!r})"
+        return f"{HINGE}({self.width!r})"
 
     @property
     def curvature(self) -> float:
@@ -194,8 +195,8 @@ def regression_loss(name: str) -> SmoothLoss:
 
 def classification_loss(name: str) -> SmoothLoss:
     """Return "logistic", "smoothed-hinge" or "smoothed-hinge(h)", or raise `InvalidInput`."""
-    plain = {"logistic": LogisticLoss, "smoothed-hinge": SmoothedHinge}
-    return _named(name, plain, {"smoothed-hinge": SmoothedHinge})
+    plain = {"logistic": LogisticLoss, HINGE: SmoothedHinge}
+    return _named(name, plain, {HINGE: SmoothedHinge})
 
 
 def _named(

@@ -274,7 +274,8 @@ def _origin(one: ReportedRelease) -> str:
     if one.about is not None:
         parts.append(f"about the model {one.about}")
     if one.data is not None:
-        rows = "" if one.rows is None else f", {plural(one.rows, 'row')}"
+        each = "" if one.unit == ROW else f", one for each {one.unit}"
+        rows = "" if one.rows is None else f", {plural(one.rows, 'row')}{each}"
         parts.append(f"from {one.data}{rows}")
     methods = [name for name in (one.method, one.regression) if name is not None]
     if methods:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mipselect.errors import InvalidInput
 from mipselect.estimators import PrivateDraw
@@ -126,6 +126,9 @@ class PrivateSelector(SelectorMixin, PrivateDraw):  # type: ignore[misc]
 
     def _fit(self, X: ArrayLike, y: ArrayLike, source: random.Random) -> None:
         mechanism = self._silent_mechanism(X, y, source)
+        public_size = self.ledger is None or self.ledger.relation == "replace-one"
+        if public_size and not is_dask(X):  # A collection may not know how many rows it has.
+            self._warn_near_chance(_num_samples(X))
         layout = self._layout()
         release = mechanism.release(self.ledger, rng=source)
         chosen = [layout.groups[j] for j in release.support]
@@ -181,6 +184,12 @@ class PrivateSelector(SelectorMixin, PrivateDraw):  # type: ignore[misc]
         table, target = super()._validated(X, y)
         self._check_number(len(self._layout().groups))
         return table, target
+
+    def _warn_near_chance(self, n: int) -> None:
+        """Warn if a draw from any n rows stays near chance; n must be public.
+
+        Nothing is known of a selector that draws from scores.
+        """
 
     def _check_number(self, p: int) -> None:
         """Raise `InvalidInput` unless so many of p features can be chosen."""

@@ -15,6 +15,7 @@ from mipselect.blocks.partitions import MOST_PARTITIONS, MOST_ROWS_OF_A_BLOCK, S
 from mipselect.errors import InvalidInput
 from mipselect.estimators import feature_bounds, target_bound
 from mipselect.losses import Loss, checked_loss
+from mipselect.losses.base import wants_classes
 from mipselect.losses.classes import SIGNS, Classes, class_signs
 from mipselect.mechanisms.base import SupportMechanism
 from mipselect.parameters import estimator, parameter, parameters_of
@@ -249,9 +250,11 @@ class ProblemSelector(PrivateSelector):
         return y if classes is None else class_signs(y, classes)
 
     def _in_blocks(self, X: Any, y: Any, source: random.Random) -> Instance | BlockScores:
-        problem = Problem(layout=self._layout(), support_size=self._support_size())
-        rows = Rows(problem.layout.ordered(X), y)
-        return self.block_options(source).of_rows(problem, rows)
+        problem = self._problem_of_columns()
+        return self.block_options(source).of_rows(problem, Rows(problem.layout.ordered(X), y))
+
+    def _problem_of_columns(self) -> Problem:
+        return Problem(layout=self._layout(), support_size=self._support_size())
 
     def block_options(self, source: random.Random) -> BlockOptions:
         """Return what it says of scores from blocks of rows, with partitions from a source."""
@@ -280,23 +283,36 @@ class ProblemSelector(PrivateSelector):
         return {**given, "partition_seed": source.getrandbits(SEED_BITS)}
 
     def _instance(self, X: Any, y: Any) -> Instance:
+        problem = self._problem_of_loss()
+        return Instance.of_rows(problem, Rows(problem.layout.ordered(X), y))
+
+    def _problem_of_loss(self) -> Problem:
         loss, needed = checked_loss(self.loss), list(BOUNDS)
         if _public_classes(loss) is not None:
             loss = replace(cast(Any, loss), classes=SIGNS)
-        if loss.encode(y)[1] is not None:
+        if wants_classes(loss):
             needed.remove("y_bound")
-        return Instance(
-            X,
-            y,
+        return Problem.of_columns(
+            self.n_features_in_,
+            self._names(),
             support_size=self._support_size(),
             loss=loss,
-            feature_names=self._names(),
             groups=self.groups,
             always=self.always,
             intercept=self.intercept,
             always_bound=self.always_bound,
             **{"y_bound": 1.0, **self._public(*needed)},
         )
+
+    def _warn_near_chance(self, n: int) -> None:
+        from mipselect.selectors.chance_level import warn_near_chance  # It knows this class.
+
+        if self.asked_score == LOSS:
+            problem = self._problem_of_loss()
+        else:
+            options = self.block_options(random.Random(0))  # Seeds of partitions change nothing.
+            problem = options.problem_of_arrays(self._problem_of_columns(), n)
+        warn_near_chance(problem, self, n)
 
 
 ProblemSelector.score = NotAMethod("score")  # type: ignore[assignment]

@@ -178,6 +178,23 @@ def test_a_large_epsilon_is_said_to_protect_little(
     assert "protects little" not in run(*draw, "--epsilon", "10", "--seed", "1").err
 
 
+def test_a_large_delta_is_said_to_protect_little(run: Run, table: Path, folder: Path) -> None:
+    """Of 300 rows 1/300 is the least; where their number is not known or private, 1/1000."""
+    draw = (*asked(table, "fit", "rows.json"), "--regression", "adassp", "--epsilon", "1")
+    large = run(*draw, "--delta", "0.0034", "--json")
+    words = "δ = 0.0034 protects little: a mechanism with this δ may release each of 300 rows as it"
+    assert large.err.count(words) == 1
+    assert any(words in note for note in large.report["notes"])
+    for more in ((), ("--seed", "1")):
+        delta = "0.0034" if more else "0.0033"
+        assert "protects little" not in run(*draw, *more, "--delta", delta).err
+    for more in (("--dry-run",), ("--relation", "add-remove")):
+        assert "each row as it is" in run(*draw, *more, "--delta", "0.001").err
+        assert "protects little" not in run(*draw, *more, "--delta", "0.00099").err
+    chain = ("release", folder / "instance.toml", "--epsilon", "1", "--method", "mcmc")
+    assert "δ = 0.05 protects little" in run(*chain, "--delta", "0.05").err
+
+
 def test_draws_count_together(run: Run, folder: Path) -> None:
     draw = ("release", folder / "instance.toml", "--epsilon", "1", "--draws")
     assert "ε = 10 protects little" in run(*draw, "10").err

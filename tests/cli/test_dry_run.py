@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from mipselect import Ledger
 from mipselect.cli.reminders import expected_check
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import Mechanism
@@ -20,7 +23,7 @@ METHODS: dict[str, tuple[int, tuple[str, ...]]] = {
     "permute-and-flip": (4, ("--time-limit", "60")),
     "exponential": (4, ()),
     "top-r": (4, ("--pool-size", "2")),
-    "mistakes": (4, ("--test-epsilon", "0.5", "--delta", "1e-3")),
+    "mistakes": (4, ("--test-epsilon", "0.5", "--delta", "1e-6")),
     "sis": (2, ("--top-k", "peeling")),
     "kendall": (0, ("--relation", "add-remove")),
     "sample-aggregate": (0, ("--blocks", "3")),
@@ -187,3 +190,34 @@ def test_columns_like_identifiers_are_named_before_they_are_drawn(run: Run, tmp_
     assert "note: patient_nr looks like an identifier" in run(*command).err
     table.write_text(table.read_text().replace("patient_nr", "height"))
     assert "identifier" not in run(*command, "--dry-run").out + run(*command).err
+
+
+@pytest.mark.parametrize("score", [(), ("--score", "blocks"), ("--score", "block-r2")])
+def test_a_draw_near_chance_is_told_before_it_is_paid_for(run: Run, score: Sequence[str]) -> None:
+    """n of a stored instance is known before a row is read."""
+    draw = ("release", "diabetes", *score, "--epsilon")
+    planned, drawn = (run(*draw, "0.001", *more) for more in (("--dry-run",), ()))
+    (told,) = (line for line in planned.err.splitlines() if "near chance" in line)
+    assert told in drawn.err.splitlines()
+    assert "near chance" not in run(*draw, "50", "--dry-run").err
+
+
+def test_a_private_number_of_rows_is_not_told_by_a_dry_run(run: Run, tmp_path: Path) -> None:
+    draw = ("release", "diabetes", "--epsilon", "0.001", "--dry-run")
+    for relation, told in (("replace-one", True), ("add-remove", False)):
+        Ledger.create(tmp_path / relation, epsilon=1.0, relation=relation)
+        assert ("near chance" in run(*draw, "--ledger", tmp_path / relation).err) is told
+
+
+def test_a_rule_for_several_rows_is_checked(run: Run, tmp_path: Path) -> None:
+    fields = [{"name": name, "type": "number"} for name in ("who", "x", "z", "y")]
+    (tmp_path / "t.csv").write_text("who,x,z,y\n1,2,3,4\n")
+    (tmp_path / "rows.json").write_text(json.dumps({"fields": fields}))
+    of_people = {"fields": fields, "csvw-eo:privacyUnit": "who"}
+    (tmp_path / "people.json").write_text(json.dumps(of_people))
+    draw = ("select", tmp_path / "t.csv", "--target", "y", "--support-size", "1", "--epsilon", "1")
+    draw = (*draw, "--dry-run", "--schema")
+    known = run(*draw, tmp_path / "people.json", "--unit-rule", "mean", "--json").report
+    assert known["unit_rule"] == "mean"
+    run(*draw, tmp_path / "people.json", "--unit-rule", "median").failed_with(2, "'median'")
+    run(*draw, tmp_path / "rows.json", "--unit-rule", "mean").failed_with(2, "needs csvw-eo:priv")

@@ -277,6 +277,19 @@ def test_sentences_say_what_a_model_would_be_and_what_would_do() -> None:
     assert said.endswith("without privacy, but no better than the mean in 17% of cases.")
 
 
+def test_what_would_do_is_more_than_what_does_not() -> None:
+    """A rough line of fewer rows reached the goal by chance; of n rows nearly half is possible."""
+    lines = line_of(1909, 0.196), line_of(954, 0.3), line_of(3818, 0.3)
+    plan = plan_of(*lines, rows=1909)
+    needed = plan.rows_needed(0)
+    assert needed is not None
+    assert 1909 < needed < 2000
+    assert "; about 2,000 rows would do" in model_sentences(plan)[0]
+    falling = plan_of(line_of(500, 0.3, 0.1, epsilons=(1.0, 3.0)))
+    assert falling.epsilon_needed == 1.0
+    assert "ε = 1 would do" not in model_sentences(falling)[1]
+
+
 def test_what_is_needed_lies_between_what_was_tried() -> None:
     plan = plan_of(line_of(500, 0.1), line_of(1000, 0.3), line_of(250, 0.0))
     assert plan.rows_needed(0) == pytest.approx(500 * 2**0.5)

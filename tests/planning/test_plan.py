@@ -28,7 +28,7 @@ from mipselect.planning.lines import (
     Setting,
     Step,
 )
-from mipselect.planning.plan import plan_selection
+from mipselect.planning.plan import checked_methods, plan_selection
 from mipselect.planning.question import Question
 from mipselect.planning.simulation import Simulation
 from mipselect.problem import block_scores
@@ -359,6 +359,24 @@ def small_plan(schema: TableSchema = NUMBERS, target: str = "y", **more: Any) ->
 
 def names(plan: SelectionPlan, *what: str) -> list[str]:
     return [line.setting.name for line in plan.about(*what)]
+
+
+def test_methods_that_take_no_weights_are_not_compared_for_a_table_with_weights() -> None:
+    weight = {**number("w", 0, 3), "mipselect:role": "weight"}
+    weighted = TableSchema.of(
+        {"fields": [*(number(f"x{j}") for j in range(4)), number("y"), weight]}
+    )
+    question = Question(weighted, "y", 1)
+    assert checked_methods(None, question) == (
+        "permute-and-flip",
+        "exponential",
+        "top-r",
+        "mistakes",
+    )
+    assert "kendall" in checked_methods(None, Question(NUMBERS, "y", 1))
+    for name in ("kendall", "sis", "mcmc", "sample-aggregate"):
+        with pytest.raises(InvalidInput, match=f"'{name}' counts all rows the same.*survey weight"):
+            checked_methods([name], question)
 
 
 def test_a_schema_without_ranges_has_the_lines_of_blocks() -> None:

@@ -163,6 +163,25 @@ def test_odds_per_unit() -> None:
     assert "score of y=b" in of_arrays(classes=("a", "b")).summary()
 
 
+def test_a_score_of_least_squares_on_classes_is_said_in_shares() -> None:
+    """P(yes) = 0.5 + 0.3 x is a score of 0.6 x: half of the coefficient is that of the share."""
+    rng = np.random.default_rng(0)
+    x = rng.uniform(-1.0, 1.0, 20_000)
+    frame = pd.DataFrame({"x": x, "ill": np.where(rng.random(20_000) < 0.5 + 0.3 * x, "yes", "no")})
+    between = {"type": "number", "constraints": {"minimum": -1, "maximum": 1, "required": True}}
+    classes = {"name": "ill", "type": "string", "categories": ["no", "yes"]}
+    schema = TableSchema.of({"fields": [{"name": "x", **between}, classes]})
+    given: dict[str, Any] = {"frame": frame, "schema": schema, "always": (), "never": ()}
+    found = fitted(AdaSSPRegressor(delta=1e-6), "ill", **given).release_
+    words = "score is -1 for no and +1 for yes, so half of a coefficient, and of its interval, is"
+    assert words in found.summary()
+    assert "A coefficient is in units" not in found.summary()
+    (of_x,) = (term.coefficient for term in found.in_units.terms if term.field == "x")
+    assert 0.5 * of_x == pytest.approx(0.3, abs=0.03)
+    for other in (ObjectivePerturbationClassifier(loss="smoothed-hinge"), HUBER):
+        assert words not in fitted(other, "ill", **given).release_.summary()
+
+
 def test_what_is_noise_alone_is_explained_once_and_has_no_number() -> None:
     frame = patients(3000)
     frame = frame[frame["ward"] != "c"]
@@ -383,6 +402,7 @@ def test_a_category_that_few_rows_have_is_noise_and_the_text_says_how_few(
     rows = rows_below_noise(release)
     assert rows is not None
     assert f"fewer than some {rows} rows have, or none, noise alone {words}" in release.summary()
+    assert ("three times as many rows where one in ten" in release.summary()) is (target == "died")
     assert 0.7 * telling < spread(regressor, target, rows) < 5.0 * telling
     assert spread(regressor, target, 20 * rows) < telling
 

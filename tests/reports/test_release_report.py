@@ -229,6 +229,14 @@ def test_the_account_of_a_ledger() -> None:
     assert "not in this report" not in unchecked.markdown()
 
 
+def test_rows_of_people_are_counted_as_people() -> None:
+    """4,000 stays of 1,909 patients are 1,909 rows of the fit."""
+    of_rows = replace(reported(data="y.csv"), settings={"n": 1909})
+    assert "from y.csv, 1,909 rows; " in report(of_rows).markdown()
+    of_people = replace(of_rows, unit="id", settings={"n": 1909, "unit_rule": "last"})
+    assert "from y.csv, 1,909 rows, one for each id; " in report(of_people).markdown()
+
+
 def test_a_ledger_of_rho_says_what_it_counts() -> None:
     of_rho = account(
         budget=Guarantee(3.0, 1e-6, rho=0.5),

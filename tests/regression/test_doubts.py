@@ -1,0 +1,91 @@
+"""Regressors warn where public numbers show that a model can hardly be of use."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mipselect import Ledger
+from mipselect.arrays import FloatArray
+from mipselect.errors import UsefulnessWarning
+from mipselect.regression import (
+    AdaSSPRegressor,
+    ObjectivePerturbationRegressor,
+    SelectThenRegress,
+    TukeyRegressor,
+)
+from mipselect.selectors import PermuteAndFlipSelector
+from mipselect.tables import TableSchema
+
+
+def rows(n: int) -> tuple[FloatArray, FloatArray]:
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, (n, 4))
+    return X, 0.5 * X[:, 0]
+
+
+def told(fitting: Any) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitting()
+    assert all(one.category is UsefulnessWarning for one in caught)
+    assert all(one.filename == __file__ for one in caught)
+    return [str(one.message) for one in caught]
+
+
+def test_a_test_that_must_fail_is_told_before_it_is_paid_for() -> None:
+    ledger = Ledger(2.0, 1e-6)
+    model = TukeyRegressor(epsilon=2.0, delta=1e-6, ledger=ledger)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UsefulnessWarning)
+        with pytest.raises(UsefulnessWarning, match="few rows, 300, for this ε: its private test"):
+            model.fit(*rows(300))
+    assert ledger.spent.epsilon == 0.0
+
+
+def test_what_the_test_needs_is_enough() -> None:
+    (few,) = told(lambda: TukeyRegressor(epsilon=2.0).fit(*rows(300)))
+    enough = int(few.partition("; about ")[2].partition(" rows")[0].replace(",", ""))
+    assert told(lambda: TukeyRegressor(epsilon=2.0).fit(*rows(enough))) == []
+    larger = float(few.partition("or ε = ")[2].split()[0])
+    assert told(lambda: TukeyRegressor(epsilon=larger).fit(*rows(300))) == []
+
+
+def test_a_fallback_answers_where_the_test_fails() -> None:
+    other = AdaSSPRegressor(epsilon=0.9, delta=1e-7, x_bound=1.0, y_bound=1.0)
+    assert told(lambda: TukeyRegressor(epsilon=2.0, fallback=other).fit(*rows(300))) == []
+
+
+def test_a_private_number_of_rows_is_not_told() -> None:
+    hidden = TukeyRegressor(epsilon=2.0, relation="add-remove")
+    assert told(lambda: hidden.fit(*rows(300))) == []
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+def test_bounds_that_contradict_each_other_are_told(loss: str) -> None:
+    """Rows with a one have the length √5, so predictions reach 1.5 √5 = 3.35."""
+    X, y = rows(400)
+    bounds = {"x_bound": 1.0, "y_bound": 1000.0, "coef_bound": 1.5}
+    model = ObjectivePerturbationRegressor(loss=loss, **bounds)
+    (found,) = told(lambda: model.fit(X, 1000.0 * y))
+    assert found.startswith("no prediction can be beyond ±3.35, for coef_bound is 1.5, and y_bound")
+    advised = float(found.rpartition("such as ")[2].split()[0])
+    assert told(lambda: model.set_params(coef_bound=advised).fit(X, 1000.0 * y)) == []
+    assert told(lambda: model.set_params(coef_bound=1.5, y_bound=33.0).fit(X, y)) == []
+
+
+def test_a_pair_is_told_of_both() -> None:
+    X, y = rows(300)
+    pair = SelectThenRegress(PermuteAndFlipSelector(2), TukeyRegressor(delta=1e-6), epsilon=1.0)
+    (found,) = told(lambda: pair.fit(X, y))
+    assert "its private test is likely to fail" in found
+    between = {"type": "number", "constraints": {"minimum": -1, "maximum": 1}}
+    schema = TableSchema.of({"fields": [{"name": name, **between} for name in "abcdy"]})
+    frame = pd.DataFrame(np.column_stack([X, y]), columns=list("abcdy"))
+    (found,) = told(lambda: pair.fit_table(frame, schema, target="y"))
+    assert "its private test is likely to fail" in found
+    other = SelectThenRegress(PermuteAndFlipSelector(2), AdaSSPRegressor(delta=1e-6), epsilon=1.0)
+    assert told(lambda: other.fit_table(frame, schema, target="y")) == []

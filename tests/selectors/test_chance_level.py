@@ -1,0 +1,151 @@
+"""Estimators warn where a draw stays near chance: by public numbers, before anything is charged."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from mipselect import Ledger
+from mipselect.arrays import FloatArray
+from mipselect.errors import UsefulnessWarning
+from mipselect.regression import AdaSSPRegressor, SelectThenRegress
+from mipselect.selectors import (
+    ExponentialSelector,
+    KendallSelector,
+    PermuteAndFlipSelector,
+    TopRSelector,
+)
+from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.chance_level import chance_level
+from mipselect.tables import TableSchema
+
+BOUNDS = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
+N, P = 20, 30
+
+
+def rows(seed: int = 0) -> tuple[FloatArray, FloatArray]:
+    X = np.random.default_rng(seed).uniform(-1.0, 1.0, (N, P))
+    return X, X[:, 0]
+
+
+def told(fitting: Any) -> list[warnings.WarningMessage]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitting()
+    assert all(one.category is UsefulnessWarning for one in caught)
+    return caught
+
+
+@pytest.mark.parametrize("kind", [PermuteAndFlipSelector, ExponentialSelector, TopRSelector])
+def test_the_limit_of_epsilon_is_that_of_the_command_line(kind: type[PrivateSelector]) -> None:
+    """Noise 2Δ/ε · ln C(p, s) against the range 1/2 of the squared loss, Δ = (1 + 1)²/2n."""
+    X, y = rows()
+    paid = 1.00001 if kind is TopRSelector else 1.0
+    moved = 4.0 / (2 * N)
+    limit = 2.0 * paid * moved * math.log(P) / 0.5
+    seeing = told(lambda: kind(1, epsilon=1.001 * limit, **BOUNDS).fit(X, y))
+    (near,) = told(lambda: kind(1, epsilon=0.999 * limit, **BOUNDS).fit(X, y))
+    assert seeing == []
+    words = "near chance: at this ε, with so few rows, a draw is almost the same whatever the data."
+    assert str(near.message).startswith(f"{words} No draw with an ε below {limit:.2g} can do.")
+    assert near.filename == __file__
+
+
+@pytest.mark.parametrize("more", [{}, BOUNDS, {"score": "blocks"}, {"sizes": (1, 2)}])
+def test_the_sentence_is_that_of_the_law_on_these_rows(more: dict[str, Any]) -> None:
+    X, y = rows()
+    selector = PermuteAndFlipSelector(2, epsilon=0.01, **more)
+    (near,) = told(lambda: selector.fit(X, y))
+    law: Any = selector.mechanism(X, y)
+    found = chance_level(law.instance.problem, selector, N)
+    assert found is not None
+    assert str(near.message) == found.sentence
+    assert ("smaller bounds" in found.sentence) is (more == BOUNDS)
+
+
+def test_sizes_may_stand_in_any_order() -> None:
+    """At this ε three columns cannot become likely, and one can."""
+    X, y = rows()
+    found = [
+        str(one.message)
+        for sizes in ([3, 2, 1, 3], range(1, 4))
+        for one in told(
+            lambda sizes=sizes: ExponentialSelector(epsilon=7.0, sizes=sizes, **BOUNDS).fit(X, y)  # type: ignore[misc]
+        )
+    ]
+    assert len(found) == 2
+    assert found[0] == found[1]
+    assert "no set of 2-3 fields can become likely, whatever the data" in found[0]
+
+
+def test_it_depends_on_no_row() -> None:
+    tables = (rows(1), (np.zeros((N, P)), np.ones(N)), (np.full((N, P), 1e300), np.zeros(N)))
+    found = {
+        str(one.message)
+        for X, y in tables
+        for one in told(lambda X=X, y=y: PermuteAndFlipSelector(2, epsilon=0.1).fit(X, y))  # type: ignore[misc]
+    }
+    assert len(found) == 1
+
+
+def test_as_an_error_it_stops_a_fit_before_anything_is_paid() -> None:
+    ledger = Ledger(1.0)
+    selector = PermuteAndFlipSelector(2, epsilon=0.1, ledger=ledger)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UsefulnessWarning)
+        with pytest.raises(UsefulnessWarning, match="near chance"):
+            selector.fit(*rows())
+    assert ledger.spent.epsilon == 0.0
+    assert not hasattr(selector, "release_")
+
+
+def test_nothing_is_said_where_the_number_of_rows_is_private() -> None:
+    X, y = rows()
+    hidden = ExponentialSelector(2, epsilon=0.1, **BOUNDS)
+    assert told(lambda: hidden.fit(X, y))
+    hidden.set_params(ledger=Ledger(1.0, relation="add-remove"))
+    assert told(lambda: hidden.fit(X, y)) == []
+    hidden.set_params(ledger=None)
+    for relation, count in (("replace-one", 1), ("add-remove", 0)):
+        regressor = AdaSSPRegressor(relation=relation, x_bound=1.0, y_bound=1.0)
+        pair = SelectThenRegress(hidden, regressor, epsilon=0.2)
+        assert len(told(lambda pair=pair: pair.fit(X, y))) == count  # type: ignore[misc]
+
+
+def test_what_cannot_be_known_is_not_said() -> None:
+    X, y = rows()
+    assert told(lambda: KendallSelector(2, epsilon=0.01).fit(X, y)) == []
+    weights = np.r_[1e6, np.ones(P - 1)]
+    preferring = PermuteAndFlipSelector(1, epsilon=0.01, prior_weights=weights)
+    assert told(lambda: preferring.fit(X, y)) == []
+
+
+def test_a_pipeline_is_warned_in_the_line_that_fits_it() -> None:
+    X, y = rows()
+    chain = make_pipeline(FunctionTransformer(), PermuteAndFlipSelector(2, epsilon=0.1))
+    (near,) = told(lambda: chain.fit(X, y))
+    assert near.filename == __file__
+
+
+def test_a_pair_on_a_table_is_warned_too() -> None:
+    X, y = rows()
+    between = {"type": "number", "constraints": {"minimum": -1, "maximum": 1}}
+    names = [*(f"x{j}" for j in range(P)), "y"]
+    schema = TableSchema.of({"fields": [{"name": name, **between} for name in names]})
+    frame = pd.DataFrame(np.column_stack([X, y]), columns=names)
+    ledger = Ledger(1.0, 1e-6)
+    pair = SelectThenRegress(
+        PermuteAndFlipSelector(2), AdaSSPRegressor(), epsilon=0.1, ledger=ledger
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UsefulnessWarning)
+        with pytest.raises(UsefulnessWarning, match="near chance"):
+            pair.fit_table(frame, schema, target="y")
+    assert ledger.spent.epsilon == 0.0

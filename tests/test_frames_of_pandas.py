@@ -1,0 +1,135 @@
+"""Frames of pandas: rows that came apart, and NA among objects, are refused before a draw."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from mipselect import Ledger
+from mipselect.errors import InvalidInput, UsefulnessWarning
+from mipselect.regression import (
+    AdaSSPRegressor,
+    ObjectivePerturbationClassifier,
+    ObjectivePerturbationRegressor,
+    SelectThenRegress,
+)
+from mipselect.selectors import PermuteAndFlipSelector
+from mipselect.tables import TableSchema
+
+N = 60
+BETWEEN = {"type": "number", "constraints": {"minimum": -1, "maximum": 1}}
+SCHEMA = TableSchema.of({"fields": [{"name": name, **BETWEEN} for name in ("a", "b", "y")]})
+
+
+def frame() -> pd.DataFrame:
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, (N, 2))
+    return pd.DataFrame(X, columns=["a", "b"])
+
+
+def target() -> pd.Series:
+    return frame()["a"].rename("y")
+
+
+def estimators(ledger: Ledger | None = None) -> dict[str, Any]:
+    selector, regressor = PermuteAndFlipSelector(1), AdaSSPRegressor(x_bound=1.0, y_bound=1.0)
+    pair = SelectThenRegress(selector, regressor, epsilon=1.0, ledger=ledger)
+    of_table = SelectThenRegress(
+        selector, ObjectivePerturbationRegressor(), epsilon=1.0, ledger=ledger, schema=SCHEMA
+    )
+    return {
+        "selector": PermuteAndFlipSelector(1, ledger=ledger),
+        "regressor": AdaSSPRegressor(x_bound=1.0, y_bound=1.0, ledger=ledger),
+        "pair": pair,
+        "pair of a table": of_table,
+    }
+
+
+NAMES = list(estimators())
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("made", [pd.Series, pd.DataFrame])
+def test_a_target_in_another_order_is_refused_before_it_is_paid_for(name: str, made: Any) -> None:
+    ledger = Ledger(1.0, 1e-6)
+    y = made(target()).sort_values("y") if made is pd.DataFrame else target().sort_values()
+    estimator = estimators(ledger)[name].set_params(**({"target": "y"} if "table" in name else {}))
+    with pytest.raises(InvalidInput, match=r"at other places: .* y\.loc\[X\.index\]"):
+        estimator.fit(frame(), y)
+    assert ledger.spent.epsilon == 0.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_the_refusal_advises_is_taken(name: str) -> None:
+    X, y = frame(), target().sort_values()
+    estimators()[name].fit(X, y.loc[X.index])
+    estimators()[name].fit(X.loc[y.index], y)
+    named = {"target": "y"} if "table" in name else {}
+    estimators()[name].set_params(**named).fit(X, y.to_numpy())
+
+
+def test_rows_that_were_left_out_of_one_are_missed() -> None:
+    X, y = frame().drop(index=[1]), target().drop(index=[7])
+    with pytest.raises(InvalidInput, match="at other places"):
+        PermuteAndFlipSelector(1).fit(X, y)
+
+
+@pytest.mark.parametrize("counted", ["X", "y"])
+def test_labels_of_an_array_say_nothing(counted: str) -> None:
+    """A part of the rows, of which one side was made anew of an array."""
+    part = frame().sample(frac=0.6, random_state=1).index
+    X, y = frame().loc[part], target().loc[part]
+    if counted == "X":
+        X = X.reset_index(drop=True)
+    else:
+        y = y.reset_index(drop=True)
+    PermuteAndFlipSelector(1).fit(X, y)
+    PermuteAndFlipSelector(1).fit(X.set_axis([f"p{j}" for j in range(len(X))]), y)
+
+
+@pytest.mark.parametrize("name", ["selector", "regressor", "pair"])
+def test_a_target_among_the_columns_is_told_once(name: str) -> None:
+    X, y = frame(), target().rename("a")
+    with pytest.warns(UsefulnessWarning) as told:
+        estimators()[name].fit(X, y)
+    (itself,) = (one for one in told if "explains itself" in str(one.message))
+    assert itself.filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UsefulnessWarning)
+        with pytest.raises(UsefulnessWarning, match="X has a column 'a', and y is called so too"):
+            estimators()[name].set_params(epsilon=100.0).fit(X, y)
+        estimators()[name].set_params(epsilon=100.0).fit(X.drop(columns="a"), y)
+        estimators()[name].set_params(epsilon=100.0).fit(X, y.to_numpy())
+
+
+@pytest.mark.parametrize("kept", [pd.DataFrame, np.asarray])
+@pytest.mark.parametrize("name", [name for name in NAMES if "table" not in name])
+def test_na_among_objects_is_a_missing_value(name: str, kept: Any) -> None:
+    X = frame().astype(object)
+    X.iloc[3, 1] = pd.NA
+    with pytest.raises(InvalidInput, match=r"row 3, column 1 .*<NA>.* need a schema"):
+        estimators()[name].fit(kept(X), target())
+    y = target().astype(object)
+    y.iloc[5] = pd.NA
+    with pytest.raises(InvalidInput, match=r"y .*row 5 holds <NA>.* need a schema"):
+        estimators()[name].fit(frame(), y)
+
+
+def test_na_is_no_class() -> None:
+    y = pd.Series(np.where(target() > 0.0, "yes", "no")).astype(object)
+    y.iloc[5] = pd.NA
+    model = ObjectivePerturbationClassifier(x_bound=1.0)
+    with pytest.raises(InvalidInput, match="row 5 holds <NA>"):
+        model.fit(frame(), y)
+    model.set_params(classes=["no", "yes"]).fit(frame(), y)
+
+
+def test_na_of_rows_that_are_predicted_is_told_too() -> None:
+    X = frame().astype(object)
+    X.iloc[3, 1] = pd.NA
+    model = AdaSSPRegressor(x_bound=1.0, y_bound=1.0).fit(frame(), target())
+    with pytest.raises(InvalidInput, match=r"row 3, column 1 .*<NA>"):
+        model.predict(X)
