@@ -112,6 +112,15 @@ def test_weights_above_the_maximum_may_be_meant() -> None:
     assert line.startswith("w: 5.0 % of weights are above the maximum 4, and count as it; right ")
 
 
+@pytest.mark.parametrize(("largest", "found"), [(31.0, False), (29.0, True)])
+def test_a_maximum_far_above_all_weights_is_told(largest: float, found: bool) -> None:
+    schema = schema_of(number("days", 0, 40), {**number("w", 0, 300), "mipselect:role": "weight"})
+    table = pd.DataFrame({"days": np.arange(400.0) % 40, "w": np.linspace(1.0, largest, 400)})
+    table.loc[0, "w"] = 290.0
+    told = "w: all but 0.5 % of weights are at most 9.7 % of the maximum 300; a row counts as its "
+    assert [line[: len(told)] for line in texts(check_table(table, schema))] == [told] * found
+
+
 def test_a_range_asks_for_the_loss_as_in_select() -> None:
     table, schema = of_stays(), schema_of(number("days", 0, 40), number("bill", 0, 30_000))
     assert not check_table(table, schema, target="days").of_loss

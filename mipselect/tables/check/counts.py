@@ -48,7 +48,8 @@ class FieldCounts:
     odd : Counter of bytes
         Values that are in no list or unreadable, at most `MOST_REMEMBERED` of them.
     spread : Spread or None
-        Where the numbers lie beside their range; None where there is no range, and for a weight.
+        Where the numbers lie beside their range, weights from 0 to their maximum; None where there
+        is no range.
     """
 
     rule: FieldRule
@@ -61,8 +62,8 @@ class FieldCounts:
 
     def __post_init__(self) -> None:
         self.categories = np.zeros(len(self.rule.field.category_names), np.int64)
-        low, high = self.rule.low, self.rule.high
-        if low is not None and high is not None and not self.rule.is_weight:
+        low, high = 0.0 if self.rule.is_weight else self.rule.low, self.rule.high
+        if low is not None and high is not None:
             self.spread = Spread(low, high)
 
     def add(self, column: pa.Array) -> None:

@@ -63,8 +63,9 @@ class FieldCheck:
         What these look like, in words.
     is_target : bool
     middle : float or None
-        Share of the range that the middle 99 % of the numbers take up; None where there is no
-        range, or hardly a value.
+        Share of the range that the middle 99 % of the numbers take up, or share of the maximum
+        that all but the largest 0.5 % of the weights reach; None where there is no range, or hardly
+        a value.
     far : mapping of str to int
         Values "below" and "above" the range that are farther from it than it is wide.
 
@@ -93,8 +94,13 @@ class FieldCheck:
     @classmethod
     def of(cls, counts: FieldCounts, target: str | None) -> FieldCheck:
         """Return what was counted."""
-        names, spread = counts.rule.field.category_names, counts.spread
-        far = (0, 0) if spread is None else (spread.far_below, spread.far_above)
+        names, spread, weighs = (
+            counts.rule.field.category_names,
+            counts.spread,
+            counts.rule.is_weight,
+        )
+        middle = None if spread is None else spread.reach if weighs else spread.middle
+        far = (0, 0) if spread is None or weighs else (spread.far_below, spread.far_above)
         return cls(
             rule=counts.rule,
             rows=counts.rows,
@@ -104,7 +110,7 @@ class FieldCheck:
             odd=counts.most_frequent(SHOWN),
             looks=looks_like(counts.rule, counts.most_frequent(len(counts.odd))),
             is_target=counts.rule.name == target,
-            middle=None if spread is None else spread.middle,
+            middle=middle,
             far=dict(zip((KINDS[BELOW], KINDS[ABOVE]), far, strict=True)),
         )
 

@@ -125,7 +125,16 @@ def _some(codes: Sequence[str]) -> str:
 
 
 def too_wide(rule: FieldRule, middle: float) -> str:
-    """Say that the middle 99 % of the values take up so little of a range; sensitive."""
+    """Say that the middle 99 % of the values take up so little of a range; sensitive.
+
+    Of weights it is the share of their maximum that all but the largest 0.5 % reach.
+    """
+    if rule.is_weight:
+        return (
+            f"all but 0.5 % of weights are at most {percent(middle)} of the maximum "
+            f"{number(rule.high)}; a row counts as its weight over the maximum, and one that is "
+            "far too large costs accuracy: take the largest weight of the design of the survey"
+        )
     return (
         f"the middle 99 % of values take up {percent(middle)} of the range {number(rule.low)} to "
         f"{number(rule.high)}; a range that is far too wide costs accuracy, so see whether the "

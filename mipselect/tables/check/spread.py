@@ -49,9 +49,20 @@ class Spread:
     @property
     def middle(self) -> float | None:
         """Share of the range that the middle 99 % of the values take up; None for few values."""
+        ends = self._ends()
+        return None if ends is None else (ends[1] - ends[0] + 1) / PARTS
+
+    @property
+    def reach(self) -> float | None:
+        """Share of the range, from its low end, that holds all but the largest 0.5 %."""
+        ends = self._ends()
+        return None if ends is None else (ends[1] + 1) / PARTS
+
+    def _ends(self) -> tuple[int, int] | None:
+        """Return the first and the last part of the middle 99 %; None for few values."""
         total = int(self.parts.sum())
         if total < LEAST_VALUES:
             return None
         up_to = np.cumsum(self.parts)
         first, last = np.searchsorted(up_to, [TAIL * total, (1.0 - TAIL) * total]).tolist()
-        return float(last - first + 1) / PARTS
+        return first, last
