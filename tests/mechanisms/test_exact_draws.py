@@ -163,7 +163,6 @@ def test_a_bound_that_is_too_tight_is_caught(seed: int, monkeypatch: pytest.Monk
     instance = correlated(6, 3, seed=seed)
     monkeypatch.setattr(SquaredFamily, "floors", wrong)
     monkeypatch.setattr(SquaredFamily, "expanded", lambda *_: None)
-    monkeypatch.setattr(SquaredFamily, "pairs", lambda *_: None)
     judged = Judged(instance, 50.0)
     source = random.Random(seed)
     with pytest.raises(BoundViolated, match=r"bound of its cell \d+ by a factor exp\("):

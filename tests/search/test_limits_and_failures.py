@@ -21,7 +21,7 @@ from mipselect.search import (
 )
 from mipselect.search.drivers import find_levels, find_supports
 from mipselect.search.enumeration import Enumeration
-from mipselect.search.least_squares import masters
+from mipselect.search.least_squares import cuts
 from mipselect.search.progress import (
     TimeUp,
 )
@@ -247,14 +247,14 @@ def test_a_bound_above_a_known_value_is_noticed(
     solver: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Deliberately wrong cuts: raised so far that the master's bound passes a support's value."""
-    cut_at = masters.sparse_diagonal_cut
+    cut_at = cuts.sparse_diagonal_cut
 
     def raised(sub, chosen):
         cut = cut_at(sub, chosen)
         wrong = 0.0 if len(chosen) == 0 else 0.05 * abs(cut.constant)
         return type(cut)(cut.constant + wrong, cut.coefficients)
 
-    monkeypatch.setattr(masters, "sparse_diagonal_cut", raised)
+    monkeypatch.setattr(cuts, "sparse_diagonal_cut", raised)
     with pytest.raises(SolverFailure, match="its cuts or its bound are wrong"):
         supports_by(weak_levels(), 100, solver, enumerated=0)
 
