@@ -127,7 +127,7 @@ def _some(codes: Sequence[str]) -> str:
 def too_wide(rule: FieldRule, middle: float) -> str:
     """Say that the middle 99 % of the values take up so little of a range; sensitive.
 
-    Of weights it is the share of their maximum that all but the largest 0.5 % reach.
+    For weights it is the share of their maximum that all but the largest 0.5 % reach.
     """
     if rule.is_weight:
         return (
