@@ -25,6 +25,7 @@ from mipselect.tables.frames import (
     numeric_vector,
     plain_array,
     refuse_lazy,
+    require_finite_entries,
 )
 from mipselect.validation import checked_feature_names, listed, require_public
 
@@ -120,7 +121,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise
         # scikit-learn overlooks masks, dates and a stored index, and with `assume_finite` NaN too.
         if sparse.issparse(table):
-            numeric_vector(table.data, "X")
+            require_finite_entries(table)
         else:
             table = numeric_matrix(X)[0]
         plain_array(y, "y")
@@ -230,7 +231,7 @@ def _refuse_not_finite(X: Any) -> None:
     """Raise `InvalidInput` for NaN and infinity in X; scikit-learn would recommend an imputer."""
     try:
         if sparse.issparse(X):
-            numeric_vector(X.data, "X")
+            require_finite_entries(X)
         else:
             numeric_matrix(X)
     except InvalidInput as error:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -72,6 +73,17 @@ def test_sparse_tables_have_the_scores_of_dense_ones() -> None:
         np.testing.assert_array_equal(scores_of(selector, table, y), scores_of(selector, X, y))
         assert clone(selector).fit(table, y).release_ == clone(selector).fit(X, y).release_
         np.testing.assert_array_equal(table.toarray(), X)
+
+
+@pytest.mark.parametrize("assumed", [False, True])
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_array])
+def test_a_sparse_entry_that_is_no_number_is_named_by_its_place(kind: type, assumed: bool) -> None:
+    X = np.diag(np.arange(1.0, 13.0))
+    X[7, 4] = np.nan
+    sound = SISSelector(2, x_bound=1.0, y_bound=1.0)
+    told = r"X must be finite: row 7, column 4 \(x4\) holds nan"
+    with config_context(assume_finite=assumed), pytest.raises(InvalidInput, match=told):
+        sound.fit(kind(X), np.ones(12))
 
 
 def test_an_entry_that_is_stored_twice_is_clipped_as_one() -> None:
