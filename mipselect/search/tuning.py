@@ -235,7 +235,7 @@ class Refining:
     """Most times that a bound is expanded anew, around the features that it expects itself."""
     gained: float = 0.05
     """A point that gains less, in logs, is the last."""
-    ways: int = 8
+    ways: int = 3
     """Features by which a cell is divided at most."""
     doubt: float = 0.1
     """Share of the largest doubt: features with less do not divide."""
