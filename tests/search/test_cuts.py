@@ -226,7 +226,7 @@ def test_root_cut_holds_at_every_distance(seed: int, design: Design) -> None:
     center = center_at(problem, support, instance.objective(support), Run.start())
     tree = tree_of(problem)
     level_of = distances(supports, support)
-    for level in range(1, center.levels):
+    for level in range(1, min(len(center.support), len(center.candidates)) + 1):
         cuts = []
         for known in (False, True):
             if known and problem.features.singles:

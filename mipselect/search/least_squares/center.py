@@ -73,11 +73,6 @@ class Center:
     tops: RowTops
 
     @property
-    def levels(self) -> int:
-        """L = min(s, p-s) + 1."""
-        return min(len(self.support), len(self.candidates)) + 1
-
-    @property
     def tuning(self) -> Tuning:
         """The numbers of the search."""
         return self.whole.tuning
