@@ -33,7 +33,7 @@ def test_every_removed_set_is_yielded_or_settled(seed: int, design: Design, chea
     center = supports[rng.choice([int(np.argmin(values)), int(rng.integers(len(values)))])]
     around = center_at(problem, center, instance.objective(center), Run.start())
     missing = [frozenset(center) - frozenset(row) for row in supports]
-    for level in range(1, around.levels):
+    for level in range(1, min(len(around.support), len(around.candidates)) + 1):
         here = np.array([len(gone) == level for gone in missing])
         collector = BestSupport(0.0)
         best = int(np.flatnonzero(here)[np.argmin(values[here])])
