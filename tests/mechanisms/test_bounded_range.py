@@ -148,6 +148,16 @@ ONE: dict[str, tuple[Callable[[np.ndarray], Any], Sequence[Any], float | None]] 
     "canonical": (
         lambda q: CanonicalLipschitz(q, 2, EPSILON, noise="gumbel"),
         list(combinations(range(5), 2)),
+        bounded_range_rho(EPSILON),
+    ),
+    "canonical-tail": (
+        lambda q: CanonicalLipschitz(q, 3, EPSILON, noise="gumbel", gamma=1.0),
+        list(combinations(range(5), 3)),
+        bounded_range_rho(EPSILON),
+    ),
+    "canonical-exponential": (
+        lambda q: CanonicalLipschitz(q, 2, EPSILON),
+        list(combinations(range(5), 2)),
         None,
     ),
 }

@@ -30,7 +30,12 @@ TOP_K: dict[str, tuple[TopK, dict[str, Any]]] = {
     "one-shot-laplace": (OneShotTopK, {"noise": "laplace"}),
     "joint": (JointExponential, {}),
 }
-RHO = {"peeling": 0.5**2 / 24, "one-shot": 0.5**2 / 24, "joint": 0.5**2 / 8}
+RHO = {
+    "canonical-gumbel": 0.5**2 / 8,
+    "peeling": 0.5**2 / 24,
+    "one-shot": 0.5**2 / 24,
+    "joint": 0.5**2 / 8,
+}
 
 REFUSED: list[dict[str, Any]] = [
     {"k": 0},

@@ -20,6 +20,7 @@ from mipselect.mechanisms.scores.base import Estimate
 from mipselect.mechanisms.scores.selection import TopKMechanism
 from mipselect.mechanisms.scores.utilities import ranked_gaps, reach, spendable
 from mipselect.mechanisms.scores.utility_classes import Classes, HeadTailClasses, TailClasses
+from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 from mipselect.validation import checked_items, checked_share, set_fields
 
@@ -48,9 +49,9 @@ class CanonicalLipschitz(TopKMechanism):
     All subsets with the same (h, t) share their loss, so a draw needs the largest noise of each
     class, then a uniform member of the winning class; O(dk) time and memory.
 
-    Draws with Gumbel noise are made in integers, and probabilities are in closed form. The others,
-    one for each class, are drawn in double precision, see `NoisyMax`, and probabilities are
-    quadratures. The member is always drawn exactly. What rounding may cost, of scores, of the logs
+    With Gumbel noise it is an exponential mechanism, ρ = ε²/8; draws are made in integers, and
+    probabilities are in closed form. Other noise, one for each class, is drawn in double precision,
+    see `NoisyMax`, and probabilities are quadratures. The member is always drawn exactly. What rounding may cost, of scores, of the logs
     of the class sizes and of noise, is taken off ε first.
 
     References
@@ -79,10 +80,11 @@ class CanonicalLipschitz(TopKMechanism):
     @classmethod
     def _rho(
         cls, p: int, k: int, epsilon: float, *, noise: str = "exponential", gamma: float = 0.5
-    ) -> None:
-        """Claim no ρ; check the options."""
+    ) -> float | None:
+        """Return ε²/8 with Gumbel noise, an exponential mechanism; else claim no ρ."""
         spendable(epsilon, log_subsets(p, k) + noise_named(noise).rounded)
         checked_share(gamma, "gamma", closed=True)
+        return bounded_range_rho(epsilon) if noise == "gumbel" else None
 
     @property
     def name(self) -> str:
