@@ -51,8 +51,8 @@ class CanonicalLipschitz(TopKMechanism):
 
     With Gumbel noise it is an exponential mechanism, ρ = ε²/8; draws are made in integers, and
     probabilities are in closed form. Other noise, one for each class, is drawn in double precision,
-    see `NoisyMax`, and probabilities are quadratures. The member is always drawn exactly. What rounding may cost, of scores, of the logs
-    of the class sizes and of noise, is taken off ε first.
+    see `NoisyMax`, and probabilities are quadratures. The member is always drawn exactly. What
+    rounding may cost, of scores, of the logs of the class sizes and of noise, is taken off ε first.
 
     References
     ----------
