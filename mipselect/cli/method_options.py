@@ -56,7 +56,8 @@ class MethodOptions:
     top_k: str | None = option(
         "--top-k",
         "What selects from the scores; for sis canonical, peeling, one-shot or joint, for "
-        "sample-aggregate peeling or laplace.",
+        "sample-aggregate peeling or laplace. For sis, canonical finds all columns or none, and "
+        "peeling some of them at half the ε or less.",
         metavar="NAME",
         show_default="canonical; peeling",
     )

@@ -272,6 +272,7 @@ METHODS: Mapping[str, Callable[[Case], Chances]] = {
     TOP_R: partial(by_search, TopRSelector),
     MISTAKES: partial(by_search, MistakesSelector),
     "sis": partial(by_draws, SISSelector, relation=REPLACE_ONE),
+    "sis --top-k peeling": partial(by_draws, SISSelector, relation=REPLACE_ONE, top_k="peeling"),
     "kendall": partial(by_draws, KendallSelector, relation=REPLACE_ONE),
     "sample-aggregate": partial(by_draws, SampleAggregateSelector, relation=REPLACE_ONE),
     MCMC: partial(by_draws, MCMCSelector),
@@ -283,7 +284,7 @@ OF_SUPPORTS = (*EXACT, TOP_R, MISTAKES, MCMC)
 WITH_WEIGHTS = (*EXACT, TOP_R, MISTAKES)
 """Methods that take a survey weight: those that draw from scores count all rows the same."""
 
-USUAL = (*WITH_WEIGHTS, "sis", "kendall")
+USUAL = (*WITH_WEIGHTS, "sis", "sis --top-k peeling", "kendall")
 """Methods that are compared by default: the others take long to simulate."""
 
 

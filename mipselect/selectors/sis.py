@@ -104,7 +104,10 @@ class SISSelector(ScoreSelector):
     top_k: str | TopK = parameter(
         '{"canonical", "peeling", "one-shot", "joint"} or callable',
         '"canonical" is `CanonicalLipschitz` with γ = ½ and exponential noise, "peeling" `Peeling` '
-        'and "one-shot" `OneShotTopK`, both with Gumbel noise, "joint" `JointExponential`. A '
+        'and "one-shot" `OneShotTopK`, both with Gumbel noise, "joint" `JointExponential`. '
+        '"peeling" finds more of the columns where ε is too small for all of them, with p in the '
+        "thousands by far; "
+        '"canonical" is surer to find all where it is not. A '
         "callable ``(scores, k, epsilon, *, sensitivity, relation)`` returns a `Mechanism`, as in "
         '``functools.partial(CanonicalLipschitz, noise="gumbel", gamma=1.0)``.',
         default="canonical",
