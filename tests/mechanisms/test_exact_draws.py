@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mipselect import ExponentialMechanism, Instance, Ledger
+from mipselect import ExponentialMechanism, Instance, Ledger, PermuteAndFlip
 from mipselect.errors import BoundViolated, InvalidInput, NotCertified
 from mipselect.mechanisms.supports import rejection_sampler
 from mipselect.search.soft.least_squares import SquaredFamily
@@ -119,17 +119,20 @@ def test_listed_and_drawn_by_cells_are_the_same_mechanism(convex: bool) -> None:
             assert chance == pytest.approx(judged.share(lambda s, j=j: j in s), abs=1e-12)
 
 
-def test_probabilities_of_sizes_and_features_reach_a_width_that_is_asked_for() -> None:
+@pytest.mark.parametrize(("law", "width"), [(ExponentialMechanism, 1e-3), (PermuteAndFlip, 0.01)])
+def test_probabilities_of_sizes_and_features_reach_a_width_that_is_asked_for(
+    law: Any, width: float
+) -> None:
     instance, sizes = correlated(12, 3), (2, 3)
-    listed = ExponentialMechanism(instance, 50.0, sizes=sizes)
-    drawn = ExponentialMechanism(instance, 50.0, sizes=sizes, most_listed=0)
-    by_size = drawn.size_probabilities(width=1e-3)
-    by_feature = drawn.inclusion_probabilities(width=1e-3)
+    listed = law(instance, 50.0, sizes=sizes)
+    drawn = law(instance, 50.0, sizes=sizes, most_listed=0)
+    by_size = drawn.size_probabilities(width=width)
+    by_feature = drawn.inclusion_probabilities(width=width)
     for size, exact in listed.size_probabilities().items():
-        assert by_size[size].width <= 1e-3
+        assert by_size[size].width <= width
         assert by_size[size].low <= exact.low <= by_size[size].high
     exact = listed.inclusion_probabilities().low
-    assert by_feature.width <= 1e-3
+    assert by_feature.width <= width
     assert np.all((by_feature.low <= exact) & (exact <= by_feature.high))
 
 
