@@ -92,7 +92,8 @@ def deviations(
     third, each = math.sqrt(3.0), math.sqrt(3.0 * rounds)
     sizes = math.inf
     if sizes_share > 0.0:
-        sizes = SLACK * (SIZES[relation] + ROUNDED) / (mu * math.sqrt(sizes_share))
+        # The slack of the others is far more than this share is rounded by.
+        sizes = (SIZES[relation] + ROUNDED) / (mu * math.sqrt(sizes_share))
     return Deviations(third * gram, third * eigenvalue, each * gradient, sizes)
 
 

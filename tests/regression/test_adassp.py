@@ -15,7 +15,7 @@ from scipy.stats import kstest, norm
 
 from mipselect import Ledger
 from mipselect.errors import BudgetExceeded
-from mipselect.grid import GRID, exact_products, exact_sums, on_grid
+from mipselect.grid import GRID, MOST_ROWS, exact_products, exact_sums, on_grid
 from mipselect.privacy.audit import delta_bound, log_gaussian_delta
 from mipselect.regression import (
     AdaSSPRegressor,
@@ -28,6 +28,7 @@ from mipselect.regression.gaussian_noise import largest_mu, plus_gaussian
 from mipselect.regression.noisy_moments import (
     SENSITIVITIES,
     SIZES,
+    SIZES_SHARE,
     Deviations,
     deviations,
     inverse_of_regularised,
@@ -90,6 +91,33 @@ def test_the_stated_rho_is_that_of_the_noise(relation: str, rounds: int, epsilon
     assert ledger.spent.rho == promised.rho
     with pytest.raises(BudgetExceeded):
         model.fit(X, X[:, 0])
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("rounds", [1, 7, 100])
+@pytest.mark.parametrize("share", [0.0, SIZES_SHARE, 0.3])
+@pytest.mark.parametrize("columns", [1, 12, 1000])
+def test_all_noise_together_is_within_mu(
+    relation: str, rounds: int, share: float, columns: int
+) -> None:
+    """Σ Δ²/σ² ≤ μ² to 60 digits, with what sums of MOST_ROWS rows and the eigenvalue are off by."""
+    adds = relation == "add-remove"
+    for epsilon in np.geomspace(1e-3, 30.0, 12).tolist():
+        mu = largest_mu(epsilon, 1e-6)
+        sigma = deviations(epsilon, 1e-6, relation, rounds, share, columns=columns)
+        with mpmath.workdps(60):
+            two, one = mpmath.sqrt(2), mpmath.mpf(2) * MOST_ROWS / 2**53
+            sums, of_eigenvalue = columns * one, 8 * (columns + 2) * one
+            moves = {
+                "gram": (1 if adds else two) + sums,
+                "eigenvalue": 1 + sums + of_eigenvalue,
+                "gradient": (1 if adds else 2) + sums,
+                "sizes": (two if adds else 1) + one,
+            }
+            parts = {name: (move / getattr(sigma, name)) ** 2 for name, move in moves.items()}
+            spent = parts["gram"] + parts["eigenvalue"] + rounds * parts["gradient"]
+            assert spent + parts["sizes"] <= mpmath.mpf(mu) ** 2
+            assert spent + parts["sizes"] >= mpmath.mpf(mu) ** 2 * (1 - 1e-11)
 
 
 def test_the_published_noise_fails() -> None:
