@@ -120,6 +120,15 @@ def test_all_noise_together_is_within_mu(
             assert spent + parts["sizes"] >= mpmath.mpf(mu) ** 2 * (1 - 1e-11)
 
 
+@pytest.mark.parametrize("model", [AdaSSPRegressor, BoostedAdaSSPRegressor])
+def test_targets_beyond_their_bound_count_as_the_bound(model: type) -> None:
+    X = np.linspace(-1.0, 1.0, 90).reshape(30, 3)
+    y = 4.0 * X[:, 0]
+    settings = {"epsilon": 5.0, "delta": 1e-3, "x_bound": 1.0, "y_bound": 1.0, "random_state": 0}
+    found, cut = (model(**settings).fit(X, target) for target in (y, np.clip(y, -1.0, 1.0)))
+    assert np.array_equal(found.coef_, cut.coef_)
+
+
 def test_the_published_noise_fails() -> None:
     """μ rounded up by 0.2 to 0.9 %, and μ itself taken for the deviation of the noise."""
     epsilon, delta = math.log(3.0), 1e-5
