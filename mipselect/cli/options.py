@@ -19,6 +19,7 @@ from mipselect.validation import (
     checked_positive,
     checked_time_limit,
     checked_tolerance,
+    plain_digits,
     shown,
 )
 
@@ -132,7 +133,7 @@ def parse_pool_size(text: str | None) -> int | Literal["one-swap", "all"]:
     if text == "all":
         return "all"
     try:
-        size = int(text)
+        size = int(plain_digits(text))
     except ValueError:
         size = 0
     if size < 1:

@@ -56,7 +56,7 @@ from mipselect.planning.question import Question
 from mipselect.planning.range_advice import range_advice
 from mipselect.regression import SelectThenRegress
 from mipselect.tables import TableSchema
-from mipselect.validation import checked_share, checked_time_limit, listed
+from mipselect.validation import checked_share, checked_time_limit, listed, plain_digits
 
 EXAMPLES = """Examples:
 
@@ -288,6 +288,6 @@ def _show_model(
 
 def _numbers(option: str, text: str) -> list[float]:
     try:
-        return [float(item) for item in text.split(",")]
+        return [float(plain_digits(item)) for item in text.split(",")]
     except ValueError:
         raise InvalidInput(f"{option} must be numbers between commas, got {text!r}") from None

@@ -16,7 +16,7 @@ from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
 from mipselect.regression import ModelRelease
 from mipselect.regression.release import warnings_of_values
-from mipselect.validation import checked_share, shown
+from mipselect.validation import checked_share, plain_digits, shown
 
 EXAMPLES = """Examples:
 
@@ -158,7 +158,7 @@ def _stated_threshold(text: str) -> float | None:
     if text == MATCHING:
         return None
     try:
-        threshold = float(text)
+        threshold = float(plain_digits(text))
     except ValueError:
         raise InvalidInput(
             f"--threshold must be a probability or {MATCHING}, got {shown(text)}"
