@@ -25,7 +25,7 @@ from mipselect.cli.declared import (
 from mipselect.cli.dialect import TableArgument
 from mipselect.cli.ledger_entry import ChargeOptions, ledger_entry, print_charged, private_report
 from mipselect.cli.options import PRIVACY_PANEL, ReleaseDelivery, stated
-from mipselect.cli.output import SENSITIVE, check_output, deliver, line
+from mipselect.cli.output import SENSITIVE, check_output, deliver
 from mipselect.cli.progress import Spinner
 from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, Regularisation, SchemaOptions
 from mipselect.errors import about
@@ -218,13 +218,13 @@ def _deliver(
     page: Callable[[], str],
 ) -> None:
     """Write the page or the JSON object to the file that was asked for, and print the report."""
-    output, as_json = arguments.delivery.output, arguments.delivery.as_json
-    is_page = output is not None and output.suffix == PAGE
-
-    def render(console: Console) -> None:
-        show(console)
-        if is_page:
-            line(console, f"Written to {output}.")
-
-    content = page().encode() if is_page else None
-    deliver(report, render, as_json=as_json, output=output, content=content)
+    delivery = arguments.delivery
+    is_page = delivery.output is not None and delivery.output.suffix == PAGE
+    deliver(
+        report,
+        show,
+        as_json=delivery.as_json,
+        output=delivery.output,
+        content=page().encode() if is_page else None,
+        replace=None if arguments.epsilon is None else delivery.replace,
+    )

@@ -38,14 +38,19 @@ def refuse_kept(path: Path, option: str, *, new: bool, replace: bool | None) -> 
     replace : bool or None
         What --replace says; None where the command has no such option.
     """
-    if replace:
-        return
-    held = paid(path) or (FILLED_IN if new and path.exists() else "")
-    if not held and replace is not None and not _is_replaceable(path):
-        held = FOREIGN
-    if held:
+    if held := why_kept(path, new=new, replace=replace):
         advice = ANOTHER if replace is None else REPLACE
         raise InvalidInput(f"{option} {path}: exists, and {held}; {advice}")
+
+
+def why_kept(path: Path, *, replace: bool | None, new: bool = False) -> str:
+    """Say why what is there is kept; "" if it may be replaced. See `refuse_kept`."""
+    if replace:
+        return ""
+    held = paid(path) or (FILLED_IN if new and path.exists() else "")
+    if not held and replace is not None and not _is_replaceable(path):
+        return FOREIGN
+    return held
 
 
 def _is_replaceable(path: Path) -> bool:

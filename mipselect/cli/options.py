@@ -54,6 +54,10 @@ class ReleaseDelivery(Delivery):
         default=False,
     )
 
+    def deliver(self, report: Report, render: Callable[[Console], None]) -> None:
+        """See `Delivery`."""
+        deliver(report, render, as_json=self.as_json, output=self.output, replace=self.replace)
+
 
 @options
 class SearchArguments:
