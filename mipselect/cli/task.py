@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from rich.console import Console
 
 from mipselect.cli.cautions import cautions, warn_before_a_draw
-from mipselect.cli.inputs import TaskSource
+from mipselect.cli.inputs import MomentsFile, TaskSource
 from mipselect.cli.ledger_entry import charged_report, ledger_entry, print_charged
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
 from mipselect.cli.progress import Watch
 from mipselect.cli.reminders import expected_check, like_identifiers, reminders_of_a_plan
 from mipselect.cli.settings import print_settings, settings_report, unit_of
-from mipselect.cli.sizes import check_sizes, warn_of_nothing
+from mipselect.cli.sizes import check_sizes, of_nothing
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput, about
 from mipselect.privacy import Guarantee, Ledger
@@ -24,9 +24,9 @@ from mipselect.privacy.guarantee import ROW
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.stored_data import StoredData
 from mipselect.search.progress import ProgressCallback
-from mipselect.selectors import MCMCSelector
+from mipselect.selectors import MCMCSelector, SampleAggregateSelector
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.chance_level import chance_level
+from mipselect.selectors.chance_level import ChanceLevel, chance_level
 
 
 class Outcome(Protocol):
@@ -186,6 +186,21 @@ class Task:
         )
         return [*told, *plan.doubts(n)]
 
+    def chance_level(self, problem: Problem, n: int | None) -> ChanceLevel | None:
+        """Compare what a draw from n rows can find with its noise; None if that is not known."""
+        votes_of_folds = isinstance(self.source, MomentsFile) and isinstance(
+            self.plan.method, SampleAggregateSelector
+        )
+        if n is None or self.hides_n or votes_of_folds:
+            return None
+        return chance_level(problem, self.plan.method, n)
+
+    def warn(self, notes: Iterable[str], problem: Problem, chance: ChanceLevel | None) -> None:
+        """Print on standard error, before anything is paid, what speaks against a draw."""
+        near = "" if chance is None else chance.sentence
+        more = (near, of_nothing(self.plan.method, problem))
+        warn_before_a_draw([*notes, *filter(None, more)])
+
 
 def deliver_task(task: Task, delivery: Delivery, *, dry_run: bool) -> None:
     """Say what a task would draw, or draw it; then deliver the report."""
@@ -203,7 +218,7 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
     problem, n = task.source.problem()
     settings, plan = task.settings(problem, n), task.plan
     notes = task.cautions(settings, None if task.hides_n else n)
-    warn_before_a_draw(notes)
+    task.warn(notes, problem, task.chance_level(problem, n))
     with about(task.title):
         stated = plan.method.stated(plan.method.problem(problem))
         total = plan.total(stated)
@@ -227,27 +242,23 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
         "ledger": None if plan.ledger is None else _ledger_after(plan.ledger, total),
     }
     delivery.deliver(report, render)
-    chance = None if n is None or task.hides_n else chance_level(problem, plan.method, n)
-    if chance is not None and chance.sentence:
-        say(f"warning: {chance.sentence}")
-    warn_of_nothing(plan.method, problem)
 
 
 def _deliver_answer(task: Task, delivery: Delivery) -> None:
-    """Read, charge, draw and deliver; say so where the draw stays near chance level."""
+    """Read, say where the draw stays near chance level, charge, draw and deliver."""
     plan, data = task.plan, task.source.data()
     n = None if task.hides_n else data.data.n
     settings = task.settings(data.problem, n)
     if "schema" in task.head and (plan.ledger is not None or plan.seed is None):
         say(f"note: {expected_check(task.head, task.asked)}")
     notes = task.cautions(settings, n)
-    warn_before_a_draw(notes)
+    chance = task.chance_level(data.problem, n)
+    task.warn(notes, data.problem, chance)
     for alike in like_identifiers(task.head, data.problem.feature_names):
         say(f"note: {alike}")
     with ledger_entry(plan.ledger, {**task.head, **settings}, plan.noted) as ledger:
         with about(task.title), Watch(task.title, details=False) as watch:
             answer = plan.draw(data, ledger, watch)
-        chance = None if n is None else chance_level(data.problem, plan.method, n)
         charged = charged_report(plan.ledger)
 
         def render(console: Console) -> None:
@@ -268,10 +279,8 @@ def _deliver_answer(task: Task, delivery: Delivery) -> None:
             "ledger": charged,
         }
         delivery.deliver(report, render)
-    sentence = [] if chance is None or not chance.sentence else [chance.sentence]
-    for warning in (*sentence, *answer.warnings):
+    for warning in answer.warnings:
         say(f"warning: {warning}")
-    warn_of_nothing(plan.method, data.problem)
 
 
 def _ledger_after(ledger: Ledger, total: Guarantee) -> Mapping[str, Any]:
