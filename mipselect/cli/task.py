@@ -196,7 +196,7 @@ class Task:
         return chance_level(problem, self.plan.method, n)
 
     def warn(self, notes: Iterable[str], problem: Problem, chance: ChanceLevel | None) -> None:
-        """Print on standard error, before anything is paid, what speaks against a draw."""
+        """Warn, before anything is paid, of what speaks against a draw."""
         near = "" if chance is None else chance.sentence
         more = (near, of_nothing(self.plan.method, problem))
         warn_before_a_draw([*notes, *filter(None, more)])
