@@ -50,7 +50,11 @@ def small_text(path: Path, most: int, advice: str = "save the file as UTF-8") ->
     InvalidInput
         If it cannot be read, is no UTF-8 or has more than `most` bytes.
     """
-    content = small_content(path, most)
+    return text_of(small_content(path, most), path, advice)
+
+
+def text_of(content: bytes, path: Path, advice: str = "save the file as UTF-8") -> str:
+    """Return the text that a file holds; see `small_text`."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
