@@ -61,11 +61,6 @@ class FitPlan:
         return self.options.ledger
 
     @property
-    def relation(self) -> str:
-        """See `Plan`."""
-        return self.options.relation
-
-    @property
     def method(self) -> PrivateSelector:
         """Method that selects the features."""
         return self.drawn.method
@@ -86,8 +81,8 @@ class FitPlan:
         return self.options.share if self.selects else 0.0
 
     @property
-    def one(self) -> Guarantee:
-        """Guarantee of both, of a part of a table with its condition; not private if seeded."""
+    def together(self) -> Guarantee:
+        """See `Plan`; of a part of a table with its condition, and not private if seeded."""
         promise, ledger = self.drawn.promise, self.ledger
         stated = promise if ledger is None else ledger.promised(promise)
         return replace(stated, private=self.seed is None)
@@ -95,7 +90,7 @@ class FitPlan:
     @property
     def parts(self) -> dict[str, Guarantee]:
         """Guarantees of the parts, by name: the selection, ranges that are drawn, the model."""
-        selection, ranges = self.method.guarantees[self.relation], self.drawn.ranges
+        selection, ranges = self.method.guarantees[self.options.relation], self.drawn.ranges
         drawn = {} if ranges is None else {"ranges": ranges.guarantee}
         return {"selection": selection, **drawn, "model": self.drawn.model_promise}
 
@@ -154,17 +149,7 @@ class FitPlan:
             return None
         source = random.SystemRandom() if seed is None else random.Random(f"quality {seed}")
         question, rows = self.drawn.question, self.table.source
-        return HeldOut.of_table(rows, question, share, self.relation, source)
-
-    @property
-    def epsilon(self) -> float:
-        """See `Plan`."""
-        return self.one.epsilon
-
-    @property
-    def delta(self) -> float:
-        """See `Plan`."""
-        return self.one.delta
+        return HeldOut.of_table(rows, question, share, self.options.relation, source)
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
         """See `Plan`: of Tukey's test, which needs many rows."""
@@ -191,7 +176,7 @@ class FitPlan:
 
     def report(self, stated: Mapping[str, Guarantee]) -> Mapping[str, Any]:
         """See `Plan`."""
-        return {"private": self.seed is None, **self.of_parts(self.one)}
+        return {"private": self.seed is None, **self.of_parts(self.together)}
 
     def show(self, console: Console, stated: Mapping[str, Guarantee], unit: str) -> None:
         """See `Plan`."""
@@ -199,7 +184,7 @@ class FitPlan:
         if self.ledger is not None:
             before, after = self.ledger.remaining, self.ledger.after(self.total(stated))
             line(console, f"The ledger has {amount(before)} left, and would have {amount(after)}.")
-        line(console, f"Guarantee: {self.one.of_unit(unit)}.")
+        line(console, f"Guarantee: {self.together.of_unit(unit)}.")
         self._show_model(console)
 
     def show_terms(self, console: Console) -> None:

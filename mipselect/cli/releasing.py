@@ -65,19 +65,9 @@ class SupportPlan:
         return replace(_stated(self.method, self.ledger), private=self.seed is None)
 
     @property
-    def relation(self) -> str:
+    def together(self) -> Guarantee:
         """See `Plan`."""
-        return self.one.relation
-
-    @property
-    def epsilon(self) -> float:
-        """See `Plan`."""
-        return self.one.times(self.draws).epsilon
-
-    @property
-    def delta(self) -> float:
-        """See `Plan`."""
-        return self.one.times(self.draws).delta
+        return self.one.times(self.draws)
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
         """Return none: a selection has no test that may fail."""
@@ -86,7 +76,7 @@ class SupportPlan:
     @property
     def cost(self) -> str:
         """One plain sentence on the price."""
-        each, total = amount(self.one), amount(self.one.times(self.draws))
+        each, total = amount(self.one), amount(self.together)
         if self.draws == 1:
             return f"1 draw at {each}"
         return f"{self.draws} draws at {each} each: {total} in total"
@@ -106,7 +96,7 @@ class SupportPlan:
         return self._one(stated).of_draws(self.draws)
 
     def _one(self, stated: Mapping[str, Guarantee]) -> Guarantee:
-        return replace(self.one, rho=stated.get(self.relation, self.one).rho)
+        return replace(self.one, rho=stated.get(self.one.relation, self.one).rho)
 
     def of_draws(self, one: Guarantee) -> dict[str, Any]:
         """Describe draws that have this guarantee each, as part of a JSON object."""

@@ -169,7 +169,7 @@ def _blocks(arguments: SelectArguments, plan: SupportPlan, *, stated: bool) -> B
         refuse(replace(arguments.scores, loss=None), f"does not apply to --method {plan.name}")
         return None
     scales = stated_options(**asdict(arguments.regularisation))
-    of_the_loss = stated or plan.relation == "add-remove"
+    of_the_loss = stated or plan.one.relation == "add-remove"
     return of_blocks(arguments.scores, scales, plan.method, stated=of_the_loss, seed=plan.seed)
 
 

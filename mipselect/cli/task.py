@@ -70,18 +70,8 @@ class Plan(Protocol):
         ...
 
     @property
-    def relation(self) -> str:
-        """Relation that the guarantee is stated under; under add-remove n is private."""
-        ...
-
-    @property
-    def epsilon(self) -> float:
-        """ε of all that is drawn, together."""
-        ...
-
-    @property
-    def delta(self) -> float:
-        """δ of all that is drawn, together."""
+    def together(self) -> Guarantee:
+        """Guarantee of all that is drawn, from options alone; under add-remove n is private."""
         ...
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
@@ -150,7 +140,7 @@ class Task:
     @property
     def hides_n(self) -> bool:
         """True if the number of rows is private."""
-        return self.plan.relation == "add-remove"
+        return self.plan.together.relation == "add-remove"
 
     def settings(self, problem: Problem, n: int | None) -> dict[str, Any]:
         """Return what is recorded; raise `InvalidInput` for a problem that is not for the plan."""
@@ -173,15 +163,14 @@ class Task:
 
     def cautions(self, settings: Mapping[str, Any], n: int | None) -> list[str]:
         """Say what comes before a draw; it depends on what is public alone."""
-        plan, unit = self.plan, unit_of(settings)
-        seeded = plan.seed is not None
+        plan = self.plan
         told = cautions(
             plan.ledger,
-            unit,
-            plan.epsilon,
-            seeded=seeded,
+            unit_of(settings),
+            plan.together.epsilon,
+            seeded=plan.seed is not None,
             asked=self.head,
-            delta=plan.delta,
+            delta=plan.together.delta,
             n=n,
         )
         return [*told, *plan.doubts(n)]
