@@ -14,7 +14,7 @@ from scipy.special import expit
 from mipselect.arrays import FloatArray
 from mipselect.quality.measures import ACCURACY, AUC, PREDICTED, SHARE, Measure, ShareInBin
 from mipselect.quality.noisy_sums import UNIT, chosen, integers, noisy
-from mipselect.quality.ratios import QUANTILE, ratio_interval
+from mipselect.quality.ratios import QUANTILE, share_of_counts
 
 MIDDLE, WIDTH, CELLS = (Fraction(k, 10) for k in (1, 1, 8))
 """Parts of ε: for a median of the linear predictors, for their spread, for the histogram."""
@@ -192,12 +192,8 @@ def calibration(counts: FloatArray, variance: float) -> Measure:
 def share(counts: FloatArray, inside: NDArray[np.bool_], name: str, variance: float) -> Measure:
     """Estimate the share of the rows in some cells, with an interval."""
     part, rest = float(counts[inside].sum()), float(counts[~inside].sum())
-    of_part, of_rest = int(inside.sum()) * variance, int((~inside).sum()) * variance
-    # The odds of the part, whose counts are independent given their shares.
-    low, high = ratio_interval(part, rest, of_part + max(part, 0.0), of_rest + max(rest, 0.0))
-    whole = max(part, 0.0) + max(rest, 0.0)
-    value = max(part, 0.0) / whole if whole > 0.0 else None
-    return Measure(name, value, low / (1.0 + low), 1.0 if math.isinf(high) else high / (1.0 + high))
+    noise = int(inside.sum()) * variance, int((~inside).sum()) * variance
+    return share_of_counts(name, part, rest, noise)
 
 
 def area_under_curve(first: FloatArray, second: FloatArray, variance: float) -> Measure:
