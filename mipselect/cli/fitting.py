@@ -16,14 +16,15 @@ from mipselect.cli.fit_options import FitOptions
 from mipselect.cli.fit_table import FitTable
 from mipselect.cli.fitted_model import FittedModel
 from mipselect.cli.output import line
-from mipselect.cli.private_test import doubts_of_a_test
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.stored_data import StoredData
+from mipselect.regression import TukeyRegressor
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.private_ranges import PRIVATE
 from mipselect.regression.table_pair import TablePair
 from mipselect.regression.table_plan import TablePlan
+from mipselect.regression.tukey import FAILS
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
@@ -152,8 +153,24 @@ class FitPlan:
         return HeldOut.of_table(rows, question, share, self.options.relation, source)
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
-        """See `Plan`: of Tukey's test, which needs many rows."""
-        return doubts_of_a_test(self.drawn, self.options.epsilon, n)
+        """See `Plan`: of the private test of --regression tukey, which needs many rows."""
+        drawn = self.drawn
+        model, most = drawn.model_on(drawn.widest), drawn.columns_of(drawn.widest)
+        if not isinstance(model, TukeyRegressor):
+            return ()
+        rows = f"about {float(f'{model.enough_rows(most):.2g}'):,.0f} rows"
+        if n is None:
+            return (f"--regression tukey needs {rows} at this ε: with far fewer {FAILS}",)
+        if not model.expects_failure(n, most):
+            return ()
+        wide = f"where fields of many columns are drawn (in all up to {most}) "
+        always = model.expects_failure(n, drawn.columns_of(drawn.narrowest))
+        larger = self.options.epsilon * model.enough_epsilon(n, most) / model.epsilon
+        return (
+            f"--regression tukey has few rows, {n:,}, for this ε: {'' if always else wide}{FAILS}. "
+            f"{rows.capitalize()} or ε = {float(f'{larger:.2g}'):g} would do, or another "
+            "--regression",
+        )
 
     @property
     def rows(self) -> Any:

@@ -6,6 +6,7 @@ Whatever is delivered from left of a mechanism carries the mark `SENSITIVE`.
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -238,6 +239,11 @@ def table_of(*titles: str, right: Collection[str] = (), fold: Collection[str] = 
         justify: Literal["left", "right"] = "right" if title in right else "left"
         table.add_column(title, justify=justify, overflow="fold" if title in fold else "ellipsis")
     return table
+
+
+def finite_or_none(value: float) -> float | None:
+    """Return None, which JSON has, for what is infinite."""
+    return value if math.isfinite(value) else None
 
 
 def heading(console: Console, text: str) -> None:

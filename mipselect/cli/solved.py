@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from mipselect.cli.agreement import Comparison
-from mipselect.cli.output import SENSITIVE
+from mipselect.cli.output import SENSITIVE, finite_or_none
 from mipselect.cli.settings import BOUNDS
 from mipselect.cli.usefulness import Clipping, Outside
 from mipselect.problem.instance import Instance
@@ -151,8 +150,3 @@ def _in_units(instance: Instance, support: list[int]) -> dict[str, Any]:
     """Describe the coefficients in units of the table, as part of the JSON object."""
     rule = instance.fit_in_units(support)
     return {"in_units": {"intercept": rule.intercept, "by_column": dict(rule.by_column)}}
-
-
-def finite_or_none(value: float) -> float | None:
-    """Return None, which JSON has, for what is infinite."""
-    return value if math.isfinite(value) else None

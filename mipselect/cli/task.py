@@ -221,6 +221,7 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
         for reminder in reminders_of_a_plan(task.head, task.asked, problem.feature_names):
             line(console, reminder)
 
+    ledger = plan.ledger
     report = {
         **task.head,
         "dry_run": True,
@@ -228,7 +229,13 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
         **plan.report(stated),
         **settings,
         "notes": notes,
-        "ledger": None if plan.ledger is None else _ledger_after(plan.ledger, total),
+        "ledger": None
+        if ledger is None
+        else {
+            "identity": ledger.identity,
+            "remaining": ledger.remaining.to_dict(),
+            "would_remain": ledger.after(total).to_dict(),
+        },
     }
     delivery.deliver(report, render)
 
@@ -270,12 +277,3 @@ def _deliver_answer(task: Task, delivery: Delivery) -> None:
         delivery.deliver(report, render)
     for warning in answer.warnings:
         say(f"warning: {warning}")
-
-
-def _ledger_after(ledger: Ledger, total: Guarantee) -> Mapping[str, Any]:
-    """Return what the ledger has left and what it would have left, as part of a JSON object."""
-    return {
-        "identity": ledger.identity,
-        "remaining": ledger.remaining.to_dict(),
-        "would_remain": ledger.after(total).to_dict(),
-    }
