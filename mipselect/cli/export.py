@@ -11,7 +11,7 @@ from rich.console import Console
 from mipselect.cli.declared import command, group, option, options, required
 from mipselect.cli.inputs import asked_of
 from mipselect.cli.options import SEARCH_PANEL, Delivery, SearchArguments
-from mipselect.cli.output import SENSITIVE, banner, check_output, heading, line, table_of
+from mipselect.cli.output import SENSITIVE, banner, check_output, heading, line, picked, table_of
 from mipselect.cli.progress import Watch
 from mipselect.cli.streams import say
 from mipselect.cli.table_options import SourceOptions
@@ -112,10 +112,7 @@ def _report(name: str, exported: ExportedModel) -> dict[str, Any]:
         "instance": name,
         "output": str(exported.path),
         "formulation": exported.formulation.value,
-        "columns": exported.columns,
-        "rows": exported.rows,
-        "binaries": exported.binaries,
-        "unit": exported.unit,
+        **picked(exported, "columns", "rows", "binaries", "unit"),
         "settings": {**asdict(settings), "of_solvers": settings.of_solvers},
         "note": CLAIM,
     }

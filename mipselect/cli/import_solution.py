@@ -11,7 +11,7 @@ from rich.markup import escape
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.inputs import asked_of
 from mipselect.cli.options import Delivery
-from mipselect.cli.output import SENSITIVE, banner, check_output, heading, line, table_of
+from mipselect.cli.output import SENSITIVE, banner, check_output, heading, line, picked, table_of
 from mipselect.cli.table_options import SourceOptions
 from mipselect.errors import MipselectError, SolverFailure
 from mipselect.exchange import ImportedSolution
@@ -91,15 +91,10 @@ def _report(
         "warning": SENSITIVE,
         "instance": name,
         "solution": str(solution),
-        "solver": imported.solver,
-        "status": imported.status,
+        **picked(imported, "solver", "status"),
         "support": support,
         "names": [instance.feature_names[j] for j in support],
-        "value": imported.value,
-        "objective": imported.objective,
-        "agrees": imported.agrees,
-        "claimed_bound": imported.claimed_bound,
-        "certified": imported.certified,
+        **picked(imported, "value", "objective", "agrees", "claimed_bound", "certified"),
         "note": NO_BOUND if imported.claimed_bound is None else NOT_PROVEN,
     }
 

@@ -22,7 +22,7 @@ from rich.text import Text
 
 from mipselect import disk
 from mipselect.cli.interruptions import ignore_signals
-from mipselect.cli.kept_files import refuse_kept, why_kept
+from mipselect.cli.kept_files import ANOTHER, REPLACE, why_kept
 from mipselect.cli.streams import abandon, say
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.pictures import SUFFIXES, require_matplotlib
@@ -91,7 +91,9 @@ def check_output(
         for given in inputs:
             if path.exists() and given.exists() and path.samefile(given):
                 raise InvalidInput(f"{option} {path}: is what is read, and would be replaced")
-    refuse_kept(path, option, new=new, replace=replace)
+    if held := why_kept(path, new=new, replace=replace):
+        advice = ANOTHER if replace is None else REPLACE
+        raise InvalidInput(f"{option} {path}: exists, and {held}; {advice}")
 
 
 def check_figure(path: Path, option: str, inputs: Iterable[Path]) -> None:
@@ -239,6 +241,11 @@ def table_of(*titles: str, right: Collection[str] = (), fold: Collection[str] = 
         justify: Literal["left", "right"] = "right" if title in right else "left"
         table.add_column(title, justify=justify, overflow="fold" if title in fold else "ellipsis")
     return table
+
+
+def picked(one: object, *names: str) -> dict[str, Any]:
+    """Return attributes by their names, as part of a JSON object."""
+    return {name: getattr(one, name) for name in names}
 
 
 def finite_or_none(value: float) -> float | None:

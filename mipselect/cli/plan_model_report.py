@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
-from mipselect.cli.output import finite_or_none
+from mipselect.cli.output import finite_or_none, picked
 from mipselect.cli.plan_report import columns_of
 from mipselect.planning.few_tables import ENOUGH, LEGEND, MARK, is_rough, rough_mark
 from mipselect.planning.forecasts import (
@@ -97,16 +97,12 @@ def model_report(plan: ModelPlan) -> dict[str, Any]:
     places, more = range(len(plan.epsilons)), plan.larger_share
     done = bool(plan.of_fit.tables)
     return {
-        "measure": plan.measure,
-        "level": plan.level,
-        "goal": plan.goal,
-        "quality_share": plan.quality_share,
+        **picked(plan, "measure", "level", "goal", "quality_share", "epsilon_needed"),
         "lines": [_line(line, plan) for line in plan.by_rows],
         "further": [_line(line, plan) for line in plan.further if line.tables],
         "left_out": list(plan.left_out),
         "no_better": [no_better(plan, k) for k in places] if done else None,
         "rows_needed": [plan.rows_needed(k) for k in places],
-        "epsilon_needed": plan.epsilon_needed,
         "sentences": list(model_sentences(plan)),
         "interval_sentences": list(interval_sentences(plan)),
         "rows_that_tell": [plan.rows_that_tell(k) for k in places],

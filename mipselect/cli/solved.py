@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mipselect.cli.agreement import Comparison
-from mipselect.cli.output import SENSITIVE, finite_or_none
+from mipselect.cli.output import SENSITIVE, finite_or_none, picked
 from mipselect.cli.settings import BOUNDS
 from mipselect.cli.usefulness import Clipping, Outside
 from mipselect.problem.instance import Instance
@@ -117,15 +117,9 @@ def _of_both(solved: Solved) -> dict[str, Any]:
         "sensitive": True,
         "warning": SENSITIVE,
         "instance": solved.name,
-        "n": instance.n,
-        "p": instance.p,
-        "n_features": instance.n_features,
-        "support_size": instance.support_size,
-        "number_of_supports": instance.number_of_supports,
+        **picked(instance, "n", "p", "n_features", "support_size", "number_of_supports"),
         **{name: public[name] for name in ("loss", *BOUNDS)},
-        "sensitivity": found.sensitivity,
-        "tolerance": found.tolerance,
-        "certified": found.certified,
+        **picked(found, "sensitivity", "tolerance", "certified"),
         "best": {
             "support": best,
             "names": solved.names(best),
@@ -140,7 +134,7 @@ def _of_both(solved: Solved) -> dict[str, Any]:
         },
         "expected": None
         if solved.comparison is None
-        else {"agrees": solved.comparison.agrees, "exact": solved.comparison.exact},
+        else picked(solved.comparison, "agrees", "exact"),
         "clipped": None if solved.clipping is None else asdict(solved.clipping),
         "effort": effort_counts(found.effort),
     }
