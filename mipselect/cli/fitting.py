@@ -32,7 +32,7 @@ from mipselect.selectors.base import PrivateSelector
 
 @dataclass(frozen=True)
 class FitPlan:
-    """A selection and a model of a table, and what they cost: a `Plan` and its `TaskSource`.
+    """A selection and a model of a table, as `SupportPlan` is one of draws, and its own source.
 
     Attributes
     ----------
@@ -53,12 +53,12 @@ class FitPlan:
 
     @property
     def seed(self) -> int | None:
-        """See `Plan`."""
+        """See `SupportPlan`."""
         return self.options.seed
 
     @property
     def ledger(self) -> Ledger | None:
-        """See `Plan`."""
+        """See `SupportPlan`."""
         return self.options.ledger
 
     @property
@@ -83,7 +83,7 @@ class FitPlan:
 
     @property
     def together(self) -> Guarantee:
-        """See `Plan`; of a part of a table with its condition, and not private if seeded."""
+        """See `SupportPlan`; of a part of a table with its condition, and not private if seeded."""
         promise, ledger = self.drawn.promise, self.ledger
         stated = promise if ledger is None else ledger.promised(promise)
         return replace(stated, private=self.seed is None)
@@ -153,7 +153,7 @@ class FitPlan:
         return HeldOut.of_table(rows, question, share, self.options.relation, source)
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
-        """See `Plan`: of the private test of --regression tukey, which needs many rows."""
+        """See `SupportPlan`: of the private test of --regression tukey, which needs many rows."""
         drawn = self.drawn
         model, most = drawn.model_on(drawn.widest), drawn.columns_of(drawn.widest)
         if not isinstance(model, TukeyRegressor):
@@ -188,15 +188,15 @@ class FitPlan:
         return StoredData.of_made(Path(self.table.data), made, self.given)
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
-        """See `Plan`."""
+        """See `SupportPlan`."""
         return self.drawn.promised(stated)
 
     def report(self, stated: Mapping[str, Guarantee]) -> Mapping[str, Any]:
-        """See `Plan`."""
+        """See `SupportPlan`."""
         return {"private": self.seed is None, **self.of_parts(self.together)}
 
     def show(self, console: Console, stated: Mapping[str, Guarantee], unit: str) -> None:
-        """See `Plan`."""
+        """See `SupportPlan`."""
         self._show_parts(console)
         if self.ledger is not None:
             before, after = self.ledger.remaining, self.ledger.after(self.total(stated))
@@ -205,14 +205,14 @@ class FitPlan:
         self._show_model(console)
 
     def show_terms(self, console: Console) -> None:
-        """See `Plan`."""
+        """See `SupportPlan`."""
         self._show_parts(console)
         self._show_model(console)
 
     def draw(
         self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback
     ) -> FittedModel:
-        """See `Plan`."""
+        """See `SupportPlan`."""
         source: random.Random = random.SystemRandom()
         if self.seed is not None:
             source = random.Random(self.seed)

@@ -36,7 +36,9 @@ MOST_DRAWS = 100_000
 
 @dataclass(frozen=True)
 class SupportPlan:
-    """Draws of supports that are to be released; a `Plan`.
+    """Draws of supports that are to be released, and what they may cost; checked, and public.
+
+    `FitPlan` is the same of a model.
 
     Attributes
     ----------
@@ -66,7 +68,7 @@ class SupportPlan:
 
     @property
     def together(self) -> Guarantee:
-        """See `Plan`."""
+        """Guarantee of all that is drawn, from options alone; under add-remove n is private."""
         return self.one.times(self.draws)
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
@@ -83,16 +85,16 @@ class SupportPlan:
 
     @property
     def noted(self) -> Mapping[str, Any]:
-        """See `Plan`."""
+        """Entries of a ledger besides the settings."""
         return {"method": self.name, "epsilon": self.method.epsilon, "draws": self.draws}
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """None."""
+        """Recorded settings besides those of the problem and the method: none."""
         return {}
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
-        """See `Plan`; scores state a ρ once the number of columns is known."""
+        """Return the guarantee of all, from what the method states: a ρ once p is known."""
         return self._one(stated).of_draws(self.draws)
 
     def _one(self, stated: Mapping[str, Guarantee]) -> Guarantee:
@@ -111,12 +113,12 @@ class SupportPlan:
         }
 
     def report(self, stated: Mapping[str, Guarantee]) -> Mapping[str, Any]:
-        """See `Plan`."""
+        """Return the planned draws and their guarantee, as part of a JSON object."""
         budget = {"epsilon": self.budget.epsilon, "delta": self.budget.delta}
         return {**self.of_draws(self._one(stated)), "budget": budget}
 
     def show(self, console: Console, stated: Mapping[str, Guarantee], unit: str) -> None:
-        """See `Plan`."""
+        """Print the same."""
         total = self.total(stated)
         console.print(f"Would be drawn: by {self.name}, {self.cost}.")
         console.print(f"Budget: {self._budget_in_words(total)}.", markup=False)
@@ -124,12 +126,12 @@ class SupportPlan:
         console.print(f"Guarantee of all draws together: {promised}.", markup=False)
 
     def show_terms(self, console: Console) -> None:
-        """See `Plan`; the releases say it."""
+        """Print what was drawn cost, which the releases say."""
 
     def draw(
         self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback
     ) -> DrawnReleases:
-        """See `Plan`; without a ledger one with `budget` pays.
+        """Charge the ledger, or without one a ledger with `budget`, and draw.
 
         Raises
         ------
@@ -214,7 +216,7 @@ def ledger_of(budget: Guarantee) -> Ledger:
 
 @dataclass(frozen=True)
 class DrawnReleases:
-    """Releases, and the plan that they follow; an `Outcome`."""
+    """Releases, and the plan that they follow; `FittedModel` is the same of a model."""
 
     releases: tuple[Release, ...]
     plan: SupportPlan
@@ -236,11 +238,11 @@ class DrawnReleases:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """None."""
+        """Sentences for standard error: none."""
         return ()
 
     def report(self) -> Mapping[str, Any]:
-        """See `Outcome`."""
+        """Return it as part of a JSON object."""
         return {
             **self.plan.of_draws(self.one),
             "private": self.private,
@@ -248,7 +250,7 @@ class DrawnReleases:
         }
 
     def show(self, console: Console, title: str, unit: str = ROW) -> None:
-        """See `Outcome`."""
+        """Print it, and its guarantee for all rows of one `unit`; `title` names the data."""
         if not self.private:
             banner(console, NOT_PRIVATE)
         kind = "released supports" if self.private else "drawn supports, not private"

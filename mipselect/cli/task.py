@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -19,100 +19,14 @@ from mipselect.cli.settings import print_settings, settings_report, unit_of
 from mipselect.cli.sizes import check_sizes, of_nothing
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput, about
-from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import ROW
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.stored_data import StoredData
-from mipselect.search.progress import ProgressCallback
 from mipselect.selectors import MCMCSelector, SampleAggregateSelector
-from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.chance_level import ChanceLevel, chance_level
 
-
-class Outcome(Protocol):
-    """Result of a draw."""
-
-    @property
-    def private(self) -> bool:
-        """True if every draw came from the operating system's generator."""
-        ...
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Sentences for standard error."""
-        ...
-
-    def report(self) -> Mapping[str, Any]:
-        """Return it as part of a JSON object."""
-        ...
-
-    def show(self, console: Console, title: str, unit: str) -> None:
-        """Print it, and its guarantee for all rows of one `unit`; `title` names the data."""
-        ...
-
-
-class Plan(Protocol):
-    """Plan of what is drawn and what it may cost; checked, and public."""
-
-    @property
-    def method(self) -> PrivateSelector:
-        """Method that selects features."""
-        ...
-
-    @property
-    def seed(self) -> int | None:
-        """A seed takes the privacy away."""
-        ...
-
-    @property
-    def ledger(self) -> Ledger | None:
-        """Ledger that pays before anything is drawn."""
-        ...
-
-    @property
-    def together(self) -> Guarantee:
-        """Guarantee of all that is drawn, from options alone; under add-remove n is private."""
-        ...
-
-    def doubts(self, n: int | None) -> tuple[str, ...]:
-        """Say what is likely to fail with n rows, whatever they are; None: n is not known."""
-        ...
-
-    @property
-    def noted(self) -> Mapping[str, Any]:
-        """Entries of a ledger besides the settings."""
-        ...
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Recorded settings besides those of the problem and the method."""
-        ...
-
-    def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
-        """Return the guarantee of all that is drawn, from what the method states."""
-        ...
-
-    def report(self, stated: Mapping[str, Guarantee]) -> Mapping[str, Any]:
-        """Return the planned draws and their guarantee, as part of a JSON object."""
-        ...
-
-    def show(self, console: Console, stated: Mapping[str, Guarantee], unit: str) -> None:
-        """Print the same."""
-        ...
-
-    def show_terms(self, console: Console) -> None:
-        """Print what it cost, where the outcome does not say it."""
-        ...
-
-    def draw(self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback) -> Outcome:
-        """Charge the ledger and draw.
-
-        Raises
-        ------
-        NotCertified, ConditionNotMet, SolverFailure, BoundViolated
-            Without any number in the message: such numbers are sensitive.
-        """
-        ...
+if TYPE_CHECKING:  # Each command imports its own.
+    from mipselect.cli.fitting import FitPlan
+    from mipselect.cli.releasing import SupportPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +40,7 @@ class Task:
     head : mapping
         First entries of a report.
     source : TaskSource
-    plan : Plan
+    plan : SupportPlan or FitPlan
     asked : mapping
         Options about a table with a schema as they were given, by their names.
     """
@@ -134,7 +48,7 @@ class Task:
     title: str
     head: Mapping[str, Any]
     source: TaskSource
-    plan: Plan
+    plan: SupportPlan | FitPlan
     asked: Mapping[str, Any] = field(default_factory=dict)
 
     @property
