@@ -31,8 +31,13 @@ from mipselect.tables.moments import Moments
 ENDING = ".npz"
 
 
-class TaskSource(Protocol):
-    """Source of a problem and its data."""
+class Input(Protocol):
+    """Source of a problem and its data, in files."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Paths of all files that are read."""
+        ...
 
     def problem(self) -> tuple[Problem, int | None]:
         """Return the problem, and the number of rows where it is known; no row is read."""
@@ -40,15 +45,6 @@ class TaskSource(Protocol):
 
     def data(self) -> StoredData:
         """Return all of it; sensitive."""
-        ...
-
-
-class Input(TaskSource, Protocol):
-    """Source of a problem that is in files."""
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Paths of all files that are read."""
         ...
 
     def expected(self) -> Expected | None:
@@ -76,11 +72,11 @@ class InstanceFile(Input):
         return files_of(self.name)
 
     def problem(self) -> tuple[Problem, int | None]:
-        """See `TaskSource`."""
+        """See `Input`."""
         return public_problem(self.name, self.draw)
 
     def data(self) -> StoredData:
-        """See `TaskSource`."""
+        """See `Input`."""
         return load_problem(self.name, draw=self.draw)
 
     def expected(self) -> Expected | None:
@@ -101,13 +97,13 @@ class MomentsFile(Input):
         return (self.path,)
 
     def problem(self) -> tuple[Problem, int | None]:
-        """See `TaskSource`; the file is read, and of its sums the number of rows is used."""
+        """See `Input`; the file is read, and of its sums the number of rows is used."""
         moments = Moments.load(self.path)
         with about(str(self.path)):
             return problem_of_moments(moments, **self.question), moments.n
 
     def data(self) -> StoredData:
-        """See `TaskSource`."""
+        """See `Input`."""
         moments = Moments.load(self.path)
         with about(str(self.path)):
             made = Instance.from_moments(moments, **self.question)

@@ -58,7 +58,7 @@ class NumberTable(Input):
         return (self.path,)
 
     def problem(self) -> tuple[Problem, int | None]:
-        """See `TaskSource`."""
+        """See `Input`."""
         names = header(self.source, self.target, self.features)
         self._check_size(len(names))
         shift, blocks = self.target_shift, self.blocks
@@ -68,7 +68,7 @@ class NumberTable(Input):
             return problem_of(self.settings, len(names), names, blocks=blocks), None
 
     def data(self) -> StoredData:
-        """See `TaskSource`."""
+        """See `Input`."""
         arrays = load_table(self.source, self.target, self.features, self.target_shift)
         self._check_size(arrays[0].shape[1])
         stored = StoredData.of_arrays(
@@ -107,9 +107,9 @@ class SchemaTable(Input):
         return (self.path, self.schema)
 
     def problem(self) -> tuple[Problem, int | None]:
-        """See `TaskSource`."""
+        """See `Input`."""
         return self.table.problem()
 
     def data(self) -> StoredData:
-        """See `TaskSource`."""
+        """See `Input`."""
         return StoredData.of_made(self.path, self.table.made(), self.table.of_loss)
