@@ -178,12 +178,12 @@ class FitPlan:
         return self.table.source if self.apart is None else ~self.apart.apart
 
     def problem(self) -> tuple[Problem, int | None]:
-        """See `Input`; the number of rows is told where the score depends on it."""
+        """See `TaskSource`; the number of rows is told where the score depends on it."""
         problem, n = self.drawn.scored(self.table.source, self.given).problem()
         return problem, None if self.drawn.blocks is None else n
 
     def data(self) -> StoredData:
-        """See `Input`; nothing is raised because of the rows."""
+        """See `TaskSource`; nothing is raised because of the rows."""
         made = self.drawn.scored(self.rows, self.given).made()
         return StoredData.of_made(Path(self.table.data), made, self.given)
 

@@ -31,13 +31,8 @@ from mipselect.tables.moments import Moments
 ENDING = ".npz"
 
 
-class Input(Protocol):
-    """Source of a problem and its data, in files."""
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Paths of all files that are read."""
-        ...
+class TaskSource(Protocol):
+    """Source of a problem and its data."""
 
     def problem(self) -> tuple[Problem, int | None]:
         """Return the problem, and the number of rows where it is known; no row is read."""
@@ -47,13 +42,9 @@ class Input(Protocol):
         """Return all of it; sensitive."""
         ...
 
-    def expected(self) -> Expected | None:
-        """Return what a search must find; None where it is not known, as of a table."""
-        return None
-
 
 @dataclass(frozen=True)
-class InstanceFile(Input):
+class InstanceFile:
     """An instance by its name or the path of its file.
 
     Attributes
@@ -72,20 +63,20 @@ class InstanceFile(Input):
         return files_of(self.name)
 
     def problem(self) -> tuple[Problem, int | None]:
-        """See `Input`."""
+        """See `TaskSource`."""
         return public_problem(self.name, self.draw)
 
     def data(self) -> StoredData:
-        """See `Input`."""
+        """See `TaskSource`."""
         return load_problem(self.name, draw=self.draw)
 
     def expected(self) -> Expected | None:
-        """See `Input`; of another score than that of the file nothing is expected."""
+        """Return what a search must find; None of another score than that of the file."""
         return expected(self.name) if self.draw.score is None else None
 
 
 @dataclass(frozen=True)
-class MomentsFile(Input):
+class MomentsFile:
     """Moments in a file, and arguments of `Instance.from_moments`."""
 
     path: Path
@@ -96,21 +87,26 @@ class MomentsFile(Input):
         """The file."""
         return (self.path,)
 
+    def expected(self) -> None:
+        """Return None: nobody knows what a search finds."""
+
     def problem(self) -> tuple[Problem, int | None]:
-        """See `Input`; the file is read, and of its sums the number of rows is used."""
+        """See `TaskSource`; the file is read, and of its sums the number of rows is used."""
         moments = Moments.load(self.path)
         with about(str(self.path)):
             return problem_of_moments(moments, **self.question), moments.n
 
     def data(self) -> StoredData:
-        """See `Input`."""
+        """See `TaskSource`."""
         moments = Moments.load(self.path)
         with about(str(self.path)):
             made = Instance.from_moments(moments, **self.question)
         return StoredData(self.path, made.problem, made.data, self.question)
 
 
-def asked_of(source: SourceOptions, sizes: str | None, draw: BlockOptions = ANY_DRAW) -> Input:
+def asked_of(
+    source: SourceOptions, sizes: str | None, draw: BlockOptions = ANY_DRAW
+) -> InstanceFile | MomentsFile:
     """Choose moments where the instance ends in .npz, else an instance, which has its own question.
 
     Parameters

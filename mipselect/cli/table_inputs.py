@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mipselect.cli.inputs import Input
 from mipselect.errors import about
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.problem import Problem
@@ -20,7 +19,7 @@ from mipselect.validation import checked_integer
 
 
 @dataclass(frozen=True)
-class NumberTable(Input):
+class NumberTable:
     """A table of numbers, with public bounds or scored from blocks of rows.
 
     Attributes
@@ -52,13 +51,8 @@ class NumberTable(Input):
         """Path of the file."""
         return Path(self.source.path)
 
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The file."""
-        return (self.path,)
-
     def problem(self) -> tuple[Problem, int | None]:
-        """See `Input`."""
+        """See `TaskSource`."""
         names = header(self.source, self.target, self.features)
         self._check_size(len(names))
         shift, blocks = self.target_shift, self.blocks
@@ -68,7 +62,7 @@ class NumberTable(Input):
             return problem_of(self.settings, len(names), names, blocks=blocks), None
 
     def data(self) -> StoredData:
-        """See `Input`."""
+        """See `TaskSource`."""
         arrays = load_table(self.source, self.target, self.features, self.target_shift)
         self._check_size(arrays[0].shape[1])
         stored = StoredData.of_arrays(
@@ -87,29 +81,23 @@ class NumberTable(Input):
 
 
 @dataclass(frozen=True)
-class SchemaTable(Input):
+class SchemaTable:
     """A table with a public schema.
 
     Attributes
     ----------
-    path, schema : Path
-        Paths of the table and of its schema.
+    path : Path
+        Path of the table.
     table : ScoredTable
     """
 
     path: Path
-    schema: Path
     table: ScoredTable
 
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The table and its schema."""
-        return (self.path, self.schema)
-
     def problem(self) -> tuple[Problem, int | None]:
-        """See `Input`."""
+        """See `TaskSource`."""
         return self.table.problem()
 
     def data(self) -> StoredData:
-        """See `Input`."""
+        """See `TaskSource`."""
         return StoredData.of_made(self.path, self.table.made(), self.table.of_loss)

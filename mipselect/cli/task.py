@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from mipselect.cli.cautions import cautions, warn_before_a_draw
-from mipselect.cli.inputs import Input, MomentsFile
+from mipselect.cli.inputs import MomentsFile, TaskSource
 from mipselect.cli.ledger_entry import charged_report, ledger_entry, print_charged
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
@@ -39,7 +39,7 @@ class Task:
         Name of the data in messages.
     head : mapping
         First entries of a report.
-    source : Input or FitPlan
+    source : TaskSource
     plan : SupportPlan or FitPlan
     asked : mapping
         Options about a table with a schema as they were given, by their names.
@@ -47,7 +47,7 @@ class Task:
 
     title: str
     head: Mapping[str, Any]
-    source: Input | FitPlan
+    source: TaskSource
     plan: SupportPlan | FitPlan
     asked: Mapping[str, Any] = field(default_factory=dict)
 
