@@ -29,7 +29,7 @@ from mipselect.cli.output import SENSITIVE, check_output, deliver
 from mipselect.cli.progress import Spinner
 from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, Regularisation, SchemaOptions
 from mipselect.errors import about
-from mipselect.privacy.guarantee import ROW
+from mipselect.privacy.guarantee import ROW, Guarantee
 from mipselect.quality import TableShares, release_shares
 from mipselect.tables import TableSchema, check_table
 from mipselect.tables.people import checked_rule
@@ -177,8 +177,8 @@ def _deliver_shares(arguments: CheckArguments, schema: TableSchema, epsilon: flo
     checked_budget(epsilon, "--epsilon")
     refuse(arguments, ALONE, OF_THE_CURATOR)
     ledger, relation = arguments.charge.opened()
-    unit, seeded = schema.privacy_unit or ROW, arguments.charge.seed is not None
-    notes = cautions(ledger, unit, epsilon, seeded=seeded, asked=arguments.head)
+    promised = Guarantee(epsilon, relation=relation, private=arguments.charge.seed is None)
+    notes = cautions(ledger, schema.privacy_unit or ROW, promised, arguments.head)
     warn_before_a_draw(notes)
     with ledger_entry(ledger, arguments.head) as noting:
         with Spinner(f"reading {arguments.table.data}"):

@@ -20,7 +20,7 @@ from mipselect.cli.quality import rows_in_words, show_quality
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput, about
 from mipselect.json_objects import read_json
-from mipselect.privacy.guarantee import ROW
+from mipselect.privacy.guarantee import ROW, Guarantee
 from mipselect.quality import Quality
 from mipselect.regression import ModelRelease, evaluate_model
 from mipselect.regression.release import LARGEST
@@ -105,9 +105,10 @@ def evaluate(arguments: EvaluateArguments) -> None:
         **({} if schema is None or schema.weight is None else {"weight": schema.weight.name}),
         "mipselect": version("mipselect"),
     }
-    seeded = arguments.charge.seed is not None
+    private = arguments.charge.seed is None
+    promised = Guarantee(arguments.epsilon, relation=relation, private=private)
     notes = (
-        *cautions(ledger, unit, arguments.epsilon, seeded=seeded, asked=head),
+        *cautions(ledger, unit, promised, head),
         *_of_the_fit(arguments.model, arguments.table.data),
     )
     warn_before_a_draw(notes)

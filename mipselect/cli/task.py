@@ -78,15 +78,7 @@ class Task:
     def cautions(self, settings: Mapping[str, Any], n: int | None) -> list[str]:
         """Say what comes before a draw; it depends on what is public alone."""
         plan = self.plan
-        told = cautions(
-            plan.ledger,
-            unit_of(settings),
-            plan.together.epsilon,
-            seeded=plan.seed is not None,
-            asked=self.head,
-            delta=plan.together.delta,
-            n=n,
-        )
+        told = cautions(plan.ledger, unit_of(settings), plan.together, self.head, n)
         return [*told, *plan.doubts(n)]
 
     def chance_level(self, problem: Problem, n: int | None) -> ChanceLevel | None:
