@@ -39,6 +39,10 @@ BEYOND = 10
 """One row in so many should lie in the first and the last bin."""
 
 
+OF_SECOND = np.array([[False], [True]])
+"""Cells of the second class."""
+
+
 @dataclass(frozen=True, eq=False)
 class ClassQuality:
     """Quality of predictions of two classes: all of it is computed from noisy counts.
@@ -66,8 +70,8 @@ class ClassQuality:
         return (
             area_under_curve(counts[0], counts[1], variance),
             share(counts, right, ACCURACY, variance),
-            share(counts, np.stack([np.zeros_like(yes), np.ones_like(yes)]), SHARE, variance),
-            share(counts, np.stack([yes, yes]), PREDICTED, variance),
+            share(counts, OF_SECOND, SHARE, variance),
+            share(counts, yes, PREDICTED, variance),
         )
 
     @property
@@ -79,7 +83,7 @@ class ClassQuality:
             ShareInBin(
                 ends[group[0]],
                 ends[group[-1] + 1],
-                calibration(self.counts[:, group], self.variance),
+                share(self.counts[:, group], OF_SECOND, SHARE, self.variance),
             )
             for group in groups
         )
@@ -182,15 +186,9 @@ def matching_threshold(counts: FloatArray, edges: FloatArray, variance: float) -
     return float(expit(edges[beyond - 1] + part * (edges[beyond] - edges[beyond - 1])))
 
 
-def calibration(counts: FloatArray, variance: float) -> Measure:
-    """Estimate the share of the second class among the rows of some bins."""
-    second = np.zeros(counts.shape, dtype=bool)
-    second[1] = True
-    return share(counts, second, SHARE, variance)
-
-
 def share(counts: FloatArray, inside: NDArray[np.bool_], name: str, variance: float) -> Measure:
     """Estimate the share of the rows in some cells, with an interval."""
+    inside = np.broadcast_to(inside, counts.shape)
     part, rest = float(counts[inside].sum()), float(counts[~inside].sum())
     noise = int(inside.sum()) * variance, int((~inside).sum()) * variance
     return share_of_counts(name, part, rest, noise)
