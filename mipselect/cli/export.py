@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -99,23 +98,19 @@ def export(arguments: ModelExportArguments) -> None:
         banner(console, SENSITIVE)
         _show(console, exported)
 
-    arguments.delivery.deliver(_report(source.instance, exported), render)
-    say(f"note: {output} is SENSITIVE: it holds the data of {source.instance}, or sums of them")
-
-
-def _report(name: str, exported: ExportedModel) -> dict[str, Any]:
-    settings = exported.settings
-    return {
+    report = {
         "command": "export",
         "sensitive": True,
         "warning": SENSITIVE,
-        "instance": name,
+        "instance": source.instance,
         "output": str(exported.path),
         "formulation": exported.formulation.value,
         **picked(exported, "columns", "rows", "binaries", "unit"),
-        "settings": {**asdict(settings), "of_solvers": settings.of_solvers},
+        "settings": {**asdict(exported.settings), "of_solvers": exported.settings.of_solvers},
         "note": CLAIM,
     }
+    arguments.delivery.deliver(report, render)
+    say(f"note: {output} is SENSITIVE: it holds the data of {source.instance}, or sums of them")
 
 
 def _show(console: Console, exported: ExportedModel) -> None:

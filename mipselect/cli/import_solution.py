@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -72,24 +71,12 @@ def import_solution(arguments: ImportArguments) -> None:
         imported = imported_solution(instance, solution, bound=arguments.bound)
     except SolverFailure as error:
         raise MipselectError(f"(sensitive) {solution}: {error}") from error
-    report = _report(source.instance, solution, instance, imported)
-
-    def render(console: Console) -> None:
-        banner(console, SENSITIVE)
-        _show(console, solution, instance, imported)
-
-    delivery.deliver(report, render)
-
-
-def _report(
-    name: str, solution: Path, instance: Instance, imported: ImportedSolution
-) -> dict[str, Any]:
     support = imported.support.tolist()
-    return {
+    report = {
         "command": "import-solution",
         "sensitive": True,
         "warning": SENSITIVE,
-        "instance": name,
+        "instance": source.instance,
         "solution": str(solution),
         **picked(imported, "solver", "status"),
         "support": support,
@@ -97,6 +84,12 @@ def _report(
         **picked(imported, "value", "objective", "agrees", "claimed_bound", "certified"),
         "note": NO_BOUND if imported.claimed_bound is None else NOT_PROVEN,
     }
+
+    def render(console: Console) -> None:
+        banner(console, SENSITIVE)
+        _show(console, solution, instance, imported)
+
+    delivery.deliver(report, render)
 
 
 def _show(console: Console, solution: Path, instance: Instance, imported: ImportedSolution) -> None:
