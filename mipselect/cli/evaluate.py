@@ -14,7 +14,7 @@ from mipselect.cli.ledger_entry import ChargeOptions, ledger_entry, print_charge
 from mipselect.cli.options import PRIVACY_PANEL, ReleaseDelivery
 from mipselect.cli.output import NOT_PRIVATE, banner, check_output, heading, line
 from mipselect.cli.progress import Spinner
-from mipselect.cli.quality import rows_in_words, show_quality
+from mipselect.cli.quality import show_quality
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput, about
 from mipselect.json_objects import read_json
@@ -133,7 +133,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
             if not quality.guarantee.private:
                 banner(console, NOT_PRIVATE)
             heading(console, f"{arguments.model.name}: {target}")
-            show_quality(console, quality, rows_in_words(quality, Path(arguments.table.data).name))
+            show_quality(console, quality, Path(arguments.table.data).name)
             line(console, f"Guarantee: {quality.guarantee.of_unit(unit)}.")
             if unit != ROW:
                 line(console, f"{people_in_words(unit, arguments.unit_rule)}.")

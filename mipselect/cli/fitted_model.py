@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
-from mipselect.cli.quality import rows_in_words, show_quality
+from mipselect.cli.quality import show_quality
 from mipselect.regression import ModelRelease
 from mipselect.regression.coefficients import CoefficientTable
 
@@ -93,7 +93,7 @@ class FittedModel:
                 f"private, drawn with ε = {drawn['epsilon']:.6g}.",
             )
         if model.quality is not None:
-            show_quality(console, model.quality, rows_in_words(model.quality))
+            show_quality(console, model.quality)
         for note in model.footnotes:
             line(console, f"Note: {note}.")
         if model.private:

@@ -54,7 +54,6 @@ from mipselect.planning.model_sentences import (
 from mipselect.planning.plan import checked_methods, plan_selection
 from mipselect.planning.question import Question
 from mipselect.planning.range_advice import range_advice
-from mipselect.regression import SelectThenRegress
 from mipselect.tables import TableSchema
 from mipselect.validation import checked_share, checked_time_limit, listed, plain_digits
 
@@ -160,7 +159,11 @@ def _planned(
     with Spinner("planning") as spinner:
         model = fitted = None
         if not question.without_range:
-            fitted = _fitted(options, question, schema, of_classes=of_classes)
+            fitted = planned_fit(
+                options, size, of_classes=of_classes, fit_intercept=question.intercept
+            )
+            if schema.weight is not None:
+                fitted.regressor.require_weights()
         asked: dict[str, Any] = {
             "target": target,
             "rows": arguments.rows,
@@ -210,17 +213,6 @@ def _watch(spinner: Spinner, limit: float) -> Callable[[Step], None]:
         spinner.tick(step.what, description=step.what)
 
     return watch
-
-
-def _fitted(
-    options: FitOptions, question: Question, schema: TableSchema, *, of_classes: bool
-) -> SelectThenRegress:
-    """Return the estimators of `fit` with these options."""
-    size, intercept = question.support_size, question.intercept
-    model = planned_fit(options, size, of_classes=of_classes, fit_intercept=intercept)
-    if schema.weight is not None:
-        model.regressor.require_weights()
-    return model
 
 
 def _show_model(
