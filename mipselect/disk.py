@@ -50,7 +50,11 @@ def small_text(path: Path, most: int, advice: str = "save the file as UTF-8") ->
     InvalidInput
         If it cannot be read, is no UTF-8 or has more than `most` bytes.
     """
-    content = small_content(path, most)
+    return text_of(small_content(path, most), path, advice)
+
+
+def text_of(content: bytes, path: Path, advice: str = "save the file as UTF-8") -> str:
+    """Return the text that a file holds; see `small_text`."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -81,9 +85,9 @@ def unreadable(path: Path, error: Exception) -> InvalidInput:
     return InvalidInput(f"{path}: cannot be read: {reason}")
 
 
-def write_whole(path: Path, content: bytes, *, sensitive: bool = False) -> None:
+def write_whole(path: Path, content: bytes, *, sensitive: bool = False, new: bool = False) -> None:
     """Write a file whole or not at all; see `whole_file`."""
-    with whole_file(path, sensitive=sensitive) as file:
+    with whole_file(path, sensitive=sensitive, new=new) as file:
         file.write(content)
 
 
@@ -96,13 +100,15 @@ def save(path: Path, content: bytes, *, sensitive: bool = False) -> None:
 
 
 @contextmanager
-def whole_file(path: Path, *, sensitive: bool = False) -> Iterator[BinaryIO]:
+def whole_file(path: Path, *, sensitive: bool = False, new: bool = False) -> Iterator[BinaryIO]:
     """Open a file to write to, which is there once the block has ended, and not if it fails.
 
     A file that is replaced hands its mode on; a sensitive one is for its owner only.
 
     Raises
     ------
+    FileExistsError
+        If it must be new, and another has its name by the end; then nothing was written.
     OSError
         If it cannot be written; then nothing was.
     """
@@ -114,11 +120,25 @@ def whole_file(path: Path, *, sensitive: bool = False) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         mode = _mode(path)
         os.chmod(draft, mode & FOR_ITS_OWNER if sensitive else mode)
-        os.replace(draft, path)
+        (_take_free_name if new else os.replace)(draft, path)
     except BaseException:
         # An interrupt may come when it has its name already.
         Path(draft).unlink(missing_ok=True)
         raise
+
+
+def _take_free_name(draft: str, path: Path) -> None:
+    """Give a file its name; raise `FileExistsError` if another has that name."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # Where a file cannot have two names, an empty one keeps the name for it.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, FOR_ITS_OWNER))
+        os.replace(draft, path)
+    else:
+        os.unlink(draft)
 
 
 def _mode(path: Path) -> int:

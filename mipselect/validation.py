@@ -106,6 +106,13 @@ def checked_number(
     raise InvalidInput(f"{what} must be {wanted}, got {shown(value)}")
 
 
+def plain_digits(text: str) -> str:
+    """Return a text; raise `ValueError` if Python alone reads a number in it, such as 10 in 1_0."""
+    if "_" in text or not text.isascii():
+        raise ValueError(f"{shown(text)} is no number")
+    return text
+
+
 def checked_positive(value: float, what: str) -> float:
     """Return a finite number > 0."""
     return checked_number(value, what, "a finite number > 0", lambda v: 0.0 < v < math.inf)

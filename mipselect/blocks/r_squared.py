@@ -14,7 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations, takewhile
+from itertools import combinations, takewhile, tee
 from threading import Event
 
 import numpy as np
@@ -37,6 +37,9 @@ CACHED_ENTRIES = 1 << 18
 
 BATCH = (128, 1024)
 """Fewest and most blocks of a batch."""
+
+KEPT_ENTRIES = 1 << 24
+"""At most so many g of a batch are kept, an eighth of a gigabyte."""
 
 SECONDS_OF_A_TICK = 0.1
 
@@ -232,24 +235,27 @@ def _counts_of_batch(
 ) -> IntArray:
     """Add up counts over some blocks; rows have shape (B, b, C), supports the order of `features`.
 
-    The counts are incomplete once `stop` is set, which ends the work.
+    The counts are incomplete once `stop` is set, which ends the work. More values g than are kept
+    are computed a second time, once the largest of each block is known.
     """
     products, there = _products(rows, features, settings.penalty)
     widths, s, b = features.widths, features.support_size, rows.shape[1]
     best = np.full(len(rows), LEAST_BEST)
-    for g in _until(stop, adjusted_of_supports(products, widths, s, b)):
-        np.maximum(best, g.max(axis=0), out=best)
     counts = np.zeros(math.comb(features.count, s), dtype=np.int64)
+
+    def found() -> Iterator[FloatArray]:
+        return takewhile(lambda _: not stop.is_set(), adjusted_of_supports(products, widths, s, b))
+
+    is_kept = len(counts) * len(rows) <= KEPT_ENTRIES
+    first, second = tee(found()) if is_kept else (found(), found())
+    for g in first:
+        np.maximum(best, g.max(axis=0), out=best)
     start = 0
-    for g in _until(stop, adjusted_of_supports(products, widths, s, b)):
+    for g in second:
         u = rounded_share(g, best, settings.depth) * there
         counts[start : start + len(g)] = u.sum(axis=1)
         start += len(g)
     return counts
-
-
-def _until(stop: Event, found: Iterator[FloatArray]) -> Iterator[FloatArray]:
-    return takewhile(lambda _: not stop.is_set(), found)
 
 
 def rounded_share(g: FloatArray, best: FloatArray, depth: float) -> FloatArray:

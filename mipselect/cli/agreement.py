@@ -48,27 +48,21 @@ def compare(
         pairs.append((tie, instance.objective(wanted.support), float(found.values[0])))
     if isinstance(found, MistakeLevels) and wanted.level_values is not None:
         if len(wanted.level_values) != len(found):
-            return Comparison(
-                agrees=False,
-                exact=False,
-                sentence=f"DIFFERS from [expected]: {len(found)} levels instead of "
-                f"{len(wanted.level_values)}",
-            )
+            return _differs(f"{len(found)} levels instead of {len(wanted.level_values)}")
         for level, value in enumerate(wanted.level_values):
             pairs.append((f"the value of level {level}", float(found.values[level]), value))
-    slack = found.allowance
     exact = True
     for what, value, right in pairs:
         rounding = RELATIVE * abs(right)
-        if not -rounding <= value - right <= slack + rounding:
-            return Comparison(
-                agrees=False,
-                exact=False,
-                sentence=f"DIFFERS from [expected]: {what} is {value!r} instead of {right!r}",
-            )
+        if not -rounding <= value - right <= found.allowance + rounding:
+            return _differs(f"{what} is {value!r} instead of {right!r}")
         exact = exact and value - right <= rounding
     how = f"to {RELATIVE:g} relative" if exact else "within the tolerance"
     return Comparison(agrees=True, exact=exact, sentence=f"agrees with [expected] {how}")
+
+
+def _differs(how: str) -> Comparison:
+    return Comparison(agrees=False, exact=False, sentence=f"DIFFERS from [expected]: {how}")
 
 
 @dataclass(frozen=True, eq=False)

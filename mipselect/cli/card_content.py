@@ -31,11 +31,24 @@ MECHANISMS = {
 """The methods of the command line in words."""
 
 
+MODEL = CardPart(
+    "Model",
+    (
+        Entry(
+            "Trust model",
+            "Central: the curator holds the data in the clear, and only the release leaves.",
+        ),
+        blank("Who had access to the data"),
+        Entry("Release", "Made once, of a fixed table; nobody can ask further questions."),
+    ),
+)
+
+
 def card_of(read: ReportedRelease) -> Card:
     """Make the card of a release."""
     return Card(
         f"Privacy card: {read.data}",
-        (_facts(read), _loss(read), _model(), _accounting(read), _implementation(read)),
+        (_facts(read), _loss(read), MODEL, _accounting(read), _implementation(read)),
     )
 
 
@@ -76,11 +89,12 @@ def _loss(read: ReportedRelease) -> CardPart:
         unit = f"{whose}{named}."
     conditions = [*total.conditions, *filter(None, [read.unit_condition])]
     differ = neighbours(total.relation, read.unit)
-    rho = total.concentrated
+    rho, pure = total.concentrated, total.delta == 0.0
+    kind = "Pure differential privacy (ε)" if pure else "Approximate differential privacy (ε, δ)"
     return CardPart(
         "Privacy unit and privacy loss",
         (
-            Entry("Kind of privacy", _kind(total)),
+            Entry("Kind of privacy", f"{kind}."),
             blank("Privacy unit", unit),
             Entry("Neighbouring tables", f"Tables that differ by {differ}."),
             Entry("Privacy loss of one draw", amount(one)),
@@ -88,20 +102,6 @@ def _loss(read: ReportedRelease) -> CardPart:
             *(() if rho is None else (Entry("In zero-concentrated privacy", f"ρ = {rho:.6g}"),)),
             Entry("What that means", _meaning(total, differ)),
             Entry("Conditions", "; ".join(conditions) or "None."),
-        ),
-    )
-
-
-def _model() -> CardPart:
-    return CardPart(
-        "Model",
-        (
-            Entry(
-                "Trust model",
-                "Central: the curator holds the data in the clear, and only the release leaves.",
-            ),
-            blank("Who had access to the data"),
-            Entry("Release", "Made once, of a fixed table; nobody can ask further questions."),
         ),
     )
 
@@ -186,12 +186,6 @@ def _mechanism(read: ReportedRelease) -> str:
     if read.regression is None:
         return selection
     return f"{selection}; then {REGRESSIONS.get(read.regression, read.regression)}"
-
-
-def _kind(total: Guarantee) -> str:
-    if total.delta == 0.0:
-        return "Pure differential privacy (ε)."
-    return "Approximate differential privacy (ε, δ)."
 
 
 def _meaning(total: Guarantee, differ: str) -> str:

@@ -8,7 +8,6 @@ from operator import itemgetter
 
 from mipselect.cli.card_parts import Entry
 from mipselect.cli.quality import rows_in_words
-from mipselect.quality import Quality
 from mipselect.regression import ModelRelease
 from mipselect.regression.coefficients import CoefficientTable
 from mipselect.tables.terms import INTERCEPT, Term
@@ -43,7 +42,11 @@ def of_a_model(model: ModelRelease, about: str) -> list[Entry]:
         ),
         *_private_ranges(model),
         Entry("How to read a coefficient", " ".join(table.notes())),
-        *([] if model.quality is None else of_a_quality(model.quality)),
+        *(
+            Entry("Quality" if k else f"Quality on {rows_in_words(quality)}", text)
+            for quality in filter(None, [model.quality])
+            for k, text in enumerate(quality.lines)
+        ),
     ]
 
 
@@ -64,14 +67,6 @@ def _described(cells: Sequence[str]) -> str:
     """Write a coefficient, its interval and odds where there are any, and what it is per."""
     *numbers, meaning = (cell for cell in cells if cell)
     return f"{' '.join(numbers)}: {meaning}"
-
-
-def of_a_quality(quality: Quality) -> list[Entry]:
-    """Return how good the model is, the verdict first."""
-    return [
-        Entry(f"Quality on {rows_in_words(quality)}", quality.lines[0]),
-        *(Entry("Quality", text) for text in quality.lines[1:]),
-    ]
 
 
 def chosen(support: Sequence[int], names: Sequence[str]) -> list[str]:

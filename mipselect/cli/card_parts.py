@@ -131,11 +131,13 @@ def with_facts(card: Card, facts: Mapping[str, str]) -> Card:
     return replace(
         card,
         parts=tuple(
-            replace(part, entries=tuple(_with_fact(entry, facts) for entry in part.entries))
+            replace(
+                part,
+                entries=tuple(
+                    replace(one, text=facts.get(one.name)) if one.text is None else one
+                    for one in part.entries
+                ),
+            )
             for part in card.parts
         ),
     )
-
-
-def _with_fact(entry: Entry, facts: Mapping[str, str]) -> Entry:
-    return replace(entry, text=facts.get(entry.name)) if entry.text is None else entry

@@ -8,7 +8,7 @@ from typing import Any
 
 from mipselect.cli.ledger_entry import table_named, tables_of
 from mipselect.cli.streams import say
-from mipselect.privacy import Ledger
+from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import ROW, is_row
 from mipselect.validation import listed
 
@@ -26,11 +26,8 @@ BEYOND_WORDS = 1e15
 def cautions(
     ledger: Ledger | None,
     unit: str,
-    epsilon: float,
-    *,
-    seeded: bool,
+    together: Guarantee,
     asked: Mapping[str, Any],
-    delta: float = 0.0,
     n: int | None = None,
 ) -> tuple[str, ...]:
     """Say what a release means less than it seems to, in sentences.
@@ -40,22 +37,18 @@ def cautions(
     ledger : Ledger or None
     unit : str
         What the guarantee is about: "row", or the field that says whose row it is.
-    epsilon : float
-        That of all draws together.
-    seeded : bool
-        True for a draw without any guarantee, of which ε says nothing.
+    together : Guarantee
+        That of all draws; of seeded ones, which have none, its numbers say nothing.
     asked : mapping
         First entries of the report: they name the table, and its schema if it has one.
-    delta : float
-        That of all draws together.
     n : int or None
         The number of rows, where it is known and public.
     """
     found = (
         _of_the_unit(ledger, unit, schema="schema" in asked),
         _of_other_tables(ledger, table_named(asked)),
-        "" if seeded else _of_epsilon(epsilon),
-        "" if seeded else _of_delta(delta, n),
+        _of_epsilon(together.epsilon) if together.private else "",
+        _of_delta(together.delta, n) if together.private else "",
     )
     return tuple(sentence for sentence in found if sentence)
 

@@ -25,11 +25,11 @@ from mipselect.cli.declared import (
 from mipselect.cli.dialect import TableArgument
 from mipselect.cli.ledger_entry import ChargeOptions, ledger_entry, print_charged, private_report
 from mipselect.cli.options import PRIVACY_PANEL, ReleaseDelivery, stated
-from mipselect.cli.output import SENSITIVE, check_output, deliver, line
+from mipselect.cli.output import SENSITIVE, check_output, deliver
 from mipselect.cli.progress import Spinner
 from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, Regularisation, SchemaOptions
 from mipselect.errors import about
-from mipselect.privacy.guarantee import ROW
+from mipselect.privacy.guarantee import ROW, Guarantee
 from mipselect.quality import TableShares, release_shares
 from mipselect.tables import TableSchema, check_table
 from mipselect.tables.people import checked_rule
@@ -177,8 +177,8 @@ def _deliver_shares(arguments: CheckArguments, schema: TableSchema, epsilon: flo
     checked_budget(epsilon, "--epsilon")
     refuse(arguments, ALONE, OF_THE_CURATOR)
     ledger, relation = arguments.charge.opened()
-    unit, seeded = schema.privacy_unit or ROW, arguments.charge.seed is not None
-    notes = cautions(ledger, unit, epsilon, seeded=seeded, asked=arguments.head)
+    promised = Guarantee(epsilon, relation=relation, private=arguments.charge.seed is None)
+    notes = cautions(ledger, schema.privacy_unit or ROW, promised, arguments.head)
     warn_before_a_draw(notes)
     with ledger_entry(ledger, arguments.head) as noting:
         with Spinner(f"reading {arguments.table.data}"):
@@ -218,13 +218,13 @@ def _deliver(
     page: Callable[[], str],
 ) -> None:
     """Write the page or the JSON object to the file that was asked for, and print the report."""
-    output, as_json = arguments.delivery.output, arguments.delivery.as_json
-    is_page = output is not None and output.suffix == PAGE
-
-    def render(console: Console) -> None:
-        show(console)
-        if is_page:
-            line(console, f"Written to {output}.")
-
-    content = page().encode() if is_page else None
-    deliver(report, render, as_json=as_json, output=output, content=content)
+    delivery = arguments.delivery
+    is_page = delivery.output is not None and delivery.output.suffix == PAGE
+    deliver(
+        report,
+        show,
+        as_json=delivery.as_json,
+        output=delivery.output,
+        content=page().encode() if is_page else None,
+        replace=None if arguments.epsilon is None else delivery.replace,
+    )

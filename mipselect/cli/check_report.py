@@ -40,32 +40,6 @@ FROM_WHERE = (
 )
 
 
-def counts_table(check: TableCheck) -> TextTable:
-    """Return the counts of all fields; sensitive."""
-    rows = (
-        (field.name, *(_cell(field.kinds[kind], field.rows) for kind in KINDS))
-        for field in check.fields
-    )
-    return _table_of_kinds("", rows)
-
-
-def shares_table(shares: TableShares) -> TextTable:
-    """Return the private shares of all fields, with their intervals, in percent."""
-    rows = []
-    for field in shares.fields:
-        own = {share.name: _in_percent(share) for share in field.shares}
-        rows.append((field.name, *(own.get(kind, "") for kind in KINDS)))
-    return _table_of_kinds(", %", rows)
-
-
-def bounds_in_words(shares: TableShares) -> tuple[str, str]:
-    """Say what the intervals are, and the guarantee."""
-    return (
-        f"In brackets are {100.0 * shares.level:g} % intervals; the noise is all that is in them.",
-        f"Guarantee: {shares.guarantee.of_unit(shares.unit)}.",
-    )
-
-
 def notes_of(check: TableCheck) -> tuple[str, ...]:
     """Write sentences about a table that are no findings."""
     lines = [f"{check.rows:,} rows"]
@@ -148,32 +122,42 @@ def shares_page(shares: TableShares, title: str) -> str:
 
 
 def _blocks_of_check(check: TableCheck) -> Iterator[Block]:
+    """Yield what was counted of all fields; sensitive."""
     yield from map(Paragraph, notes_of(check))
-    yield from _parts(check.findings, counts_table(check))
+    rows = (
+        (field.name, *(_cell(field.kinds[kind], field.rows) for kind in KINDS))
+        for field in check.fields
+    )
+    yield from _parts(check.findings, "", rows)
     yield Paragraph(FROM_WHERE)
 
 
 def _blocks_of_shares(shares: TableShares) -> Iterator[Block]:
-    yield from _parts(shares.findings, shares_table(shares))
-    yield from map(Paragraph, bounds_in_words(shares))
+    """Yield the private shares of all fields with their intervals, in percent."""
+    rows = []
+    for field in shares.fields:
+        own = {share.name: _in_percent(share) for share in field.shares}
+        rows.append((field.name, *(own.get(kind, "") for kind in KINDS)))
+    yield from _parts(shares.findings, ", %", rows)
+    level = f"{100.0 * shares.level:g} %"
+    yield Paragraph(f"In brackets are {level} intervals; the noise is all that is in them.")
+    yield Paragraph(f"Guarantee: {shares.guarantee.of_unit(shares.unit)}.")
 
 
-def _parts(findings: Iterable[Finding], table: TextTable) -> Iterator[Block]:
+def _parts(
+    findings: Iterable[Finding], unit: str, rows: Iterable[tuple[str, ...]]
+) -> Iterator[Block]:
     lines = tuple(f"{finding}." for finding in findings)
+    numbers = tuple(f"{TITLES[kind]}{unit}" for kind in KINDS)
     yield Heading(2, "Findings")
     yield BulletList(lines) if lines else Paragraph(NOTHING)
     yield Heading(2, "Fields")
-    yield table
+    yield TextTable(("field", *numbers), tuple(rows), numbers=numbers)
 
 
 def rows_of(unit: str) -> str:
     """Say what is counted: rows, or people by a field."""
     return "rows" if unit == "row" else f"people by {unit}"
-
-
-def _table_of_kinds(unit: str, rows: Iterable[tuple[str, ...]]) -> TextTable:
-    titles = tuple(f"{TITLES[kind]}{unit}" for kind in KINDS)
-    return TextTable(("field", *titles), tuple(rows), numbers=titles)
 
 
 def _cell(count: int, rows: int) -> str:

@@ -11,9 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from mipselect.cli.agreement import FoundBySolver
-from mipselect.cli.output import SENSITIVE, banner, heading, line, table_of
+from mipselect.cli.output import SENSITIVE, banner, finite_or_none, heading, line, picked, table_of
 from mipselect.cli.sizes import dimension
-from mipselect.cli.solved import effort_counts, finite_or_none
+from mipselect.cli.solved import effort_counts
 from mipselect.problem.instance import Instance
 from mipselect.search import MistakeLevels
 
@@ -55,11 +55,7 @@ def compare_report(rounds: list[Round], skipped: list[str]) -> Mapping[str, Any]
         "instances": [
             {
                 "instance": each.name,
-                "n": each.instance.n,
-                "p": each.instance.p,
-                "n_features": each.instance.n_features,
-                "support_size": each.instance.support_size,
-                "sensitivity": each.instance.sensitivity,
+                **picked(each.instance, "n", "p", "n_features", "support_size", "sensitivity"),
                 "contradictions": each.contradictions,
                 "answers": [
                     _answer_report(answer, _reference_seconds(each.answers))
@@ -73,10 +69,7 @@ def compare_report(rounds: list[Round], skipped: list[str]) -> Mapping[str, Any]
 
 def _answer_report(answer: FoundBySolver, reference: float | None) -> dict[str, Any]:
     report: dict[str, Any] = {
-        "solver": answer.solver,
-        "formulation": answer.formulation,
-        "certified": answer.certified,
-        "remark": answer.remark,
+        **picked(answer, "solver", "formulation", "certified", "remark"),
         "bound": finite_or_none(answer.bound),
     }
     levels = answer.levels

@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from dataclasses import Field as DataclassField
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature
 from types import NoneType
 from typing import (
@@ -36,6 +36,7 @@ from typing import (
 import typer
 
 from mipselect.errors import InvalidInput
+from mipselect.validation import plain_digits, shown
 
 DECLARED = "declared"
 """Key of an option or a group in the metadata of a field."""
@@ -106,10 +107,10 @@ class DeclaredOption:
     @property
     def parameter(self) -> Parameter:
         """Parameter of a function as typer reads it."""
-        if self.by_place:
-            told = typer.Argument(**self.words)
-        else:
-            told = typer.Option(self.name, **self.words)
+        words = dict(self.words)
+        if self.kind in (int, float):
+            words["parser"] = partial(_number, self.kind, self.words.get("min"))
+        told = typer.Argument(**words) if self.by_place else typer.Option(self.name, **words)
         default = Parameter.empty if self.required else self.default
         return Parameter(
             self.field,
@@ -117,6 +118,18 @@ class DeclaredOption:
             default=default,
             annotation=Annotated[self.annotation, told],
         )
+
+
+def _number(kind: type[int | float], least: int | None, text: object) -> int | float:
+    """Read the number of an option; raise `ValueError`, which typer tells with its name."""
+    wanted = "an integer" if kind is int else "a number"
+    try:
+        number = kind(plain_digits(str(text)))
+    except ValueError:
+        raise ValueError(f"must be {wanted}, got {shown(text)}") from None
+    if least is not None and number < least:
+        raise ValueError(f"must be {wanted} ≥ {least}, got {shown(text)}")
+    return number
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,11 @@ def describe(arguments: DescribeArguments) -> None:
     no type without --types-from-data.
     """
     data, schema, output = arguments.table.data, arguments.schema, arguments.delivery.output
-    _check(arguments)
+    codebook, types = arguments.codebook, arguments.types_from_data
+    check_output(output, [Path(data), *filter(None, (schema, codebook))], new=True)
+    if schema is not None and (types or codebook is not None):
+        given = "--types-from-data" if types else "--codebook"
+        raise InvalidInput(f"{given} begins a new schema, and --schema checks one: not both")
     begun = _begun(arguments, arguments.table.source)
     known = {field.name for field in begun.schema.fields}
     found = begun if schema is None else Described(TableSchema.read(schema), (), has_types=True)
@@ -146,15 +150,6 @@ def describe(arguments: DescribeArguments) -> None:
     ignored = len(begun.schema.fields) - len(found.schema.fields)
     if ignored:
         say(f"note: {ignored} columns of {data} are not in the schema and will be ignored")
-
-
-def _check(arguments: DescribeArguments) -> None:
-    """Raise `InvalidInput` for options that do not go together, before anything is read."""
-    schema, codebook, output = arguments.schema, arguments.codebook, arguments.delivery.output
-    check_output(output, [Path(arguments.table.data), *filter(None, (schema, codebook))], new=True)
-    if schema is not None and (arguments.types_from_data or codebook is not None):
-        given = "--types-from-data" if arguments.types_from_data else "--codebook"
-        raise InvalidInput(f"{given} begins a new schema, and --schema checks one: not both")
 
 
 def _show(console: Console, found: Described, file: Path | None) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -16,12 +14,11 @@ from mipselect.cli.ledger_entry import ChargeOptions, ledger_entry, print_charge
 from mipselect.cli.options import PRIVACY_PANEL, ReleaseDelivery
 from mipselect.cli.output import NOT_PRIVATE, banner, check_output, heading, line
 from mipselect.cli.progress import Spinner
-from mipselect.cli.quality import rows_in_words, show_quality
+from mipselect.cli.quality import show_quality
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput, about
 from mipselect.json_objects import read_json
-from mipselect.privacy.guarantee import ROW
-from mipselect.quality import Quality
+from mipselect.privacy.guarantee import ROW, Guarantee
 from mipselect.regression import ModelRelease, evaluate_model
 from mipselect.regression.release import LARGEST
 from mipselect.reports.words import people_in_words
@@ -89,7 +86,12 @@ def evaluate(arguments: EvaluateArguments) -> None:
     delivery = arguments.delivery
     checked_budget(arguments.epsilon, "--epsilon")
     model = ModelRelease.load(arguments.model)
-    target = _target(model, arguments.model)
+    if model.table is None:
+        raise InvalidInput(
+            f"{arguments.model}: is a model of arrays, not of a table with a schema, and cannot be "
+            "evaluated on a table"
+        )
+    target = model.table.target
     schema = None if arguments.schema is None else TableSchema.read(arguments.schema)
     source = arguments.table.source
     ledger, relation = arguments.charge.opened()
@@ -105,9 +107,10 @@ def evaluate(arguments: EvaluateArguments) -> None:
         **({} if schema is None or schema.weight is None else {"weight": schema.weight.name}),
         "mipselect": version("mipselect"),
     }
-    seeded = arguments.charge.seed is not None
+    private = arguments.charge.seed is None
+    promised = Guarantee(arguments.epsilon, relation=relation, private=private)
     notes = (
-        *cautions(ledger, unit, arguments.epsilon, seeded=seeded, asked=head),
+        *cautions(ledger, unit, promised, head),
         *_of_the_fit(arguments.model, arguments.table.data),
     )
     warn_before_a_draw(notes)
@@ -125,7 +128,18 @@ def evaluate(arguments: EvaluateArguments) -> None:
             )
         contents = {"quality": quality.to_dict()}
         report = private_report(head, quality.guarantee, unit, contents, notes, ledger)
-        delivery.deliver(report, lambda console: _show(console, arguments, quality, report))
+
+        def show(console: Console) -> None:
+            if not quality.guarantee.private:
+                banner(console, NOT_PRIVATE)
+            heading(console, f"{arguments.model.name}: {target}")
+            show_quality(console, quality, Path(arguments.table.data).name)
+            line(console, f"Guarantee: {quality.guarantee.of_unit(unit)}.")
+            if unit != ROW:
+                line(console, f"{people_in_words(unit, arguments.unit_rule)}.")
+            print_charged(console, report["ledger"])
+
+        delivery.deliver(report, show)
     if not quality.beats_chance:
         say(f"warning: {quality.verdict}")
 
@@ -141,28 +155,3 @@ def _of_the_fit(model: Path, data: str) -> list[str]:
         "better than it is; take other rows, or 'mipselect fit --quality-share', which keeps some "
         "apart"
     ]
-
-
-def _show(
-    console: Console, arguments: EvaluateArguments, quality: Quality, report: Mapping[str, Any]
-) -> None:
-    """Print the measures of a model, the guarantee and what the ledger has left."""
-    unit = report["protected_unit"]
-    if not quality.guarantee.private:
-        banner(console, NOT_PRIVATE)
-    heading(console, f"{arguments.model.name}: {report['target']}")
-    show_quality(console, quality, rows_in_words(quality, Path(arguments.table.data).name))
-    line(console, f"Guarantee: {quality.guarantee.of_unit(unit)}.")
-    if unit != ROW:
-        line(console, f"{people_in_words(unit, arguments.unit_rule)}.")
-    print_charged(console, report["ledger"])
-
-
-def _target(model: ModelRelease, file: Path) -> str:
-    """Return what a model predicts; raise `InvalidInput` for a model of arrays."""
-    if model.table is None:
-        raise InvalidInput(
-            f"{file}: is a model of arrays, not of a table with a schema, and cannot be evaluated "
-            "on a table"
-        )
-    return model.table.target

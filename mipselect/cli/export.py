@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from mipselect.cli.declared import command, group, option, options, required
 from mipselect.cli.inputs import asked_of
 from mipselect.cli.options import SEARCH_PANEL, Delivery, SearchArguments
-from mipselect.cli.output import SENSITIVE, banner, check_output, heading, line, table_of
+from mipselect.cli.output import SENSITIVE, banner, check_output, heading, line, picked, table_of
 from mipselect.cli.progress import Watch
 from mipselect.cli.streams import say
 from mipselect.cli.table_options import SourceOptions
@@ -99,26 +98,19 @@ def export(arguments: ModelExportArguments) -> None:
         banner(console, SENSITIVE)
         _show(console, exported)
 
-    arguments.delivery.deliver(_report(source.instance, exported), render)
-    say(f"note: {output} is SENSITIVE: it holds the data of {source.instance}, or sums of them")
-
-
-def _report(name: str, exported: ExportedModel) -> dict[str, Any]:
-    settings = exported.settings
-    return {
+    report = {
         "command": "export",
         "sensitive": True,
         "warning": SENSITIVE,
-        "instance": name,
+        "instance": source.instance,
         "output": str(exported.path),
         "formulation": exported.formulation.value,
-        "columns": exported.columns,
-        "rows": exported.rows,
-        "binaries": exported.binaries,
-        "unit": exported.unit,
-        "settings": {**asdict(settings), "of_solvers": settings.of_solvers},
+        **picked(exported, "columns", "rows", "binaries", "unit"),
+        "settings": {**asdict(exported.settings), "of_solvers": exported.settings.of_solvers},
         "note": CLAIM,
     }
+    arguments.delivery.deliver(report, render)
+    say(f"note: {output} is SENSITIVE: it holds the data of {source.instance}, or sums of them")
 
 
 def _show(console: Console, exported: ExportedModel) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from mipselect.cli.arguments import method_asked_for, of_blocks
@@ -54,23 +54,23 @@ def model_of_numbers(
     return replace(model, regression=Regression.ADASSP)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class FitOptions:
     """Options of `fit`, checked as far as they can be without the table.
 
     Attributes
     ----------
-    method : MethodKind
-    of_the_method : MethodOptions
-        Without δ and relation, which the pair divides and shares.
     model : ModelOptions
-    epsilon : float
-        ε of both together.
     division : DivisionOptions
         δ of both together, and shares of ε and of the rows.
     in_blocks : bool
         True if features are drawn from scores from blocks of rows.
     scores : ScoreOptions
+    method : MethodKind
+    of_the_method : MethodOptions
+        Without δ and relation, which the pair divides and shares.
+    epsilon : float
+        ε of both together.
     scales : mapping
         What was given of coef_bound and ridge.
     relation : str
@@ -80,17 +80,17 @@ class FitOptions:
         True if ranges that nobody stated are drawn.
     """
 
-    method: MethodKind
-    of_the_method: MethodOptions
     model: ModelOptions
-    epsilon: float
     division: DivisionOptions
     in_blocks: bool
     scores: ScoreOptions
-    scales: Mapping[str, float]
-    relation: str
-    seed: int | None
-    ledger: Ledger | None
+    method: MethodKind = MethodKind.PERMUTE_AND_FLIP
+    of_the_method: MethodOptions = field(default_factory=MethodOptions)
+    epsilon: float = 1.0
+    scales: Mapping[str, float] = field(default_factory=dict)
+    relation: str = "replace-one"
+    seed: int | None = None
+    ledger: Ledger | None = None
     private_ranges: bool = False
 
     def __post_init__(self) -> None:

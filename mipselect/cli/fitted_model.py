@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
-from mipselect.cli.quality import rows_in_words, show_quality
+from mipselect.cli.quality import show_quality
 from mipselect.regression import ModelRelease
 from mipselect.regression.coefficients import CoefficientTable
 
@@ -24,7 +24,7 @@ ALL_TERMS = "--all-terms lists them, as the file of --output does"
 
 @dataclass(frozen=True)
 class FittedModel:
-    """A released model, or features without one, where the private test failed; an `Outcome`.
+    """A released model, or features without one, where the private test failed.
 
     Attributes
     ----------
@@ -41,12 +41,12 @@ class FittedModel:
 
     @property
     def private(self) -> bool:
-        """See `Outcome`."""
+        """See `DrawnReleases`."""
         return self.model.private
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """See `Outcome`."""
+        """See `DrawnReleases`."""
         if not self.model.has_model:
             return (NO_MODEL,)
         quality = self.model.quality
@@ -58,7 +58,7 @@ class FittedModel:
         return CoefficientTable.of(self.model) if self.model.has_model else None
 
     def report(self) -> Mapping[str, Any]:
-        """See `Outcome`."""
+        """See `DrawnReleases`."""
         model, table = self.model, self.coefficients
         intervals = None if table is None else table.intervals
         return {
@@ -93,7 +93,7 @@ class FittedModel:
                 f"private, drawn with ε = {drawn['epsilon']:.6g}.",
             )
         if model.quality is not None:
-            show_quality(console, model.quality, rows_in_words(model.quality))
+            show_quality(console, model.quality)
         for note in model.footnotes:
             line(console, f"Note: {note}.")
         if model.private:

@@ -16,14 +16,15 @@ from mipselect.cli.fit_options import FitOptions
 from mipselect.cli.fit_table import FitTable
 from mipselect.cli.fitted_model import FittedModel
 from mipselect.cli.output import line
-from mipselect.cli.private_test import doubts_of_a_test
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.stored_data import StoredData
+from mipselect.regression import TukeyRegressor
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.private_ranges import PRIVATE
 from mipselect.regression.table_pair import TablePair
 from mipselect.regression.table_plan import TablePlan
+from mipselect.regression.tukey import FAILS
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
@@ -31,7 +32,7 @@ from mipselect.selectors.base import PrivateSelector
 
 @dataclass(frozen=True)
 class FitPlan:
-    """A selection and a model of a table, and what they cost: a `Plan` and its `TaskSource`.
+    """A selection and a model of a table, as `SupportPlan` is one of draws, and its own source.
 
     Attributes
     ----------
@@ -52,18 +53,13 @@ class FitPlan:
 
     @property
     def seed(self) -> int | None:
-        """See `Plan`."""
+        """See `SupportPlan`."""
         return self.options.seed
 
     @property
     def ledger(self) -> Ledger | None:
-        """See `Plan`."""
+        """See `SupportPlan`."""
         return self.options.ledger
-
-    @property
-    def relation(self) -> str:
-        """See `Plan`."""
-        return self.options.relation
 
     @property
     def method(self) -> PrivateSelector:
@@ -86,8 +82,8 @@ class FitPlan:
         return self.options.share if self.selects else 0.0
 
     @property
-    def one(self) -> Guarantee:
-        """Guarantee of both, of a part of a table with its condition; not private if seeded."""
+    def together(self) -> Guarantee:
+        """See `SupportPlan`; of a part of a table with its condition, and not private if seeded."""
         promise, ledger = self.drawn.promise, self.ledger
         stated = promise if ledger is None else ledger.promised(promise)
         return replace(stated, private=self.seed is None)
@@ -95,7 +91,7 @@ class FitPlan:
     @property
     def parts(self) -> dict[str, Guarantee]:
         """Guarantees of the parts, by name: the selection, ranges that are drawn, the model."""
-        selection, ranges = self.method.guarantees[self.relation], self.drawn.ranges
+        selection, ranges = self.method.guarantees[self.options.relation], self.drawn.ranges
         drawn = {} if ranges is None else {"ranges": ranges.guarantee}
         return {"selection": selection, **drawn, "model": self.drawn.model_promise}
 
@@ -154,21 +150,27 @@ class FitPlan:
             return None
         source = random.SystemRandom() if seed is None else random.Random(f"quality {seed}")
         question, rows = self.drawn.question, self.table.source
-        return HeldOut.of_table(rows, question, share, self.relation, source)
-
-    @property
-    def epsilon(self) -> float:
-        """See `Plan`."""
-        return self.one.epsilon
-
-    @property
-    def delta(self) -> float:
-        """See `Plan`."""
-        return self.one.delta
+        return HeldOut.of_table(rows, question, share, self.options.relation, source)
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
-        """See `Plan`: of Tukey's test, which needs many rows."""
-        return doubts_of_a_test(self.drawn, self.options.epsilon, n)
+        """See `SupportPlan`: of the private test of --regression tukey, which needs many rows."""
+        drawn = self.drawn
+        model, most = drawn.model_on(drawn.widest), drawn.columns_of(drawn.widest)
+        if not isinstance(model, TukeyRegressor):
+            return ()
+        rows = f"about {float(f'{model.enough_rows(most):.2g}'):,.0f} rows"
+        if n is None:
+            return (f"--regression tukey needs {rows} at this ε: with far fewer {FAILS}",)
+        if not model.expects_failure(n, most):
+            return ()
+        wide = f"where fields of many columns are drawn (in all up to {most}) "
+        always = model.expects_failure(n, drawn.columns_of(drawn.narrowest))
+        larger = self.options.epsilon * model.enough_epsilon(n, most) / model.epsilon
+        return (
+            f"--regression tukey has few rows, {n:,}, for this ε: {'' if always else wide}{FAILS}. "
+            f"{rows.capitalize()} or ε = {float(f'{larger:.2g}'):g} would do, or another "
+            "--regression",
+        )
 
     @property
     def rows(self) -> Any:
@@ -186,31 +188,31 @@ class FitPlan:
         return StoredData.of_made(Path(self.table.data), made, self.given)
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
-        """See `Plan`."""
+        """See `SupportPlan`."""
         return self.drawn.promised(stated)
 
     def report(self, stated: Mapping[str, Guarantee]) -> Mapping[str, Any]:
-        """See `Plan`."""
-        return {"private": self.seed is None, **self.of_parts(self.one)}
+        """See `SupportPlan`."""
+        return {"private": self.seed is None, **self.of_parts(self.together)}
 
     def show(self, console: Console, stated: Mapping[str, Guarantee], unit: str) -> None:
-        """See `Plan`."""
+        """See `SupportPlan`."""
         self._show_parts(console)
         if self.ledger is not None:
             before, after = self.ledger.remaining, self.ledger.after(self.total(stated))
             line(console, f"The ledger has {amount(before)} left, and would have {amount(after)}.")
-        line(console, f"Guarantee: {self.one.of_unit(unit)}.")
+        line(console, f"Guarantee: {self.together.of_unit(unit)}.")
         self._show_model(console)
 
     def show_terms(self, console: Console) -> None:
-        """See `Plan`."""
+        """See `SupportPlan`."""
         self._show_parts(console)
         self._show_model(console)
 
     def draw(
         self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback
     ) -> FittedModel:
-        """See `Plan`."""
+        """See `SupportPlan`."""
         source: random.Random = random.SystemRandom()
         if self.seed is not None:
             source = random.Random(self.seed)

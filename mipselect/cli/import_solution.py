@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -11,7 +10,7 @@ from rich.markup import escape
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.inputs import asked_of
 from mipselect.cli.options import Delivery
-from mipselect.cli.output import SENSITIVE, banner, check_output, heading, line, table_of
+from mipselect.cli.output import SENSITIVE, banner, check_output, heading, line, picked, table_of
 from mipselect.cli.table_options import SourceOptions
 from mipselect.errors import MipselectError, SolverFailure
 from mipselect.exchange import ImportedSolution
@@ -72,36 +71,25 @@ def import_solution(arguments: ImportArguments) -> None:
         imported = imported_solution(instance, solution, bound=arguments.bound)
     except SolverFailure as error:
         raise MipselectError(f"(sensitive) {solution}: {error}") from error
-    report = _report(source.instance, solution, instance, imported)
+    support = imported.support.tolist()
+    report = {
+        "command": "import-solution",
+        "sensitive": True,
+        "warning": SENSITIVE,
+        "instance": source.instance,
+        "solution": str(solution),
+        **picked(imported, "solver", "status"),
+        "support": support,
+        "names": [instance.feature_names[j] for j in support],
+        **picked(imported, "value", "objective", "agrees", "claimed_bound", "certified"),
+        "note": NO_BOUND if imported.claimed_bound is None else NOT_PROVEN,
+    }
 
     def render(console: Console) -> None:
         banner(console, SENSITIVE)
         _show(console, solution, instance, imported)
 
     delivery.deliver(report, render)
-
-
-def _report(
-    name: str, solution: Path, instance: Instance, imported: ImportedSolution
-) -> dict[str, Any]:
-    support = imported.support.tolist()
-    return {
-        "command": "import-solution",
-        "sensitive": True,
-        "warning": SENSITIVE,
-        "instance": name,
-        "solution": str(solution),
-        "solver": imported.solver,
-        "status": imported.status,
-        "support": support,
-        "names": [instance.feature_names[j] for j in support],
-        "value": imported.value,
-        "objective": imported.objective,
-        "agrees": imported.agrees,
-        "claimed_bound": imported.claimed_bound,
-        "certified": imported.certified,
-        "note": NO_BOUND if imported.claimed_bound is None else NOT_PROVEN,
-    }
 
 
 def _show(console: Console, solution: Path, instance: Instance, imported: ImportedSolution) -> None:

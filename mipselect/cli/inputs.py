@@ -43,21 +43,8 @@ class TaskSource(Protocol):
         ...
 
 
-class Input(TaskSource, Protocol):
-    """Source of a problem that is in files."""
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """Paths of all files that are read."""
-        ...
-
-    def expected(self) -> Expected | None:
-        """Return what a search must find; None where it is not known, as of a table."""
-        return None
-
-
 @dataclass(frozen=True)
-class InstanceFile(Input):
+class InstanceFile:
     """An instance by its name or the path of its file.
 
     Attributes
@@ -84,12 +71,12 @@ class InstanceFile(Input):
         return load_problem(self.name, draw=self.draw)
 
     def expected(self) -> Expected | None:
-        """See `Input`; of another score than that of the file nothing is expected."""
+        """Return what a search must find; None of another score than that of the file."""
         return expected(self.name) if self.draw.score is None else None
 
 
 @dataclass(frozen=True)
-class MomentsFile(Input):
+class MomentsFile:
     """Moments in a file, and arguments of `Instance.from_moments`."""
 
     path: Path
@@ -99,6 +86,9 @@ class MomentsFile(Input):
     def files(self) -> tuple[Path, ...]:
         """The file."""
         return (self.path,)
+
+    def expected(self) -> None:
+        """Return None: nobody knows what a search finds."""
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `TaskSource`; the file is read, and of its sums the number of rows is used."""
@@ -114,7 +104,9 @@ class MomentsFile(Input):
         return StoredData(self.path, made.problem, made.data, self.question)
 
 
-def asked_of(source: SourceOptions, sizes: str | None, draw: BlockOptions = ANY_DRAW) -> Input:
+def asked_of(
+    source: SourceOptions, sizes: str | None, draw: BlockOptions = ANY_DRAW
+) -> InstanceFile | MomentsFile:
     """Choose moments where the instance ends in .npz, else an instance, which has its own question.
 
     Parameters

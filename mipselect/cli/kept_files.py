@@ -22,30 +22,18 @@ GUARANTEES = ("guarantee", "guarantee_of_all_draws")
 """Keys of a report of draws, of which it has one."""
 
 
-def refuse_kept(path: Path, option: str, *, new: bool, replace: bool | None) -> None:
-    """Raise `InvalidInput` if there is a file that is kept unless somebody says otherwise.
+def why_kept(path: Path, *, replace: bool | None, new: bool = False) -> str:
+    """Say why what is there is kept; "" if it may be replaced.
 
-    That is a release; of what must be `new` any file; and for a command with --replace whatever is
-    no result of mipselect.
-
-    Parameters
-    ----------
-    path : Path
-    option : str
-        Option or argument that names the path.
-    new : bool
-        Whether somebody may have filled in what is there.
-    replace : bool or None
-        What --replace says; None where the command has no such option.
+    A release is kept; of what must be `new` any file; and for a command with --replace, which says
+    True or False, whatever is no result of mipselect.
     """
     if replace:
-        return
+        return ""
     held = paid(path) or (FILLED_IN if new and path.exists() else "")
     if not held and replace is not None and not _is_replaceable(path):
-        held = FOREIGN
-    if held:
-        advice = ANOTHER if replace is None else REPLACE
-        raise InvalidInput(f"{option} {path}: exists, and {held}; {advice}")
+        return FOREIGN
+    return held
 
 
 def _is_replaceable(path: Path) -> bool:

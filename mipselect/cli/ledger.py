@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,7 @@ from mipselect.cli.output import check_figure, check_output, deliver, heading, l
 from mipselect.errors import InvalidInput, LedgerBroken
 from mipselect.privacy import Ledger
 from mipselect.privacy.composition import statements
+from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.ledger.entries import CHARGED, FAILED
 from mipselect.validation import checked_share
 
@@ -59,13 +59,6 @@ app = typer.Typer(
 )
 
 
-class Relation(StrEnum):
-    """Relation that says which tables are neighbours."""
-
-    REPLACE_ONE = "replace-one"
-    ADD_REMOVE = "add-remove"
-
-
 @options
 class CreateArguments:
     """Arguments of `ledger create`."""
@@ -79,8 +72,11 @@ class CreateArguments:
         "In place of --epsilon: count ρ of zero-concentrated privacy, up to this.",
         show_default="none",
     )
-    relation: Relation = option(
-        "--relation", "Under which the budget is meant.", default=Relation.REPLACE_ONE
+    relation: str = option(
+        "--relation",
+        "Under which the budget is meant.",
+        default="replace-one",
+        metavar="replace-one|add-remove",
     )
     unit: str = option(
         "--unit", 'Whom or what one row stands for, such as "patient".', default="row"
@@ -110,7 +106,7 @@ def create(arguments: CreateArguments) -> None:
         file,
         epsilon=arguments.epsilon,
         delta=arguments.delta,
-        relation=arguments.relation.value,
+        relation=checked_relation(arguments.relation, "--relation"),
         unit=arguments.unit,
         rho=arguments.rho,
         key_file=key,

@@ -7,6 +7,7 @@ from typing import Any
 
 from mipselect.cli.declared import argument, option, options
 from mipselect.cli.ledger_entry import KEY_VARIABLE, given_key, ledger_files
+from mipselect.cli.output import picked
 from mipselect.privacy import Ledger
 
 
@@ -40,10 +41,7 @@ class LedgerFile:
 def head_of(ledger: Ledger) -> dict[str, Any]:
     """Return what is fixed about a ledger, as part of a JSON object."""
     return {
-        "identity": ledger.identity,
-        "currency": ledger.currency,
-        "unit": ledger.unit,
-        "relation": ledger.relation,
+        **picked(ledger, "identity", "currency", "unit", "relation"),
         "budget": ledger.budget.to_dict(),
         "key": key_of(ledger),
     }

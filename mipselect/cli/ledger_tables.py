@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from mipselect.cli.ledger_entry import table_named, tables_of
-from mipselect.cli.output import heading, table_of
+from mipselect.cli.output import heading, picked, table_of
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.composition import Statement, best
 from mipselect.privacy.ledger.entries import LedgerEntry
@@ -44,12 +44,9 @@ def entry_report(entry: LedgerEntry) -> Mapping[str, Any]:
     """Describe an entry as a part of a JSON object."""
     return {
         "rows": list(entry.rows),
-        "time": entry.time,
-        "what": entry.what,
+        **picked(entry, "time", "what", "asked", "status"),
         "part": None if entry.part is None else dict([entry.part]),
         "guarantee": entry.guarantee.to_dict(),
-        "asked": entry.asked,
-        "status": entry.status,
     }
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from mipselect.arrays import FloatArray
-from mipselect.cli.output import SENSITIVE, banner, heading, table_of
+from mipselect.cli.output import SENSITIVE, banner, heading, picked, table_of
 from mipselect.mechanisms.supports.exact import score_within
 from mipselect.mechanisms.supports.ranks import unrank
 from mipselect.problem.block_scores import BlockScores
@@ -78,13 +78,9 @@ class ListedScores:
             "sensitive": True,
             "warning": SENSITIVE,
             "instance": self.name,
-            "n": scores.n,
-            "p": scores.problem.p,
-            "n_features": scores.n_features,
-            "support_size": scores.support_size,
-            "number_of_supports": scores.number_of_supports,
+            **picked(scores, "n", "n_features", "support_size", "number_of_supports"),
+            **picked(scores.problem, "p", "score"),
             "sensitivity": scores.sensitivity,
-            "score": scores.problem.score,
             **scores.settings.blocks.public(),
             "method": "listing",
             "pool_size": len(self.supports),

@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from mipselect.cli.declared import command, group, options
 from mipselect.cli.options import Delivery
-from mipselect.cli.output import table_of
+from mipselect.cli.output import picked, table_of
 from mipselect.problem.stored.files import stored_instances
 from mipselect.search import SolverStatus, known_solvers
 
@@ -73,11 +73,8 @@ def solvers(arguments: ListingArguments) -> None:
         "sensitive": False,
         "solvers": [
             {
-                "name": solver.name,
-                "usable": solver.usable,
-                "version": solver.version,
+                **picked(solver, "name", "usable", "version", "reason"),
                 "capabilities": sorted(solver.capabilities),
-                "reason": solver.reason,
                 "limit": asdict(solver.limit) if solver.limit else None,
             }
             for solver in known

@@ -19,6 +19,7 @@ from mipselect.validation import (
     checked_positive,
     checked_time_limit,
     checked_tolerance,
+    plain_digits,
     shown,
 )
 
@@ -52,6 +53,10 @@ class ReleaseDelivery(Delivery):
         "Replace FILE of --output also if it holds a release, or is no JSON of mipselect.",
         default=False,
     )
+
+    def deliver(self, report: Report, render: Callable[[Console], None]) -> None:
+        """See `Delivery`."""
+        deliver(report, render, as_json=self.as_json, output=self.output, replace=self.replace)
 
 
 @options
@@ -132,7 +137,7 @@ def parse_pool_size(text: str | None) -> int | Literal["one-swap", "all"]:
     if text == "all":
         return "all"
     try:
-        size = int(text)
+        size = int(plain_digits(text))
     except ValueError:
         size = 0
     if size < 1:

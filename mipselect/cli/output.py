@@ -6,10 +6,12 @@ Whatever is delivered from left of a mechanism carries the mark `SENSITIVE`.
 from __future__ import annotations
 
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,8 +22,8 @@ from rich.text import Text
 
 from mipselect import disk
 from mipselect.cli.interruptions import ignore_signals
-from mipselect.cli.kept_files import refuse_kept
-from mipselect.cli.streams import abandon
+from mipselect.cli.kept_files import ANOTHER, REPLACE, why_kept
+from mipselect.cli.streams import abandon, say
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.pictures import SUFFIXES, require_matplotlib
 
@@ -89,7 +91,9 @@ def check_output(
         for given in inputs:
             if path.exists() and given.exists() and path.samefile(given):
                 raise InvalidInput(f"{option} {path}: is what is read, and would be replaced")
-    refuse_kept(path, option, new=new, replace=replace)
+    if held := why_kept(path, new=new, replace=replace):
+        advice = ANOTHER if replace is None else REPLACE
+        raise InvalidInput(f"{option} {path}: exists, and {held}; {advice}")
 
 
 def check_figure(path: Path, option: str, inputs: Iterable[Path]) -> None:
@@ -132,6 +136,7 @@ def deliver(
     as_json: bool,
     output: Path | None,
     content: bytes | None = None,
+    replace: bool | None = None,
 ) -> None:
     """Write `report` to `output`, if any, and then to standard output.
 
@@ -147,7 +152,9 @@ def deliver(
         Receives the JSON object, whole or not at all; for a sensitive report readable by its
         owner only.
     content : bytes, optional
-        What `output` receives in place of the JSON object.
+        What `output` receives in place of the JSON object; the text says so.
+    replace : bool, optional
+        What --replace says; see `check_output`.
 
     Raises
     ------
@@ -156,14 +163,17 @@ def deliver(
     InterruptedDelivery
     """
     text = json.dumps(report, allow_nan=False) + "\n"
-    content = text.encode() if content is None else content
-    with delivering(lambda: _in_the_file(output, content)):
+    written = text.encode() if content is None else content
+    with delivering(lambda: _in_the_file(output, written)):
         if output is not None:
-            write_whole(output, content, sensitive=report["sensitive"])
+            output = write_beside(output, written, sensitive=report["sensitive"], replace=replace)
         if as_json:
             sys.stdout.write(text)
         else:
-            render(text_console())
+            console = text_console()
+            render(console)
+            if content is not None:
+                line(console, f"Written to {output}.")
         sys.stdout.flush()
 
 
@@ -233,18 +243,47 @@ def table_of(*titles: str, right: Collection[str] = (), fold: Collection[str] = 
     return table
 
 
+def picked(one: object, *names: str) -> dict[str, Any]:
+    """Return attributes by their names, as part of a JSON object."""
+    return {name: getattr(one, name) for name in names}
+
+
+def finite_or_none(value: float) -> float | None:
+    """Return None, which JSON has, for what is infinite."""
+    return value if math.isfinite(value) else None
+
+
 def heading(console: Console, text: str) -> None:
     """Print the line above a table; a table's own title would be wrapped to the table's width."""
     console.print(Text(text, style="bold"))
 
 
-def write_whole(path: Path, content: bytes, *, sensitive: bool) -> None:
+def write_beside(path: Path, content: bytes, *, sensitive: bool, replace: bool | None) -> Path:
+    """Write a file whole or not at all, and return its path: `path`, or a free name beside it.
+
+    What another command has written there in the meantime may have been paid for, as this was.
+    """
+    for number in count(1):
+        place = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
+        replaced = place == path and path.exists() and not why_kept(path, replace=replace)
+        with suppress(FileExistsError):
+            write_whole(place, content, sensitive=sensitive, new=not replaced)
+            break
+    if place != path:
+        say(f"warning: {path}: another command has written it meanwhile; this one is in {place}")
+    return place
+
+
+def write_whole(path: Path, content: bytes, *, sensitive: bool, new: bool = False) -> None:
     """Write a file whole or not at all; raise `MipselectError` if it cannot be written.
 
-    A file that is replaced hands its mode on; a sensitive one is for its owner only.
+    A file that is replaced hands its mode on; a sensitive one is for its owner only. Where it must
+    be `new` and another has its name, `FileExistsError` is raised.
     """
     try:
-        disk.write_whole(path, content, sensitive=sensitive)
+        disk.write_whole(path, content, sensitive=sensitive, new=new)
+    except FileExistsError:
+        raise
     except OSError as error:
         raise MipselectError(
             f"{path} could not be written, nothing was released: {error}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import count
 from typing import Any
 
@@ -54,9 +54,8 @@ from mipselect.planning.model_sentences import (
 from mipselect.planning.plan import checked_methods, plan_selection
 from mipselect.planning.question import Question
 from mipselect.planning.range_advice import range_advice
-from mipselect.regression import SelectThenRegress
 from mipselect.tables import TableSchema
-from mipselect.validation import checked_share, checked_time_limit, listed
+from mipselect.validation import checked_share, checked_time_limit, listed, plain_digits
 
 EXAMPLES = """Examples:
 
@@ -101,93 +100,50 @@ def plan(arguments: PlanArguments) -> None:
     For the loss the target's range counts most: where its middle is what you
     expect, and values beyond it are rare, see --range and --target-mean.
     """
-    path, plot = arguments.schema, arguments.plot
+    path, target, plot = arguments.schema, arguments.target, arguments.plot
     if plot is not None:
         check_figure(plot, "--plot", [path])
-    planned = _planned(arguments, TableSchema.read(path))
+    schema = TableSchema.read(path)
+    weight, of_classes = schema.weight, of_two_classes(schema, target)
+    question, options, model, selection = _planned(arguments, schema, of_classes=of_classes)
+    # With as many fields as are picked nothing is drawn.
+    draws = question.support_size < len(question.public.features)
+    share = options.share if draws else 0.0
+    advice = range_advice(question.public, selection.rows, selection.epsilons)
     if plot is not None:
-        drawing = drawn(picture(planned.selection, arguments.target), plot.suffix)
-        write_whole(plot, drawing, sensitive=False)
-    arguments.delivery.deliver(planned.report(), planned.show)
+        write_whole(plot, drawn(picture(selection, target), plot.suffix), sensitive=False)
 
-
-@dataclass(frozen=True)
-class PlannedTable:
-    """Plans of a selection and of a model of one table.
-
-    Attributes
-    ----------
-    arguments : PlanArguments
-    schema : TableSchema
-    question : Question
-    options : FitOptions
-        Those of the model.
-    model : ModelPlan or None
-        None where a field that it needs has no range.
-    selection : SelectionPlan
-    """
-
-    arguments: PlanArguments
-    schema: TableSchema
-    question: Question
-    options: FitOptions
-    model: ModelPlan | None
-    selection: SelectionPlan
-
-    @property
-    def share(self) -> float:
-        """Part of its ε that the model's selection may cost."""
-        # With as many fields as are picked nothing is drawn.
-        draws = self.question.support_size < len(self.question.public.features)
-        return self.options.share if draws else 0.0
-
-    @property
-    def advice(self) -> str:
-        """Advice on which ranges to use; empty for a table without numbers."""
-        return range_advice(self.question.public, self.selection.rows, self.selection.epsilons)
-
-    def report(self) -> dict[str, Any]:
-        """Return the JSON object."""
-        arguments, model, weight = self.arguments, self.model, self.schema.weight
-        mechanism = mechanism_report(self.options, self.share)
-        return {
-            **plan_report(
-                self.selection,
-                arguments.schema,
-                arguments.target,
-                arguments.simulation.tables,
-                arguments.plot,
-            ),
-            **({} if weight is None else {"not_simulated": [weight.name]}),
-            "model": None if model is None else {**model_report(model), **mechanism},
-            "ranges": self.advice or None,
-        }
-
-    def show(self, console: Console) -> None:
-        """Print the same: first the model, then the selection."""
-        arguments, result = self.arguments, self.selection
-        heading(
-            console,
-            f"{arguments.schema}: {arguments.target} by {result.support_size} of "
-            f"{result.features} fields, {result.rows:,} rows",
-        )
-        _show_model(console, self.model, result, mechanism_legend(self.options, self.share))
-        if advice := self.advice:
+    def show(console: Console) -> None:
+        """Print first the model, then the selection."""
+        of_all = f"{selection.support_size} of {selection.features} fields"
+        heading(console, f"{path}: {target} by {of_all}, {selection.rows:,} rows")
+        _show_model(console, model, selection, mechanism_legend(options, share))
+        if advice:
             line(console, advice)
-        console.print(plan_table(result))
-        line(console, legend(result, self.share))
-        for asking, answer in answers(result):
+        console.print(plan_table(selection))
+        line(console, legend(selection, share))
+        for asking, answer in answers(selection):
             line(console, f"{asking} {answer}.")
-        of_classes = of_two_classes(self.schema, arguments.target)
-        line(console, assumed(result.guesses, of_classes=of_classes))
+        line(console, assumed(selection.guesses, of_classes=of_classes))
         console.print(SIMULATED, soft_wrap=True)
-        if self.schema.weight is not None:
-            line(console, UNWEIGHTED.format(self.schema.weight.name))
-        if arguments.plot is not None:
-            line(console, f"Drawn in {arguments.plot}.")
+        if weight is not None:
+            line(console, UNWEIGHTED.format(weight.name))
+        if plot is not None:
+            line(console, f"Drawn in {plot}.")
+
+    mechanism = mechanism_report(options, share)
+    report = {
+        **plan_report(selection, path, target, arguments.simulation.tables, plot),
+        **({} if weight is None else {"not_simulated": [weight.name]}),
+        "model": None if model is None else {**model_report(model), **mechanism},
+        "ranges": advice or None,
+    }
+    arguments.delivery.deliver(report, show)
 
 
-def _planned(arguments: PlanArguments, schema: TableSchema) -> PlannedTable:
+def _planned(
+    arguments: PlanArguments, schema: TableSchema, *, of_classes: bool
+) -> tuple[Question, FitOptions, ModelPlan | None, SelectionPlan]:
     """Check everything, then plan the model and with what is left of the time the selection."""
     began, simulation = time.monotonic(), asdict(arguments.simulation)
     limit = checked_time_limit(simulation.pop("time_limit"), "--time-limit")
@@ -199,12 +155,15 @@ def _planned(arguments: PlanArguments, schema: TableSchema) -> PlannedTable:
     question = Question(schema, target, size, score=score, **scales, **chosen)
     checked_methods(methods, question)
     checked_share(simulation["goal"], "goal", closed=False)
-    of_classes = of_two_classes(schema, target)
     options = planned_options(arguments.model, arguments.division, score, of_classes=of_classes)
     with Spinner("planning") as spinner:
         model = fitted = None
         if not question.without_range:
-            fitted = _fitted(options, question, schema, of_classes=of_classes)
+            fitted = planned_fit(
+                options, size, of_classes=of_classes, fit_intercept=question.intercept
+            )
+            if schema.weight is not None:
+                fitted.regressor.require_weights()
         asked: dict[str, Any] = {
             "target": target,
             "rows": arguments.rows,
@@ -241,7 +200,7 @@ def _planned(arguments: PlanArguments, schema: TableSchema) -> PlannedTable:
             f"note: this took {took:.0f} s: of one simulated table it is not known before how long "
             "it takes, and one is simulated in any case"
         )
-    return PlannedTable(arguments, schema, question, options, model, selection)
+    return question, options, model, selection
 
 
 def _watch(spinner: Spinner, limit: float) -> Callable[[Step], None]:
@@ -254,17 +213,6 @@ def _watch(spinner: Spinner, limit: float) -> Callable[[Step], None]:
         spinner.tick(step.what, description=step.what)
 
     return watch
-
-
-def _fitted(
-    options: FitOptions, question: Question, schema: TableSchema, *, of_classes: bool
-) -> SelectThenRegress:
-    """Return the estimators of `fit` with these options."""
-    size, intercept = question.support_size, question.intercept
-    model = planned_fit(options, size, of_classes=of_classes, fit_intercept=intercept)
-    if schema.weight is not None:
-        model.regressor.require_weights()
-    return model
 
 
 def _show_model(
@@ -288,6 +236,6 @@ def _show_model(
 
 def _numbers(option: str, text: str) -> list[float]:
     try:
-        return [float(item) for item in text.split(",")]
+        return [float(plain_digits(item)) for item in text.split(",")]
     except ValueError:
         raise InvalidInput(f"{option} must be numbers between commas, got {text!r}") from None

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from rich.table import Table
 
+from mipselect.cli.output import finite_or_none, picked
 from mipselect.cli.plan_report import columns_of
 from mipselect.planning.few_tables import ENOUGH, LEGEND, MARK, is_rough, rough_mark
 from mipselect.planning.forecasts import (
@@ -63,7 +63,8 @@ def model_legend(plan: ModelPlan) -> str:
     if any(few):
         text += f" {LEGEND}"
     goal = "half of what is possible" if plan.goal == 0.5 else f"{plan.goal:.0%} of it"
-    text += f" Would do: {goal} without privacy{_above_a_coin(plan)}."
+    coin = "" if plan.measure == R_SQUARED else ", above a coin"
+    text += f" Would do: {goal} without privacy{coin}."
     if plan.quality_share is not None:
         text += (
             f" Models are fitted to the rows but {plan.quality_share:.6g} of them, which are kept "
@@ -91,35 +92,31 @@ def _error(line: ModelLine) -> str:
     return f", standard errors of your rows {stated}"
 
 
-def _above_a_coin(plan: ModelPlan) -> str:
-    return "" if plan.measure == R_SQUARED else ", above a coin"
-
-
 def model_report(plan: ModelPlan) -> dict[str, Any]:
     """Return the JSON object of the plan of models."""
-    places = range(len(plan.epsilons))
+    places, more = range(len(plan.epsilons)), plan.larger_share
     done = bool(plan.of_fit.tables)
     return {
-        "measure": plan.measure,
-        "level": plan.level,
-        "goal": plan.goal,
-        "quality_share": plan.quality_share,
+        **picked(plan, "measure", "level", "goal", "quality_share", "epsilon_needed"),
         "lines": [_line(line, plan) for line in plan.by_rows],
         "further": [_line(line, plan) for line in plan.further if line.tables],
         "left_out": list(plan.left_out),
         "no_better": [no_better(plan, k) for k in places] if done else None,
         "rows_needed": [plan.rows_needed(k) for k in places],
-        "epsilon_needed": plan.epsilon_needed,
         "sentences": list(model_sentences(plan)),
         "interval_sentences": list(interval_sentences(plan)),
-        **quality_report(plan),
+        "rows_that_tell": [plan.rows_that_tell(k) for k in places],
+        "larger_share": None
+        if more is None
+        else {"quality_share": LARGER_SHARE, "cells": [quality_cell(more, k) for k in places]},
+        "quality_sentences": list(quality_sentences(plan)),
     }
 
 
 def _line(line: ModelLine, plan: ModelPlan) -> dict[str, Any]:
     cells = []
     for k, epsilon in enumerate(line.epsilons):
-        low, high = line.range(k)
+        (low, high), width = line.range(k), line.half_width(k)
         cells.append(
             {
                 "epsilon": epsilon,
@@ -130,15 +127,11 @@ def _line(line: ModelLine, plan: ModelPlan) -> dict[str, Any]:
                 "share": line.share(k, plan.level),
                 "unreleased": line.unreleased(k),
                 "quality": quality_cell(line, k),
-                "effect_half_width": _finite(line.half_width(k)),
+                "effect_half_width": None if width is None else finite_or_none(width),
             }
         )
     possible = {"without_privacy": line.without_privacy}
     return {"rows": line.rows, "tables": len(line.tables), **possible, "cells": cells}
-
-
-def _finite(width: float | None) -> float | None:
-    return None if width is None or math.isinf(width) else width
 
 
 def quality_table(plan: ModelPlan) -> Table:
@@ -171,25 +164,10 @@ def quality_legend(plan: ModelPlan) -> str:
     )
 
 
-def quality_report(plan: ModelPlan) -> dict[str, Any]:
-    """Return what the JSON object of a plan of models has of their quality besides its lines."""
-    line, places = plan.larger_share, range(len(plan.epsilons))
-    return {
-        "rows_that_tell": [plan.rows_that_tell(k) for k in places],
-        "larger_share": None
-        if line is None
-        else {"quality_share": LARGER_SHARE, "cells": [quality_cell(line, k) for k in places]},
-        "quality_sentences": list(quality_sentences(plan)),
-    }
-
-
 def quality_cell(line: ModelLine, k: int) -> dict[str, float | None] | None:
     """Return the width of the interval at an ε, null where it is open; None without a quality."""
     quality = line.quality(k)
     if quality is None:
         return None
-    half_width = quality.half_width
-    return {
-        "half_width": half_width if math.isfinite(half_width) else None,
-        "above_chance": quality.above_chance,
-    }
+    half_width = finite_or_none(quality.half_width)
+    return {"half_width": half_width, "above_chance": quality.above_chance}

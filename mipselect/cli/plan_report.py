@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.table import Table
 
-from mipselect.cli.output import table_of
+from mipselect.cli.output import picked, table_of
 from mipselect.errors import InvalidInput
 from mipselect.pictures import Panel, Picture, Series
 from mipselect.planning.answers import answers
@@ -144,22 +144,15 @@ def plan_report(
         "simulated": True,
         "schema": str(schema),
         "target": target,
-        "rows": plan.rows,
-        "support_size": plan.support_size,
-        "features": plan.features,
+        **picked(plan, "rows", "support_size", "features"),
         "epsilons": list(plan.epsilons),
         "relation": "replace-one",
-        "blocks": [
-            {key: getattr(options, key) for key in ("score", "block_rows", "partitions")}
-            for options in plan.blocks
-        ],
+        "blocks": [picked(options, "score", "block_rows", "partitions") for options in plan.blocks],
         "without_range": list(plan.without_range),
-        "coef_bound": plan.coef_bound,
-        "ridge": plan.ridge,
+        **picked(plan, "coef_bound", "ridge"),
         "guesses": asdict(plan.guesses),
-        "repeated": plan.repeated,
         "tables": tables,
-        "seed": plan.seed,
+        **picked(plan, "repeated", "seed", "blind", "goal"),
         "lines": [
             {
                 **asdict(line.setting),
@@ -169,8 +162,6 @@ def plan_report(
             }
             for line in plan.lines
         ],
-        "blind": plan.blind,
-        "goal": plan.goal,
         "rows_needed": [plan.rows_needed(k) for k in places],
         "answers": dict(answers(plan)),
         "plot": None if plot is None else str(plot),

@@ -7,7 +7,6 @@ from typing import Any
 from mipselect.cli.fit_options import FitOptions, model_of_numbers
 from mipselect.cli.method_options import MethodOptions
 from mipselect.cli.regressions import DivisionOptions, ModelOptions
-from mipselect.cli.releasing import default_method
 from mipselect.cli.table_options import ScoreOptions
 from mipselect.problem.scores import LOSS
 from mipselect.regression import SelectThenRegress
@@ -30,22 +29,10 @@ def planned_options(
     """
     division = DivisionOptions() if division is None else division
     model = ModelOptions() if model is None else model
-    method, of_the_method = default_method(None), MethodOptions()
     if not of_classes:
-        model = model_of_numbers(model, division.delta, method, of_the_method)
-    return FitOptions(
-        method=method,
-        of_the_method=of_the_method,
-        model=model,
-        epsilon=1.0,
-        division=division,
-        in_blocks=score != LOSS,
-        scores=ScoreOptions(score=score),
-        scales={},
-        relation="replace-one",
-        seed=None,
-        ledger=None,
-    )
+        model = model_of_numbers(model, division.delta, FitOptions.method, MethodOptions())
+    scores = ScoreOptions(score=score)
+    return FitOptions(model=model, division=division, in_blocks=score != LOSS, scores=scores)
 
 
 def planned_fit(

@@ -10,13 +10,13 @@ from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.dialect import TABLE, TableArgument
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_output, delivering
-from mipselect.cli.predictions import AnswerColumns, waiting_predictions
+from mipselect.cli.predictions import WaitingPredictions
 from mipselect.cli.progress import Spinner
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
 from mipselect.regression import ModelRelease
 from mipselect.regression.release import warnings_of_values
-from mipselect.validation import checked_share, shown
+from mipselect.validation import checked_share, plain_digits, shown
 
 EXAMPLES = """Examples:
 
@@ -92,12 +92,13 @@ def predict(arguments: PredictArguments) -> None:
     target = released.table.target
     unlisted, replaced = Counter[str](), released.table.replaced()
     decisions = released.decisions(arguments.table.source, unlisted, replaced)
-    columns = AnswerColumns(released, threshold, probability=arguments.probability)
     note = NOT_COVERED if released.private else KEPT
     if not released.private:
         say(f"warning: {SEEDED}")
     with (
-        waiting_predictions(columns, as_json=as_json) as answer,
+        WaitingPredictions(
+            released, threshold, probability=arguments.probability, as_json=as_json
+        ) as answer,
         Spinner(f"reading {data}") as watch,
     ):
         for found in decisions:
@@ -115,7 +116,7 @@ def predict(arguments: PredictArguments) -> None:
             "note": note,
             "rows": answer.rows,
             "replaced_values": replaced.to_dict(),
-            **columns.settings,
+            **answer.settings,
         }
         with delivering():
             if as_json:
@@ -158,7 +159,7 @@ def _stated_threshold(text: str) -> float | None:
     if text == MATCHING:
         return None
     try:
-        threshold = float(text)
+        threshold = float(plain_digits(text))
     except ValueError:
         raise InvalidInput(
             f"--threshold must be a probability or {MATCHING}, got {shown(text)}"

@@ -1,4 +1,4 @@
-"""Predictions of a table of any length: columns of the answer, which wait until they are whole."""
+"""Predictions of a table of any length, which wait until they are whole."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -30,87 +29,55 @@ PIECE = 1 << 20
 Spool = tempfile.SpooledTemporaryFile[str]
 
 
-@dataclass(frozen=True)
-class AnswerColumns:
-    """Columns of the answer for linear predictors of some rows.
+class WaitingPredictions(ExitStack):
+    """Predictions of rows that are read a chunk at a time, as lines of a CSV file and as JSON.
 
-    Attributes
+    Parameters
     ----------
     model : ModelRelease
         A model of a table.
     threshold : float
     probability : bool
         Whether the probability of the second class is given too.
+    as_json : bool
+        Whether the answer is one JSON object, and no lines are printed.
+
+    Attributes
+    ----------
+    rows : int
+        How many were predicted so far.
     """
 
-    model: ModelRelease
-    threshold: float
-    probability: bool
-
-    @property
-    def head(self) -> list[str]:
-        """Names of the columns."""
-        assert self.model.table is not None
-        return [self.model.table.target, *([PROBABILITY] if self.probability else [])]
+    def __init__(
+        self, model: ModelRelease, threshold: float, *, probability: bool, as_json: bool
+    ) -> None:
+        super().__init__()
+        assert model.table is not None
+        self.model, self.table, self.threshold = model, model.table, threshold
+        self.probability, self.as_json, self.rows = probability, as_json, 0
+        self._lines, self._values, self._chances = (self.enter_context(_spool()) for _ in range(3))
+        self._lines.write(_csv([[self.table.target, *([PROBABILITY] if probability else [])]]))
 
     @property
     def settings(self) -> dict[str, Any]:
         """Threshold of classes, and the one that probabilities are of, for a report."""
         classes = self.model.classes
-        if classes is None:
-            return {}
-        return {"threshold": self.threshold, "class": classes[1]}
-
-    def values(self, decisions: FloatArray) -> list[Any]:
-        """Predict by the model."""
-        found: list[Any] = self.model.predictions_of(decisions, threshold=self.threshold).tolist()
-        return found
-
-    def chances(self, decisions: FloatArray) -> list[float]:
-        """Compute the probabilities of the second class; none if these are not asked for."""
-        if not self.probability:
-            return []
-        found: list[float] = self.model.probabilities_of(decisions)[:, 1].tolist()
-        return found
-
-    def lines(self, decisions: FloatArray) -> Iterator[list[str]]:
-        """Yield the rows of a CSV file: classes as their field has them."""
-        values, classes = self.values(decisions), self.model.classes
-        assert self.model.table is not None
-        if classes is None:
-            texts = list(map(repr, values))
-        else:
-            names = self.model.table.public.target.classes or ("", "")
-            texts = [names[value == classes[1]] for value in values]
-        columns = [texts, *([map(repr, self.chances(decisions))] if self.probability else [])]
-        return map(list, zip(*columns, strict=True))
-
-
-class WaitingPredictions:
-    """Predictions of rows that are read a chunk at a time, as lines of a CSV file and as JSON.
-
-    Attributes
-    ----------
-    columns : AnswerColumns
-    as_json : bool
-        Whether the answer is one JSON object, and no lines are printed.
-    rows : int
-        How many were predicted so far.
-    """
-
-    def __init__(self, columns: AnswerColumns, open_spools: ExitStack, *, as_json: bool) -> None:
-        self.columns, self.as_json, self.rows = columns, as_json, 0
-        self._lines, self._values, self._chances = (
-            open_spools.enter_context(_spool()) for _ in range(3)
-        )
-        self._lines.write(_csv([columns.head]))
+        return {} if classes is None else {"threshold": self.threshold, "class": classes[1]}
 
     def add(self, decisions: FloatArray) -> None:
         """Predict the next rows."""
-        self._lines.write(_csv(self.columns.lines(decisions)))
+        values = self.model.predictions_of(decisions, threshold=self.threshold).tolist()
+        chances = self.model.probabilities_of(decisions)[:, 1].tolist() if self.probability else []
+        texts, classes = list(map(repr, values)), self.model.classes
+        if classes is not None:
+            # Classes as their field has them.
+            names = self.table.public.target.classes or ("", "")
+            texts = [names[value == classes[1]] for value in values]
+        columns = [texts, *([map(repr, chances)] if self.probability else [])]
+        self._lines.write(_csv(map(list, zip(*columns, strict=True))))
         if self.as_json:
-            self._values.write(_items(self.columns.values(decisions), self.rows))
-            self._chances.write(_items(self.columns.chances(decisions), self.rows))
+            self._values.write(_items(values, self.rows))
+            self._chances.write(_items(chances, self.rows))
         self.rows += len(decisions)
 
     def save(self, path: Path) -> None:
@@ -128,7 +95,7 @@ class WaitingPredictions:
     def print_json(self, head: Mapping[str, Any]) -> None:
         """Print one JSON object: what is known of all rows, then lists with an item a row."""
         parts = {"predictions": self._values}
-        if self.columns.probability:
+        if self.probability:
             parts["probabilities"] = self._chances
         sys.stdout.write(json.dumps(head)[:-1])
         for name, items in parts.items():
@@ -136,13 +103,6 @@ class WaitingPredictions:
             sys.stdout.writelines(_pieces(items))
             sys.stdout.write("]")
         sys.stdout.write("}\n")
-
-
-@contextmanager
-def waiting_predictions(columns: AnswerColumns, *, as_json: bool) -> Iterator[WaitingPredictions]:
-    """Open an answer without a row."""
-    with ExitStack() as open_spools:
-        yield WaitingPredictions(columns, open_spools, as_json=as_json)
 
 
 def _spool() -> Spool:

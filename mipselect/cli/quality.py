@@ -16,8 +16,8 @@ def rows_in_words(quality: Quality, table: str = "a table that was given for it"
     return f"{count} that were kept apart from the fit ({100.0 * quality.share:.6g} %)"
 
 
-def show_quality(console: Console, quality: Quality, about: str) -> None:
-    """Print the verdict first, then the other measures; `about` says which rows they are of."""
-    heading(console, f"Quality on {about}:")
+def show_quality(console: Console, quality: Quality, *table: str) -> None:
+    """Print the verdict first, then the other measures; see `rows_in_words`."""
+    heading(console, f"Quality on {rows_in_words(quality, *table)}:")
     for text in quality.lines:
         line(console, text)

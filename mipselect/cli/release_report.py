@@ -13,7 +13,7 @@ from mipselect.cli.card_parts import read_facts
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.ledger_entry import LedgerOptions
 from mipselect.cli.options import Delivery
-from mipselect.cli.output import check_output, line, write_whole
+from mipselect.cli.output import check_output, line, picked, write_whole
 from mipselect.cli.reported_files import read_reported
 from mipselect.cli.streams import say
 from mipselect.privacy import Ledger
@@ -162,10 +162,7 @@ def report_of(made: ReleaseReport) -> dict[str, Any]:
             {
                 "file": one.name,
                 "sha256": one.digest,
-                "kind": one.kind,
-                "data": one.data,
-                "target": one.target,
-                "private": one.private,
+                **picked(one, "kind", "data", "target", "private"),
                 "guarantee": one.guarantee.to_dict(),
             }
             for one in made.releases

@@ -36,7 +36,9 @@ MOST_DRAWS = 100_000
 
 @dataclass(frozen=True)
 class SupportPlan:
-    """Draws of supports that are to be released; a `Plan`.
+    """Draws of supports that are to be released, and what they may cost; checked, and public.
+
+    `FitPlan` is the same of a model.
 
     Attributes
     ----------
@@ -65,19 +67,9 @@ class SupportPlan:
         return replace(_stated(self.method, self.ledger), private=self.seed is None)
 
     @property
-    def relation(self) -> str:
-        """See `Plan`."""
-        return self.one.relation
-
-    @property
-    def epsilon(self) -> float:
-        """See `Plan`."""
-        return self.one.times(self.draws).epsilon
-
-    @property
-    def delta(self) -> float:
-        """See `Plan`."""
-        return self.one.times(self.draws).delta
+    def together(self) -> Guarantee:
+        """Guarantee of all that is drawn, from options alone; under add-remove n is private."""
+        return self.one.times(self.draws)
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
         """Return none: a selection has no test that may fail."""
@@ -86,27 +78,27 @@ class SupportPlan:
     @property
     def cost(self) -> str:
         """One plain sentence on the price."""
-        each, total = amount(self.one), amount(self.one.times(self.draws))
+        each, total = amount(self.one), amount(self.together)
         if self.draws == 1:
             return f"1 draw at {each}"
         return f"{self.draws} draws at {each} each: {total} in total"
 
     @property
     def noted(self) -> Mapping[str, Any]:
-        """See `Plan`."""
+        """Entries of a ledger besides the settings."""
         return {"method": self.name, "epsilon": self.method.epsilon, "draws": self.draws}
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """None."""
+        """Recorded settings besides those of the problem and the method: none."""
         return {}
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
-        """See `Plan`; scores state a ρ once the number of columns is known."""
+        """Return the guarantee of all, from what the method states: a ρ once p is known."""
         return self._one(stated).of_draws(self.draws)
 
     def _one(self, stated: Mapping[str, Guarantee]) -> Guarantee:
-        return replace(self.one, rho=stated.get(self.relation, self.one).rho)
+        return replace(self.one, rho=stated.get(self.one.relation, self.one).rho)
 
     def of_draws(self, one: Guarantee) -> dict[str, Any]:
         """Describe draws that have this guarantee each, as part of a JSON object."""
@@ -121,12 +113,12 @@ class SupportPlan:
         }
 
     def report(self, stated: Mapping[str, Guarantee]) -> Mapping[str, Any]:
-        """See `Plan`."""
+        """Return the planned draws and their guarantee, as part of a JSON object."""
         budget = {"epsilon": self.budget.epsilon, "delta": self.budget.delta}
         return {**self.of_draws(self._one(stated)), "budget": budget}
 
     def show(self, console: Console, stated: Mapping[str, Guarantee], unit: str) -> None:
-        """See `Plan`."""
+        """Print the same."""
         total = self.total(stated)
         console.print(f"Would be drawn: by {self.name}, {self.cost}.")
         console.print(f"Budget: {self._budget_in_words(total)}.", markup=False)
@@ -134,12 +126,12 @@ class SupportPlan:
         console.print(f"Guarantee of all draws together: {promised}.", markup=False)
 
     def show_terms(self, console: Console) -> None:
-        """See `Plan`; the releases say it."""
+        """Print what was drawn cost, which the releases say."""
 
     def draw(
         self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback
     ) -> DrawnReleases:
-        """See `Plan`; without a ledger one with `budget` pays.
+        """Charge the ledger, or without one a ledger with `budget`, and draw.
 
         Raises
         ------
@@ -224,7 +216,7 @@ def ledger_of(budget: Guarantee) -> Ledger:
 
 @dataclass(frozen=True)
 class DrawnReleases:
-    """Releases, and the plan that they follow; an `Outcome`."""
+    """Releases, and the plan that they follow; `FittedModel` is the same of a model."""
 
     releases: tuple[Release, ...]
     plan: SupportPlan
@@ -246,11 +238,11 @@ class DrawnReleases:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """None."""
+        """Sentences for standard error: none."""
         return ()
 
     def report(self) -> Mapping[str, Any]:
-        """See `Outcome`."""
+        """Return it as part of a JSON object."""
         return {
             **self.plan.of_draws(self.one),
             "private": self.private,
@@ -258,7 +250,7 @@ class DrawnReleases:
         }
 
     def show(self, console: Console, title: str, unit: str = ROW) -> None:
-        """See `Outcome`."""
+        """Print it, and its guarantee for all rows of one `unit`; `title` names the data."""
         if not self.private:
             banner(console, NOT_PRIVATE)
         kind = "released supports" if self.private else "drawn supports, not private"

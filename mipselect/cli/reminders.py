@@ -54,13 +54,7 @@ def expected_check(head: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     for name in ("delimiter", "encoding", "sheet"):
         words += [f"--{name}", str(head[name])] if name in head else []
     for option in OF_CHECK:
-        for value in _several(asked.get(option)):
-            words += [option] if value is True else [option, str(value)]
+        value = asked.get(option, [])
+        for each in value if isinstance(value, list) else [value]:
+            words += [option] if each is True else [option, str(each)]
     return f"Expects that the curator has looked at: mipselect check {shlex.join(words)}"
-
-
-def _several(value: object) -> Sequence[object]:
-    """Return what was given of an option, once or several times."""
-    if isinstance(value, list):
-        return value
-    return () if value is None else (value,)

@@ -66,10 +66,7 @@ def _is_number(text: str) -> bool:
 
 
 def _cells(row: Mapping[str, Any]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for key, value in row.items():
-        found |= _flat(value, _words(key))
-    return found
+    return _joined(_flat(value, _words(key)) for key, value in row.items())
 
 
 def _flat(value: Any, name: str) -> dict[str, str]:
@@ -77,16 +74,18 @@ def _flat(value: Any, name: str) -> dict[str, str]:
     if isinstance(value, dict) and not set(value) >= INTERVAL:
         return _joined(_flat(part, f"{name}: {_words(key)}") for key, part in value.items())
     if _is_table(value) and all(isinstance(each.get("name"), str) for each in value):
-        return _joined(_flat(_unnamed(each), f"{name}: {_words(each['name'])}") for each in value)
+        return _joined(
+            _flat(
+                {key: part for key, part in each.items() if key != "name"},
+                f"{name}: {_words(each['name'])}",
+            )
+            for each in value
+        )
     return {name: _text(value)}
 
 
 def _joined(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
     return {key: text for part in parts for key, text in part.items()}
-
-
-def _unnamed(part: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in part.items() if key != "name"}
 
 
 def _text(value: Any) -> str:

@@ -18,8 +18,9 @@ from mipselect.cli.release_file import (
     ledger_note,
 )
 from mipselect.cli.reported_contents import content_blocks
+from mipselect.disk import small_content, text_of
 from mipselect.errors import InvalidInput, MipselectError
-from mipselect.json_objects import faults, read_json
+from mipselect.json_objects import faults, parsed
 from mipselect.privacy import Guarantee
 from mipselect.privacy.guarantee import ROW
 from mipselect.quality import Quality
@@ -45,7 +46,8 @@ def read_reported(path: Path, facts: Mapping[str, str]) -> ReportedRelease:
     InvalidInput
         Naming the file and the key, if it is none, or sensitive.
     """
-    report = read_json(path, MOST_BYTES)
+    content = small_content(path, MOST_BYTES)
+    report = parsed(text_of(content, path), str(path))
     if not isinstance(report, dict):
         raise InvalidInput(f"{path}: is no release: it must be a JSON object, got {shown(report)}")
     try:
@@ -64,7 +66,7 @@ def read_reported(path: Path, facts: Mapping[str, str]) -> ReportedRelease:
     return replace(
         found,
         name=checked_name(path.name, f"{path}: the name of the file"),
-        digest=sha256(path.read_bytes()).hexdigest(),
+        digest=sha256(content).hexdigest(),
     )
 
 

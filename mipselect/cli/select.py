@@ -9,7 +9,7 @@ from typing import Any
 
 from mipselect.cli.arguments import chosen_loss, of_blocks, option_named, refuse_bounds
 from mipselect.cli.declared import command, given, group, option, options, refuse
-from mipselect.cli.inputs import Input
+from mipselect.cli.inputs import TaskSource
 from mipselect.cli.method_options import SupportDrawOptions
 from mipselect.cli.options import MethodKind, ReleaseDelivery, require_positive
 from mipselect.cli.options import stated as stated_options
@@ -124,7 +124,7 @@ def _support_size(arguments: SelectArguments, method: PrivateSelector) -> int:
     return size
 
 
-def _of_numbers(arguments: SelectArguments, plan: SupportPlan, size: int) -> Input:
+def _of_numbers(arguments: SelectArguments, plan: SupportPlan, size: int) -> TaskSource:
     """Name a table of numbers, with what is public about it."""
     refuse(arguments.question, NEEDS_SCHEMA)
     table, numbers, bounds = arguments.table, arguments.numbers, arguments.bounds()
@@ -142,7 +142,7 @@ def _of_numbers(arguments: SelectArguments, plan: SupportPlan, size: int) -> Inp
     return NumberTable(*given, {"support_size": size, **settings}, named, blocks)
 
 
-def _of_schema(arguments: SelectArguments, plan: SupportPlan, size: int) -> Input:
+def _of_schema(arguments: SelectArguments, plan: SupportPlan, size: int) -> TaskSource:
     """Name a table with a schema, and its problem."""
     refuse(arguments.numbers, HAS_SCHEMA)
     table, bounds, options = arguments.table, arguments.bounds(), arguments.question
@@ -160,7 +160,7 @@ def _of_schema(arguments: SelectArguments, plan: SupportPlan, size: int) -> Inpu
         of_loss |= {"intercept": not options.no_intercept}
     question = options.question_about(schema, table.target)
     scored = ScoredTable(table.source, question, size, of_loss, blocks)
-    return SchemaTable(Path(table.data), table.schema, scored)
+    return SchemaTable(Path(table.data), scored)
 
 
 def _blocks(arguments: SelectArguments, plan: SupportPlan, *, stated: bool) -> BlockOptions | None:
@@ -169,7 +169,7 @@ def _blocks(arguments: SelectArguments, plan: SupportPlan, *, stated: bool) -> B
         refuse(replace(arguments.scores, loss=None), f"does not apply to --method {plan.name}")
         return None
     scales = stated_options(**asdict(arguments.regularisation))
-    of_the_loss = stated or plan.relation == "add-remove"
+    of_the_loss = stated or plan.one.relation == "add-remove"
     return of_blocks(arguments.scores, scales, plan.method, stated=of_the_loss, seed=plan.seed)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
 from mipselect.problem.problem import Problem
 from mipselect.selectors.all_features import AllFeaturesSelector
@@ -39,15 +38,16 @@ def check_sizes(method: PrivateSelector, p: int, title: str) -> None:
         checked_integer(sizes[-1], f"{title}: the largest of --sizes", 1, p)
 
 
-def warn_of_nothing(method: PrivateSelector, problem: Problem) -> None:
-    """Say so of a method that is paid for a draw of all p out of p features."""
+def of_nothing(method: PrivateSelector, problem: Problem) -> str:
+    """Say so of a method that is paid for a draw of all p out of p features; "" of others."""
     if asked_sizes(method) or isinstance(method, AllFeaturesSelector):
-        return
-    if problem.support_size == problem.n_features:
-        say(
-            f"warning: all {problem.n_features:,} features are asked for, so the draw says nothing "
-            "and costs ε: ask for fewer, or let 'mipselect fit' make a model of them, at no draw"
-        )
+        return ""
+    if problem.support_size < problem.n_features:
+        return ""
+    return (
+        f"all {problem.n_features:,} features are asked for, so the draw says nothing and costs ε: "
+        "ask for fewer, or let 'mipselect fit' make a model of them, at no draw"
+    )
 
 
 def dimension(p: int, n_features: int) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from mipselect.cli.agreement import Comparison
-from mipselect.cli.output import SENSITIVE
+from mipselect.cli.output import SENSITIVE, finite_or_none, picked
 from mipselect.cli.settings import BOUNDS
 from mipselect.cli.usefulness import Clipping, Outside
 from mipselect.problem.instance import Instance
@@ -118,15 +117,9 @@ def _of_both(solved: Solved) -> dict[str, Any]:
         "sensitive": True,
         "warning": SENSITIVE,
         "instance": solved.name,
-        "n": instance.n,
-        "p": instance.p,
-        "n_features": instance.n_features,
-        "support_size": instance.support_size,
-        "number_of_supports": instance.number_of_supports,
+        **picked(instance, "n", "p", "n_features", "support_size", "number_of_supports"),
         **{name: public[name] for name in ("loss", *BOUNDS)},
-        "sensitivity": found.sensitivity,
-        "tolerance": found.tolerance,
-        "certified": found.certified,
+        **picked(found, "sensitivity", "tolerance", "certified"),
         "best": {
             "support": best,
             "names": solved.names(best),
@@ -141,7 +134,7 @@ def _of_both(solved: Solved) -> dict[str, Any]:
         },
         "expected": None
         if solved.comparison is None
-        else {"agrees": solved.comparison.agrees, "exact": solved.comparison.exact},
+        else picked(solved.comparison, "agrees", "exact"),
         "clipped": None if solved.clipping is None else asdict(solved.clipping),
         "effort": effort_counts(found.effort),
     }
@@ -151,8 +144,3 @@ def _in_units(instance: Instance, support: list[int]) -> dict[str, Any]:
     """Describe the coefficients in units of the table, as part of the JSON object."""
     rule = instance.fit_in_units(support)
     return {"in_units": {"intercept": rule.intercept, "by_column": dict(rule.by_column)}}
-
-
-def finite_or_none(value: float) -> float | None:
-    """Return None, which JSON has, for what is infinite."""
-    return value if math.isfinite(value) else None

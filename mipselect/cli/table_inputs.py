@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mipselect.cli.inputs import Input
 from mipselect.errors import about
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.problem import Problem
@@ -20,7 +19,7 @@ from mipselect.validation import checked_integer
 
 
 @dataclass(frozen=True)
-class NumberTable(Input):
+class NumberTable:
     """A table of numbers, with public bounds or scored from blocks of rows.
 
     Attributes
@@ -52,11 +51,6 @@ class NumberTable(Input):
         """Path of the file."""
         return Path(self.source.path)
 
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The file."""
-        return (self.path,)
-
     def problem(self) -> tuple[Problem, int | None]:
         """See `TaskSource`."""
         names = header(self.source, self.target, self.features)
@@ -87,24 +81,18 @@ class NumberTable(Input):
 
 
 @dataclass(frozen=True)
-class SchemaTable(Input):
+class SchemaTable:
     """A table with a public schema.
 
     Attributes
     ----------
-    path, schema : Path
-        Paths of the table and of its schema.
+    path : Path
+        Path of the table.
     table : ScoredTable
     """
 
     path: Path
-    schema: Path
     table: ScoredTable
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The table and its schema."""
-        return (self.path, self.schema)
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `TaskSource`."""

@@ -14,7 +14,7 @@ from mipselect.errors import InvalidInput
 from mipselect.problem.scores import BLOCKS, R2
 from mipselect.tables.equation import steps_of
 from mipselect.tables.schema import TableSchema
-from mipselect.validation import checked_choice, shown
+from mipselect.validation import checked_choice, plain_digits, shown
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
     from mipselect.problem.block_options import BlockOptions
@@ -291,7 +291,7 @@ def _range(text: str) -> tuple[str, tuple[float, float]]:
     name, _, ends = text.rpartition("=")
     low, _, high = ends.partition(":")
     try:
-        return name, (float(low), float(high))
+        return name, (float(plain_digits(low)), float(plain_digits(high)))
     except ValueError:
         raise InvalidInput(
             f"--range must be a field with its ends, such as age=0:100, got {shown(text)}"

@@ -2,127 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
 from mipselect.cli.cautions import cautions, warn_before_a_draw
-from mipselect.cli.inputs import TaskSource
+from mipselect.cli.inputs import MomentsFile, TaskSource
 from mipselect.cli.ledger_entry import charged_report, ledger_entry, print_charged
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
 from mipselect.cli.progress import Watch
 from mipselect.cli.reminders import expected_check, like_identifiers, reminders_of_a_plan
 from mipselect.cli.settings import print_settings, settings_report, unit_of
-from mipselect.cli.sizes import check_sizes, warn_of_nothing
+from mipselect.cli.sizes import check_sizes, of_nothing
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput, about
-from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import ROW
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.stored_data import StoredData
-from mipselect.search.progress import ProgressCallback
-from mipselect.selectors import MCMCSelector
-from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.chance_level import chance_level
+from mipselect.selectors import MCMCSelector, SampleAggregateSelector
+from mipselect.selectors.chance_level import ChanceLevel, chance_level
 
-
-class Outcome(Protocol):
-    """Result of a draw."""
-
-    @property
-    def private(self) -> bool:
-        """True if every draw came from the operating system's generator."""
-        ...
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Sentences for standard error."""
-        ...
-
-    def report(self) -> Mapping[str, Any]:
-        """Return it as part of a JSON object."""
-        ...
-
-    def show(self, console: Console, title: str, unit: str) -> None:
-        """Print it, and its guarantee for all rows of one `unit`; `title` names the data."""
-        ...
-
-
-class Plan(Protocol):
-    """Plan of what is drawn and what it may cost; checked, and public."""
-
-    @property
-    def method(self) -> PrivateSelector:
-        """Method that selects features."""
-        ...
-
-    @property
-    def seed(self) -> int | None:
-        """A seed takes the privacy away."""
-        ...
-
-    @property
-    def ledger(self) -> Ledger | None:
-        """Ledger that pays before anything is drawn."""
-        ...
-
-    @property
-    def relation(self) -> str:
-        """Relation that the guarantee is stated under; under add-remove n is private."""
-        ...
-
-    @property
-    def epsilon(self) -> float:
-        """ε of all that is drawn, together."""
-        ...
-
-    @property
-    def delta(self) -> float:
-        """δ of all that is drawn, together."""
-        ...
-
-    def doubts(self, n: int | None) -> tuple[str, ...]:
-        """Say what is likely to fail with n rows, whatever they are; None: n is not known."""
-        ...
-
-    @property
-    def noted(self) -> Mapping[str, Any]:
-        """Entries of a ledger besides the settings."""
-        ...
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Recorded settings besides those of the problem and the method."""
-        ...
-
-    def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
-        """Return the guarantee of all that is drawn, from what the method states."""
-        ...
-
-    def report(self, stated: Mapping[str, Guarantee]) -> Mapping[str, Any]:
-        """Return the planned draws and their guarantee, as part of a JSON object."""
-        ...
-
-    def show(self, console: Console, stated: Mapping[str, Guarantee], unit: str) -> None:
-        """Print the same."""
-        ...
-
-    def show_terms(self, console: Console) -> None:
-        """Print what it cost, where the outcome does not say it."""
-        ...
-
-    def draw(self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback) -> Outcome:
-        """Charge the ledger and draw.
-
-        Raises
-        ------
-        NotCertified, ConditionNotMet, SolverFailure, BoundViolated
-            Without any number in the message: such numbers are sensitive.
-        """
-        ...
+if TYPE_CHECKING:  # Each command imports its own.
+    from mipselect.cli.fitting import FitPlan
+    from mipselect.cli.releasing import SupportPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +40,7 @@ class Task:
     head : mapping
         First entries of a report.
     source : TaskSource
-    plan : Plan
+    plan : SupportPlan or FitPlan
     asked : mapping
         Options about a table with a schema as they were given, by their names.
     """
@@ -144,13 +48,13 @@ class Task:
     title: str
     head: Mapping[str, Any]
     source: TaskSource
-    plan: Plan
+    plan: SupportPlan | FitPlan
     asked: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def hides_n(self) -> bool:
         """True if the number of rows is private."""
-        return self.plan.relation == "add-remove"
+        return self.plan.together.relation == "add-remove"
 
     def settings(self, problem: Problem, n: int | None) -> dict[str, Any]:
         """Return what is recorded; raise `InvalidInput` for a problem that is not for the plan."""
@@ -173,18 +77,24 @@ class Task:
 
     def cautions(self, settings: Mapping[str, Any], n: int | None) -> list[str]:
         """Say what comes before a draw; it depends on what is public alone."""
-        plan, unit = self.plan, unit_of(settings)
-        seeded = plan.seed is not None
-        told = cautions(
-            plan.ledger,
-            unit,
-            plan.epsilon,
-            seeded=seeded,
-            asked=self.head,
-            delta=plan.delta,
-            n=n,
-        )
+        plan = self.plan
+        told = cautions(plan.ledger, unit_of(settings), plan.together, self.head, n)
         return [*told, *plan.doubts(n)]
+
+    def chance_level(self, problem: Problem, n: int | None) -> ChanceLevel | None:
+        """Compare what a draw from n rows can find with its noise; None if that is not known."""
+        votes_of_folds = isinstance(self.source, MomentsFile) and isinstance(
+            self.plan.method, SampleAggregateSelector
+        )
+        if n is None or self.hides_n or votes_of_folds:
+            return None
+        return chance_level(problem, self.plan.method, n)
+
+    def warn(self, notes: Iterable[str], problem: Problem, chance: ChanceLevel | None) -> None:
+        """Warn, before anything is paid, of what speaks against a draw."""
+        near = "" if chance is None else chance.sentence
+        more = (near, of_nothing(self.plan.method, problem))
+        warn_before_a_draw([*notes, *filter(None, more)])
 
 
 def deliver_task(task: Task, delivery: Delivery, *, dry_run: bool) -> None:
@@ -203,7 +113,7 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
     problem, n = task.source.problem()
     settings, plan = task.settings(problem, n), task.plan
     notes = task.cautions(settings, None if task.hides_n else n)
-    warn_before_a_draw(notes)
+    task.warn(notes, problem, task.chance_level(problem, n))
     with about(task.title):
         stated = plan.method.stated(plan.method.problem(problem))
         total = plan.total(stated)
@@ -217,6 +127,7 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
         for reminder in reminders_of_a_plan(task.head, task.asked, problem.feature_names):
             line(console, reminder)
 
+    ledger = plan.ledger
     report = {
         **task.head,
         "dry_run": True,
@@ -224,30 +135,32 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
         **plan.report(stated),
         **settings,
         "notes": notes,
-        "ledger": None if plan.ledger is None else _ledger_after(plan.ledger, total),
+        "ledger": None
+        if ledger is None
+        else {
+            "identity": ledger.identity,
+            "remaining": ledger.remaining.to_dict(),
+            "would_remain": ledger.after(total).to_dict(),
+        },
     }
     delivery.deliver(report, render)
-    chance = None if n is None or task.hides_n else chance_level(problem, plan.method, n)
-    if chance is not None and chance.sentence:
-        say(f"warning: {chance.sentence}")
-    warn_of_nothing(plan.method, problem)
 
 
 def _deliver_answer(task: Task, delivery: Delivery) -> None:
-    """Read, charge, draw and deliver; say so where the draw stays near chance level."""
+    """Read, say where the draw stays near chance level, charge, draw and deliver."""
     plan, data = task.plan, task.source.data()
     n = None if task.hides_n else data.data.n
     settings = task.settings(data.problem, n)
     if "schema" in task.head and (plan.ledger is not None or plan.seed is None):
         say(f"note: {expected_check(task.head, task.asked)}")
     notes = task.cautions(settings, n)
-    warn_before_a_draw(notes)
+    chance = task.chance_level(data.problem, n)
+    task.warn(notes, data.problem, chance)
     for alike in like_identifiers(task.head, data.problem.feature_names):
         say(f"note: {alike}")
     with ledger_entry(plan.ledger, {**task.head, **settings}, plan.noted) as ledger:
         with about(task.title), Watch(task.title, details=False) as watch:
             answer = plan.draw(data, ledger, watch)
-        chance = None if n is None else chance_level(data.problem, plan.method, n)
         charged = charged_report(plan.ledger)
 
         def render(console: Console) -> None:
@@ -268,16 +181,5 @@ def _deliver_answer(task: Task, delivery: Delivery) -> None:
             "ledger": charged,
         }
         delivery.deliver(report, render)
-    sentence = [] if chance is None or not chance.sentence else [chance.sentence]
-    for warning in (*sentence, *answer.warnings):
+    for warning in answer.warnings:
         say(f"warning: {warning}")
-    warn_of_nothing(plan.method, data.problem)
-
-
-def _ledger_after(ledger: Ledger, total: Guarantee) -> Mapping[str, Any]:
-    """Return what the ledger has left and what it would have left, as part of a JSON object."""
-    return {
-        "identity": ledger.identity,
-        "remaining": ledger.remaining.to_dict(),
-        "would_remain": ledger.after(total).to_dict(),
-    }

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.restricted.prepared import PreparedLoss
+from mipselect.validation import plain_digits
 
 
 class Loss(Protocol):
@@ -86,6 +87,6 @@ def word_and_number(name: str) -> tuple[str, float | None]:
     if parts is None or parts[2] is None:
         return name, None
     try:
-        return parts[1], float(parts[2])
+        return parts[1], float(plain_digits(parts[2]))
     except ValueError:
         raise InvalidInput(f"loss {name!r}: the parameter must be a number") from None

@@ -19,7 +19,7 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.tables.fields import category_name
 from mipselect.tables.frames import refuse_lazy
-from mipselect.validation import TRUTHS, checked_name, shown
+from mipselect.validation import TRUTHS, checked_name, plain_digits, shown
 
 Class = str | bool | int | float
 Classes = tuple[Class, Class]
@@ -113,7 +113,7 @@ def _number(label: Any) -> float | None:
     elif not isinstance(label, Real | Decimal | np.bool_):
         return None
     try:
-        return float(label)
+        return float(plain_digits(label) if isinstance(label, str) else label)
     except (OverflowError, ValueError):
         return None
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from mipselect.errors import NotCertified
 from mipselect.planning.chances import require_time
+from mipselect.planning.experiment import CaseCounter
 from mipselect.planning.forecasts import ModelLine, TableScores
-from mipselect.planning.lines import Progress, Step
+from mipselect.planning.lines import Progress
 from mipselect.planning.rows import DOUBLINGS
 from mipselect.planning.simulated_fits import SimulatedFits
 from mipselect.search.progress import Deadline
@@ -43,9 +44,9 @@ class ModelTrials:
         *,
         least: int,
     ) -> None:
-        self._tables, self._least, self._progress = tables, least, progress
+        self._tables, self._least = tables, least
         self._now, self._limit = clock, Deadline(time_limit, clock)
-        self._done = 0
+        self._counter = CaseCounter(progress, MOST_LINES * tables)
         self._taken: dict[int, float] = {}
         """Seconds of the slowest table at one ε, by its rows."""
 
@@ -81,10 +82,8 @@ class ModelTrials:
         self, fits: SimulatedFits, number: int, rows: int, epsilons: tuple[float, ...]
     ) -> TableScores:
         """Score models of a table; raise `NotCertified` if no time is left."""
-        if self._progress is not None:
-            what = f"models of {rows:,} rows, table {number + 1}"
-            self._progress(Step(self._done, MOST_LINES * self._tables, self._done, what))
-        self._done += 1
+        self._counter.begin(f"models of {rows:,} rows, table {number + 1}")
+        self._counter.tables += 1
         models = []
         for epsilon in epsilons:
             left = self._limit.limit

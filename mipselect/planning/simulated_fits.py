@@ -81,7 +81,10 @@ class Simulated:
     def without_privacy(self) -> float:
         """Score of least squares on the right features."""
         columns = columns_of(self.fitted.layout, self.right)
-        rows, fresh = (_with_ones(one.X[:, columns]) for one in (self.fitted, self.fresh))
+        rows, fresh = (
+            np.column_stack([one.X[:, columns], np.ones(len(one.X))])
+            for one in (self.fitted, self.fresh)
+        )
         return self.score(fresh @ np.linalg.lstsq(rows, self.fitted.y, rcond=None)[0])
 
 
@@ -262,7 +265,3 @@ def effect_half_widths(release: ModelRelease) -> tuple[float, ...]:
             continue
         found.append(0.5 * (row.high - row.low) * span * in_shares)
     return tuple(found)
-
-
-def _with_ones(rows: FloatArray) -> FloatArray:
-    return np.column_stack([rows, np.ones(len(rows))])

@@ -160,18 +160,14 @@ class Simulation:
     def _that_vary(self) -> Sequence[int]:
         """Return the features that can matter: with more than one value, if there are s of them."""
         features = self.public.features
-        vary = [j for j, e in enumerate(features) if _varies(e)]
+        constant = [isinstance(e, Ranked | Indicators) and e.levels == 1 for e in features]
+        vary = [j for j in range(len(features)) if not constant[j]]
         return vary if len(vary) >= self.support_size else range(len(features))
 
 
 def _mixed(one: FloatArray, other: FloatArray, share: float) -> FloatArray:
     """Mix two variables with variance 1, with that share of the variance from the first."""
     return np.asarray(math.sqrt(share) * one + math.sqrt(1.0 - share) * other)
-
-
-def _varies(encoder: Encoder) -> bool:
-    """Return True for all but a field with one category."""
-    return not isinstance(encoder, Ranked | Indicators) or encoder.levels > 1
 
 
 def _may_repeat(encoder: Encoder) -> bool:

@@ -14,7 +14,7 @@ from scipy.special import expit
 from mipselect.arrays import FloatArray
 from mipselect.quality.measures import ACCURACY, AUC, PREDICTED, SHARE, Measure, ShareInBin
 from mipselect.quality.noisy_sums import UNIT, chosen, integers, noisy
-from mipselect.quality.ratios import QUANTILE, ratio_interval
+from mipselect.quality.ratios import QUANTILE, share_of_counts
 
 MIDDLE, WIDTH, CELLS = (Fraction(k, 10) for k in (1, 1, 8))
 """Parts of ε: for a median of the linear predictors, for their spread, for the histogram."""
@@ -37,6 +37,10 @@ LARGEST_ERROR = 1.0 / 3.0
 
 BEYOND = 10
 """One row in so many should lie in the first and the last bin."""
+
+
+OF_SECOND = np.array([[False], [True]])
+"""Cells of the second class."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +70,8 @@ class ClassQuality:
         return (
             area_under_curve(counts[0], counts[1], variance),
             share(counts, right, ACCURACY, variance),
-            share(counts, np.stack([np.zeros_like(yes), np.ones_like(yes)]), SHARE, variance),
-            share(counts, np.stack([yes, yes]), PREDICTED, variance),
+            share(counts, OF_SECOND, SHARE, variance),
+            share(counts, yes, PREDICTED, variance),
         )
 
     @property
@@ -79,7 +83,7 @@ class ClassQuality:
             ShareInBin(
                 ends[group[0]],
                 ends[group[-1] + 1],
-                calibration(self.counts[:, group], self.variance),
+                share(self.counts[:, group], OF_SECOND, SHARE, self.variance),
             )
             for group in groups
         )
@@ -182,22 +186,12 @@ def matching_threshold(counts: FloatArray, edges: FloatArray, variance: float) -
     return float(expit(edges[beyond - 1] + part * (edges[beyond] - edges[beyond - 1])))
 
 
-def calibration(counts: FloatArray, variance: float) -> Measure:
-    """Estimate the share of the second class among the rows of some bins."""
-    second = np.zeros(counts.shape, dtype=bool)
-    second[1] = True
-    return share(counts, second, SHARE, variance)
-
-
 def share(counts: FloatArray, inside: NDArray[np.bool_], name: str, variance: float) -> Measure:
     """Estimate the share of the rows in some cells, with an interval."""
+    inside = np.broadcast_to(inside, counts.shape)
     part, rest = float(counts[inside].sum()), float(counts[~inside].sum())
-    of_part, of_rest = int(inside.sum()) * variance, int((~inside).sum()) * variance
-    # The odds of the part, whose counts are independent given their shares.
-    low, high = ratio_interval(part, rest, of_part + max(part, 0.0), of_rest + max(rest, 0.0))
-    whole = max(part, 0.0) + max(rest, 0.0)
-    value = max(part, 0.0) / whole if whole > 0.0 else None
-    return Measure(name, value, low / (1.0 + low), 1.0 if math.isinf(high) else high / (1.0 + high))
+    noise = int(inside.sum()) * variance, int((~inside).sum()) * variance
+    return share_of_counts(name, part, rest, noise)
 
 
 def area_under_curve(first: FloatArray, second: FloatArray, variance: float) -> Measure:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -80,7 +81,8 @@ def quality_of(
     relation, epsilon = guarantee.relation, exact(guarantee.epsilon)
     require_measurable(predictions.of_classes, predictions.bound, relation)
     y, found = predictions.target, predictions.decisions
-    rows, weights = len(y) if relation == "replace-one" else None, predictions.weights
+    weights, rows = predictions.weights, len(y) if relation == "replace-one" else None
+    of_the_rows: dict[str, Any] = {"guarantee": guarantee, "rows": rows, "share": share}
     with np.errstate(all="ignore"):
         if predictions.of_classes:
             of_classes = quality_of_classes(y, found, relation, epsilon, source, weights)
@@ -90,16 +92,14 @@ def quality_of(
                 bins=of_classes.bins if known else (),
                 matching_threshold=of_classes.matching_threshold if known else None,
                 second_class=predictions.second_class,
-                guarantee=guarantee,
-                rows=rows,
-                share=share,
+                **of_the_rows,
             )
         if predictions.bound is None:
             assert weights is None
             ordered = concordance_of_numbers(np.nan_to_num(y), found, epsilon, source)
-            return Quality(measures=(ordered,), guarantee=guarantee, rows=rows, share=share)
+            return Quality(measures=(ordered,), **of_the_rows)
         bound, known = predictions.bound, predictions.complete and weights is None
-        of_numbers = r2_of_numbers(
+        r2, clip = r2_of_numbers(
             np.clip(y / bound, -1.0, 1.0),
             found / bound,
             ~np.isnan(y),
@@ -109,10 +109,7 @@ def quality_of(
             source,
             weights,
         )
-    clip = of_numbers.clip * bound * predictions.scale
-    return Quality(
-        measures=(of_numbers.r2,), guarantee=guarantee, rows=rows, share=share, clip=clip
-    )
+    return Quality(measures=(r2,), clip=clip * bound * predictions.scale, **of_the_rows)
 
 
 def require_measurable(of_classes: bool, bound: float | None, relation: str) -> None:

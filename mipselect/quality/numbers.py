@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -35,21 +34,6 @@ OF_SQUARES = 5.0
 """Variance of x² for Laplace's law, in units of the square of its mean."""
 
 
-@dataclass(frozen=True)
-class NumberQuality:
-    """R², and where squares were clipped.
-
-    Attributes
-    ----------
-    r2 : Measure
-    clip : float
-        In halves of the range of the target.
-    """
-
-    r2: Measure
-    clip: float
-
-
 def r2_of_numbers(
     target: FloatArray,
     predicted: FloatArray,
@@ -59,8 +43,10 @@ def r2_of_numbers(
     epsilon: Fraction,
     source: random.Random,
     weights: FloatArray | None = None,
-) -> NumberQuality:
+) -> tuple[Measure, float]:
     """Draw R² = 1 - Σe²/Σt² with an interval: ε-private under both relations.
+
+    Returns it, and where squares were clipped, in halves of the range of the target.
 
     Parameters
     ----------
@@ -107,7 +93,7 @@ def r2_of_numbers(
         error, total, sampling + of_squares, of_squares + OF_SQUARES * excess**2
     )
     value = 1.0 - ratio if total > 0.0 else None
-    return NumberQuality(Measure(R2, value, 1.0 - high, 1.0 - low), clip)
+    return Measure(R2, value, 1.0 - high, 1.0 - low), clip
 
 
 def _variance(sensitivity: int, epsilon: Fraction) -> float:

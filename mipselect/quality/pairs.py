@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from mipselect.arrays import FloatArray
 from mipselect.quality.measures import CONCORDANCE, Measure
 from mipselect.quality.noisy_sums import noisy
-from mipselect.quality.ratios import ratio_interval
+from mipselect.quality.ratios import share_of_counts
 
 HALVES = 2
 """A pair is two halves: one goes to each side where the predictions are tied."""
@@ -36,12 +36,9 @@ def concordance_of_numbers(
     """
     counts = halves(target, predicted, random_pairs(len(target), source))
     right, wrong = (c / HALVES for c in noisy(counts, 2 * HALVES, epsilon, source))
-    # A share's binomial variance, and Laplace noise of scale 2/ε in pairs.
+    # Laplace noise of scale 2/ε in pairs.
     noise = 2.0 * float(2 / epsilon) ** 2
-    low, high = ratio_interval(right, wrong, max(right, 0.0) + noise, max(wrong, 0.0) + noise)
-    whole = max(right, 0.0) + max(wrong, 0.0)
-    value = max(right, 0.0) / whole if whole > 0.0 else None
-    return Measure(CONCORDANCE, value, low / (1.0 + low), 1.0 / (1.0 + 1.0 / high) if high else 0.0)
+    return share_of_counts(CONCORDANCE, right, wrong, (noise, noise))
 
 
 def random_pairs(n: int, source: random.Random) -> NDArray[np.int64]:

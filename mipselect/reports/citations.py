@@ -13,32 +13,33 @@ from mipselect.reports.released import ReportedRelease
 AUTHORS = "The mipselect developers"
 TITLE = "mipselect: private variable selection by integer programming"
 
-PERMUTE = Cited(
-    "McKenna and Sheldon, “Permute-and-flip”, 2020,",
-    "arXiv:2010.12603",
-    "https://arxiv.org/abs/2010.12603",
-)
-EXPONENTIAL = Cited(
+
+def _arxiv(text: str, number: str) -> Cited:
+    return Cited(text, f"arXiv:{number}", f"https://arxiv.org/abs/{number}")
+
+
+def _doi(text: str, number: str) -> Cited:
+    return Cited(text, f"doi:{number}", f"https://doi.org/{number}")
+
+
+PERMUTE = _arxiv("McKenna and Sheldon, “Permute-and-flip”, 2020,", "2010.12603")
+EXPONENTIAL = _doi(
     "McSherry and Talwar, “Mechanism design via differential privacy”, 2007,",
-    "doi:10.1109/FOCS.2007.66",
-    "https://doi.org/10.1109/FOCS.2007.66",
+    "10.1109/FOCS.2007.66",
 )
-INTEGER_PROGRAMMING = Cited(
+INTEGER_PROGRAMMING = _arxiv(
     "Prastakos, Behdin and Mazumder, “Differentially Private High-dimensional Variable Selection "
     "via Integer Programming”, 2025,",
-    "arXiv:2510.22062",
-    "https://arxiv.org/abs/2510.22062",
+    "2510.22062",
 )
-CORRELATIONS = Cited(
+CORRELATIONS = _arxiv(
     "Swope et al., “Feature Selection from Differentially Private Correlations”, 2024,",
-    "arXiv:2408.10862",
-    "https://arxiv.org/abs/2408.10862",
+    "2408.10862",
 )
-KENDALL = Cited(
+KENDALL = _arxiv(
     "Dick, Gillenwater and Joseph, “Better Private Linear Regression Through Better Private "
     "Feature Selection”, 2023,",
-    "arXiv:2306.00920",
-    "https://arxiv.org/abs/2306.00920",
+    "2306.00920",
 )
 BLOCKS = Cited(
     "Kifer, Smith and Thakurta, “Private convex empirical risk minimization and high-dimensional "
@@ -46,38 +47,29 @@ BLOCKS = Cited(
     "PMLR 23:25",
     "https://proceedings.mlr.press/v23/kifer12.html",
 )
-CHAIN = Cited(
+CHAIN = _arxiv(
     "Roy and Tewari, “On the computational complexity of private high-dimensional model selection "
     "via the exponential mechanism”, 2023,",
-    "arXiv:2310.07852",
-    "https://arxiv.org/abs/2310.07852",
+    "2310.07852",
 )
-OBJECTIVE = Cited(
+OBJECTIVE = _arxiv(
     "Chaudhuri, Monteleoni and Sarwate, “Differentially private empirical risk minimization”, "
     "2011,",
-    "arXiv:0912.0071",
-    "https://arxiv.org/abs/0912.0071",
+    "0912.0071",
 )
-ADASSP = Cited(
-    "Wang, “Revisiting differentially private linear regression”, 2018,",
-    "arXiv:1803.02596",
-    "https://arxiv.org/abs/1803.02596",
-)
-BOOSTED = Cited(
+ADASSP = _arxiv("Wang, “Revisiting differentially private linear regression”, 2018,", "1803.02596")
+BOOSTED = _arxiv(
     "Tang et al., “Improved differentially private regression via gradient boosting”, 2023,",
-    "arXiv:2303.03451",
-    "https://arxiv.org/abs/2303.03451",
+    "2303.03451",
 )
-TUKEY = Cited(
+TUKEY = _arxiv(
     "Amin, Joseph, Ribero and Vassilvitskii, “Easy differentially private linear regression”, "
     "2023,",
-    "arXiv:2208.07353",
-    "https://arxiv.org/abs/2208.07353",
+    "2208.07353",
 )
-PRIVACY = Cited(
+PRIVACY = _doi(
     "Dwork and Roth, “The algorithmic foundations of differential privacy”, 2014,",
-    "doi:10.1561/0400000042",
-    "https://doi.org/10.1561/0400000042",
+    "10.1561/0400000042",
 )
 
 PAPERS = {

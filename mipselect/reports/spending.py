@@ -124,7 +124,8 @@ def _account(releases: Sequence[ReportedRelease], account: LedgerAccount) -> Ite
     inside = [one for one in releases if one.ledger and one.ledger.hash in account.hashes]
     others = account.charges - len(inside)
     if others > 0:
-        notes.append(f"{plural(others, 'charge')} of the ledger {_is(others)} not in this report.")
+        are = "is" if others == 1 else "are"
+        notes.append(f"{plural(others, 'charge')} of the ledger {are} not in this report.")
     if account.budget.rho is not None:
         notes.append(
             "The ledger counts ρ of zero-concentrated privacy, in which small releases add up to "
@@ -143,10 +144,6 @@ def _account(releases: Sequence[ReportedRelease], account: LedgerAccount) -> Ite
 def _counted(guarantee: Guarantee) -> tuple[str, str, str]:
     rho = guarantee.rho or 0.0
     return f"{guarantee.epsilon:.15g}", f"{guarantee.delta:.15g}", f"{rho:.6g}"
-
-
-def _is(count: int) -> str:
-    return "is" if count == 1 else "are"
 
 
 def _mark(guarantee: Guarantee) -> str:

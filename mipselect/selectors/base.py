@@ -186,10 +186,7 @@ class PrivateSelector(SelectorMixin, PrivateDraw):  # type: ignore[misc]
         return table, target
 
     def _warn_near_chance(self, n: int) -> None:
-        """Warn if a draw from any n rows stays near chance; n must be public.
-
-        Nothing is known of a selector that draws from scores.
-        """
+        """Warn if a draw from any n rows stays near chance, where that is known; n is public."""
 
     def _check_number(self, p: int) -> None:
         """Raise `InvalidInput` unless so many of p features can be chosen."""

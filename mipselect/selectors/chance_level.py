@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ from mipselect.problem.scores import LOSS
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, sizes_in_words
 from mipselect.selectors.problem import ProblemSelector
+from mipselect.selectors.scored import ScoreSelector
 from mipselect.selectors.searched import SearchSelector
 
 
@@ -73,48 +75,77 @@ def chance_level(problem: Problem, method: PrivateSelector, n: int) -> ChanceLev
 
     A support S of probability μ(S) without data is drawn with probability 1/(2 - μ(S)) at most,
     by permute-and-flip (1 - e^(μ(S)-1))/(1 - μ(S)), unless R ranges over more than its noise
-    2w/ε · ln 1/μ(S), w the oscillation for exact draws and Δ + τ for others.
+    2w/ε · ln 1/μ(S), w the oscillation for exact draws and Δ + τ for others. For a draw from
+    scores see docs/mathematics/score-mechanisms.md, (15).
 
     Parameters
     ----------
     problem : Problem
     method : PrivateSelector
-        Nothing is known of methods that draw from scores, or have weights of features.
+        Nothing is known of MCMC, of a top-k mechanism of your own, and with weights of features.
     n : int
         The number of rows.
     """
+    problem = method.problem(problem)
+    if isinstance(method, ScoreSelector):
+        return _of_scores(problem, method, n)
     if not isinstance(method, ProblemSelector):
         return None
     drawn_exactly = isinstance(method, ExactDrawSelector)
     if isinstance(method, ExactDrawSelector) and method.prior_weights is not None:
         return None
-    problem = method.problem(problem)
     moved = problem.oscillation(n) if drawn_exactly else problem.sensitivity(n)
     tolerance = method.search.proven_tolerance if isinstance(method, SearchSelector) else 0.0
     scale = 2.0 * moved * (1.0 + tolerance) / method.epsilon
     noise = {size: scale * surprise for size, surprise in surprises(problem, method).items()}
-    most = largest_range(problem, n)
+    bounds = ", or smaller bounds" if problem.score == LOSS else ""
+    return _compared(
+        noise,
+        largest_range(problem, n),
+        method.epsilon,
+        ("2w/ε" if drawn_exactly else "2(Δ + τ)/ε", bounds, "range of the objective"),
+    )
+
+
+def _of_scores(problem: Problem, method: ScoreSelector, n: int) -> ChanceLevel | None:
+    """Compare the largest score with its noise."""
+    limits = method.limits(problem, n)
+    if limits is None:
+        return None
+    most, scale = limits
+    noise = scale / method.epsilon * math.log(problem.number_of_supports)
+    return _compared(
+        {problem.support_size: noise}, most, method.epsilon, (f"{scale:g}/ε", "", "score")
+    )
+
+
+def _compared(
+    noise: Mapping[int, float], most: float, epsilon: float, words: tuple[str, str, str]
+) -> ChanceLevel:
+    """Find the sizes whose noise is not below `most`, and say so.
+
+    `words` are the factor of the noise, what else would help, and the name of `most`.
+    """
     blind = tuple(size for size in noise if noise[size] >= most)
     if not blind:
         return ChanceLevel((), False, "")
+    factor, bounds, largest = words
     least = min(noise[size] for size in blind)
     entirely = len(blind) == len(noise)
-    formula = "2w/ε" if drawn_exactly else "2(Δ + τ)/ε"
-    formula += " · ln C(p, s)" if len(noise) == 1 else " · ln 1/μ(S)"
+    formula = f"{factor} · " + ("ln C(p, s)" if len(noise) == 1 else "ln 1/μ(S)")
     what = (
         "a draw is almost the same whatever the data"
         if entirely
         else f"no set of {sizes_in_words(blind)} fields can become likely, whatever the data"
     )
-    bounds = ", or smaller bounds" if problem.score == LOSS else ""
     # Noise goes with 1/ε, and the range does not rise with ε: blocks become larger, and fewer.
-    needed = method.epsilon * least / most if most > 0.0 else math.inf
+    needed = epsilon * least / most if most > 0.0 else math.inf
     enough = f" No draw with an ε below {needed:.2g} can do." if math.isfinite(needed) else ""
     sentence = (
         f"near chance: at this ε, with so few rows, {what}.{enough} More rows would help, a larger "
         f"ε, fewer fields to choose from{bounds} (noise {formula} = {least:.3g}"
-        f"{' or more' if len(blind) > 1 else ''}, not below {most:.3g}, the largest possible range "
-        "of the objective)"
+        f"{' or more' if len(blind) > 1 else ''}, not below {most:.3g}, the largest possible "
+        f"{largest})"
     )
     return ChanceLevel(blind, entirely, sentence)
 

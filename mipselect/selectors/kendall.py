@@ -83,6 +83,10 @@ class KendallSelector(ScoreSelector):
     def _stated(self, p: int, k: int) -> Guarantee:
         return AdaptivePeeling.stated(p, k, self.epsilon, relation=self.relation)
 
+    def limits(self, problem: Problem, n: int) -> tuple[float, float]:
+        """See `ScoreSelector`; where two |τ̂| are subtracted, range and sensitivity are twice it."""
+        return n / 2.0, 2.0 * SENSITIVITIES[self.relation]
+
     def _of_rows(self, problem: Problem, rows: Rows, source: random.Random) -> Mechanism[Support]:
         target = Rankings.of(rows.y[:, None], source.getrandbits(SEED_BITS)).ranks[0]
         columns = Rankings.of(rows.columns(problem), source.getrandbits(SEED_BITS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable
 from functools import partial
@@ -32,7 +33,7 @@ from mipselect.selectors.scores.ballots import (
     with_largest_one,
 )
 from mipselect.selectors.scores.ballots_of_sums import votes_of_folds
-from mipselect.selectors.top_k import checked_top_k, top_k_named
+from mipselect.selectors.top_k import NOISE, checked_top_k, top_k_named
 from mipselect.validation import checked_choice, checked_flag, checked_positive
 
 FOLDS_OF_A_ROW = {"add-remove": 1.0, "replace-one": 2.0}
@@ -139,6 +140,13 @@ class SampleAggregateSelector(ScoreSelector):
             top_k=top_k_named(self.top_k, MECHANISMS),
             relation=self.relation,
         )
+
+    def limits(self, problem: Problem, n: int) -> tuple[float, float] | None:
+        """See `ScoreSelector`; of rows, for the folds of moments are blocks of another number."""
+        blocks, noise = self.n_blocks, NOISE.get(top_k_named(self.top_k, MECHANISMS))
+        if not isinstance(blocks, int):
+            blocks = max(1, math.isqrt(n) if blocks is None else n // problem.support_size)
+        return None if noise is None else (float(min(blocks, n)), noise)
 
     def _of_rows(self, problem: Problem, rows: Rows, source: random.Random) -> Mechanism[Support]:
         return SampleAggregate(

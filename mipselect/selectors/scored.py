@@ -89,7 +89,12 @@ class RowsSelector(PrivateSelector):
         )
 
     def _mechanism(self, X: Any, y: Any, source: random.Random) -> Mechanism[Any]:
-        problem = Problem.of_columns(
+        problem = self._problem()
+        return self.law(problem, Rows(problem.layout.ordered(X), real_target(y)), source)
+
+    def _problem(self) -> Problem:
+        """Return what is public of X."""
+        return Problem.of_columns(
             self.n_features_in_,
             self._names(),
             support_size=int(self.n_features_to_select),
@@ -98,7 +103,6 @@ class RowsSelector(PrivateSelector):
             loss=None,
             **self._asked(),
         )
-        return self.law(problem, Rows(problem.layout.ordered(X), real_target(y)), source)
 
     def _asked(self) -> dict[str, Any]:
         """Return the public bounds and other arguments; `InvalidInput` if one is missing."""
@@ -135,6 +139,19 @@ class ScoreSelector(RowsSelector):
     @abstractmethod
     def _stated(self, p: int, k: int) -> Guarantee:
         """Return the guarantee of the mechanism on p scores."""
+
+    def limits(self, problem: Problem, n: int) -> tuple[float, float] | None:
+        """Return the largest score of n rows, and w of a draw's noise w/ε · ln C(p, s); public.
+
+        None where they are not known.
+        """
+        return None
+
+    def _warn_near_chance(self, n: int) -> None:
+        from mipselect.selectors.chance_level import warn_near_chance  # It knows this class.
+
+        if self.relation == "replace-one":
+            warn_near_chance(self._problem(), self, n)
 
 
 def real_target(y: Any) -> FloatArray:

@@ -32,7 +32,7 @@ from mipselect.selectors.scores.correlations import (
     summed_covariances,
     summed_lengths,
 )
-from mipselect.selectors.top_k import checked_top_k, top_k_named
+from mipselect.selectors.top_k import NOISE, checked_top_k, top_k_named
 
 SENSITIVITIES = {"add-remove": 1.0, "replace-one": 2.0}
 """Sensitivity of ‖Σ_i y_i x_iF‖ with rows in the unit ball: one of length 1 comes or goes, or is
@@ -137,34 +137,36 @@ class SISSelector(ScoreSelector):
         top_k = top_k_named(self.top_k, MECHANISMS)
         return stated_by(top_k, p, k, self.epsilon, sensitivity=1.0, relation=self.relation)
 
+    def limits(self, problem: Problem, n: int) -> tuple[float, float] | None:
+        """See `ScoreSelector`; a row adds a vector of length 1 at most."""
+        noise = NOISE.get(top_k_named(self.top_k, MECHANISMS))
+        return None if noise is None else (float(n), noise * self._sensitivity(problem))
+
+    def _sensitivity(self, problem: Problem) -> float:
+        return CENTRED_SENSITIVITY if problem.layout.intercept else SENSITIVITIES[self.relation]
+
     def _of_rows(self, problem: Problem, rows: Rows, source: random.Random) -> Mechanism[Support]:
         layout, target = problem.layout, in_units_of(problem.bound("y_bound"), rows.y)
-        sensitivity, bound = SENSITIVITIES[self.relation], layout.one_bound
+        bound = layout.one_bound
         if layout.features.plain and bound is not None:
             scores = exact_correlations(in_units_of(bound, rows.X), target)
         elif layout.intercept:
             layout.require_scales()
             scores = exact_covariances(layout, rows.X, target)
-            sensitivity = CENTRED_SENSITIVITY
         else:
             layout.require_scales()
             scores = exact_lengths(layout, rows.X, target)
-        return self._of_scores(scores, problem.support_size, sensitivity)
+        return self._of_scores(scores, problem)
 
     def _of_sums(self, problem: Problem, sums: ExactSums) -> Mechanism[Support]:
-        if problem.layout.intercept:
-            scores, sensitivity = summed_covariances(sums), CENTRED_SENSITIVITY
-        else:
-            scores, sensitivity = summed_lengths(sums), SENSITIVITIES[self.relation]
-        return self._of_scores(scores, problem.support_size, sensitivity)
+        summed_scores = summed_covariances if problem.layout.intercept else summed_lengths
+        return self._of_scores(summed_scores(sums), problem)
 
-    def _of_scores(
-        self, scores: FloatArray, support_size: int, sensitivity: float
-    ) -> Mechanism[Support]:
+    def _of_scores(self, scores: FloatArray, problem: Problem) -> Mechanism[Support]:
         return top_k_named(self.top_k, MECHANISMS)(
             scores,
-            support_size,
+            problem.support_size,
             self.epsilon,
-            sensitivity=sensitivity,
+            sensitivity=self._sensitivity(problem),
             relation=self.relation,
         )

@@ -5,9 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mipselect.errors import InvalidInput
+from mipselect.mechanisms import CanonicalLipschitz, JointExponential, OneShotTopK, Peeling
 from mipselect.mechanisms.scores.selection import TopK
 from mipselect.parameters import Check
 from mipselect.validation import checked_choice
+
+NOISE: Mapping[TopK, float] = {
+    Peeling: 2.0,
+    OneShotTopK: 2.0,
+    CanonicalLipschitz: 4.0,
+    JointExponential: 4.0,
+}
+"""w/Δ of mechanisms that make no k items likely, with scores between 0 and w/ε · ln C(p, k)
+(docs/mathematics/score-mechanisms.md, (15)); of other noises none is known."""
 
 
 def top_k_named(top_k: str | TopK, known: Mapping[str, TopK], name: str = "top_k") -> TopK:

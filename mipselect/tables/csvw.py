@@ -8,7 +8,7 @@ from typing import Any
 
 from mipselect.errors import InvalidInput
 from mipselect.tables.codebooks import Codebook
-from mipselect.validation import listed, shown
+from mipselect.validation import listed, plain_digits, shown
 
 INTEGERS = (
     *("integer", "int", "long", "short", "byte", "nonNegativeInteger", "positiveInteger"),
@@ -135,7 +135,7 @@ def _constraints(said: Mapping[str, Any], column: Mapping[str, Any]) -> dict[str
         ends = [source[key] for source in (said, column) for key in keys if key in source]
         if ends:
             try:
-                end = float(ends[0])
+                end = float(plain_digits(str(ends[0])))
             except (TypeError, ValueError):
                 raise InvalidInput(f"{keys[0]} must be a number, got {shown(ends[0])}") from None
             found[name] = int(end) if end.is_integer() else end

@@ -19,7 +19,7 @@ from mipselect.errors import InvalidInput
 from mipselect.tables.codebooks import Codebook
 from mipselect.tables.stat_codebook import Missing, missing_codes, properties
 from mipselect.tables.stat_types import StatType
-from mipselect.validation import shown
+from mipselect.validation import plain_digits, shown
 
 MOST_BYTES = 1 << 26
 RANGE = (
@@ -144,7 +144,7 @@ def _ends(low: str | None, high: str | None, is_text: bool) -> dict[str, Any] | 
 
 def _number(text: str) -> float | None:
     try:
-        number = float(text)
+        number = float(plain_digits(text))
     except ValueError:
         return None
     return number if math.isfinite(number) else None

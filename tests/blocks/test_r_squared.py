@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
+from mipselect.arrays import FloatArray
 from mipselect.blocks import r_squared
 from mipselect.blocks.defaults import default_block_rows, default_partitions
+from mipselect.blocks.kernel_steps import Single
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import MOST_ROWS_OF_A_BLOCK, Blocks
 from mipselect.blocks.r_squared import BlockR2, ListedFeatures, r_squared_counts
@@ -142,14 +144,35 @@ def test_rows_that_move_with_the_partition_change_no_bit(monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("batch", [(1, 1), (3, 3), (64, 64)])
 @pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("kept", [0, 1 << 24])
 def test_batches_and_threads_change_no_bit(
-    batch: tuple[int, int], threads: int, monkeypatch: pytest.MonkeyPatch
+    batch: tuple[int, int], threads: int, kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows, columns = table()
     features = ListedFeatures(columns, 7, 3, 8)
     before = r_squared_counts(rows, features, settings(8, 3))
     monkeypatch.setattr(r_squared, "BATCH", batch)
+    monkeypatch.setattr(r_squared, "KEPT_ENTRIES", kept)
     assert (r_squared_counts(rows, features, settings(8, 3), threads) == before).all()
+
+
+def test_what_can_be_kept_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, adjusted = [], Single.adjusted
+
+    def counted(self: Single, rows: int) -> FloatArray:
+        calls.append(rows)
+        return adjusted(self, rows)
+
+    monkeypatch.setattr(Single, "adjusted", counted)
+    rows, columns = table()
+    features, found = ListedFeatures(columns, 7, 3, 8), []
+    most = math.comb(7, 3) * (len(rows) // 8)
+    for kept in (most, most - 1):
+        calls.clear()
+        monkeypatch.setattr(r_squared, "KEPT_ENTRIES", kept)
+        r_squared_counts(rows, features, settings(8, 1))
+        found.append(len(calls))
+    assert found[1] == 2 * found[0]
 
 
 def test_all_rows_are_divided_together_whatever_the_windows_of_sums(

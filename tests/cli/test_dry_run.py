@@ -52,7 +52,7 @@ def release(instance: str | Path, method: str) -> tuple[str | Path, ...]:
 def test_it_agrees_with_the_release(run: Run, folder: Path, stored: str, method: str) -> None:
     arguments = select(folder, method) if stored == "table" else release(stored, method)
     planned = run(*arguments, "--dry-run", "--json")
-    assert (planned.code, planned.err) == (0, "")
+    assert (planned.code, planned.unforeseen) == (0, "")
     dry, real = planned.report, run(*arguments, "--json").report
     assert set(dry) - ONLY_THERE == set(real) - NOT_THERE
     assert (dry["dry_run"], dry["budget"]["epsilon"]) == (True, 4.0)

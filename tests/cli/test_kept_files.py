@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from mipselect.cli import task
+from mipselect.disk import whole_file
 from mipselect.privacy import Ledger
 from tests.support.commandline import BOUNDS, Run
 from tests.support.stays import rows, written
@@ -131,3 +134,63 @@ def test_a_seeded_draw_was_not_paid_for(run: Run, folder: Path) -> None:
     select = ("select", folder / "data.csv", *SELECT, "--seed", "1", "--output", path)
     assert run(*select).code == run(*select).code == 0
     assert json.loads(path.read_text())["private"] is False
+
+
+@pytest.mark.parametrize("begins_with", [None, REPLACEABLE[1]])
+@pytest.mark.parametrize("links", [True, False])
+@pytest.mark.parametrize("replace", [(), ("--replace",)])
+def test_two_releases_at_once_are_two_files(
+    run: Run,
+    shell: Run,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    begins_with: str | None,
+    links: bool,
+    replace: tuple[str, ...],
+) -> None:
+    """The second to end replaced what the first had paid for."""
+    path, beside = folder / "answer.json", folder / "answer-2.json"
+    Ledger.create(folder / "study.ledger", epsilon=100.0)
+    if begins_with is not None:
+        path.write_text(begins_with)
+    ledger = ("--ledger", folder / "study.ledger")
+    asked = ("select", folder / "data.csv", *SELECT, *ledger, "--output", path)
+    first: list[str] = []
+
+    def other_first(*given: Any) -> Any:
+        assert shell(*asked).code == 0
+        first.append(path.read_text())
+        return charged_report(*given)
+
+    charged_report = task.charged_report
+    monkeypatch.setattr(task, "charged_report", other_first)
+    if not links:
+        monkeypatch.setattr("mipselect.disk.os.link", _no_links)
+    second = run(*asked, *replace)
+    assert second.code == 0
+    if replace:
+        # That is what was asked for: as if one had come after the other.
+        assert not beside.exists()
+        assert json.loads(path.read_text())["ledger"]["head"]["number"] > 2
+        return
+    assert f"warning: {path}: another command has written it meanwhile" in second.err
+    assert [path.read_text()] == first
+    assert json.loads(beside.read_text())["ledger"]["head"]["number"] > 2
+    names = {"answer.json", "answer-2.json", "data.csv", "instance.toml", "study.ledger"}
+    assert {each.name for each in folder.iterdir()} == names
+
+
+def _no_links(*names: Any) -> None:
+    raise PermissionError(1, "Operation not permitted")
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_new_file_replaces_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    if not links:
+        monkeypatch.setattr("mipselect.disk.os.link", _no_links)
+    path = tmp_path / "answer.json"
+    with pytest.raises(FileExistsError), whole_file(path, new=True):
+        path.write_bytes(b"first")
+    assert {each: each.read_bytes() for each in tmp_path.iterdir()} == {path: b"first"}

@@ -230,6 +230,7 @@ def test_the_plot_is_the_same_every_time(run: Run, question: tuple[str | Path, .
     ("options", "message"),
     [
         ("--epsilon a", "--epsilon must be numbers between commas"),
+        ("--epsilon 1,1_0", "--epsilon must be numbers between commas"),
         ("--epsilon 0", "epsilons must be"),
         ("--method lasso", "'lasso' is unknown"),
         ("--score lasso", "score must be"),

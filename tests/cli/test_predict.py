@@ -376,6 +376,7 @@ def test_probabilities_in_batches(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, data = risk(run, tmp_path), tmp_path / "t.csv"
+    run("predict", model, data, "--threshold", "0_1").failed_with(2, "must be a probability or")
     frame(data).to_parquet(tmp_path / "t.parquet")
     expected = run("predict", model, tmp_path / "t.parquet", "--probability", "--json").report
     monkeypatch.setattr("mipselect.tables.stored_files.ROWS", 7)

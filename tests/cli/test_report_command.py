@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mipselect.cli import main
+from mipselect.cli import main, reported_files
 from mipselect.privacy import Guarantee, Ledger, Release
 from mipselect.privacy.guarantee import compose
 from mipselect.quality import Measure, Quality
@@ -586,3 +586,19 @@ def test_objects_in_a_notebook_have_one_style() -> None:
     assert page.text.startswith("Not known to be better than predicting the mean")
     assert "R²0.100-0.2000.400" in page.text
     assert "1-differentially private" in page.text
+
+
+def test_the_hash_of_a_file_is_that_of_what_was_read(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each file was read a second time for its hash: another one may have taken its place."""
+    path, content = tmp_path / "fields.json", (made / "fields.json").read_bytes()
+    path.write_bytes(content)
+    checked_release = reported_files.checked_release
+
+    def replaced(*read: Any) -> Any:
+        path.write_text("{}")
+        return checked_release(*read)
+
+    monkeypatch.setattr(reported_files, "checked_release", replaced)
+    assert reported_files.read_reported(path, {}).digest == sha256(content).hexdigest()

@@ -76,6 +76,7 @@ def test_the_question(run: Run, tmp_path: Path) -> None:
         (("--always", "ages"), "always: the schema has no field 'ages'; its fields"),
         (("--always", '"age'), "--always: a double quote has no partner"),
         (("--range", "age"), "--range must be a field with its ends"),
+        (("--range", "age=0:1_00"), "--range must be a field with its ends"),
         (("--range", "age=9:1"), "a range must be lo < hi"),
         (("--unit-rule", "any"), "unit_rule must be one of 'first', 'last', 'mean'"),
         (("--loss", "hinge"), "the hinge loss needs a target of two classes"),

@@ -216,6 +216,7 @@ def test_other_than_two_classes_are_refused(y: object, message: str) -> None:
         ("hing", "unknown; known: squared, hinge, huber, quantile"),
         ("huber(", "unknown"),
         ("huber(x)", "must be a number"),
+        ("huber(1_0)", "must be a number"),
         ("huber(0)", "finite number > 0"),
         ("huber(nan)", "finite number > 0"),
         ("quantile(1)", "strictly between 0 and 1"),

@@ -9,8 +9,6 @@ from sklearn.base import clone
 
 from mipselect.cli.app import app  # noqa: F401  (options of the command line are declared by it)
 from mipselect.cli.fit_options import FitOptions
-from mipselect.cli.method_options import MethodOptions
-from mipselect.cli.options import MethodKind
 from mipselect.cli.planned_fit import planned_fit, planned_options
 from mipselect.cli.regressions import DivisionOptions, ModelOptions, Regression
 from mipselect.cli.table_options import ScoreOptions
@@ -56,17 +54,11 @@ def test_the_estimators_are_those_of_fit(
 ) -> None:
     of_classes, model = target == "ill", ModelOptions(regression=regression)
     options = FitOptions(
-        method=MethodKind.PERMUTE_AND_FLIP,
-        of_the_method=MethodOptions(),
         model=model,
         epsilon=0.7,
         division=DivisionOptions(**division),
         in_blocks=True,
         scores=ScoreOptions(),
-        scales={},
-        relation="replace-one",
-        seed=None,
-        ledger=None,
     )
     of_fit = options.table_plan(TableQuestion(schema, target), 2, fit_intercept=True)
     planned = planned_options(model, DivisionOptions(**division))

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from mipselect import Guarantee
 from mipselect.cli.app import app  # noqa: F401  (options of the command line are declared by it)
-from mipselect.cli.plan_model_report import quality_cell, quality_report
+from mipselect.cli.plan_model_report import model_report, quality_cell
 from mipselect.cli.planned_fit import planned_fit, planned_options
 from mipselect.cli.regressions import DivisionOptions, ModelOptions, Regression
 from mipselect.planning import (
@@ -194,13 +194,13 @@ def test_a_larger_epsilon_may_be_one_that_was_asked_for() -> None:
 def test_the_report_has_null_for_an_open_interval() -> None:
     plan = plan_of(line(500, -math.inf), line(1000, 0.1), larger_share=line(500, 0.1))
     assert quality_cell(plan.of_fit, 0) == {"half_width": None, "above_chance": 0.0}
-    report = quality_report(plan)
+    report = model_report(plan)
     assert report["rows_that_tell"] == [1000]
     assert report["larger_share"] == {
         "quality_share": 0.3,
         "cells": [{"half_width": pytest.approx(0.2), "above_chance": 1.0}],
     }
-    assert quality_report(plan_of(line(500, 0.1)))["larger_share"] is None
+    assert model_report(plan_of(line(500, 0.1)))["larger_share"] is None
 
 
 @pytest.mark.parametrize(("share", "tried"), [(0.02, True), (0.3, False)])

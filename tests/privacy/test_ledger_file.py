@@ -38,8 +38,9 @@ from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.ledger import file as ledger_file
 from mipselect.privacy.ledger import layout as ledger_layout
 from mipselect.privacy.ledger import mounts
+from mipselect.privacy.ledger.chain import Chain
 from mipselect.privacy.ledger.ledger import _reopened
-from mipselect.privacy.ledger.rows import digest
+from mipselect.privacy.ledger.rows import Row, digest
 from mipselect.selectors import SISSelector
 from tests.soak.ledger_faults import forked, storms
 from tests.support.wants import wants
@@ -618,3 +619,39 @@ def test_any_flipped_byte_is_noticed_or_harmless(path: Path, ledger: Ledger) -> 
         else:
             assert again.spent == spent
     assert noticed > 30
+
+
+def test_a_row_is_checked_once_and_compared_from_then_on(
+    path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each operation checked all rows, from some 10⁴ of them for seconds."""
+    ledger.spend(Guarantee(0.1))
+    taken, take = [], Chain.take
+
+    def counted(chain: Chain, row: Row) -> None:
+        taken.append(row.number)
+        take(chain, row)
+
+    monkeypatch.setattr(Chain, "take", counted)
+    ledger.spend(Guarantee(0.1))
+    assert ledger.spent == Guarantee(0.2)
+    assert taken == [2]
+    Ledger.open(path).spend(Guarantee(0.1))  # Another process reads all, and appends.
+    assert taken == [2, 1, 2, 3]
+    assert ledger.spent == Guarantee(0.3)
+    assert taken == [2, 1, 2, 3, 3]
+    ledger.verify()
+    assert taken[5:] == [1, 2, 3]
+
+
+def test_what_could_not_be_written_is_in_no_account(
+    path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger.spend(Guarantee(0.1))
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger_file, "APPEND", "INSERT INTO nowhere VALUES (?, ?, ?, ?, ?, ?)")
+        with pytest.raises(MipselectError):
+            ledger.spend(Guarantee(0.2))
+    assert ledger.spent == Ledger.open(path).spent == Guarantee(0.1)
+    ledger.spend(Guarantee(0.1))
+    assert ledger.verify() == ledger.head

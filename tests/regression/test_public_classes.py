@@ -202,3 +202,7 @@ def test_classes_stay_what_they_were(given: Any, kept: tuple[Any, Any], declared
 def _json(release: ModelRelease) -> str:
 
     return json.dumps(release.to_dict())
+
+
+def test_a_text_is_a_number_only_as_everybody_writes_it() -> None:
+    assert class_signs(["1_0", "10", "3", "١"], (3, 10)).tolist() == [0.0, 1.0, -1.0, 0.0]

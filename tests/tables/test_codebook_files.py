@@ -221,8 +221,8 @@ OUTSIDE = """<?xml version="1.0"?>
         (
             "c.json",
             '{"tableSchema": {"columns": [{"name": "age", "datatype":'
-            ' {"base": "int", "minimum": "x"}}]}}',
-            "minimum must be a number, got 'x'",
+            ' {"base": "int", "minimum": "1_0"}}]}}',
+            "minimum must be a number, got '1_0'",
         ),
         ("c.json", '{"tables": [{"tableSchema": {}}, {"tableSchema": {}}]}', "as one table"),
     ],

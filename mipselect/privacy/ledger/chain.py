@@ -62,8 +62,8 @@ class Chain:
         What row 0 names the ledger.
     key_identity : str or None
         What row 0 names its key; None if it has none.
-    head : Row
-        The last row.
+    rows : list of Row
+        All of them so far.
     account : Account
         Account of the parts as they are counted now. What was paid was admitted for the parts as
         they are stored, so an older ledger may have spent more than there was.
@@ -86,8 +86,13 @@ class Chain:
                 _number_or_none(content["rho"]),
             )
         self.account, self._as_stored = Account(terms), Account(terms)
-        self.head = first
+        self.rows = [first]
         self._charges: dict[int, int] = {}
+
+    @property
+    def head(self) -> Row:
+        """The last row."""
+        return self.rows[-1]
 
     def take(self, row: Row) -> None:
         """Add the next row; raise `LedgerBroken`, naming it, if it does not fit."""
@@ -109,7 +114,7 @@ class Chain:
                 entries[place] = replace(paid, status=row.event, rows=(*paid.rows, row.number))
             else:
                 raise LedgerBroken(f"its event {row.event!r} is not known")
-        self.head = row
+        self.rows.append(row)
 
     def charged(self, entry: LedgerEntry, time: str) -> Row:
         """Make the row of a charge, which is not taken yet."""

@@ -84,6 +84,7 @@ class FileBook:
         self.path = Path(os.path.realpath(path))
         self._check_file()
         self.seen, self.key = seen, key
+        self._checked: Chain | None = None
         chain = self._run(self._chain_of)
         self.identity, self.terms = chain.identity, chain.account.terms
         self.key_identity = chain.key_identity
@@ -137,8 +138,8 @@ class FileBook:
             found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
             if found != "ok":
                 raise LedgerBroken(f"is damaged: {found}")
-            self._chain_of(connection)
-            return list(rows_of(connection.execute("SELECT * FROM entries ORDER BY number")))
+            self._checked = None
+            return list(self._chain_of(connection).rows)
 
         return self._run(checked)
 
@@ -219,25 +220,25 @@ class FileBook:
         return connection
 
     def _chain_of(self, connection: sqlite3.Connection) -> Chain:
-        """Check all rows in one transaction: that of the caller, if there is one."""
+        """Check all rows in one transaction: that of the caller, if there is one.
+
+        Rows that were checked before, and are letter for letter what they were, count as checked.
+        One that could not be written is not there, so that all are checked anew.
+        """
         nested = connection.in_transaction
         if not nested:
             connection.execute("BEGIN")
         check_layout(connection, self.path)
-        chain: Chain | None = None
-        seen, known = self.seen
-        for row in rows_of(connection.execute("SELECT * FROM entries ORDER BY number")):
-            if row.number == seen and row.hash != known:
-                raise LedgerBroken(
-                    f"row {seen} is not what it was: the file was changed, or another or an older "
-                    "copy was put in its place"
-                )
-            if chain is None:
-                chain = Chain(row, self.key)
-            else:
-                chain.take(row)
-        if chain is None:
-            raise LedgerBroken("row 0 is not there: the file has no rows")
+        rows = list(rows_of(connection.execute("SELECT * FROM entries ORDER BY number")))
+        # What fails in between may leave an entry in the account, and no row.
+        chain, self._checked = self._checked, None
+        if chain is None or rows[: len(chain.rows)] != chain.rows:
+            chain = self._begun(rows)
+        for row in rows[len(chain.rows) :]:
+            self._require_seen(row)
+            chain.take(row)
+        self._checked = chain
+        seen, _ = self.seen
         (written,) = connection.execute("SELECT seq FROM sqlite_sequence").fetchone() or (None,)
         # Whoever cuts the end off may forget to say so to SQLite, or to this process.
         if written != chain.head.number or seen > chain.head.number:
@@ -249,6 +250,22 @@ class FileBook:
         if not nested:
             connection.execute("COMMIT")
         return chain
+
+    def _begun(self, rows: list[Row]) -> Chain:
+        """Check the first row."""
+        if not rows:
+            raise LedgerBroken("row 0 is not there: the file has no rows")
+        self._require_seen(rows[0])
+        return Chain(rows[0], self.key)
+
+    def _require_seen(self, row: Row) -> None:
+        """Raise `LedgerBroken` if it stands in the place of the row that was seen last."""
+        seen, known = self.seen
+        if row.number == seen and row.hash != known:
+            raise LedgerBroken(
+                f"row {seen} is not what it was: the file was changed, or another or an older "
+                "copy was put in its place"
+            )
 
     def _check_file(self) -> os.stat_result:
         """Return the status of the file; raise `InvalidInput` unless it is regular, of one name."""
