@@ -221,17 +221,31 @@ def random_words(source: random.Random, count: int) -> NDArray[np.uint64]:
 def log_exponentials(source: random.Random, count: int) -> FloatArray:
     """Draw log E for `count` standard exponential variables E = -log U; shape (count,).
 
-    U is the middle of one of 2^64 equal intervals, counted from the nearer end of (0, 1). Near an
-    end these are divided again until one is narrow beside its distance from there: both tails have
-    full relative precision, and neither has an end.
+    Both tails have full relative precision, and neither has an end.
+    """
+    upper, from_end = uniforms(source, count)
+    return np.log(np.where(upper, -np.log1p(-from_end), -np.log(from_end)))
+
+
+def uniforms(source: random.Random, count: int) -> tuple[NDArray[np.bool_], FloatArray]:
+    """Draw uniform numbers of (0, 1), each as its nearer end and the distance from there.
+
+    A number is the middle of one of 2^64 equal intervals. Near an end these are divided again until
+    one is narrow beside its distance from there.
+
+    Returns
+    -------
+    upper : bool array, shape (count,)
+        True where the nearer end is 1.
+    from_end : float array, shape (count,)
     """
     words = random_words(source, count)
-    upper = words >= np.uint64(1 << 63)
+    upper: NDArray[np.bool_] = words >= np.uint64(1 << 63)
     places = np.where(upper, ~words, words)
     from_end = (places.astype(np.float64) + 0.5) * 2.0**-64
     for k in np.flatnonzero(places < SHORT):
         from_end[k] = _lengthened(int(places[k]), source)
-    return np.log(np.where(upper, -np.log1p(-from_end), -np.log(from_end)))
+    return upper, from_end
 
 
 def _lengthened(place: int, source: random.Random) -> float:
