@@ -111,9 +111,9 @@ def minimise_in_ball(
         if left > 0.5 * np.linalg.norm(units * unbalanced(slopes, beta, radius)):
             end = beta + falling(gradient, beta, step, float(slopes @ step)) * step
             there = gradient(end)
-        moved = float(np.abs(end - beta).max())
+        moved = float(np.linalg.norm(end - beta))
         beta, slopes = end, there
-        if moved <= CLOSE * radius:
+        if moved <= CLOSE * float(np.linalg.norm(beta)):
             break
     return beta
 
