@@ -238,7 +238,7 @@ def _counts_of_batch(
     widths, s, b = features.widths, features.support_size, rows.shape[1]
     best = np.full(len(rows), LEAST_BEST)
     for g in _until(stop, adjusted_of_supports(products, widths, s, b)):
-        np.maximum(best, g.max(axis=0), out=best)
+        np.fmax(best, np.fmax.reduce(g, axis=0), out=best)
     counts = np.zeros(math.comb(features.count, s), dtype=np.int64)
     start = 0
     for g in _until(stop, adjusted_of_supports(products, widths, s, b)):
@@ -253,8 +253,12 @@ def _until(stop: Event, found: Iterator[FloatArray]) -> Iterator[FloatArray]:
 
 
 def rounded_share(g: FloatArray, best: FloatArray, depth: float) -> FloatArray:
-    """Compute 2²⁰ u = 2²⁰ (clip(g/max(¼, max_S g), -c, 1) + c)/(1 + c), whole, shape (..., B)."""
-    return np.rint((np.clip(g / best, -depth, 1.0) + depth) * (UNITS / (1.0 + depth)))
+    """Compute 2²⁰ u = 2²⁰ (clip(g/max(¼, max_S g), -c, 1) + c)/(1 + c), whole, shape (..., B).
+
+    A g that rounding made no number, under a tiny penalty, is as bad as any.
+    """
+    share = np.fmax(np.fmin(g / best, 1.0), -depth)
+    return np.rint((share + depth) * (UNITS / (1.0 + depth)))
 
 
 def adjusted_of_supports(
