@@ -227,6 +227,8 @@ def batch_size(columns: int) -> int:
     return min(max(CACHED_ENTRIES // (columns + 1) ** 2, low), high)
 
 
+# A warning would tell about the data, and every thread has a state of its own.
+@np.errstate(all="ignore")
 def _counts_of_batch(
     rows: FloatArray, features: ListedFeatures, settings: BlockR2, stop: Event
 ) -> IntArray:

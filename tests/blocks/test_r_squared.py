@@ -179,8 +179,7 @@ def test_a_tiny_penalty_leaves_no_block_more_than_its_share(penalty: float) -> N
     """Where rounding leaves no number there, as without a degree of freedom, it counts as none."""
     rows, columns = table()
     features = ListedFeatures(columns, 7, 2, 6)
-    with np.errstate(all="ignore"):
-        found = r_squared_counts(rows, features, settings(6, penalty=penalty))
+    found = r_squared_counts(rows, features, settings(6, penalty=penalty))
     assert (found >= 0).all()
     assert (found <= (N // 6) << 20).all()
 
