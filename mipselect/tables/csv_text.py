@@ -157,7 +157,7 @@ def _fault(text: str) -> str:
     if DATE.fullmatch(stripped):
         return f"a date; {DATE_ADVICE}"
     # Python reads 1_000, digits of any script and blanks of any kind, PyArrow does not.
-    plain = stripped.isascii() and stripped.isprintable() and "_" not in stripped
+    plain = stripped.isascii() and "_" not in stripped
     try:
         number = float(stripped)
     except ValueError:
