@@ -18,10 +18,10 @@ def standard_normals(source: random.Random, count: int) -> FloatArray:
 
     Sizes near zero and large ones have full relative precision, and there is no largest one.
     """
-    small, from_end = uniforms(source, count)
+    words, sign = random_words(source, count), np.uint64(1 << 63)
+    small, from_end = uniforms(words & ~sign, 63, source)
     sizes = np.where(small, math.sqrt(2.0) * erfinv(from_end), -ndtri(from_end / 2.0))
-    signs = np.where(random_words(source, count) >> np.uint64(63), 1.0, -1.0)
-    numbers: FloatArray = signs * sizes
+    numbers: FloatArray = np.where(words & sign, sizes, -sizes)
     return numbers
 
 

@@ -223,15 +223,25 @@ def log_exponentials(source: random.Random, count: int) -> FloatArray:
 
     Both tails have full relative precision, and neither has an end.
     """
-    upper, from_end = uniforms(source, count)
+    upper, from_end = uniforms(random_words(source, count), 64, source)
     return np.log(np.where(upper, -np.log1p(-from_end), -np.log(from_end)))
 
 
-def uniforms(source: random.Random, count: int) -> tuple[NDArray[np.bool_], FloatArray]:
-    """Draw uniform numbers of (0, 1), each as its nearer end and the distance from there.
+def uniforms(
+    words: NDArray[np.uint64], bits: int, source: random.Random
+) -> tuple[NDArray[np.bool_], FloatArray]:
+    """Make uniform numbers of (0, 1), each as its nearer end and the distance from there.
 
-    A number is the middle of one of 2^64 equal intervals. Near an end these are divided again until
-    one is narrow beside its distance from there.
+    A number is the middle of one of 2^bits equal intervals. Near an end these are divided again
+    until one is narrow beside its distance from there.
+
+    Parameters
+    ----------
+    words : uint64 array, shape (count,)
+        Integers below 2^bits, each as likely.
+    bits : int
+    source : random.Random
+        Of what divides intervals.
 
     Returns
     -------
@@ -239,21 +249,20 @@ def uniforms(source: random.Random, count: int) -> tuple[NDArray[np.bool_], Floa
         True where the nearer end is 1.
     from_end : float array, shape (count,)
     """
-    words = random_words(source, count)
-    upper: NDArray[np.bool_] = words >= np.uint64(1 << 63)
-    places = np.where(upper, ~words, words)
-    from_end = (places.astype(np.float64) + 0.5) * 2.0**-64
+    last = np.uint64((1 << bits) - 1)
+    upper: NDArray[np.bool_] = words > last >> np.uint64(1)
+    places = np.where(upper, last - words, words)
+    from_end = (places.astype(np.float64) + 0.5) * 2.0**-bits
     for k in np.flatnonzero(places < SHORT):
-        from_end[k] = _lengthened(int(places[k]), source)
+        from_end[k] = _lengthened(int(places[k]), bits, source)
     return upper, from_end
 
 
-def _lengthened(place: int, source: random.Random) -> float:
+def _lengthened(place: int, bits: int, source: random.Random) -> float:
     """Return the middle of an interval of (0, 1) that is narrow beside its distance from 0.
 
-    It is a part of the interval of this place among 2^64, each part as likely as it is wide.
+    It is a part of the interval of this place among 2^bits, each part as likely as it is wide.
     """
-    bits = 64
     while place < SHORT:
         place = (place << 64) + source.getrandbits(64)
         bits += 64
