@@ -241,7 +241,7 @@ def uniforms(
         Integers below 2^bits, each as likely.
     bits : int
     source : random.Random
-        Of what divides intervals.
+        Draws the parts of intervals.
 
     Returns
     -------
