@@ -24,6 +24,9 @@ FEW_ROWS = 2000.0
 NARROWER = 4.0
 """Ratio of the widths of two kinks, of which the wider one leads to the narrower."""
 
+WIDE = 16.0
+"""A kink is narrow where targets are beyond so many of its widths."""
+
 
 class SmoothLoss(ABC):
     """ℓ(y, u) of a target y and a linear predictor u; convex in u."""
@@ -219,8 +222,13 @@ def classification_loss(name: str) -> SmoothLoss:
 
 
 def _wider(width: float, largest: float) -> list[float]:
-    """Return widths that fall towards `width` from one that is at least `largest`."""
-    steps = math.ceil(math.log(max(largest / width, 1.0), NARROWER))
+    """Return widths that fall towards `width` from one that is at least `largest`.
+
+    None where `width` is not narrow beside it.
+    """
+    if largest <= WIDE * width:
+        return []
+    steps = math.ceil(math.log(largest / width, NARROWER))
     return [width * NARROWER**k for k in range(steps, 0, -1)]
 
 
