@@ -230,6 +230,8 @@ def batch_size(columns: int) -> int:
     return min(max(CACHED_ENTRIES // (columns + 1) ** 2, low), high)
 
 
+# A warning would tell about the data, and every thread has a state of its own.
+@np.errstate(all="ignore")
 def _counts_of_batch(
     rows: FloatArray, features: ListedFeatures, settings: BlockR2, stop: Event
 ) -> IntArray:
@@ -249,7 +251,7 @@ def _counts_of_batch(
     is_kept = len(counts) * len(rows) <= KEPT_ENTRIES
     first, second = tee(found()) if is_kept else (found(), found())
     for g in first:
-        np.maximum(best, g.max(axis=0), out=best)
+        np.fmax(best, np.fmax.reduce(g, axis=0), out=best)
     start = 0
     for g in second:
         u = rounded_share(g, best, settings.depth) * there
@@ -259,8 +261,12 @@ def _counts_of_batch(
 
 
 def rounded_share(g: FloatArray, best: FloatArray, depth: float) -> FloatArray:
-    """Compute 2²⁰ u = 2²⁰ (clip(g/max(¼, max_S g), -c, 1) + c)/(1 + c), whole, shape (..., B)."""
-    return np.rint((np.clip(g / best, -depth, 1.0) + depth) * (UNITS / (1.0 + depth)))
+    """Compute 2²⁰ u = 2²⁰ (clip(g/max(¼, max_S g), -c, 1) + c)/(1 + c), whole, shape (..., B).
+
+    A g that rounding made no number, under a tiny penalty, is as bad as any.
+    """
+    share = np.fmax(np.fmin(g / best, 1.0), -depth)
+    return np.rint((share + depth) * (UNITS / (1.0 + depth)))
 
 
 def adjusted_of_supports(

@@ -15,6 +15,7 @@ from mipselect.tables.moments.batches import open_tables
 from mipselect.tables.moments.columns import TableColumns
 from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema
+from mipselect.tables.sources import read_again
 from mipselect.tables.weights import refuse_weight
 from mipselect.validation import checked_integer
 
@@ -71,6 +72,7 @@ class StreamedRows:
             )
         if hasattr(source, "__next__") or hasattr(source, "read_next_batch"):
             raise InvalidInput("the source is read several times; an iterator is read once")
+        source = read_again(source)
         for _ in open_tables(source, columns.public):
             pass
         problem = Problem.of_table(question.public, support_size=support_size, intercept=False)

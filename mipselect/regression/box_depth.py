@@ -14,7 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from mipselect.privacy.randomness import IntegerWeights
+from mipselect.mechanisms.scores.permute_and_flip import exponential_coin
+from mipselect.privacy.decimals import exact
 
 Grid = NDArray[np.int64]
 
@@ -26,6 +27,9 @@ SHALLOWEST = 10
 
 RATIO_BITS = 40
 """e^{ε/2} is rounded down to a multiple of 2^-40."""
+
+ROUNDED = 1e-12
+"""More than what doubles round of a logarithm, relatively, or absolutely near 0."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,7 @@ class DepthLaw:
         """
         if self.lowest < 2:
             return -1
-        bound = Fraction(delta)
+        bound = _smaller(delta)
 
         def holds(k: int) -> bool:
             return self.unsafe_share(k) + self.unsafe_share(k + 1) <= bound
@@ -208,13 +212,25 @@ def _length(side: tuple[int, int]) -> int:
     return side[1] - side[0] + 1
 
 
-def pass_weights(distance: int, epsilon: float, delta: float) -> IntegerWeights:
-    """Make the law of passing (0) and failing (1): M + Lap(1/ε_t) > ln(1/2δ)/ε_t.
+def margin(distance: int, epsilon: float, delta: float) -> Fraction:
+    """Compute M ε_t - ln(1/2δ), the logarithm rounded up: how far M is above the threshold.
 
-    Where M = -1 it passes with a probability of δe^{-ε_t}; M moves by 1, and so does the log of
-    either probability by at most ε_t. The coin is drawn, and no noise.
+    M moves by 1, and so this by ε_t exactly.
     """
-    margin = distance * epsilon + math.log(2.0 * delta)
-    rare = math.log(0.5) - abs(margin)
-    common = math.log1p(-math.exp(rare))
-    return IntegerWeights.from_logs([common, rare] if margin > 0.0 else [rare, common])
+    threshold = Fraction(math.log(0.5 / delta) * (1.0 + ROUNDED) + ROUNDED)
+    return distance * _smaller(epsilon) - threshold
+
+
+def passes(margin: Fraction, source: random.Random) -> bool:
+    """Return True where M + Lap(1/ε_t) is above the threshold; the coin is drawn, and no noise.
+
+    It shows the rarer side with a probability of exactly e^-|margin|/2. Where M = -1 it passes with
+    a probability of δe^{-ε_t} at most; else the log of either probability moves by at most ε_t.
+    """
+    rare = source.getrandbits(1) == 0 and exponential_coin(abs(margin), source)
+    return rare if margin <= 0 else not rare
+
+
+def _smaller(value: float) -> Fraction:
+    """Return the smaller one of a double and the decimal that it is printed as."""
+    return min(Fraction(value), exact(value))

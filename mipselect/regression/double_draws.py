@@ -1,4 +1,4 @@
-"""Continuous draws in double precision, from 64 random bits for each number."""
+"""Continuous draws in double precision, from 64 random bits for each number or more."""
 
 from __future__ import annotations
 
@@ -6,23 +6,22 @@ import math
 import random
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import erfinv, ndtri
 
 from mipselect.arrays import FloatArray
-from mipselect.mechanisms.noise.noise import log_exponentials, random_words
+from mipselect.mechanisms.noise.noise import log_exponentials, random_words, uniforms
 from mipselect.regression.balls import Balls
 
 
 def standard_normals(source: random.Random, count: int) -> FloatArray:
-    """Draw standard normal numbers, shape (count,): -Φ⁻¹(U/2) with a random sign.
+    """Draw standard normal numbers, shape (count,): the size x with P(|N| > x) = U, and a sign.
 
-    U is the middle of one of 2^63 equal intervals, taken from the small end, so that the tail
-    has full relative precision; what lies beyond 9.2 is never drawn.
+    Sizes near zero and large ones have full relative precision, and there is no largest one.
     """
-    words = random_words(source, count)
-    signs = np.where(words >> np.uint64(63), 1.0, -1.0)
-    uniform = ((words & np.uint64((1 << 63) - 1)).astype(np.float64) + 0.5) * 2.0**-63
-    numbers: FloatArray = -signs * ndtri(np.minimum(uniform, 1.0) / 2.0)
+    words, sign = random_words(source, count), np.uint64(1 << 63)
+    small, from_end = uniforms(words & ~sign, 63, source)
+    sizes = np.where(small, math.sqrt(2.0) * erfinv(from_end), -ndtri(from_end / 2.0))
+    numbers: FloatArray = np.where(words & sign, sizes, -sizes)
     return numbers
 
 

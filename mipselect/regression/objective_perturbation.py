@@ -202,13 +202,13 @@ class _ObjectivePerturbation(PrivateLinearModel):
             whole_apart = loss.replaced(rows.norm, y_bound, radius) / rows.norm
         ways = [(rows.parts or whole, apart), (whole, whole_apart)]
         balls, change = min(ways, key=lambda way: way[0].deviation * way[1])
-        return balls, change * (1.0 + ROUNDING)
+        return balls, change
 
     def _perturbation(self, size: int, count: int | None = None) -> Perturbation:
         """Compute amounts of ridge and noise; `count` is the number of rows if that is public."""
         rows, (balls, change) = self._rows(size), self._change(size)
-        epsilon, y_bound = float(self.epsilon), self._target_bound()
-        curvature = rows.norm**2 * self._loss().curvature * (1.0 + ROUNDING)
+        epsilon, y_bound = float(self.epsilon) * (1.0 - ROUNDING), self._target_bound()
+        curvature = rows.norm**2 * self._loss().curvature
         if self.ridge is None:
             in_units = change / y_bound
             ridge = balanced_ridge(self._balance, epsilon, in_units, curvature, balls, count)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.regression.ball import minimise_in_ball, quadratic_in_ball
+from mipselect.regression.ball import minimise_in_ball, step_in_ball
 from mipselect.regression.balls import Balls
 from mipselect.regression.smooth_losses import SmoothLoss, Squared
 
@@ -17,7 +18,10 @@ SMALLEST_RIDGE = 1e-9
 """Least c in units of λ̄, which keeps the Hessian away from singular ones."""
 
 ROUNDING = 1e-12
-"""The rate of the noise is lowered by this much, relatively."""
+"""Part of ε that pays for roundings of Γ, λ̄, j and η: each is of some units in the last place."""
+
+LEADING = 3
+"""Newton's steps for each of the losses that lead to one with a narrow kink."""
 
 UNKNOWN_ROWS = 144.0
 """n/σ of `balanced_ridge` where n is private."""
@@ -95,8 +99,7 @@ def lightest_ridge(
 def with_ridge(ridge: float, epsilon: float, change: float, curvature: float) -> Perturbation:
     """Return η = (ε - ln(1 + λ̄/c))/Γ for a ridge c whose logarithm is below ε."""
     jacobian = math.log1p(curvature / ridge)
-    left = (epsilon - jacobian) * (1.0 - ROUNDING)
-    return Perturbation(ridge, change / left, jacobian)
+    return Perturbation(ridge, change / (epsilon - jacobian), jacobian)
 
 
 def balanced_ridge(
@@ -167,14 +170,20 @@ def perturbed_minimiser(
     if isinstance(loss, Squared):
         counted = rows if weights is None else rows * weights[:, None]
         gram = counted.T @ rows + ridge * np.eye(size)
-        return quadratic_in_ball(gram, counted.T @ y - noise, radius)
+        return step_in_ball(gram, noise - counted.T @ y, np.zeros(size), radius)
 
-    def objective(beta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        values, slopes, curvatures = loss.values(y, rows @ beta)
-        if weights is not None:
-            values, slopes, curvatures = weights * values, weights * slopes, weights * curvatures
-        value = float(values.sum() + 0.5 * ridge * beta @ beta + noise @ beta)
-        hessian = (rows * curvatures[:, None]).T @ rows + ridge * np.eye(size)
-        return value, rows.T @ slopes + ridge * beta + noise, hessian
+    def rises(kind: SmoothLoss, beta: FloatArray) -> FloatArray:
+        slopes = kind.values(y, rows @ beta)[1]
+        found: FloatArray = rows.T @ (slopes * counts) + ridge * beta + noise
+        return found
 
-    return minimise_in_ball(objective, size, radius)
+    def bends(kind: SmoothLoss, beta: FloatArray) -> FloatArray:
+        curvatures = kind.values(y, rows @ beta)[2] * counts
+        found: FloatArray = (rows * curvatures[:, None]).T @ rows + ridge * np.eye(size)
+        return found
+
+    counts = np.ones(len(y)) if weights is None else weights
+    beta: FloatArray = np.zeros(size)
+    for kind in loss.smoother(y):
+        beta = minimise_in_ball(partial(rises, kind), partial(bends, kind), beta, radius, LEADING)
+    return minimise_in_ball(partial(rises, loss), partial(bends, loss), beta, radius)

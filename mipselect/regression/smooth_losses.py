@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,12 @@ HINGE = "smoothed-hinge"
 LEAST_THRESHOLD = 0.25
 FEW_ROWS = 2000.0
 """κ of the loss "huber" in bounds of the target, and n times ε up to which it is that."""
+
+NARROWER = 4.0
+"""Ratio of the widths of two kinks, of which the wider one leads to the narrower."""
+
+WIDE = 16.0
+"""A kink is narrow where targets are beyond so many of its widths."""
 
 
 class SmoothLoss(ABC):
@@ -45,6 +51,13 @@ class SmoothLoss(ABC):
         Twice the largest gradient of one row.
         """
         return 2.0 * x_norm * self.slope(y_bound, radius * x_norm)
+
+    def smoother(self, y: FloatArray) -> Sequence[SmoothLoss]:
+        """Return losses with wider kinks that lead to this one, the widest first; here none.
+
+        Newton's steps know nothing of a kink that no row is in, and do not end near it.
+        """
+        return ()
 
     @abstractmethod
     def values(self, y: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -106,6 +119,11 @@ class Huber(SmoothLoss):
         clipped = super().replaced(x_norm, y_bound, radius)
         return min(clipped, Squared().replaced(x_norm, y_bound, radius))
 
+    def smoother(self, y: FloatArray) -> Sequence[SmoothLoss]:
+        """Return Huber's losses up to a κ that no target is beyond; see `SmoothLoss.smoother`."""
+        largest = float(np.abs(y).max(initial=0.0))
+        return [Huber(width) for width in _wider(self.threshold, largest)]
+
     def values(self, y: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """See `SmoothLoss.values`."""
         slope = np.clip(u - y, -self.threshold, self.threshold)
@@ -155,6 +173,10 @@ class SmoothedHinge(SmoothLoss):
         """Compute min(1, (1 + h + U)/2h)."""
         return min(1.0, (1.0 + self.width + u_bound) * self.curvature)
 
+    def smoother(self, y: FloatArray) -> Sequence[SmoothLoss]:
+        """Return hinges up to the half width 1, in which a β of 0 is; see `SmoothLoss.smoother`."""
+        return [SmoothedHinge(width) for width in _wider(self.width, 1.0)]
+
     def values(self, y: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """See `SmoothLoss.values`."""
         margin, h = y * u, self.width
@@ -197,6 +219,17 @@ def classification_loss(name: str) -> SmoothLoss:
     """Return "logistic", "smoothed-hinge" or "smoothed-hinge(h)", or raise `InvalidInput`."""
     plain = {"logistic": LogisticLoss, HINGE: SmoothedHinge}
     return _named(name, plain, {HINGE: SmoothedHinge})
+
+
+def _wider(width: float, largest: float) -> list[float]:
+    """Return widths that fall towards `width` from one that is at least `largest`.
+
+    None where `width` is not narrow beside it.
+    """
+    if largest <= WIDE * width:
+        return []
+    steps = math.ceil(math.log(largest / width, NARROWER))
+    return [width * NARROWER**k for k in range(steps, 0, -1)]
 
 
 def _named(

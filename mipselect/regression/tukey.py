@@ -20,7 +20,7 @@ from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.base import PrivateLinearModel, PrivateRegressor
 from mipselect.regression.block_models import block_models, on_integer_grid
-from mipselect.regression.box_depth import DepthLaw, pass_weights
+from mipselect.regression.box_depth import DepthLaw, margin, passes
 from mipselect.regression.double_draws import standard_normals
 from mipselect.regression.drawn import Drawn, ModelRows
 from mipselect.regression.rows import RowMap
@@ -229,8 +229,7 @@ class TukeyRegressor(PrivateRegressor):
         law = DepthLaw(on_integer_grid(models, bounds, steps), draw)
         delta = self._delta_of_the_test
         distance = law.distance(delta)
-        passes = pass_weights(distance, test, delta).draw(source) == 0 and count > 0
-        if passes:
+        if passes(margin(distance, test, delta), source) and count > 0:
             return Drawn(
                 np.array([float(v) for v in law.draw(source)]) * steps,
                 row_map,

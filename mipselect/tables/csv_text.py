@@ -149,16 +149,17 @@ def complain(
 
 def _fault(text: str) -> str:
     """Return what is wrong about a value, without the value, and the remedy; "" if nothing is."""
-    stripped = text.strip()
+    stripped = text.strip(BLANKS)
     if not stripped:
         return f"nothing; {SCHEMA_ADVICE}"
     if stripped.lower() in {"true", "false"}:
         return ""
     if DATE.fullmatch(stripped):
         return f"a date; {DATE_ADVICE}"
+    # Python reads 1_000, digits of any script and blanks of any kind, PyArrow does not.
+    plain = stripped.isascii() and "_" not in stripped
     try:
-        # Python reads 1_000 as a number, PyArrow does not.
-        number = math.nan if "_" in stripped else float(stripped)
+        number = float(stripped)
     except ValueError:
         return f"text that is no number; {SCHEMA_ADVICE}"
-    return "" if math.isfinite(number) else f"no finite number; {ADVICE}"
+    return "" if plain and math.isfinite(number) else f"no finite number; {ADVICE}"

@@ -196,7 +196,7 @@ class _CsvReader:
                 ).slice(1)
             result = np.empty((table.num_rows, len(columns)), order="F")
             for k, column in enumerate(table.columns):
-                text = compute.utf8_trim_whitespace(column)
+                text = compute.utf8_trim(column, BLANKS)
                 try:
                     result[:, k] = text.cast(pa.float64()).to_numpy()
                 except pa.ArrowInvalid:

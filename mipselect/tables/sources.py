@@ -82,13 +82,19 @@ def open_source(source: Any) -> tuple[Part, ...]:
 
 
 def read_again(source: Any) -> Any:
-    """Return a source with the same rows that can be read twice: a stream becomes a table."""
+    """Return a source with the same rows in the same order whenever it is read.
+
+    A stream becomes a table, and so does a lazy frame: Polars computes it anew each time, and after
+    a join, a group or `unique` its rows come in another order.
+    """
     from pyarrow import dataset
 
     stays = (str, Path, TableFile, pa.RecordBatch, pa.Table, dataset.Dataset)
-    frames = (("pandas", "DataFrame"), ("polars", "DataFrame"), ("polars", "LazyFrame"))
+    frames = (("pandas", "DataFrame"), ("polars", "DataFrame"))
     if isinstance(source, stays) or any(is_frame(source, *frame) for frame in frames):
         return source
+    if is_frame(source, "polars", "LazyFrame"):
+        return _computed(source)
     return pa.table(source) if hasattr(source, "__arrow_c_stream__") else source
 
 
@@ -159,14 +165,19 @@ def _lazy_part(frame: Any) -> Part:
 
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         # Exact names: in `select` a text may be a pattern.
-        chosen = frame.select(polars.selectors.by_name(*names))
-        try:
-            computed = chosen.collect(engine="streaming")
-        except polars.exceptions.PolarsError:
-            raise InvalidInput(f"the lazy frame {FAILED}") from None
-        return polars_batches(computed, names)
+        return polars_batches(_computed(frame.select(polars.selectors.by_name(*names))), names)
 
     return _part_of_polars("the lazy frame", schema, None, read)
+
+
+def _computed(frame: Any) -> Any:
+    """Compute a lazy frame; raise `InvalidInput`, which quotes no row, where that fails."""
+    import polars
+
+    try:
+        return frame.collect(engine="streaming")
+    except polars.exceptions.PolarsError:
+        raise InvalidInput(f"the lazy frame {FAILED}") from None
 
 
 def _part_of_polars(label: str, schema: Any, rows: int | None, read: Read) -> Part:

@@ -197,6 +197,16 @@ def test_whatever_stands_in_the_rows_shares_are_between_0_and_1(value: float) ->
                 assert (found <= (N // 8) << 20).all()
 
 
+@pytest.mark.parametrize("penalty", [1e-3, 1e-12, 1e-200])
+def test_a_tiny_penalty_leaves_no_block_more_than_its_share(penalty: float) -> None:
+    """Where rounding leaves no number there, as without a degree of freedom, it counts as none."""
+    rows, columns = table()
+    features = ListedFeatures(columns, 7, 2, 6)
+    found = r_squared_counts(rows, features, settings(6, penalty=penalty))
+    assert (found >= 0).all()
+    assert (found <= (N // 6) << 20).all()
+
+
 def test_noise_explains_nothing_however_many_columns_it_has() -> None:
     """Over targets that are noise g has the mean 1 - √((b - 1) tr M²)/tr M, at most 0."""
     rng = np.random.default_rng(0)

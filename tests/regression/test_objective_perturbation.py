@@ -398,6 +398,26 @@ def test_the_noise_has_its_law() -> None:
     assert kstest(standard_normals(source, 20000), norm.cdf).pvalue > 1e-4
 
 
+def test_normals_have_no_largest_size_and_their_precision_near_zero() -> None:
+    class FromAnEnd(random.Random):
+        """A source whose words are of one byte over and over, as rare ones are."""
+
+        def __init__(self, byte: bytes) -> None:
+            super().__init__(3)
+            self.byte = byte
+
+        def randbytes(self, n: int) -> bytes:
+            return self.byte * n
+
+    large = np.abs(standard_normals(FromAnEnd(b"\x00"), 4000))
+    assert large.min() > 9.0
+    assert large.max() > 9.6  # They ended at 9.2.
+    assert kstest(2.0 * norm.sf(large) * 2.0**63, "uniform").pvalue > 1e-4
+    small = np.abs(standard_normals(FromAnEnd(b"\xff"), 4000))
+    assert small.min() > 0.0
+    assert kstest(small * math.sqrt(2.0 / math.pi) * 2.0**63, "uniform").pvalue > 1e-4
+
+
 def test_signal_is_found_and_coefficients_stay_in_the_ball() -> None:
     rng = np.random.default_rng(2)
     X = rng.uniform(-1.0, 1.0, (4000, 3))

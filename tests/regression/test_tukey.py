@@ -23,7 +23,7 @@ from mipselect.regression import (
     TukeyRegressor,
 )
 from mipselect.regression.block_models import block_model, block_models, on_integer_grid
-from mipselect.regression.box_depth import DepthLaw, draw_in_shell, pass_weights
+from mipselect.regression.box_depth import DepthLaw, draw_in_shell, margin, passes
 from mipselect.selectors import KendallSelector
 from tests.support.depth_cells import cells_of, probabilities, probabilities_with_test
 
@@ -239,12 +239,27 @@ def test_the_coin_is_that_of_the_laplace_noise() -> None:
     epsilon, delta = 0.7, 1e-3
     threshold = math.log(0.5 / delta) / epsilon
     for distance in (-1, 0, 3, 8, 9, 20, 400):
-        law = pass_weights(distance, epsilon, delta)
-        gap = threshold - distance
-        tail = 0.5 * math.exp(-epsilon * abs(gap))
-        passing = tail if gap > 0 else 1.0 - tail
-        assert math.exp(law.log_probability(0)) == pytest.approx(passing, rel=1e-12)
-    assert math.exp(pass_weights(-1, epsilon, delta).log_probability(0)) <= delta
+        above = margin(distance, epsilon, delta)
+        assert float(above) == pytest.approx(epsilon * (distance - threshold), abs=1e-10)
+        assert above <= Fraction(epsilon) * Fraction(distance) - Fraction(math.log(0.5 / delta))
+    for distance in (-1, 8, 9, 10):
+        above = margin(distance, epsilon, 0.5 * math.exp(-9.0 * epsilon))
+        tail = 0.5 * math.exp(-abs(float(above)))
+        passing = tail if above <= 0 else 1.0 - tail
+        source = random.Random(distance)
+        seen = sum(passes(above, source) for _ in range(4000)) / 4000
+        assert abs(seen - passing) <= 5.0 * math.sqrt(passing * (1.0 - passing) / 4000)
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 0.1, 0.35, 5e5])
+def test_one_step_of_the_distance_costs_no_more_than_epsilon(epsilon: float) -> None:
+    """Of doubles the difference of two large margins would be off by more than a part in 10^13."""
+    for distance in (-1, 0, 3, 1000, 13_106):
+        step = margin(distance + 1, epsilon, 1e-6) - margin(distance, epsilon, 1e-6)
+        assert 0 < step <= min(Fraction(epsilon), Fraction(repr(epsilon)))
+
+
+def test_what_the_docs_say_of_the_test() -> None:
     share = 0.9 * math.log(3.0) / 2.0
     assert math.log(0.5 / 1e-5) / share == pytest.approx(21.89, abs=0.01)
 

@@ -10,7 +10,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from mipselect.regression.box_depth import DepthLaw, Grid, pass_weights
+from mipselect.regression.box_depth import DepthLaw, Grid, margin
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,7 @@ def probabilities_with_test(
     law: DepthLaw, test_epsilon: float, delta: float, cells: Cells
 ) -> list[Fraction]:
     """Probabilities of releasing nothing, and of each cell after the test has passed; exact."""
-    coin = pass_weights(law.distance(delta), test_epsilon, delta)
-    passes = Fraction(coin.weight(0), coin.total)
+    above = margin(law.distance(delta), test_epsilon, delta)
+    rare = Fraction(0.5 * math.exp(-abs(above)))
+    passes = 1 - rare if above > 0 else rare
     return [1 - passes, *(passes * inside for inside in probabilities(law, cells))]

@@ -148,6 +148,10 @@ def test_compressed_csv(tmp_path: Path) -> None:
         ("a,b,y\n1,2,3\n4,1e999,6\n", "line 3, column 'b' holds no finite number; "),
         ("a,b,y\n1,red,3\n4,blue,6\n", "line 2, column 'b' holds text that is no number; "),
         ("a,b,y\n1,1_0,3\n", "line 2, column 'b' holds no finite number; "),
+        # By a schema these are no numbers either.
+        ("a,b,y\n1,\u00a02,3\n", "line 2, column 'b' holds no finite number; "),
+        ("a,b,y\n1,2\x1f,3\n", "line 2, column 'b' holds text that is no number; "),
+        ("a,b,y\n1,\uff12,3\n", "line 2, column 'b' holds no finite number; "),
         ('a,b,y\n1,"2\n2",3\n', "line 3, column 'b' holds text that is no number; "),
         ("a,b,y\n1,2,3\n4,5\n", "line 3 has 2 values, the header has 3"),
         ("a,b,y\n1,2,3,4\n", "line 2 has 4 values, the header has 3"),

@@ -221,25 +221,48 @@ def random_words(source: random.Random, count: int) -> NDArray[np.uint64]:
 def log_exponentials(source: random.Random, count: int) -> FloatArray:
     """Draw log E for `count` standard exponential variables E = -log U; shape (count,).
 
-    U is the middle of one of 2^64 equal intervals, counted from the nearer end of (0, 1). Near an
-    end these are divided again until one is narrow beside its distance from there: both tails have
-    full relative precision, and neither has an end.
+    Both tails have full relative precision, and neither has an end.
     """
-    words = random_words(source, count)
-    upper = words >= np.uint64(1 << 63)
-    places = np.where(upper, ~words, words)
-    from_end = (places.astype(np.float64) + 0.5) * 2.0**-64
-    for k in np.flatnonzero(places < SHORT):
-        from_end[k] = _lengthened(int(places[k]), source)
+    upper, from_end = uniforms(random_words(source, count), 64, source)
     return np.log(np.where(upper, -np.log1p(-from_end), -np.log(from_end)))
 
 
-def _lengthened(place: int, source: random.Random) -> float:
+def uniforms(
+    words: NDArray[np.uint64], bits: int, source: random.Random
+) -> tuple[NDArray[np.bool_], FloatArray]:
+    """Make uniform numbers of (0, 1), each as its nearer end and the distance from there.
+
+    A number is the middle of one of 2^bits equal intervals. Near an end these are divided again
+    until one is narrow beside its distance from there.
+
+    Parameters
+    ----------
+    words : uint64 array, shape (count,)
+        Integers below 2^bits, each as likely.
+    bits : int
+    source : random.Random
+        Draws the parts of intervals.
+
+    Returns
+    -------
+    upper : bool array, shape (count,)
+        True where the nearer end is 1.
+    from_end : float array, shape (count,)
+    """
+    last = np.uint64((1 << bits) - 1)
+    upper: NDArray[np.bool_] = words > last >> np.uint64(1)
+    places = np.where(upper, last - words, words)
+    from_end = (places.astype(np.float64) + 0.5) * 2.0**-bits
+    for k in np.flatnonzero(places < SHORT):
+        from_end[k] = _lengthened(int(places[k]), bits, source)
+    return upper, from_end
+
+
+def _lengthened(place: int, bits: int, source: random.Random) -> float:
     """Return the middle of an interval of (0, 1) that is narrow beside its distance from 0.
 
-    It is a part of the interval of this place among 2^64, each part as likely as it is wide.
+    It is a part of the interval of this place among 2^bits, each part as likely as it is wide.
     """
-    bits = 64
     while place < SHORT:
         place = (place << 64) + source.getrandbits(64)
         bits += 64
