@@ -14,13 +14,7 @@ from numpy.typing import NDArray
 from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
 from mipselect.tables.derived_encoders import feature_encoder
-from mipselect.tables.encoders import (
-    Encoder,
-    Indicators,
-    Ranked,
-    Scaled,
-    Unscaled,
-)
+from mipselect.tables.encoders import Encoder, Indicators, OneNumber, Ranked
 from mipselect.tables.fields import Field
 from mipselect.tables.input_map import (
     InputMap,
@@ -45,14 +39,15 @@ class Target:
 
     Attributes
     ----------
-    encoder : Scaled, Unscaled or Ranked
+    encoder : OneNumber
+        Scaled, Unscaled or Ranked.
     classes : (str, str) or None
         The names of the classes that become -1 and +1.
     scale, offset : float
         y stands for offset + scale · y in units of the table; 1 and 0 for classes.
     """
 
-    encoder: Scaled | Unscaled | Ranked
+    encoder: OneNumber
     classes: tuple[str, str] | None
     scale: float
     offset: float
@@ -232,7 +227,7 @@ class PublicMap(InputMap):
 
 
 def _target_of(field: Field, encoder: Encoder) -> Target:
-    if not isinstance(encoder, Scaled | Unscaled | Ranked | Indicators):
+    if not isinstance(encoder, OneNumber | Indicators):
         raise InvalidInput(f"the target {shown(field.name)} must be one number")
     if isinstance(encoder, Indicators):
         raise InvalidInput(
