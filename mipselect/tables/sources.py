@@ -16,8 +16,13 @@ import pyarrow as pa
 
 from mipselect.errors import InvalidInput
 from mipselect.tables.chosen_rows import ChosenRows
-from mipselect.tables.frame_columns import pandas_column, polars_batches, polars_type
-from mipselect.tables.frame_types import pandas_categories, polars_categories
+from mipselect.tables.frame_columns import (
+    pandas_categories,
+    pandas_column,
+    polars_batches,
+    polars_categories,
+    polars_type,
+)
 from mipselect.tables.parts import ROWS, Part, Read, arrow_part, kind_of, pieces
 from mipselect.tables.places import Once, places_of_dataset
 from mipselect.tables.stored_files import stored_parts
