@@ -18,7 +18,7 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import R2
 from mipselect.problem.stored.settings import problem_of
-from mipselect.problem.stored.sources import Loaded
+from mipselect.problem.stored.sources import Loaded, shifted
 from mipselect.problem.sums import ExactSums
 from mipselect.tables.frames import numeric_matrix, numeric_vector
 
@@ -56,12 +56,19 @@ class StoredData:
         target_shift: float = 0.0,
         blocks: BlockOptions | None = None,
     ) -> StoredData:
-        """Put arrays under the problem that settings describe; raise `InvalidInput` with `path`."""
+        """Put arrays, with a public shift of y, under the problem that settings describe.
+
+        Raises
+        ------
+        InvalidInput
+            With `path`.
+        """
         X, y, names = arrays
         with about(str(path)):
             matrix = numeric_matrix(X)[0]
             n, p = matrix.shape
             problem = problem_of(settings, p, names, target_shift, n=n, blocks=blocks)
+            y = shifted(y, target_shift)
         return cls(path, problem, Rows(problem.layout.ordered(matrix), y), settings, data_seed)
 
     @classmethod
