@@ -15,11 +15,11 @@ from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import OF_BLOCKS, Blocks
 from mipselect.blocks.r_squared import ListedFeatures
 from mipselect.blocks.r_squared_choice import (
+    MOST_SECONDS,
     MOST_SUPPORTS,
     BlockR2Choice,
-    most_seconds_within,
+    r_squared_seconds,
 )
-from mipselect.blocks.r_squared_cost import r_squared_seconds
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_problem import (
     UNWEIGHTED_R2,
@@ -139,7 +139,7 @@ class BlockOptions:
     def of_block_r2(self) -> BlockR2Choice:
         """Options of block R²."""
         given = {name: getattr(self, name) for name in (*OF_BLOCKS, "epsilon")}
-        return BlockR2Choice(**given, most_seconds=most_seconds_within(self.time_limit))
+        return BlockR2Choice(**given, most_seconds=max(MOST_SECONDS, self.time_limit or 0.0))
 
     @property
     def blocks(self) -> Blocks:
@@ -171,13 +171,20 @@ class BlockOptions:
     ) -> Instance | BlockScores:
         """Return what is drawn from, of a table with a schema; see `Instance.from_blocks`."""
         blocks, public = self._blocks_of(question), question.without_ranges
-        n, rows = None, None
         # How many rows people have is private: the score must not depend on it.
-        if public.unit is not None or (self.score is None and _is_stream(source, public)):
+        n, rows, at_once = None, None, public.unit is not None
+        if self.score is None and not at_once:
+            parts = open_table(source, public)
+            n = total_rows(part.rows for part in parts)
+            # A table in no file and of unknown length may be read once only.
+            at_once = n is None and not any(part.places for part in parts)
+            if n is None and not at_once:
+                n = sum(batch.num_rows for part in parts for batch in part.read(public.names[:1]))
+            if n == 0:
+                raise InvalidInput(f"{parts[0].label}: the table has no rows")
+        if at_once:
             rows = rows_of_table(source, public, self.order_seed)
             n = len(rows)
-        elif self.score is None:
-            n = _number_of_rows(source, public)
         if self._chosen_of_table(n, public, support_size) == R2:
             problem = problem_of_table_blocks(question, Blocks(), support_size=support_size)
             rows = rows_of_table(source, public) if rows is None else rows
@@ -221,20 +228,3 @@ class BlockOptions:
         if self._chosen_of_table(n, public, support_size) == R2:
             problem = problem_of_block_r2(problem, parts_of_table(public), self.of_block_r2, n)
         return problem, n
-
-
-def _is_stream(source: Any, public: PublicMap) -> bool:
-    """Return True for a table in no file and of unknown length: it may be read once only."""
-    parts = open_table(source, public)
-    return total_rows(part.rows for part in parts) is None and not any(p.places for p in parts)
-
-
-def _number_of_rows(source: Any, public: PublicMap) -> int:
-    """Count the rows by the headers or in one pass."""
-    parts = open_table(source, public)
-    n = total_rows(part.rows for part in parts)
-    if n is None:
-        n = sum(batch.num_rows for part in parts for batch in part.read(public.names[:1]))
-    if n == 0:
-        raise InvalidInput(f"{parts[0].label}: the table has no rows")
-    return n

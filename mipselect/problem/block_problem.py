@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -99,7 +100,8 @@ def problem_of_block_r2(
         raise InvalidInput(UNWEIGHTED_R2)
     asked = (columns, problem.n_features, problem.support_size)
     choice.require_listed(*asked[1:])
-    return problem.in_block_r2(None if n is None else choice.settings(n, *asked).blocks)
+    blocks = None if n is None else choice.settings(n, *asked).blocks
+    return replace(problem.needing(()), score="block-r2", blocks=blocks)
 
 
 def block_moments_of_rows(problem: Problem, rows: Rows) -> Moments:

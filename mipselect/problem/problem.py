@@ -332,10 +332,6 @@ class Problem:
             blocks=blocks,
         )
 
-    def in_block_r2(self, blocks: Blocks | None) -> Problem:
-        """Make a problem of block R² of the same columns; the blocks are None until n is known."""
-        return replace(self.needing(()), score="block-r2", blocks=blocks)
-
     def needing(self, bounds: Iterable[str]) -> Problem:
         """Return the same without a loss, and with no more than these bounds: x_bound, y_bound, ...
 

@@ -139,7 +139,12 @@ class StoredData:
         if not isinstance(data, Rows) or isinstance(data, ClippedRows):
             return Instance.of(self.problem, data)
         with about(str(self.path)):
-            _check_classes(self.y, self.problem)
+            if self.problem.of_classes and len(np.unique(self.y)) != 2:
+                # No message says which values there are.
+                raise InvalidInput(
+                    f"(sensitive) the {self.problem.stated_loss.name} loss needs a target of two "
+                    "classes, such as 0 and 1, and here there are more or only one"
+                )
             return Instance.of_rows(self.problem, data)
 
     def rows(self) -> Rows | ExactSums:
@@ -149,12 +154,3 @@ class StoredData:
             return data
         y = self.instance().y if self.problem.of_classes else numeric_vector(data.y)
         return Rows(data.X, y)
-
-
-def _check_classes(y: FloatArray, problem: Problem) -> None:
-    """Refuse a target that has not two classes; no message says which values there are."""
-    if problem.of_classes and len(np.unique(y)) != 2:
-        raise InvalidInput(
-            f"(sensitive) the {problem.stated_loss.name} loss needs a target of two classes, such "
-            "as 0 and 1, and here there are more or only one"
-        )
