@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -137,20 +136,16 @@ def rules_of(
     left_out = checked_fields(schema, tuple(never), "never", None) | {*schema.ignored}
     stored = {entry["name"]: entry for entry in schema.content["fields"]}
     sources = schema.only_read
-    rules = tuple(
-        _rule_of(each, stored[each.name], is_source=each.name in sources)
-        for each in ranged.fields
-        if each.name not in left_out and each.name != schema.privacy_unit
-    )
+    rules = []
+    for each in ranged.fields:
+        if each.name in left_out or each.name == schema.privacy_unit:
+            continue
+        labels = {
+            str(entry["value"]): str(entry["label"])
+            for entry in stored[each.name].get("categories", ())
+            if isinstance(entry, Mapping) and "label" in entry
+        }
+        rules.append(FieldRule(each, labels, "" if each.name in sources else each.gap))
     if not rules:
         raise InvalidInput("the schema has no field besides those of never and the privacy unit")
-    return rules
-
-
-def _rule_of(each: Field, stored: Mapping[str, Any], *, is_source: bool) -> FieldRule:
-    labels = {
-        str(entry["value"]): str(entry["label"])
-        for entry in stored.get("categories", ())
-        if isinstance(entry, Mapping) and "label" in entry
-    }
-    return FieldRule(each, labels, "" if is_source else each.gap)
+    return tuple(rules)
