@@ -23,7 +23,6 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.kernel_steps import Products, adjusted_r_squared
 from mipselect.blocks.normalised import ColumnsOfFeatures, centred
 from mipselect.blocks.partitions import Blocks
-from mipselect.errors import InvalidInput
 from mipselect.validation import checked_integer, checked_positive, set_fields
 
 UNITS = 1 << 20
@@ -208,8 +207,7 @@ def _awaited(future: Future[IntArray], tick: Callable[[], None]) -> IntArray:
 
 def _batches(n: int, features: ListedFeatures, blocks: Blocks) -> Iterator[IntArray]:
     """Yield the row numbers of some blocks at a time, of all partitions together, shape (B, b)."""
-    if n < blocks.rows:
-        raise InvalidInput(f"{n} rows are no block of {blocks.rows}")
+    blocks.count(n)
     size = batch_size(sum(features.widths))
     waiting = np.empty((0, blocks.rows), dtype=np.intp)
     for partition in blocks.of_window(0, n):

@@ -145,8 +145,7 @@ class BlockR2Choice:
             b = default_block_rows(n, self.epsilon, support_size)
         one = Blocks.of(b, 1, self.partition_seed)
         BlockR2(one).require_rows(support_size)
-        if n < one.rows:
-            raise InvalidInput(f"{n} rows are no block of {one.rows}")
+        one.count(n)
         features = ListedFeatures(columns, count, support_size, one.rows)
         seconds = r_squared_seconds(n, 1, features)
         partitions = default_partitions(seconds) if self.partitions is None else self.partitions

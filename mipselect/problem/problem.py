@@ -251,11 +251,7 @@ class Problem:
         InvalidInput
             For fewer rows than a block has.
         """
-        if self.blocks is None:
-            return n
-        if n < self.blocks.rows:
-            raise InvalidInput(f"{n} rows are no block of {self.blocks.rows}")
-        return self.blocks.count(n)
+        return n if self.blocks is None else self.blocks.count(n)
 
     def sensitivity(self, n: int) -> float:
         """Return Δ, the most that R(S) moves, for any S, when one of n rows is replaced.

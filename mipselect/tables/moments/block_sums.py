@@ -152,8 +152,7 @@ def block_sums(
 
 def require_blocks(columns: BlockColumns, n: int) -> None:
     """Raise `InvalidInput` if n rows have no block, or more than fit into sums."""
-    if n < columns.blocks.rows:
-        raise InvalidInput(f"{n} rows are no block of {columns.blocks.rows}")
+    columns.blocks.count(n)
     require_room(columns, n)
 
 
