@@ -7,16 +7,14 @@ last row that has a value in one of its columns; a row without any before it is 
 from __future__ import annotations
 
 import warnings
-import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice, repeat
 from typing import Any
-from xml.etree.ElementTree import ParseError
 
 import pyarrow as pa
 
+from mipselect.disk import DAMAGE
 from mipselect.errors import InvalidInput
 from mipselect.tables.cells import arrow_cells
 from mipselect.tables.fields import BLANKS
@@ -28,12 +26,6 @@ CELLS = 1 << 20
 """Values that are read together."""
 
 EXTRA = "pip install 'mipselect[excel]'"
-DAMAGE = (
-    *(OSError, EOFError, ValueError, KeyError, IndexError, TypeError, AttributeError),
-    *(zipfile.BadZipFile, zlib.error, ParseError, NotImplementedError, RuntimeError, SyntaxError),
-)
-"""Exceptions that openpyxl raises for files that are not what they seem."""
-
 FIRST_ROW = "the header must be the first row; remove what stands above it, or give another --sheet"
 
 

@@ -6,10 +6,8 @@ A new source is a loader and an entry of `SOURCES`.
 from __future__ import annotations
 
 import math
-import struct
 import sys
 import zipfile
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,20 +17,13 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.datasets import BUNDLED, bundled, correlated_gaussian, logistic_gaussian
-from mipselect.disk import regular_file
+from mipselect.disk import DAMAGE, regular_file
 from mipselect.errors import InvalidInput
 from mipselect.tables.numbers import header, read_table
 from mipselect.tables.table_file import TableFile
 
 WAYS = {"delimiter": str, "encoding": str, "sheet": str}
 """Keys of a table, and arguments of `TableFile`."""
-
-DAMAGE = (
-    *(OSError, EOFError, ValueError, KeyError, RuntimeError, NotImplementedError),
-    *(zipfile.BadZipFile, zlib.error, struct.error, OverflowError, SyntaxError, TypeError),
-    MemoryError,
-)
-"""Exceptions that NumPy and its unpacker raise for files that are not what they seem."""
 
 MOST_NUMBERS = sys.maxsize // 8
 
@@ -79,7 +70,7 @@ def _member(path: Path, name: str) -> FloatArray:
         with path.open("rb") as file:
             stored = np.load(file, allow_pickle=False)
             found = stored.get(name) if isinstance(stored, np.lib.npyio.NpzFile) else None
-    except DAMAGE as error:
+    except (*DAMAGE, MemoryError) as error:
         raise InvalidInput(f"{path}: cannot be read as .npz: {error}") from error
     if not isinstance(found, np.ndarray):
         raise InvalidInput(f"{path}: must be an .npz file with the arrays X and y; {name} is none")
@@ -108,7 +99,7 @@ def _npz_shape(path: Path) -> tuple[int, int]:
                 (2, 0): np.lib.format.read_array_header_2_0,
             }[version]
             n, p = read(file)[0]
-    except DAMAGE as error:
+    except (*DAMAGE, MemoryError) as error:
         raise InvalidInput(f"{path}: cannot be read as .npz with a table X: {error}") from error
     return int(n), int(p)
 

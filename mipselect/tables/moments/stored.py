@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -77,10 +75,7 @@ def read(path: Path) -> Stored:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             about, totals = json.loads(str(archive["about"][()])), archive["totals"]
-    except (
-        *(OSError, EOFError, ValueError, KeyError, AttributeError, IndexError, MemoryError),
-        *(RecursionError, NotImplementedError, zipfile.BadZipFile, zlib.error),
-    ):
+    except (*disk.DAMAGE, MemoryError):
         raise InvalidInput(f"{path}: is no file of moments, or a damaged one") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise InvalidInput(f"{path}: is no file of moments in the format {FORMAT!r}")
