@@ -21,6 +21,7 @@ from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.block_columns import ArrayBlockColumns, TableBlockColumns
 from mipselect.tables.moments.block_sums import block_sums
+from mipselect.tables.moments.dask_collections import names_of_dask
 from mipselect.tables.parts import Part
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.question import TableQuestion
@@ -126,8 +127,7 @@ def array_columns(problem: Problem, blocks: Blocks) -> ArrayBlockColumns:
 
 def block_moments_of_dask(X: Any, y: Any, blocks: Blocks) -> Moments:
     """Add up the blocks of Dask arrays or frames, whose columns are the features."""
-    names = tuple(map(str, X.columns)) if hasattr(X, "columns") else None
-    names = names or tuple(f"x{j}" for j in range(int(X.shape[1])))
+    names = names_of_dask(X)
     singles = tuple((j,) for j in range(len(names)))
     return Moments.of_blocks((X, y), ArrayBlockColumns(names, singles, (), names, blocks))
 

@@ -40,7 +40,7 @@ def dask_sums(
     folds: int,
 ) -> tuple[Columns, Sums]:
     """Add up a data frame with described columns, or arrays (X, y) with bounds."""
-    columns: Columns = described or array_columns(_names(_pair(source)[0]), x_bound, y_bound)
+    columns: Columns = described or array_columns(names_of_dask(_pair(source)[0]), x_bound, y_bound)
     return columns, _tree([(_sums, part, columns, folds) for part in _parts(source, columns)])
 
 
@@ -133,7 +133,8 @@ def _pair(source: Any) -> tuple[Any, Any]:
     )
 
 
-def _names(X: Any) -> tuple[str, ...]:
+def names_of_dask(X: Any) -> tuple[str, ...]:
+    """Return the names of the columns of an array or a data frame."""
     if hasattr(X, "columns"):
         return tuple(str(name) for name in X.columns)
     if len(X.shape) != 2:
