@@ -10,13 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.restricted.features import Features
+from mipselect.tables.public_map import PublicMap
 from mipselect.validation import (
     checked_feature_names,
     checked_flag,
@@ -25,9 +26,6 @@ from mipselect.validation import (
     checked_scale,
     shown,
 )
-
-if TYPE_CHECKING:  # Reading tables takes long to import.
-    from mipselect.tables.public_map import PublicMap
 
 Column = int | str
 Columns = Column | Sequence[Column]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,10 @@ from mipselect.losses import Loss, SquaredLoss, checked_loss
 from mipselect.losses.base import wants_classes
 from mipselect.problem.layout import Always, Groups, Layout, laid_out, layout_of_table, missing
 from mipselect.problem.weighted_rows import degree_of
+from mipselect.tables import Units
+from mipselect.tables.defaults import DEFAULT_RIDGE as RIDGE_OF_ROWS
+from mipselect.tables.defaults import default_coef_bound
+from mipselect.tables.public_map import PublicMap
 from mipselect.validation import (
     checked_indices,
     checked_integer,
@@ -26,10 +30,6 @@ from mipselect.validation import (
     checked_scale,
     set_fields,
 )
-
-if TYPE_CHECKING:  # Reading tables takes long to import.
-    from mipselect.tables import Units
-    from mipselect.tables.public_map import PublicMap
 
 SMALLEST_RIDGE = 1e-50
 LARGEST_RIDGE = 1e50
@@ -180,8 +180,6 @@ class Problem:
 
         The arguments are those of `Instance.from_table`.
         """
-        from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
-
         law, units = checked_loss(loss), public.units
         if wants_classes(law) and units.classes is None:
             raise InvalidInput(
@@ -198,7 +196,7 @@ class Problem:
             loss=law,
             y_bound=1.0,
             coef_bound=coef_bound,
-            ridge=DEFAULT_RIDGE if ridge is None else ridge,
+            ridge=RIDGE_OF_ROWS if ridge is None else ridge,
             classes=units.classes,
             units=units,
             weight_bound=None if public.weight is None else public.weight.bound,
