@@ -77,7 +77,11 @@ def described(
         If the names of the columns make no schema, or the codebook is of another table.
     """
     part = open_source(source)[0]
-    require_common(codebook, part)
+    if codebook.fields and not set(codebook.fields) & set(part.names):
+        raise InvalidInput(
+            f"{codebook.label}: describes no column of {part.label}; it describes "
+            f"{listed(list(codebook.fields))}"
+        )
     public: Sequence[Mapping[str, Any]] = part.public or [{}] * len(part.names)
     fields = [
         _field(name, kind, {**said, **codebook.fields.get(name, {})}, (types or {}).get(name))
@@ -113,15 +117,6 @@ def _ignored(fields: Sequence[Mapping[str, Any]], table: Mapping[str, Any]) -> f
     )
 
 
-def require_common(codebook: Codebook, part: Part) -> None:
-    """Raise `InvalidInput` unless a codebook names a column of the table, or no column at all."""
-    if codebook.fields and not set(codebook.fields) & set(part.names):
-        raise InvalidInput(
-            f"{codebook.label}: describes no column of {part.label}; it describes "
-            f"{listed(list(codebook.fields))}"
-        )
-
-
 def _field(
     name: str, kind: str, said: Mapping[str, Any], proposed: Mapping[str, Any] | None
 ) -> dict[str, Any]:
@@ -133,15 +128,14 @@ def _field(
 
 
 def _notes(schema: TableSchema, part: Part, codebook: Codebook) -> Iterator[str]:
-    labelled = [entry["name"] for entry in schema.content["fields"] if _has_labels(entry)]
+    labelled = [
+        entry["name"]
+        for entry in schema.content["fields"]
+        if entry["type"] in MAPPED
+        and any(isinstance(c, Mapping) and "label" in c for c in entry.get("categories", ()))
+    ]
     if labelled:
         yield CHECK.format(listed(labelled))
     absent = [name for name in codebook.fields if name not in part.names]
     if absent:
         yield f"the codebook describes columns that are not there: {listed(absent)}"
-
-
-def _has_labels(entry: Mapping[str, Any]) -> bool:
-    categories: Sequence[Any] = entry.get("categories", ())
-    labels = [c for c in categories if isinstance(c, Mapping) and "label" in c]
-    return entry["type"] in MAPPED and bool(labels)

@@ -105,15 +105,12 @@ def _with(seen: set[bytes] | None, column: pa.Array) -> set[bytes] | None:
     for value in column.to_pylist():
         if len(seen) >= MOST_VALUES:
             break
-        text = b"" if value is None else _bytes(value)
+        written = "" if value is None else value
+        text = written if isinstance(written, bytes) else str(written).encode("utf-8", "replace")
+        text = text.strip(BLANKS.encode())
         if text.decode("utf-8", "replace").lower() in NONE:
             continue
         if text in seen:
             return None
         seen.add(text)
     return seen
-
-
-def _bytes(value: Any) -> bytes:
-    written = value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
-    return written.strip(BLANKS.encode())

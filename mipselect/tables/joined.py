@@ -32,10 +32,18 @@ def with_column(frame: Any, name: str, values: Any) -> Any:
     count = _length(values)
     if is_frame(frame, "pandas", "DataFrame"):
         _require_length(count, len(frame))
-        return _pandas(frame, name, values)
+        if is_frame(values, "pandas", "Series"):
+            column = values.set_axis(frame.index)
+        else:
+            column = sys.modules["pandas"].Series(_cells(values), index=frame.index)
+        return frame.loc[:, frame.columns != name].assign(**{name: column})
     if is_frame(frame, "polars", "DataFrame"):
         _require_length(count, frame.height)
-        return _polars(frame, name, values)
+        if is_frame(values, "polars", "Series"):
+            return frame.with_columns(values.alias(name))
+        polars = sys.modules["polars"]
+        cells = polars.Series(name, _cells(values).tolist(), dtype=polars.Object)
+        return frame.with_columns(cells)
     if isinstance(frame, pa.Table):
         _require_length(count, frame.num_rows)
         others = frame.select([column for column in frame.column_names if column != name])
@@ -45,23 +53,6 @@ def with_column(frame: Any, name: str, values: Any) -> Any:
         f"is joined; got a {type(frame).__name__}. SelectThenRegress.fit_table reads others, with "
         "the target among the columns"
     )
-
-
-def _pandas(frame: Any, name: str, values: Any) -> Any:
-    pandas = sys.modules["pandas"]
-    if is_frame(values, "pandas", "Series"):
-        column = values.set_axis(frame.index)
-    else:
-        column = pandas.Series(_cells(values), index=frame.index)
-    return frame.loc[:, frame.columns != name].assign(**{name: column})
-
-
-def _polars(frame: Any, name: str, values: Any) -> Any:
-    import polars
-
-    if is_frame(values, "polars", "Series"):
-        return frame.with_columns(values.alias(name))
-    return frame.with_columns(polars.Series(name, _cells(values).tolist(), dtype=polars.Object))
 
 
 def _cells(values: Any) -> NDArray[Any]:

@@ -118,21 +118,18 @@ def require_columns(
             if repeated
             else near_column(label, absent[0], columns, names)
         )
+        roles = roles or {}
+        plain = [name for name in absent if name not in roles]
+        said = [f"column {listed(plain)}"] if plain else []
+        said += [f"{roles[name]} {name}" for name in absent if name in roles]
         raise InvalidInput(
-            f"{label}: there is no {_by_role(absent, roles or {})}; columns: {listed(columns)}"
-            f"{hint}"
+            f"{label}: there is no {' and no '.join(said)}; columns: {listed(columns)}{hint}"
         )
     repeated = [name for name in names if counts[name] > 1]
     if repeated:
         roles = {name: f"for the {role}" for name, role in (roles or {}).items()}
         why = [f" ({roles[name]})" for name in repeated if name in roles]
         raise InvalidInput(f"{label}: two columns are called {listed(repeated)}{''.join(why)}")
-
-
-def _by_role(names: Sequence[str], roles: Mapping[str, str]) -> str:
-    plain = [name for name in names if name not in roles]
-    parts = [f"column {listed(plain)}"] if plain else []
-    return " and no ".join([*parts, *(f"{roles[n]} {n}" for n in names if n in roles)])
 
 
 def arrow_part(label: str, schema: pa.Schema, rows: int | None, read: Read) -> Part:

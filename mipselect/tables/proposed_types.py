@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -65,7 +64,8 @@ def proposed_types(source: Any) -> dict[str, dict[str, Any]]:
         names = list(dict.fromkeys(name for name in part.names if name in kinds))
         for batch in part.read(names):
             for name, column in zip(names, batch.columns, strict=True):
-                for value in _distinct(column):
+                is_union = pa.types.is_union(column.type)
+                for value in (column if is_union else compute.unique(column)).to_pylist():
                     kinds[name] = _together(kinds[name], _kind(value))
     return {name: _properties(kind) for name, kind in kinds.items()}
 
@@ -76,13 +76,6 @@ def confirmed(schema: TableSchema) -> TableSchema:
     for field in content["fields"]:
         field.pop(PROPOSED, None)
     return TableSchema.of(json.loads(json.dumps(content)))
-
-
-def _distinct(column: pa.Array) -> Iterator[Any]:
-    """Return the values of a column, each at least once."""
-    if pa.types.is_union(column.type):
-        return iter(column.to_pylist())
-    return iter(compute.unique(column).to_pylist())
 
 
 def _kind(value: Any) -> str:

@@ -175,8 +175,9 @@ class PublicMap(InputMap):
     @property
     def dtype(self) -> type[np.float32] | type[np.float64]:
         """Type of the columns: double where numbers are as they are."""
-        encoders = (*self.encoders, self.target.encoder)
-        return np.float64 if any(_as_they_are(e) for e in encoders) else np.float32
+        # Places are scaled, also where a missing one is NaN.
+        encoders = [e for e in (*self.encoders, self.target.encoder) if not isinstance(e, Ranked)]
+        return np.float64 if any(math.isnan(e.gap) for e in encoders) else np.float32
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -252,11 +253,6 @@ def _require_apart(schema: TableSchema, always: Collection[str], target: str) ->
         raise InvalidInput(
             f"always: {shown(name)} is made of what the target {shown(target)} is made of"
         )
-
-
-def _as_they_are(encoder: Encoder) -> bool:
-    """Return True for unscaled numbers; places are scaled, also where a missing one is NaN."""
-    return math.isnan(encoder.gap) and not isinstance(encoder, Ranked)
 
 
 def _require_no_weight(weight: Field | None, others: set[str]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,12 @@ def open_source(source: Any) -> tuple[Part, ...]:
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
-        return (_table_part(source),)
+        table = source
+
+        def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+            return pieces(table.select(list(names)).to_batches(), names)
+
+        return (arrow_part("the table", table.schema, table.num_rows, read),)
     if isinstance(source, pa.RecordBatchReader):
         return (_reader_part("the reader", source),)
     if isinstance(source, dataset.Dataset):
@@ -76,7 +82,8 @@ def open_source(source: Any) -> tuple[Part, ...]:
     if is_frame(source, "pandas", "DataFrame"):
         return (_pandas_part(source),)
     if is_frame(source, "polars", "DataFrame"):
-        return (_polars_part(source),)
+        batches = partial(polars_batches, source)
+        return (_part_of_polars("the data frame", source.schema, source.height, batches),)
     if is_frame(source, "polars", "LazyFrame"):
         return (_lazy_part(source),)
     if hasattr(source, "__arrow_c_stream__"):
@@ -101,13 +108,6 @@ def is_frame(source: Any, module: str, name: str) -> bool:
     """Return whether `source` is of a class of a package that need not be installed."""
     package = sys.modules.get(module)
     return package is not None and isinstance(source, getattr(package, name))
-
-
-def _table_part(table: pa.Table) -> Part:
-    def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        return pieces(table.select(list(names)).to_batches(), names)
-
-    return arrow_part("the table", table.schema, table.num_rows, read)
 
 
 def _dataset_part(source: Any) -> Part:
@@ -148,13 +148,6 @@ def _pandas_part(frame: Any) -> Part:
     public = tuple(pandas_categories(frame.dtypes.iloc[k]) for _, k in labels)
     names = tuple(label for label, _ in labels)
     return Part("the data frame", names, kinds, len(frame), read, public=public)
-
-
-def _polars_part(frame: Any) -> Part:
-    def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        return polars_batches(frame, names)
-
-    return _part_of_polars("the data frame", frame.schema, frame.height, read)
 
 
 def _lazy_part(frame: Any) -> Part:

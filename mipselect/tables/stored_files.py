@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import urllib.parse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -104,19 +104,14 @@ def kind_of_file(path: str, *, of_numbers: bool = False) -> str:
     for ending, kind in known.items():
         if path.lower().endswith(ending):
             return kind
-    raise _unknown_ending(path, known)
+    hint = "; save it as .xlsx or CSV" if path.lower().endswith(OTHER_SPREADSHEETS) else ""
+    *endings, last = known
+    raise InvalidInput(f"{path}: a table must end in {', '.join(endings)} or {last}{hint}")
 
 
 def is_table(path: str) -> bool:
     """Return whether a file has the ending of a table, or of a spreadsheet."""
     return path.lower().endswith((*ENDINGS, *OTHER_SPREADSHEETS))
-
-
-def _unknown_ending(path: str, known: Iterable[str]) -> InvalidInput:
-    """Make the error for a file that ends in none of these; it says how to save a spreadsheet."""
-    hint = "; save it as .xlsx or CSV" if path.lower().endswith(OTHER_SPREADSHEETS) else ""
-    *endings, last = known
-    return InvalidInput(f"{path}: a table must end in {', '.join(endings)} or {last}{hint}")
 
 
 def require_way(file: TableFile, kind: str) -> None:
@@ -176,15 +171,10 @@ def _file(file: TableFile, system: fs.FileSystem, path: str, label: str, root: s
 
 
 def _csv_part(file: TableFile, system: fs.FileSystem, path: str, label: str) -> Part:
-    packed = path.lower().endswith(".gz")
-
-    def opened() -> Any:
-        return system.open_input_file(path)
-
     rows = CsvRows(
         label,
-        opened,
-        compressed=packed,
+        lambda: system.open_input_file(path),
+        compressed=path.lower().endswith(".gz"),
         delimiter=file.delimiter,
         encoding=file.encoding,
     )

@@ -128,17 +128,12 @@ def _is_no_utf8(texts: pa.Array) -> NDArray[np.bool_]:
         return np.zeros(len(stored), dtype=bool)
     except pa.ArrowInvalid:
         encoded = stored.dictionary_encode("encode")
-    wrong = pa.array([_breaks(cell) for cell in encoded.dictionary.to_pylist()], pa.bool_())
+    cells = [cell or b"" for cell in encoded.dictionary.to_pylist()]
+    wrong = pa.array(
+        [cell.decode("utf-8", "ignore").encode() != cell for cell in cells], pa.bool_()
+    )
     result: NDArray[np.bool_] = wrong.take(encoded.indices).to_numpy(zero_copy_only=False)
     return result
-
-
-def _breaks(cell: bytes | None) -> bool:
-    try:
-        (cell or b"").decode("utf-8")
-    except UnicodeDecodeError:
-        return True
-    return False
 
 
 def _identities(column: pa.Array, field: Field) -> pa.Array:

@@ -71,7 +71,15 @@ class FieldCounts:
         kinds = self.rule.kinds_of(column)
         self.kinds += np.bincount(kinds, minlength=len(KINDS))
         if self.rule.field.is_measured:
-            self._add_numbers(values.numbers(column, self.rule.field))
+            numbers = values.numbers(column, self.rule.field)
+            there = numbers[~np.isnan(numbers)]
+            if len(there):
+                ends = self.rule.low, self.rule.high
+                clipped = there if ends == (None, None) else np.clip(there, *ends)
+                self.lowest = min(self.lowest, float(clipped.min()))
+                self.highest = max(self.highest, float(clipped.max()))
+            if self.spread is not None:
+                self.spread.add(there)
         elif self.rule.field.is_listed:
             codes = values.codes(column, self.rule.field)
             listed = codes[kinds_of_codes(codes) == FINE]
@@ -112,16 +120,6 @@ class FieldCounts:
             text = BEYOND_TEXTS if cell is None else cell.decode("utf-8", "backslashreplace")
             found[printable(text)] += count
         return tuple(sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:most])
-
-    def _add_numbers(self, numbers: NDArray[np.float64]) -> None:
-        there = numbers[~np.isnan(numbers)]
-        if len(there):
-            ends = self.rule.low, self.rule.high
-            clipped = there if ends == (None, None) else np.clip(there, *ends)
-            self.lowest = min(self.lowest, float(clipped.min()))
-            self.highest = max(self.highest, float(clipped.max()))
-        if self.spread is not None:
-            self.spread.add(there)
 
     def _remember(self, column: pa.Array) -> None:
         """Count odd values; of too many different ones the most frequent stay."""

@@ -79,24 +79,20 @@ class FieldRule:
     def kinds_of(self, column: pa.Array) -> NDArray[np.int8]:
         """Find the kind of every value, shape (rows,); no value raises an error."""
         if self.field.is_measured:
-            kinds = self.kinds_of_numbers(values.numbers(column, self.field))
+            numbers = values.numbers(column, self.field)
+            kinds = np.where(np.isnan(numbers), MISSING, FINE).astype(np.int8)
+            if self.high is not None:
+                kinds[numbers > self.high] = ABOVE
+            if self.low is not None:
+                kinds[numbers < self.low] = BELOW
+            if self.is_weight:
+                kinds[numbers <= 0.0] = BELOW
         elif self.field.is_listed:
             kinds = kinds_of_codes(values.codes(column, self.field))
         else:
             kinds = self._kinds_of_texts(column)
         if (kinds != FINE).any():
             kinds[values.unreadable(column, self.field)] = UNREADABLE
-        return kinds
-
-    def kinds_of_numbers(self, numbers: NDArray[np.float64]) -> NDArray[np.int8]:
-        """Find the kind of every number, NaN where there is none."""
-        kinds = np.where(np.isnan(numbers), MISSING, FINE).astype(np.int8)
-        if self.high is not None:
-            kinds[numbers > self.high] = ABOVE
-        if self.low is not None:
-            kinds[numbers < self.low] = BELOW
-        if self.is_weight:
-            kinds[numbers <= 0.0] = BELOW
         return kinds
 
     def _kinds_of_texts(self, column: pa.Array) -> NDArray[np.int8]:

@@ -92,7 +92,9 @@ def count(
                 if len(waiting) > threads:
                     waiting.popleft().result()
                 waiting.append(pool.submit(_add, batch, kept, columns, added, turn))
-                rows, size = rows + _rows_of(batch), size + _bytes_of(batch)
+                arrays = batch if isinstance(batch, tuple) else (batch,)
+                rows += _rows_of(batch)
+                size += sum(int(array.nbytes) for array in arrays)
                 if progress is not None:
                     progress(Counting(part.label, number, rows, size, known))
             while waiting:
@@ -136,11 +138,6 @@ def slices(batch: Any, rows: int) -> Iterator[Any]:
 
 def _rows_of(batch: Any) -> int:
     return len(batch[1] if isinstance(batch, tuple) else batch)
-
-
-def _bytes_of(batch: Any) -> int:
-    parts = batch if isinstance(batch, tuple) else (batch,)
-    return sum(int(part.nbytes) for part in parts)
 
 
 def cores() -> int:
