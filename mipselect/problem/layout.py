@@ -305,18 +305,12 @@ def _names(
     groups: Groups,
 ) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
     """Return the names of the columns, and those of the groups where they were given."""
+    if given is not None and (groups is None or isinstance(groups, Mapping)):
+        own, given = given, None
     default = tuple(f"x{j}" for j in range(n_columns))
     columns = default if own is None else checked_feature_names(own, n_columns)
-    if groups is None:
-        if given is not None:
-            columns = checked_feature_names(given, n_columns)
-        return columns, None
-    if isinstance(groups, Mapping):
-        if given is not None:
-            columns = checked_feature_names(given, n_columns)
-        return columns, checked_names(list(groups))
-    if given is None:
-        return columns, None
+    if given is None or groups is None:
+        return columns, checked_names(list(groups)) if isinstance(groups, Mapping) else None
     size = len(checked_names(given))
     if not isinstance(groups, Sequence):
         raise InvalidInput(f"groups must be a list of lists of columns, got {shown(groups)}")

@@ -89,7 +89,7 @@ def solve(
             size = max(int(share * n), FEW_ROWS, FEW_ENTRIES // max(1, batch.left))
             if 2 * size < n:
                 batch.attempt(partial(_by_open_rows, size=size))
-    batch.attempt(_by_nothing)
+    batch.attempt(lambda problems, _: at_zero(problems.columns, problems.box, problems.ridge))
     for _ in range(2):
         batch.attempt(partial(_by_all_rows, iterations=iterations))
     return batch.solutions
@@ -167,10 +167,6 @@ def _by_newton(
 ) -> Solutions:
     data = problems.columns, problems.box, problems.ridge
     return certified(*data, *solve_by_newton(*data, steps=steps, start=start))
-
-
-def _by_nothing(problems: Problems, _: FloatArray) -> Solutions:
-    return at_zero(problems.columns, problems.box, problems.ridge)
 
 
 def _by_all_rows(problems: Problems, _: FloatArray, *, iterations: int) -> Solutions:

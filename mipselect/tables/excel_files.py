@@ -38,14 +38,14 @@ def excel_part(path: str, label: str, sheet: str | None) -> Part:
         If openpyxl is not installed, there is no such sheet, or the first row is no header.
     """
     with _opened(path, label, sheet) as (found, named):
-        first = [cell.value for cell in next(_rows(found, 1, 1, None), ())]
+        first = [cell.value for cell in next(found.iter_rows(max_row=1), ())]
     names = _header(first, f"{label}: the first row of sheet {shown(named)}")
     width = len(names)
 
     def read(chosen: Sequence[str]) -> Iterator[pa.RecordBatch]:
         positions = positions_of(chosen, names)
         with _opened(path, label, sheet) as (found, _):
-            for rows in _pieces(_rows(found, 2, None, width), width, label):
+            for rows in _pieces(found.iter_rows(min_row=2, max_col=width), width, label):
                 columns = [arrow_cells(_value(row[k]) for row in rows) for k in positions]
                 yield pa.record_batch(columns, list(chosen))
 
@@ -77,11 +77,6 @@ def _opened(path: str, label: str, sheet: str | None) -> Iterator[tuple[Any, str
             yield sheets[named], named
         finally:
             book.close()
-
-
-def _rows(sheet: Any, first: int, last: int | None, width: int | None) -> Iterator[Any]:
-    rows: Iterator[Any] = sheet.iter_rows(min_row=first, max_row=last, max_col=width)
-    return rows
 
 
 def _header(cells: Sequence[Any], where: str) -> tuple[str, ...]:

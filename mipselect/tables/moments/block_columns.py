@@ -39,6 +39,7 @@ class ArrayBlockColumns(UnitBounds):
     feature_names: tuple[str, ...]
     blocks: Blocks
     reads: ClassVar[tuple[str, ...]] = ()
+    weighted: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         names = checked_feature_names(self.names, len(self.names))
@@ -47,11 +48,6 @@ class ArrayBlockColumns(UnitBounds):
         if listed != list(range(len(names))):
             raise InvalidInput("every column must be in one of groups and always, once")
         set_fields(self, names=names, feature_names=features)
-
-    @property
-    def weighted(self) -> bool:
-        """False: all rows count the same."""
-        return False
 
     @cached_property
     def parts(self) -> ColumnsOfFeatures:
