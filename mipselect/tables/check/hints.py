@@ -88,7 +88,7 @@ def hint_of_numbers(odd: Sequence[tuple[str, int]]) -> str:
 def hint_of_categories(rule: FieldRule, odd: Sequence[tuple[str, int]]) -> str:
     """Say how values that are in no list relate to the categories and their labels, or ""."""
     plain = {name.strip().casefold() for name in _codes(rule.field)}
-    labels = {label.strip().casefold() for label in rule.labels.values()}
+    labels = {label.strip().casefold() for label in rule.field.labels}
     numbers = {rule.field.number(text) for text in plain if text not in TRUTHS} - {None}
     ways: tuple[tuple[Callable[[str], bool], str], ...] = (
         (lambda text: text in labels - plain, LABELS),

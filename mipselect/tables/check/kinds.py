@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,14 +29,11 @@ class FieldRule:
     Attributes
     ----------
     field : Field
-    labels : mapping of str to str
-        What each category is called, by the category as a text.
     gap : str
         What a person has to write before the field can be used with ranges; "" if nothing.
     """
 
     field: Field
-    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
     gap: str = ""
 
     @property
@@ -130,18 +126,12 @@ def rules_of(
     """
     ranged = with_ranges(checked_schema(schema), ranges)
     left_out = checked_fields(schema, tuple(never), "never", None) | {*schema.ignored}
-    stored = {entry["name"]: entry for entry in schema.content["fields"]}
     sources = schema.only_read
-    rules = []
-    for each in ranged.fields:
-        if each.name in left_out or each.name == schema.privacy_unit:
-            continue
-        labels = {
-            str(entry["value"]): str(entry["label"])
-            for entry in stored[each.name].get("categories", ())
-            if isinstance(entry, Mapping) and "label" in entry
-        }
-        rules.append(FieldRule(each, labels, "" if each.name in sources else each.gap))
+    rules = tuple(
+        FieldRule(each, "" if each.name in sources else each.gap)
+        for each in ranged.fields
+        if each.name not in left_out and each.name != schema.privacy_unit
+    )
     if not rules:
         raise InvalidInput("the schema has no field besides those of never and the privacy unit")
-    return tuple(rules)
+    return rules
