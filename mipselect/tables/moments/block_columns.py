@@ -12,7 +12,7 @@ from mipselect.arrays import FloatArray
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
-from mipselect.tables.moments.columns import SchemaColumns, UnitBounds
+from mipselect.tables.moments.columns import ArrayColumns, SchemaColumns, UnitBounds
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.weights import counted_shares
 from mipselect.validation import checked_feature_names, set_fields
@@ -114,6 +114,9 @@ class TableBlockColumns(SchemaColumns):
         """Return all but the seed, ready for JSON."""
         return self.stated("blocks of a table", **self.blocks.public())
 
+
+Columns = ArrayColumns | SchemaColumns | ArrayBlockColumns
+"""Columns that are added up: their names and bounds, public."""
 
 BlockColumns = ArrayBlockColumns | TableBlockColumns
 """Columns x and y of rows, and the features that they are normalised by. The rows of blocks are

@@ -13,7 +13,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-from mipselect.tables.moments.columns import Columns
+from mipselect.tables.moments.block_columns import Columns
 from mipselect.tables.moments.sums import Sums
 from mipselect.tables.parts import Part, total_rows
 from mipselect.tables.people import PersonCounts

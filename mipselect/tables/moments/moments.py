@@ -21,9 +21,9 @@ from mipselect.tables.moments.batches import (
     part_of_arrays,
     skip,
 )
-from mipselect.tables.moments.block_columns import BlockColumns
+from mipselect.tables.moments.block_columns import BlockColumns, Columns
 from mipselect.tables.moments.block_sums import require_blocks, sums_of_source
-from mipselect.tables.moments.columns import Columns, TableColumns, array_columns
+from mipselect.tables.moments.columns import TableColumns, array_columns
 from mipselect.tables.moments.counting import Progress, count
 from mipselect.tables.moments.notes import Notes
 from mipselect.tables.moments.stored import Stored

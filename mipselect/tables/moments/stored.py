@@ -18,9 +18,10 @@ from mipselect.grid import MOST_ROWS
 from mipselect.tables.moments.block_columns import (
     ArrayBlockColumns,
     BlockColumns,
+    Columns,
     TableBlockColumns,
 )
-from mipselect.tables.moments.columns import ArrayColumns, Columns, TableColumns
+from mipselect.tables.moments.columns import ArrayColumns, TableColumns
 from mipselect.tables.moments.sums import MOST_BYTES, ONE, IntMatrix
 from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema
