@@ -177,9 +177,9 @@ def _matched(texts: pa.Array, pattern: str) -> NDArray[np.int64]:
     hour, minute, second = part("H", 0), part("M", 0), part("S", 0)
     right = matches & (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
     right &= (hour <= 23) & (minute <= 59) & (second <= 59)
-    first, days_there = _month(year, np.clip(month, 1, 12))
-    right &= day <= days_there
-    point = (first + day - 1) * DAY + (hour * 60 + minute) * 60 + second
+    days = _first_days((year - 1970) * 12 + month - 1) + day - 1
+    right &= days < _first_days((year - 1970) * 12 + month)
+    point = days * DAY + (hour * 60 + minute) * 60 + second
     ahead_hour, ahead_minute = part("zh", 0), part("zm", 0)
     right &= (ahead_hour <= 23) & (ahead_minute <= 59)
     ahead = (ahead_hour * 60 + ahead_minute) * 60
@@ -191,16 +191,9 @@ def _matched(texts: pa.Array, pattern: str) -> NDArray[np.int64]:
     return np.where(right, point, NO_POINT)
 
 
-def _month(
-    year: NDArray[np.int64], month: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first day of a month, from 1970, and how many days it has."""
-    months = (year - 1970) * 12 + month - 1
-    first, after = (
-        count.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
-        for count in (months, months + 1)
-    )
-    return first, after - first
+def _first_days(months: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the first days of months, both from 1970."""
+    return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
 
 
 def years_and_months(

@@ -17,9 +17,10 @@ from typing import Any
 from mipselect import disk
 from mipselect.errors import InvalidInput, about
 from mipselect.tables.csv_rows import SAVE_AS_UTF8
-from mipselect.tables.fields import NUMBERS, ROLE
+from mipselect.tables.fields import NUMBERS
 from mipselect.tables.schema import MOST_BYTES, PRIVACY_UNIT, TableSchema
 from mipselect.tables.spreadsheet_columns import (
+    COLUMNS,
     OF_TABLE,
     OTHER,
     PERSON,
@@ -38,17 +39,10 @@ LONGEST_CELL = 32_767
 ENDS = ("minimum", "maximum")
 DECIMAL_COMMA = re.compile(r"-?[0-9]+,[0-9]+([eE][+-]?[0-9]+)?")
 
+BARE = ("type", "name", "title", "unit")
 PLACES = {
-    "categories": "categories",
-    "missingValues": "missing values",
-    "decimalChar": "decimal",
-    "groupChar": "group characters",
-    "required": "required",
-    "minimum": "minimum",
-    "maximum": "maximum",
-    ROLE: "role",
-    ".type": "type",
-    ".name": "name",
+    **{column.path[-1]: column.title for column in COLUMNS if column.title not in BARE},
+    **{f".{title}": title for title in BARE},
 }
 """Words of a message about a field, and the columns that they are about."""
 
