@@ -42,10 +42,13 @@ class PersonCounts:
         That says whose row it is.
     rows : dict of bytes or None to int
         By the identity; None is that of all rows without one.
+    most : int or None
+        Most identities that are remembered: those that come first.
     """
 
     unit: Field
     rows: dict[bytes | None, int] = field(default_factory=dict)
+    most: int | None = None
 
     def add(self, column: pa.Array) -> NDArray[np.intp]:
         """Count the rows of a batch; return the places of those of people who are new."""
@@ -53,7 +56,7 @@ class PersonCounts:
         for who, first, count in each_person(values.identities(column, self.unit)):
             if who in rows:
                 rows[who] += count
-            else:
+            elif self.most is None or len(rows) < self.most:
                 rows[who] = count
                 new.append(first)
         return np.array(sorted(new), dtype=np.intp)
