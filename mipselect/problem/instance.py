@@ -22,7 +22,7 @@ from mipselect.tables.frames import numeric_target, plain_array
 from mipselect.tables.input_map import Ranges
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.question import TableQuestion
-from mipselect.validation import shown
+from mipselect.validation import set_fields, shown
 
 if TYPE_CHECKING:  # Moments take long to import.
     from mipselect.tables.moments import Moments
@@ -159,7 +159,7 @@ class Instance(Restricted):
             ridge=ridge,
         )
         made = self.of_rows(problem, rows)
-        self._hold(made.problem, made.data)
+        set_fields(self, problem=made.problem, data=made.data)
 
     @classmethod
     def of_rows(cls, problem: Problem, rows: Rows) -> Self:

@@ -38,14 +38,11 @@ class Restricted(OfProblem):
 
     data: ClippedRows | ExactSums
 
-    def _hold(self, problem: Problem, data: ClippedRows | ExactSums) -> None:
-        set_fields(self, problem=problem, data=data)
-
     @classmethod
     def of(cls, problem: Problem, data: ClippedRows | ExactSums) -> Self:
         """Put a problem and data that obey its bounds together."""
         new = cls.__new__(cls)
-        new._hold(problem, data)
+        set_fields(new, problem=problem, data=data)
         return new
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -141,7 +141,7 @@ class ExactSums:
     def prepared(self, problem: Problem) -> PreparedLoss:
         """Tie the squared loss to the sums; raise `InvalidInput` for others."""
         require_squared(problem.stated_loss)
-        return PreparedSquared.of_sums(
+        return PreparedSquared(
             KnownGram(self.gram),
             self.moment,
             self.target_norm,

@@ -181,7 +181,7 @@ def _prepared(
     products[: len(rows), : len(rows)] = gram[np.ix_(rows, rows)]
     moment[: len(rows)] = gram[rows, target]
     sums = KnownGram(products), moment, float(gram[target, target]), 1
-    columns = PreparedSquared.of_sums(*sums, ridge=max(ridge, LEAST_RIDGE), radius=radius)
+    columns = PreparedSquared(*sums, ridge=max(ridge, LEAST_RIDGE), radius=radius)
     return columns.on_features(features)
 
 
