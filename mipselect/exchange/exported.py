@@ -156,19 +156,15 @@ def export_model(
 
 
 def unit_of(problem: PreparedLoss) -> float:
-    """Return c, with which the value of no features is 1000; 1 where that value is zero."""
-    baseline = value_of_no_features(problem)
-    return UNITS / baseline if baseline > 0.0 else 1.0
-
-
-def value_of_no_features(problem: PreparedLoss) -> float:
-    """Return the mean loss of the prediction 0."""
-    if isinstance(problem, PreparedSquared):
-        return LeastSquaresModels(problem).baseline
+    """Return c, with which the mean loss of the prediction 0 is 1000; 1 where that is zero."""
     columns = problem.columns if isinstance(problem, FeatureProblem) else problem
-    if isinstance(columns, PreparedBoxDual):
-        return float(columns.at_zero / columns.n)
-    return float(problem.values(np.empty((1, 0), dtype=np.intp))[0])
+    if isinstance(problem, PreparedSquared):
+        baseline = LeastSquaresModels(problem).baseline
+    elif isinstance(columns, PreparedBoxDual):
+        baseline = float(columns.at_zero / columns.n)
+    else:
+        baseline = float(problem.values(np.empty((1, 0), dtype=np.intp))[0])
+    return UNITS / baseline if baseline > 0.0 else 1.0
 
 
 def _size(model: Any) -> tuple[int, int]:

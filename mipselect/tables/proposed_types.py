@@ -91,7 +91,11 @@ def _kind(value: Any) -> str:
     if pair is not None:
         return pair
     if DAY.fullmatch(text):
-        return "date" if _is_day(text) else "string"
+        try:
+            datetime.date.fromisoformat(text)
+        except ValueError:
+            return "string"
+        return "date"
     number = PLAIN_NUMBER.number(text)
     if number is None:
         return "string"
@@ -119,11 +123,3 @@ def _properties(kind: str) -> dict[str, Any]:
     yes, no = (list(dict.fromkeys(words)) for words in spelt)
     texts = {} if kind == "true/false" else {"trueValues": yes, "falseValues": no}
     return {"type": "boolean", **texts}
-
-
-def _is_day(text: str) -> bool:
-    try:
-        datetime.date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True

@@ -144,7 +144,8 @@ def _columns(header: Any, encoding: str, path: str) -> Iterator[StatColumn]:
     """Yield the columns of a header that was read byte for byte."""
 
     def text(stored: str | None) -> str:
-        return "" if stored is None else _decoded(stored, encoding).strip()
+        # With a mark for what cannot be decoded.
+        return (stored or "").encode("latin-1").decode(encoding, "replace").strip()
 
     labels = header.column_names_to_labels
     for stored in header.column_names:
@@ -161,11 +162,6 @@ def _columns(header: Any, encoding: str, path: str) -> Iterator[StatColumn]:
         name = text(stored)
         notes = (*missing.notes(name), *lone_label(name, kind, listed, missing))
         yield StatColumn(stored, name, kind, missing, public, notes)
-
-
-def _decoded(stored: str, encoding: str) -> str:
-    """Decode a text that was read byte for byte, with a mark for what cannot be decoded."""
-    return stored.encode("latin-1").decode(encoding, "replace")
 
 
 def _array(column: StatColumn, cells: list[Any], encoding: str) -> pa.Array:

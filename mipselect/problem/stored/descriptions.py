@@ -17,6 +17,7 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -157,20 +158,14 @@ def _locate(name_or_path: str | Path) -> Path:
     if name in stored:
         return Path(str(resources.files("mipselect_instances"))) / f"{name}.toml"
     path = Path(name_or_path)
-    if path.suffix == ".toml" or _is_there(path):
-        return path
+    # A name that is too long, or may not be looked up, names no file.
+    with suppress(OSError):
+        if path.suffix == ".toml" or path.is_file():
+            return path
     raise InvalidInput(
         f"{name!r} is neither a stored instance nor a file; stored: {', '.join(stored)}"
         f"{did_you_mean(name, stored)}"
     )
-
-
-def _is_there(path: Path) -> bool:
-    """Tell whether there is a file; a name that is too long or may not be looked up names none."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
 
 
 def read_description(name_or_path: str | Path) -> Description:

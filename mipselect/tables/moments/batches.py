@@ -67,7 +67,13 @@ def checked_pairs(source: Any) -> tuple[tuple[str, ...], Iterator[Pair]]:
     InvalidInput
         At once for what is wrong with the first pair; with those after it when they are read.
     """
-    given = iter([source] if _is_pair(source) else _iterable(source))
+    is_table = isinstance(source, str | Path | np.ndarray) or hasattr(source, "columns")
+    if not isinstance(source, Iterable) or is_table or hasattr(source, "__arrow_c_stream__"):
+        raise InvalidInput(
+            "without a schema the source must be (X, y), or batches of such pairs, with x_bound "
+            f"and y_bound; got {shown(type(source).__name__)}: give the schema of a table"
+        )
+    given = iter([source] if _is_pair(source) else source)
     first = next(given, None)
     if first is None:
         raise InvalidInput("there are no batches, and so no rows")
@@ -95,16 +101,6 @@ def is_dask(source: Any) -> bool:
 
 def _is_pair(source: Any) -> bool:
     return isinstance(source, tuple) and len(source) == 2
-
-
-def _iterable(source: Any) -> Iterable[Any]:
-    is_table = isinstance(source, str | Path | np.ndarray) or hasattr(source, "columns")
-    if isinstance(source, Iterable) and not (is_table or hasattr(source, "__arrow_c_stream__")):
-        return source
-    raise InvalidInput(
-        "without a schema the source must be (X, y), or batches of such pairs, with x_bound and "
-        f"y_bound; got {shown(type(source).__name__)}: give the schema of a table"
-    )
 
 
 def _checked(batch: Any, where: str) -> tuple[tuple[str, ...] | None, Pair]:

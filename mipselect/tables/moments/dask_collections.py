@@ -25,7 +25,6 @@ from mipselect.tables.moments.columns import (
 )
 from mipselect.tables.moments.sums import Sums
 from mipselect.tables.parts import Part, require_columns
-from mipselect.tables.public_map import PublicMap
 
 BRANCHES = 8
 """So many sums are added by one task of the tree."""
@@ -101,23 +100,19 @@ def _added(parts: Iterable[Sums]) -> Sums:
 
 def _parts(source: Any, columns: Columns) -> Sequence[Any]:
     """Return the delayed parts of a data frame with a schema, or of arrays (X, y)."""
-    if isinstance(columns, SchemaColumns):
-        return _partitions(source, columns.public)
-    return _blocks(*_pair(source))
-
-
-def _partitions(frame: Any, public: PublicMap) -> Sequence[Any]:
-    """Return the delayed partitions with the columns that are read."""
-    if isinstance(frame, tuple) or not hasattr(frame, "to_delayed"):
+    if not isinstance(columns, SchemaColumns):
+        return _blocks(*_pair(source))
+    if isinstance(source, tuple) or not hasattr(source, "to_delayed"):
         raise InvalidInput("with a schema the source is one Dask data frame")
+    public = columns.public
     if public.unit is not None:
         raise InvalidInput(
             "rows of one person may be in several partitions: make one row of each person first, "
             "and a schema without csvw-eo:privacyUnit"
         )
-    labels = [label for label in frame.columns if isinstance(label, str)]
+    labels = [label for label in source.columns if isinstance(label, str)]
     require_columns("the Dask frame", (*public.names, *public.ignored), labels, public.roles)
-    parts: Sequence[Any] = frame[list(public.names)].to_delayed()
+    parts: Sequence[Any] = source[list(public.names)].to_delayed()
     return parts
 
 
