@@ -46,8 +46,7 @@ def read_codebook(path: str | Path, source: TableFile) -> Codebook:
     path = Path(path)
     if path.name.lower().endswith(OF_HEADERS):
         (part,) = open_source(path)
-        described = zip(part.names, part.kinds, part.public, strict=True)
-        fields = {name: {"type": kind, **public} for name, kind, public in described}
+        fields = dict(zip(part.names, part.fields, strict=True))
         return Codebook(str(path), fields, notes=part.notes)
     names = [name for part in open_source(source)[:1] for name in part.names]
     if path.suffix.lower() == ".xml":

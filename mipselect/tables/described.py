@@ -82,11 +82,11 @@ def described(
             f"{codebook.label}: describes no column of {part.label}; it describes "
             f"{listed(list(codebook.fields))}"
         )
-    public: Sequence[Mapping[str, Any]] = part.public or [{}] * len(part.names)
-    fields = [
-        _field(name, kind, {**said, **codebook.fields.get(name, {})}, (types or {}).get(name))
-        for name, kind, said in zip(part.names, part.kinds, public, strict=True)
-    ]
+    fields = []
+    for name, said in zip(part.names, part.fields, strict=True):
+        told, proposed = codebook.fields.get(name, {}), (types or {}).get(name)
+        marked = {} if proposed is None or "type" in told else {**proposed, PROPOSED: True}
+        fields.append({"name": name, **said, **marked, **told})
     ignored = _ignored(fields, codebook.table)
     for field in fields:
         if field["name"] in ignored or (field.get(PROPOSED) and field["name"] in unlike):
@@ -115,16 +115,6 @@ def _ignored(fields: Sequence[Mapping[str, Any]], table: Mapping[str, Any]) -> f
         for field in fields
         if field["name"] not in used and looks_ignored(field["name"], field, keys)
     )
-
-
-def _field(
-    name: str, kind: str, said: Mapping[str, Any], proposed: Mapping[str, Any] | None
-) -> dict[str, Any]:
-    """Describe a field of the schema: its name first, then its type."""
-    if "type" not in said and proposed is not None:
-        return {"name": name, **proposed, PROPOSED: True, **said}
-    known = {"name": name, "type": said.get("type", kind)}
-    return {**known, **{key: value for key, value in said.items() if key != "type"}}
 
 
 def _notes(schema: TableSchema, part: Part, codebook: Codebook) -> Iterator[str]:

@@ -49,7 +49,7 @@ def excel_part(path: str, label: str, sheet: str | None) -> Part:
                 columns = [arrow_cells(_value(row[k]) for row in rows) for k in positions]
                 yield pa.record_batch(columns, list(chosen))
 
-    return Part(label, names, ("string",) * width, None, read, has_types=False)
+    return Part(label, names, ({"type": "string"},) * width, None, read, has_types=False)
 
 
 @contextmanager

@@ -251,8 +251,8 @@ class _ColumnsReader:
 
     def _field(self, name: str) -> Field:
         """Describe the column as numbers, with the codes of no value that its file declares."""
-        public = dict(zip(self._part.names, self._part.public, strict=False)).get(name, {})
-        declared = {key: public[key] for key in ("missingValues",) if key in public}
+        said = self._part.fields[self._part.names.index(name)]
+        declared = {key: said[key] for key in ("missingValues",) if key in said}
         return field_of({"name": "x", "type": "number", **declared}, ("",), name)
 
 

@@ -137,7 +137,10 @@ def _pandas_part(frame: Any) -> Part:
     positions = dict(reversed(labels))
     words = {"b": "boolean", "i": "integer", "u": "integer", "f": "number"}
     words |= {"M": "datetime", "m": "duration"}
-    kinds = tuple(words.get(frame.dtypes.iloc[k].kind, "string") for _, k in labels)
+    dtypes = [frame.dtypes.iloc[k] for _, k in labels]
+    fields = tuple(
+        {"type": words.get(dtype.kind, "string"), **pandas_categories(dtype)} for dtype in dtypes
+    )
 
     def read(chosen: Sequence[str]) -> Iterator[pa.RecordBatch]:
         series = [frame.iloc[:, positions[name]] for name in chosen]
@@ -145,9 +148,8 @@ def _pandas_part(frame: Any) -> Part:
             columns = [pandas_column(one.iloc[start : start + ROWS]) for one in series]
             yield pa.record_batch(columns, list(chosen))
 
-    public = tuple(pandas_categories(frame.dtypes.iloc[k]) for _, k in labels)
     names = tuple(label for label, _ in labels)
-    return Part("the data frame", names, kinds, len(frame), read, public=public)
+    return Part("the data frame", names, fields, len(frame), read)
 
 
 def _lazy_part(frame: Any) -> Part:
@@ -168,9 +170,10 @@ def _lazy_part(frame: Any) -> Part:
 
 
 def _part_of_polars(label: str, schema: Any, rows: int | None, read: Read) -> Part:
-    kinds = tuple(kind_of(polars_type(kind)) for kind in schema.dtypes())
-    public = tuple(polars_categories(kind) for kind in schema.dtypes())
-    return Part(label, tuple(schema.names()), kinds, rows, read, public=public)
+    fields = tuple(
+        {"type": kind_of(polars_type(kind)), **polars_categories(kind)} for kind in schema.dtypes()
+    )
+    return Part(label, tuple(schema.names()), fields, rows, read)
 
 
 def _reader_part(label: str, reader: pa.RecordBatchReader) -> Part:

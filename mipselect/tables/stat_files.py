@@ -96,10 +96,9 @@ def stat_part(path: str, label: str, encoding: str | None) -> Part:
     return Part(
         label,
         tuple(column.name for column in columns),
-        tuple(column.public.get("type", column.type.kind) for column in columns),
+        tuple({"type": column.type.kind, **column.public} for column in columns),
         rows if isinstance(rows, int) and rows >= 0 else None,
         read,
-        public=tuple(column.public for column in columns),
         notes=tuple(note for column in columns for note in column.notes),
     )
 

@@ -180,8 +180,8 @@ def _csv_part(file: TableFile, system: fs.FileSystem, path: str, label: str) -> 
     )
     if not any(rows.header):
         raise InvalidInput(f"{label}: the file has no header in its first line")
-    kinds = ("string",) * len(rows.header)
-    return Part(label, rows.header, kinds, None, rows.batches, has_types=False)
+    fields = ({"type": "string"},) * len(rows.header)
+    return Part(label, rows.header, fields, None, rows.batches, has_types=False)
 
 
 def _parquet_part(system: fs.FileSystem, path: str, label: str) -> Part:
@@ -253,9 +253,8 @@ def _with_partition(part: Part, path: str, root: str) -> Part:
     return replace(
         part,
         names=(*part.names, *keys),
-        kinds=(*part.kinds, *("string" for _ in keys)),
+        fields=(*part.fields, *({"type": "string"} for _ in keys)),
         read=read,
-        public=(*part.public, *({} for _ in keys)) if part.public else (),
     )
 
 
