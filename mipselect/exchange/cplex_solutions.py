@@ -11,9 +11,6 @@ from mipselect.validation import shown
 OPTIMAL = ("1", "101", "102")
 """Status values: optimal; integer optimal; integer optimal within its tolerance."""
 
-DEEPEST = 3
-"""Depth to which elements are nested."""
-
 WITHOUT_SOLUTION = ("3", "103", "108", "114", "118", "119")
 """Infeasible, unbounded, or ended without an integer solution."""
 
@@ -36,8 +33,6 @@ class _Document:
             )  # fmt: skip
             raise Unreadable(several, line)
         self.inside.append(tag)
-        if len(self.inside) > DEEPEST:
-            raise Unreadable("has elements inside of elements that CPLEX does not nest", line)
         match self.inside:
             case ["CPLEXSolution", "header"]:
                 self.header = attributes

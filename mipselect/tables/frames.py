@@ -251,11 +251,8 @@ def _numbers(array: NDArray[Any], names: Names, what: str) -> FloatArray:
     """Convert to float32 or float64; text is no number."""
     if array.dtype.kind not in "biuf":
         _refuse(array, _is_no_number, names, what)
-    try:
-        with np.errstate(over="ignore"):
-            return array.astype(np.float32 if array.dtype == np.float32 else np.float64, copy=False)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInput(f"{what} must hold real numbers only: {error}") from error
+    with np.errstate(over="ignore"):
+        return array.astype(np.float32 if array.dtype == np.float32 else np.float64, copy=False)
 
 
 DATE_TYPES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
