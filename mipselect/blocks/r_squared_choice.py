@@ -98,6 +98,11 @@ class BlockR2Choice:
             most_seconds=checked_time_limit(self.most_seconds, "most_seconds"),
         )
 
+    @property
+    def blocks(self) -> Blocks:
+        """Blocks of what is given; the rest is as by default."""
+        return Blocks.of(self.block_rows, self.partitions, self.partition_seed)
+
     def require_listed(self, count: int, support_size: int) -> None:
         """Raise `InvalidInput` for what is too much or too little whatever n is.
 
@@ -115,7 +120,7 @@ class BlockR2Choice:
                 f"{MOST_SUPPORTS:,}: choose fewer features, leave some out, or take least squares "
                 "on blocks, Instance.from_blocks"
             )
-        given = Blocks.of(self.block_rows, self.partitions, self.partition_seed)
+        given = self.blocks
         if self.block_rows is not None:
             BlockR2(given).require_rows(support_size)
 

@@ -12,7 +12,7 @@ from mipselect.blocks.defaults import (
     default_rows_of_least_squares,
 )
 from mipselect.blocks.normalised import ColumnsOfFeatures
-from mipselect.blocks.partitions import OF_BLOCKS, Blocks
+from mipselect.blocks.partitions import Blocks
 from mipselect.blocks.r_squared import ListedFeatures
 from mipselect.blocks.r_squared_choice import (
     MOST_SECONDS,
@@ -20,6 +20,7 @@ from mipselect.blocks.r_squared_choice import (
     BlockR2Choice,
     r_squared_seconds,
 )
+from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_problem import (
     UNWEIGHTED_R2,
@@ -40,14 +41,15 @@ from mipselect.tables.moments.block_columns import TableBlockColumns, parts_of_t
 from mipselect.tables.parts import total_rows
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.question import TableQuestion
-from mipselect.validation import checked_choice, checked_epsilon, set_fields
+from mipselect.validation import checked_choice, set_fields
 
 UNKNOWN_ROWS = 10_000
 """n by which the default is chosen where it is not known before a row is read."""
 
 
+@completed_by(BlockR2Choice)
 @dataclass(frozen=True, kw_only=True)
-class BlockOptions:
+class BlockOptions(BlockR2Choice):
     """Public options of a score from blocks of rows; those that are None are chosen by rules.
 
     Attributes
@@ -55,12 +57,10 @@ class BlockOptions:
     score : {"blocks", "block-r2"}, optional
         Least squares on blocks, or block R². Default: block R² where supports are few, see
         `chosen`.
-    block_rows, partitions, partition_seed : int, optional
-        b and T; see `Instance.from_blocks` and `BlockScores`.
+    block_rows, partitions, partition_seed, epsilon
+        See `BlockR2Choice`.
     coef_bound, ridge : float, optional
         r and λ of least squares.
-    epsilon : float
-        ε of a draw, for which the b of block R² is chosen.
     time_limit : float, optional
         Seconds of a draw; more than 600 allow block R² so long by its public estimate.
     lists : bool
@@ -75,18 +75,15 @@ class BlockOptions:
     """
 
     score: str | None = None
-    block_rows: int | None = None
-    partitions: int | None = None
-    partition_seed: int | None = None
     coef_bound: float | None = None
     ridge: float | None = None
-    epsilon: float = 1.0
     time_limit: float | None = None
     lists: bool = True
     order_seed: int | None = None
 
     def __post_init__(self) -> None:
-        set_fields(self, epsilon=checked_epsilon(self.epsilon))
+        super().__post_init__()
+        set_fields(self, most_seconds=max(MOST_SECONDS, self.time_limit or 0.0))
         if self.score is not None:
             checked_choice(self.score, "score", (BLOCKS, R2))
             require_together(self.score, vars(self), lists=self.lists)
@@ -135,17 +132,6 @@ class BlockOptions:
             raise InvalidInput(UNWEIGHTED_R2)
         return BLOCKS
 
-    @property
-    def of_block_r2(self) -> BlockR2Choice:
-        """Options of block R²."""
-        given = {name: getattr(self, name) for name in (*OF_BLOCKS, "epsilon")}
-        return BlockR2Choice(**given, most_seconds=max(MOST_SECONDS, self.time_limit or 0.0))
-
-    @property
-    def blocks(self) -> Blocks:
-        """Blocks of least squares."""
-        return Blocks.of(self.block_rows, self.partitions, self.partition_seed)
-
     def of_rows(self, problem: Problem, rows: Rows) -> Instance | BlockScores:
         """Return what is drawn from, of rows whose columns stand as in the layout of a problem.
 
@@ -163,7 +149,7 @@ class BlockOptions:
         """Return what is public of `of_rows`; the blocks of block R² only where n is known."""
         columns = array_columns(problem, Blocks()).parts
         if self.chosen(n, columns, problem.n_features, problem.support_size) == R2:
-            return problem_of_block_r2(problem, columns, self.of_block_r2, n)
+            return problem_of_block_r2(problem, columns, self, n)
         return problem.in_blocks(self.blocks, self.coef_bound, self.ridge)
 
     def of_table(
@@ -188,7 +174,7 @@ class BlockOptions:
         if self._chosen_of_table(n, public, support_size) == R2:
             problem = problem_of_table_blocks(question, Blocks(), support_size=support_size)
             rows = rows_of_table(source, public) if rows is None else rows
-            return BlockScores.of_table(problem, public, self.of_block_r2, rows)
+            return BlockScores.of_table(problem, public, self, rows)
         columns = TableBlockColumns(question, blocks)
         if rows is None:
             moments = Moments.of_blocks(source, columns)
@@ -226,5 +212,5 @@ class BlockOptions:
             ridge=self.ridge,
         )
         if self._chosen_of_table(n, public, support_size) == R2:
-            problem = problem_of_block_r2(problem, parts_of_table(public), self.of_block_r2, n)
+            problem = problem_of_block_r2(problem, parts_of_table(public), self, n)
         return problem, n
