@@ -32,7 +32,6 @@ LEVELS: Mapping[str, tuple[str, ...]] = {
 COUNTS = {"year": "year", "day": "day", "days": "day"}
 """The parts that are numbers, with their units."""
 
-PARTS = (*COUNTS, *LEVELS)
 DAYS_OF_A_MONTH = (1.0, 31.0)
 
 

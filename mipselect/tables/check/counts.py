@@ -13,7 +13,6 @@ from mipselect.tables import values
 from mipselect.tables.check.kinds import (
     FINE,
     KINDS,
-    MISSING,
     UNLISTED,
     UNREADABLE,
     FieldRule,
@@ -94,24 +93,11 @@ class FieldCounts:
         return int(self.kinds.sum())
 
     @property
-    def present(self) -> int:
-        """Values that are there, of whatever kind."""
-        return self.rows - int(self.kinds[MISSING])
-
-    @property
     def is_constant(self) -> bool:
         """True if all values that can be read become the same."""
         if self.rule.field.is_measured:
             return self.lowest == self.highest
         return int((self.categories > 0).sum()) == 1 and not self.kinds[UNLISTED]
-
-    @property
-    def absent(self) -> tuple[str, ...]:
-        """Categories that no row has, if there are rows."""
-        if not self.rows:
-            return ()
-        names = self.rule.field.category_names
-        return tuple(names[k] for k in np.flatnonzero(self.categories == 0))
 
     def most_frequent(self, most: int) -> tuple[tuple[str, int], ...]:
         """Return the most frequent odd values as printable texts, with their numbers of rows."""
