@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from mipselect.exchange.solutions import Solution, SolutionColumns, Unreadable, number
+from mipselect.exchange.solutions import Solution, Unreadable, add_column, number
 from mipselect.validation import shown
 
 OPTIMAL = ("1", "101", "102")
@@ -22,7 +22,7 @@ class _Document:
     parser: expat.XMLParserType
     inside: list[str] = field(default_factory=list)
     header: dict[str, str] = field(default_factory=dict)
-    columns: SolutionColumns = field(default_factory=SolutionColumns)
+    columns: dict[str, float] = field(default_factory=dict)
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Begin an element."""
@@ -39,7 +39,7 @@ class _Document:
             case ["CPLEXSolution", "variables", "variable"]:
                 if not {"name", "value"} <= set(attributes):
                     raise Unreadable("has a variable without a name or without a value", line)
-                self.columns.add(line, attributes["name"], attributes["value"])
+                add_column(self.columns, line, attributes["name"], attributes["value"])
 
     def end(self, tag: str) -> None:
         """End an element."""
@@ -64,7 +64,7 @@ def cplex_solution(text: str) -> Solution:
         raise Unreadable(f"is no XML ({why}): it was cut off, or changed", error.lineno) from error
     header = document.header
     status = header.get("solutionStatusValue", "")
-    if status in WITHOUT_SOLUTION or not document.columns.values:
+    if status in WITHOUT_SOLUTION or not document.columns:
         raise Unreadable("has no solution: the solver found none, or no variables were written", 0)
     objective = header.get("objectiveValue")
     return Solution(
@@ -72,6 +72,6 @@ def cplex_solution(text: str) -> Solution:
         header.get("solutionStatusString", ""),
         status in OPTIMAL,
         None if objective is None else number(objective, 0),
-        document.columns.values,
+        document.columns,
         complete=False,
     )
