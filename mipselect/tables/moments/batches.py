@@ -13,7 +13,6 @@ from mipselect.errors import InvalidInput
 from mipselect.tables.frames import numeric_matrix, numeric_target
 from mipselect.tables.mapping import open_table
 from mipselect.tables.parts import ROWS, Part
-from mipselect.tables.people import PersonCounts
 from mipselect.tables.places import Once
 from mipselect.tables.public_map import PublicMap
 from mipselect.validation import shown
@@ -108,10 +107,3 @@ def _checked(batch: Any, where: str) -> tuple[tuple[str, ...] | None, Pair]:
         raise InvalidInput(f"{where}a batch must be a pair (X, y), got {shown(batch)}")
     X, names = numeric_matrix(batch[0], what=f"{where}X")
     return names, (X, numeric_target(batch[1], len(X), f"{where}y"))
-
-
-def skip(people: PersonCounts, parts: Sequence[Part]) -> None:
-    """Remember the people of parts that were counted before."""
-    for part in parts:
-        for batch in part.read([people.unit.name]):
-            people.add(batch.column(0))

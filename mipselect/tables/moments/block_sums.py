@@ -150,12 +150,6 @@ def block_sums(
     return Sums.of(totals)
 
 
-def require_blocks(columns: BlockColumns, n: int) -> None:
-    """Raise `InvalidInput` if n rows have no block, or more than fit into sums."""
-    columns.blocks.count(n)
-    require_room(columns, n)
-
-
 def require_room(columns: BlockColumns, n: int) -> None:
     """Raise `InvalidInput` if n rows have more blocks than fit: each adds up to 2^32 units."""
     if columns.blocks.terms(n) > MOST_ROWS:
