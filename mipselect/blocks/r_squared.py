@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations, takewhile
 from threading import Event
 
@@ -181,8 +180,11 @@ def r_squared_counts(
 
         def add_first() -> int:
             future, blocks = waiting.popleft()
-            counts[:] += _awaited(future, partial(tick, done, total))
-            return blocks
+            while True:
+                tick(done, total)
+                with suppress(TimeoutError):
+                    counts[:] += future.result(timeout=SECONDS_OF_A_TICK)
+                    return blocks
 
         try:
             for batch in _batches(len(rows), features, settings.blocks):
@@ -195,14 +197,6 @@ def r_squared_counts(
         finally:
             stop.set()
     return counts[features.lexicographic()]
-
-
-def _awaited(future: Future[IntArray], tick: Callable[[], None]) -> IntArray:
-    """Return the result, with a tick at once and now and then."""
-    while True:
-        tick()
-        with suppress(TimeoutError):
-            return future.result(timeout=SECONDS_OF_A_TICK)
 
 
 def _batches(n: int, features: ListedFeatures, blocks: Blocks) -> Iterator[IntArray]:

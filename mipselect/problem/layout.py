@@ -117,8 +117,6 @@ class Layout:
         See docs/mathematics/restricted-problem.md, (4).
         """
         largest = float(self.bounds.max())
-        if self.features.plain and largest == float(self.bounds.min()):
-            return largest * radius * math.sqrt(support_size)
         scaled = np.sort((self.bounds / largest) ** 2)[len(self.bounds) - support_size :]
         inside = len(self.always) * (self.always_bound / largest) ** 2
         inside += (1.0 / largest) ** 2 if self.intercept else 0.0

@@ -47,7 +47,9 @@ def _read(cell: Any) -> bytes | float | None:
         case np.timedelta64():
             return UNWRITABLE.encode()
         case complex() | np.complexfloating():
-            return _number(cell.real) if cell.imag == 0 else _no_number(cell)
+            if cell.imag == 0:
+                return _number(cell.real)
+            return None if cell != cell else UNWRITABLE.encode()
         case int() | float() | Decimal() | np.integer() | np.floating():
             return _number(cell)
         case datetime.date():
@@ -67,10 +69,6 @@ def _number(cell: Any) -> float | None:
     except ValueError:  # A signalling NaN.
         return None
     return None if number != number else number
-
-
-def _no_number(cell: Any) -> bytes | None:
-    return None if cell != cell else UNWRITABLE.encode()
 
 
 def _moment(cell: Any) -> np.datetime64:

@@ -45,7 +45,7 @@ def ddi_codebook(path: Path, names: Sequence[str]) -> Codebook:
     root = _parsed(path)
     fields: dict[str, dict[str, Any]] = {}
     notes: list[str] = []
-    for variable in _all(root, "var"):
+    for variable in (each for each in root.iter() if each.tag.rpartition(" ")[2] == "var"):
         name = (variable.get("name") or "").strip()
         if not name:
             raise InvalidInput(f"{path}: a variable has no name")
@@ -78,11 +78,6 @@ def _parsed(path: Path) -> Element:
     except expat.ExpatError as error:
         raise InvalidInput(f"{path}: not valid XML: {error}") from error
     return builder.close()
-
-
-def _all(element: Element, name: str) -> Iterator[Element]:
-    """Yield the elements of this name at any depth, in any namespace."""
-    return (each for each in element.iter() if each.tag.rpartition(" ")[2] == name)
 
 
 def _inside(element: Element, name: str) -> Iterator[Element]:

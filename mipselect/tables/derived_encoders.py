@@ -71,7 +71,8 @@ class BrokenLine(Encoder):
 
     def own_columns(self) -> tuple[Column, ...]:
         """Return the number, and its excess over every knot."""
-        names = [self.field.name, *(f"{self.field.name} above {_as_text(k)}" for k in self.knots)]
+        knots = [values.written(knot) or repr(knot) for knot in self.knots]
+        names = [self.field.name, *(f"{self.field.name} above {knot}" for knot in knots)]
         if isinstance(self.line, Unscaled):
             return tuple(map(Column, names))
         (whole,) = self.line.own_columns()
@@ -123,7 +124,8 @@ class Interaction(Encoder):
 
     def own_columns(self) -> tuple[Column, ...]:
         """Return the products, of numbers less the middles of their ranges."""
-        scale = math.prod(_scale(factor) for factor in self.factors)
+        numbers = [factor for factor in self.factors if not _is_category(factor)]
+        scale = math.prod(factor.own_columns()[0].scale for factor in numbers)
         one, other = map(labels, self.factors)
         texts = [" and ".join(t for t in (a, b) if t is not None) for a in one for b in other]
         texts = [f"'{t}'" if t == MISSING_COLUMN else t for t in texts]
@@ -146,10 +148,6 @@ class Interaction(Encoder):
         return np.asarray(np.logical_or.reduce([beyond, *optional]))
 
 
-def _as_text(knot: float) -> str:
-    return values.written(knot) or repr(knot)
-
-
 def labels(encoder: Encoder) -> list[str | None]:
     """Return the categories of the columns of a factor; None for a number and for places."""
     names = list(encoder.field.category_names)
@@ -160,10 +158,6 @@ def labels(encoder: Encoder) -> list[str | None]:
 
 def _is_category(encoder: Encoder) -> bool:
     return labels(encoder) != [None]
-
-
-def _scale(encoder: Encoder) -> float:
-    return 1.0 if _is_category(encoder) else encoder.columns()[0].scale
 
 
 def _factor(encoder: Encoder, arrays: Arrays) -> NDArray[np.float64]:
