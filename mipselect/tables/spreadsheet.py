@@ -101,10 +101,11 @@ def read_spreadsheet(path: Path) -> TableSchema:
         for number, row in _rows(text):
             with about(f"line {number}"):
                 if "name" in row:
-                    field, is_person = _field(row)
-                    fields.append(field)
+                    is_person = row.get("role") == PERSON
+                    cells = {key: row[key] for key in row if key != "role" or not is_person}
+                    fields.append(content_of_cells(cells))
                     lines.append(number)
-                    persons += [field["name"]] if is_person else []
+                    persons += [fields[-1]["name"]] if is_person else []
                 elif table is None:
                     table = _table(row)
                 else:
@@ -116,13 +117,6 @@ def read_spreadsheet(path: Path) -> TableSchema:
             return TableSchema.of({**content, "fields": fields})
         except InvalidInput as error:
             raise InvalidInput(_placed(str(error), fields, lines)) from error
-
-
-def _field(row: Row) -> tuple[dict[str, Any], bool]:
-    """Return the JSON object of a field, and whether it is the person of the table."""
-    if is_person := row.get("role") == PERSON:
-        row = {title: cell for title, cell in row.items() if title != "role"}
-    return content_of_cells(row), is_person
 
 
 def _table(row: Row) -> dict[str, Any]:

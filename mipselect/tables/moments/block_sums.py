@@ -114,7 +114,8 @@ def block_sums(
     totals = Sums(1, size + 1).totals
     of_rows = totals[0, 1:, 1:]
     entries, turn = _entries_of(columns), Lock()
-    threads = min(MOST_THREADS, cores(), max(1, PARTIAL_BYTES // entries.bytes(size)))
+    of_one = size**2 * np.dtype(entries.type).itemsize
+    threads = min(MOST_THREADS, cores(), max(1, PARTIAL_BYTES // of_one))
     idle = SimpleQueue[PartialSums]()
     for _ in range(threads):
         idle.put(PartialSums(size, entries))
