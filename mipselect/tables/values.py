@@ -197,7 +197,7 @@ def _places_of_numbers(values: NDArray[np.float64], listed: Sequence[float]) -> 
 
 def _doubles(column: pa.Array, field: Field) -> NDArray[np.float64]:
     """Convert values of one kind to doubles, NaN where there is no number."""
-    if is_numeric(column.type):
+    if is_numeric(column.type) or pa.types.is_boolean(column.type):
         return _as_doubles(column)
     result: NDArray[np.float64] = _parsed(plain_texts(column), field).to_numpy(zero_copy_only=False)
     return result
