@@ -15,6 +15,7 @@ from numbers import Integral, Real
 from typing import Any, NoReturn
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from mipselect.arrays import FloatArray
@@ -150,8 +151,6 @@ def refuse_stored_index(names: Sequence[str], what: str) -> None:
 
 def _arrow_matrix(table: Any, what: str) -> FloatArray:
     """Convert a `pyarrow.Table` to finite numbers; a message has the row, counted from 0."""
-    import pyarrow as pa
-
     single = table.num_columns and all(column.type == pa.float32() for column in table.columns)
     dtype = np.float32 if single else np.float64
     result = np.empty((table.num_rows, table.num_columns), dtype, order="F")
@@ -179,8 +178,6 @@ def _arrow_matrix(table: Any, what: str) -> FloatArray:
 
 def is_numeric(kind: Any) -> bool:
     """Return whether an Arrow type is one of numbers."""
-    import pyarrow as pa
-
     types = pa.types
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
@@ -189,8 +186,6 @@ def _arrow_table(X: object) -> Any:
     """Return the Arrow table that X offers, or None."""
     if not (hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")):
         return None
-    import pyarrow as pa
-
     try:
         return pa.table(X)
     except (TypeError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
