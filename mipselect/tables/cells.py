@@ -55,7 +55,9 @@ def _read(cell: Any) -> bytes | float | None:
         case datetime.date():
             return str(dates(_moment(cell))).encode()
         case datetime.time():
-            return _time_of_day(cell).encode()
+            # The shortest text for it, as `value_kinds.times_of_day` writes.
+            some_day = datetime.datetime.combine(datetime.date.min, cell.replace(tzinfo=None))
+            return (str(dates(np.datetime64(some_day)))[11:] or "00:00").encode()
         case _:
             return UNWRITABLE.encode()
 
@@ -80,14 +82,6 @@ def _moment(cell: Any) -> np.datetime64:
         offset = cell.utcoffset() or datetime.timedelta()
         return np.datetime64(cell.replace(tzinfo=None)) - np.timedelta64(offset)
     return np.datetime64(cell)
-
-
-def _time_of_day(cell: datetime.time) -> str:
-    """Write a time as the shortest text for it, as `value_kinds.times_of_day` does."""
-    digits = "milliseconds" if cell.microsecond % 1000 == 0 else "microseconds"
-    if not cell.microsecond:
-        digits = "seconds" if cell.second else "minutes"
-    return cell.replace(tzinfo=None).isoformat(digits)
 
 
 def _is_na(cell: Any) -> bool:
