@@ -15,9 +15,8 @@ from mipselect.blocks.defaults import DEFAULT_RIDGE, default_block_coef_bound
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.losses import Loss, SquaredLoss, checked_loss
-from mipselect.losses.base import wants_classes
+from mipselect.losses.base import degree_of, wants_classes
 from mipselect.problem.layout import Always, Groups, Layout, laid_out, layout_of_table, missing
-from mipselect.problem.weighted_rows import degree_of
 from mipselect.tables import Units
 from mipselect.tables.defaults import DEFAULT_RIDGE as RIDGE_OF_ROWS
 from mipselect.tables.defaults import default_coef_bound
