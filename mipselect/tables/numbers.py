@@ -34,14 +34,7 @@ from mipselect.tables.csv_text import (
 from mipselect.tables.fields import BLANKS, Field, field_of
 from mipselect.tables.frames import is_numeric, refuse_stored_index
 from mipselect.tables.parts import near_column, positions_of
-from mipselect.tables.stored_files import (
-    EXCEL,
-    PARQUET,
-    STAT,
-    kind_of_file,
-    require_way,
-    stored_parts,
-)
+from mipselect.tables.stored_files import CSV, PARQUET, kind_of_file, require_way, stored_parts
 from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_name, listed, shown
 
@@ -54,8 +47,7 @@ def read_table(
     Parameters
     ----------
     source : str, Path or TableFile
-        A CSV file with one header line (.csv, .csv.gz), or one of Parquet (.parquet), SPSS,
-        Stata, SAS or Excel.
+        A CSV file with one header line, or one of Parquet, Arrow, SPSS, Stata, SAS or Excel.
     target : str
         The column to predict.
     features : sequence of str, optional
@@ -112,12 +104,12 @@ def header(
 def _reader(source: str | Path | TableFile) -> _CsvReader | _ColumnsReader:
     source = source if isinstance(source, TableFile) else TableFile(source)
     path = Path(source.path)
-    kind = kind_of_file(str(path), of_numbers=True)
+    kind = kind_of_file(str(path))
     require_way(source, kind)
     regular_file(path)
-    if kind in (STAT, EXCEL):
-        return _ColumnsReader(source)
-    return _ParquetReader(source) if kind == PARQUET else _CsvReader(source)
+    if kind == CSV:
+        return _CsvReader(source)
+    return _ParquetReader(source) if kind == PARQUET else _ColumnsReader(source)
 
 
 def choose_columns(
@@ -228,7 +220,7 @@ class _CsvReader:
 
 
 class _ColumnsReader:
-    """A file of a statistics program or a spreadsheet; declared codes of no value are none."""
+    """A file with a header of columns; the codes of no value that it declares are none."""
 
     def __init__(self, source: TableFile) -> None:
         self.path = Path(source.path)

@@ -26,10 +26,6 @@ ENDINGS = {
     ".csv": CSV,
     ".csv.gz": CSV,
     ".parquet": PARQUET,
-    ".pq": PARQUET,
-    ".arrow": IPC,
-    ".ipc": IPC,
-    ".feather": IPC,
     ".sav": STAT,
     ".zsav": STAT,
     ".dta": STAT,
@@ -37,10 +33,11 @@ ENDINGS = {
     ".xpt": STAT,
     ".xlsx": EXCEL,
     ".xlsm": EXCEL,
+    ".pq": PARQUET,
+    ".arrow": IPC,
+    ".ipc": IPC,
+    ".feather": IPC,
 }
-OF_NUMBERS = (".csv", ".csv.gz", ".parquet")
-"""Endings of tables without a schema, beside those of statistics programs and of Excel."""
-
 OTHER_SPREADSHEETS = (".xls", ".ods")
 COLUMN_BUFFER = 1 << 18
 """Bytes of each column of a Parquet file here that are read at a time; a whole row group, which
@@ -94,18 +91,13 @@ def _in_folder(system: fs.FileSystem, folder: str) -> list[str]:
     return sorted(paths)
 
 
-def kind_of_file(path: str, *, of_numbers: bool = False) -> str:
-    """Find the kind of a file by its ending; without a schema fewer kinds are known."""
-    known = {
-        ending: kind
-        for ending, kind in ENDINGS.items()
-        if not of_numbers or kind in (STAT, EXCEL) or ending in OF_NUMBERS
-    }
-    for ending, kind in known.items():
+def kind_of_file(path: str) -> str:
+    """Find the kind of a file by its ending."""
+    for ending, kind in ENDINGS.items():
         if path.lower().endswith(ending):
             return kind
     hint = "; save it as .xlsx or CSV" if path.lower().endswith(OTHER_SPREADSHEETS) else ""
-    *endings, last = known
+    *endings, last = ENDINGS
     raise InvalidInput(f"{path}: a table must end in {', '.join(endings)} or {last}{hint}")
 
 
