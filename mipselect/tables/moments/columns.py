@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -66,12 +66,7 @@ class ArrayColumns:
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it, ready for JSON."""
-        return {
-            "kind": "arrays",
-            "names": list(self.names),
-            "x_bounds": list(self.x_bounds),
-            "y_bound": self.y_bound,
-        }
+        return {"kind": "arrays", **asdict(self)}
 
 
 class UnitBounds:
