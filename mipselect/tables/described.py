@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, about
 from mipselect.tables.codebooks import NO_CODEBOOK, Codebook
 from mipselect.tables.derived import FEATURES
 from mipselect.tables.fields import IGNORED, MAPPED, PROPOSED, ROLE
@@ -91,11 +91,8 @@ def described(
     for field in fields:
         if field["name"] in ignored or (field.get(PROPOSED) and field["name"] in unlike):
             field[ROLE] = IGNORED
-    try:
+    with about(codebook.label or f"{part.label}: its columns make no schema"):
         schema = TableSchema.of({**codebook.table, "fields": fields})
-    except InvalidInput as error:
-        where = codebook.label or f"{part.label}: its columns make no schema"
-        raise InvalidInput(f"{where}: {error}") from error
     notes = [*part.notes, *codebook.notes, *_notes(schema, part, codebook)]
     if schema.ignored:
         notes.append(IDENTIFYING.format(listed(list(schema.ignored))))

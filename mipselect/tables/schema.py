@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mipselect import disk
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, about
 from mipselect.json_objects import faults, read_json
 from mipselect.tables.derivations import DerivedField
 from mipselect.tables.derived import FEATURES, derived_fields
@@ -98,10 +98,8 @@ class TableSchema:
         """
         path = Path(path)
         content = read_json(path, MOST_BYTES)
-        try:
+        with about(str(path)):
             return cls.of(content)
-        except InvalidInput as error:
-            raise InvalidInput(f"{path}: {error}") from error
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> TableSchema:
