@@ -7,7 +7,6 @@ So a proposal is marked, and nothing is drawn by it before a person says that it
 from __future__ import annotations
 
 import datetime
-import json
 import re
 from typing import Any
 
@@ -75,7 +74,7 @@ def confirmed(schema: TableSchema) -> TableSchema:
     content = schema.content
     for field in content["fields"]:
         field.pop(PROPOSED, None)
-    return TableSchema.of(json.loads(json.dumps(content)))
+    return TableSchema.of(content)
 
 
 def _kind(value: Any) -> str:

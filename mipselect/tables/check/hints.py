@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 from mipselect.tables.check.kinds import FieldRule
@@ -74,15 +75,12 @@ def hint_of_numbers(odd: Sequence[tuple[str, int]]) -> str:
     odd : sequence of (str, int)
         Values, and rows that have them.
     """
-    total = sum(count for _, count in odd)
-    counts = [0] * len(SHAPES)
+    found = Counter({words: 0 for _, words in SHAPES})
     for text, count in odd:
-        for k, (matches, _) in enumerate(SHAPES):
-            if matches(text):
-                counts[k] += count
-                break
-    most = max(range(len(SHAPES)), key=counts.__getitem__)
-    return SHAPES[most][1] if total and counts[most] >= MOST_OF_THEM * total else ""
+        found[next((words for matches, words in SHAPES if matches(text)), "")] += count
+    total, _ = found.total(), found.pop("", None)
+    ((words, most),) = found.most_common(1)
+    return words if total and most >= MOST_OF_THEM * total else ""
 
 
 def hint_of_categories(rule: FieldRule, odd: Sequence[tuple[str, int]]) -> str:

@@ -129,12 +129,14 @@ def block_sums(
         sums.add(rows, len(chunk))
         idle.put(sums)
 
+    most = max(CHUNK_ENTRIES // (blocks.rows * size), CHUNK_BLOCKS)
     waiting = deque[Future[None]]()
     n = 0
     with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
         for number, window in enumerate(_windows(columns, parts, pool)):
             for part in blocks.of_window(number, len(window)):
-                for chunk in _chunks(part, size):
+                for start in range(0, len(part), most):
+                    chunk = part[start : start + most]
                     if len(waiting) > 2 * threads:
                         waiting.popleft().result()
                     waiting.append(pool.submit(add, window, chunk))
@@ -185,11 +187,6 @@ def _rows_of_blocks(
             factors = None if shares is None else factors_of_blocks(shares, piece)
             rows[place] = normalised(window, piece, columns.parts, factors)
     return rows
-
-
-def _chunks(blocks: IntArray, size: int) -> Iterator[IntArray]:
-    most = max(CHUNK_ENTRIES // (blocks.shape[1] * size), CHUNK_BLOCKS)
-    return (blocks[start : start + most] for start in range(0, len(blocks), most))
 
 
 def _windows(

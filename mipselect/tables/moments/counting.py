@@ -88,7 +88,8 @@ def count(
         for number, part in enumerate(parts):
             added, turn = Sums(len(totals.totals), totals.totals.shape[1]), Lock()
             waiting = deque[Future[None]]()
-            for batch, kept in _batches(part, columns, people):
+            for batch in part.read(columns.reads):
+                kept = None if people is None else people.add(batch.columns[-1])
                 if len(waiting) > threads:
                     waiting.popleft().result()
                 waiting.append(pool.submit(_add, batch, kept, columns, added, turn))
@@ -108,17 +109,6 @@ def count(
 def blas() -> ThreadpoolController:
     """Find the libraries that multiply, once; finding them takes longer than a small table."""
     return ThreadpoolController()
-
-
-def _batches(
-    part: Part, columns: Columns, people: PersonCounts | None
-) -> Iterator[tuple[Any, Any]]:
-    """Yield batches, and which of their rows count; None is all."""
-    for batch in part.read(columns.reads):
-        if people is None:
-            yield batch, None
-        else:
-            yield batch, people.add(batch.column(batch.num_columns - 1))
 
 
 def _add(batch: Any, kept: Any, columns: Columns, added: Sums, turn: Lock) -> None:
