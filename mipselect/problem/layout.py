@@ -91,9 +91,9 @@ class Layout:
 
     def require_scales(self) -> None:
         """Raise `InvalidInput` unless the bounds are of a size that doubles can work with."""
-        several = self.one_bound is None
-        for k, bound in enumerate(self.bounds.tolist() if several else self.bounds[:1].tolist()):
-            checked_scale(bound, f"x_bound[{k}]" if several else "x_bound")
+        alike = self.one_bound is not None
+        for k, bound in enumerate(self.bounds[: 1 if alike else None].tolist()):
+            checked_scale(bound, "x_bound" if alike else f"x_bound[{k}]")
 
     @cached_property
     def features(self) -> Features:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,7 +154,12 @@ class PublicMap(InputMap):
         _require_no_weight(schema.weight, {*kept_in, *left_out})
         apart = {*left_out, schema.privacy_unit, schema.weight_name}
         used = used_fields(schema, target, apart)
-        _require_apart(schema, kept_in - {field.name for field in used}, target)
+        for name in sorted(kept_in - {field.name for field in used}):
+            if name in schema.only_read:
+                raise InvalidInput(f"always: {shown(name)} {schema.field(name, 'always').gap}")
+            raise InvalidInput(
+                f"always: {shown(name)} is made of what the target {shown(target)} is made of"
+            )
         require_complete(used, scaled=scaled)
         encoders = [feature_encoder(field, scaled=scaled) for field in used]
         features = tuple(e for e in encoders if e.field.name not in kept_in)
@@ -243,16 +248,6 @@ def _target_of(field: Field, encoder: Encoder) -> Target:
         return Target(encoder, (low, high), 1.0, 0.0)
     (column, *_) = encoder.columns()
     return Target(encoder, None, column.scale, column.offset)
-
-
-def _require_apart(schema: TableSchema, always: Collection[str], target: str) -> None:
-    """Raise `InvalidInput` for a field that cannot be in always, for it is no feature."""
-    for name in sorted(always):
-        if name in schema.only_read:
-            raise InvalidInput(f"always: {shown(name)} {schema.field(name, 'always').gap}")
-        raise InvalidInput(
-            f"always: {shown(name)} is made of what the target {shown(target)} is made of"
-        )
 
 
 def _require_no_weight(weight: Field | None, others: set[str]) -> None:
