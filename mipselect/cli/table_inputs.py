@@ -8,9 +8,8 @@ from typing import Any
 
 from mipselect.cli.inputs import Input
 from mipselect.errors import about
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_options import BlockOptions, ScoredTable
 from mipselect.problem.problem import Problem
-from mipselect.problem.scored_table import ScoredTable
 from mipselect.problem.stored.settings import problem_of
 from mipselect.problem.stored.stored_data import StoredData
 from mipselect.tables.numbers import header, read_table

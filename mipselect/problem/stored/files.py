@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from mipselect.errors import InvalidInput, about
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_options import BlockOptions, ScoredTable
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
-from mipselect.problem.scored_table import ScoredTable
 from mipselect.problem.stored.descriptions import (
     is_list,
     is_number,
