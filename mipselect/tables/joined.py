@@ -63,10 +63,7 @@ def _cells(values: Any) -> NDArray[Any]:
         values = there
     if isinstance(values, list | tuple):
         # One by one: what stands in a row must not decide on the shape.
-        cells = np.empty(len(values), dtype=object)
-        for k, value in enumerate(values):
-            cells[k] = value
-        return cells
+        return np.fromiter(values, dtype=object, count=len(values))
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return _cells(values.to_pylist())
     if is_frame(values, "polars", "Series"):

@@ -124,10 +124,8 @@ def one_row_each(
     # Rows move up only, so that none is overwritten before it is read.
     for start in range(0, len(kept), 1 << 16):
         chunk = kept[start : start + (1 << 16)]
-        X[start : start + len(chunk)] = X[chunk]
-        y[start : start + len(chunk)] = y[chunk]
-        if shares is not None:
-            shares[start : start + len(chunk)] = shares[chunk]
+        for one in (X, y) if shares is None else (X, y, shares):
+            one[start : start + len(chunk)] = one[chunk]
     return len(kept)
 
 
