@@ -59,7 +59,7 @@ def problem_of_table_blocks(
         layout=layout_of_table(public, intercept=False, bound=None),
         support_size=support_size,
         units=public.units,
-        weight_bound=None if public.weight is None else public.weight.bound,
+        weight_bound=None if public.weight is None else public.weight.maximum,
     )
     return problem.in_blocks(blocks, coef_bound, ridge)
 

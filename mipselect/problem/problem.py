@@ -198,7 +198,7 @@ class Problem:
             ridge=RIDGE_OF_ROWS if ridge is None else ridge,
             classes=units.classes,
             units=units,
-            weight_bound=None if public.weight is None else public.weight.bound,
+            weight_bound=None if public.weight is None else public.weight.maximum,
         )
 
     @property

@@ -29,7 +29,7 @@ from mipselect.tables.input_map import (
 )
 from mipselect.tables.schema import TableSchema, roles_of, unit_of
 from mipselect.tables.units import Units
-from mipselect.tables.weights import Weight
+from mipselect.tables.weights import weight_shares
 from mipselect.validation import listed, shown
 
 
@@ -63,7 +63,7 @@ class PublicMap(InputMap):
     target : Target
     unit : Field or None
         The field that says whose row it is.
-    weight : Weight or None
+    weight : Field or None
         The field that says how much a row counts; it is no feature.
     ignored : tuple of str
         Columns that the table must have, and of which nothing is read.
@@ -81,7 +81,7 @@ class PublicMap(InputMap):
 
     target: Target
     unit: Field | None
-    weight: Weight | None = None
+    weight: Field | None = None
     ignored: tuple[str, ...] = ()
     unit_rule: str = "first"
 
@@ -171,7 +171,7 @@ class PublicMap(InputMap):
             fixed,
             aim,
             unit_of(schema),
-            None if schema.weight is None else Weight(schema.weight),
+            schema.weight,
             schema.ignored,
         )
         require_names(result.columns)
@@ -188,13 +188,13 @@ class PublicMap(InputMap):
     def names(self) -> tuple[str, ...]:
         """The columns of the table that are read; those of X, of the target and of the unit."""
         unit = () if self.unit is None else (self.unit.name,)
-        weight = () if self.weight is None else (self.weight.field.name,)
+        weight = () if self.weight is None else (self.weight.name,)
         return (*self.inputs, *self.target.encoder.field.inputs, *weight, *unit)
 
     @property
     def roles(self) -> Mapping[str, str]:
         """Roles of the columns that are no features, for messages."""
-        weight = None if self.weight is None else self.weight.field.name
+        weight = None if self.weight is None else self.weight.name
         return roles_of(None if self.unit is None else self.unit.name, weight)
 
     def target_arrays(self, batch: pa.RecordBatch) -> Sequence[pa.Array]:
@@ -213,7 +213,7 @@ class PublicMap(InputMap):
             classes=self.target.classes,
             unit="row" if self.unit is None else self.unit.name,
             always_names=tuple(encoder.field.name for encoder in self.always),
-            weight_name=None if self.weight is None else self.weight.field.name,
+            weight_name=None if self.weight is None else self.weight.name,
             unit_rule=self.unit_rule,
         )
 
@@ -222,7 +222,7 @@ class PublicMap(InputMap):
         if self.weight is None:
             return None
         place = len(self.inputs) + len(self.target.encoder.field.inputs)
-        return self.weight.shares(batch.column(place))
+        return weight_shares(batch.column(place), self.weight)
 
     def encode(
         self, batch: pa.RecordBatch, X: NDArray[np.floating[Any]], y: NDArray[np.float64]

@@ -163,7 +163,7 @@ class TableColumns(SchemaColumns):
     def names(self) -> tuple[str, ...]:
         """See `SchemaColumns`; the weight is the last."""
         weight = self.public.weight
-        named = () if weight is None else (weight.field.name,)
+        named = () if weight is None else (weight.name,)
         return tuple(column.name for column in self.public.columns) + named
 
     @property
