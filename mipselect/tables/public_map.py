@@ -166,14 +166,7 @@ class PublicMap(InputMap):
         if not features:
             raise InvalidInput("there is no field to choose from besides target, always and never")
         fixed = tuple(e for e in encoders if e.field.name in kept_in)
-        result = cls(
-            features,
-            fixed,
-            aim,
-            unit_of(schema),
-            schema.weight,
-            schema.ignored,
-        )
+        result = cls(features, fixed, aim, unit_of(schema), schema.weight, schema.ignored)
         require_names(result.columns)
         return result
 
@@ -187,15 +180,13 @@ class PublicMap(InputMap):
     @property
     def names(self) -> tuple[str, ...]:
         """The columns of the table that are read; those of X, of the target and of the unit."""
-        unit = () if self.unit is None else (self.unit.name,)
-        weight = () if self.weight is None else (self.weight.name,)
-        return (*self.inputs, *self.target.encoder.field.inputs, *weight, *unit)
+        apart = (field.name for field in (self.weight, self.unit) if field is not None)
+        return (*self.inputs, *self.target.encoder.field.inputs, *apart)
 
     @property
     def roles(self) -> Mapping[str, str]:
         """Roles of the columns that are no features, for messages."""
-        weight = None if self.weight is None else self.weight.name
-        return roles_of(None if self.unit is None else self.unit.name, weight)
+        return roles_of(self.unit, self.weight)
 
     def target_arrays(self, batch: pa.RecordBatch) -> Sequence[pa.Array]:
         """Return what the target is made of, from a batch whose columns are `names`."""

@@ -223,7 +223,7 @@ class TableSchema:
     @property
     def roles(self) -> dict[str, str]:
         """Roles of the fields that are no features, for messages."""
-        return roles_of(self.privacy_unit, self.weight_name)
+        return roles_of(unit_of(self), self.weight)
 
     @property
     def without_weight(self) -> TableSchema:
@@ -248,10 +248,10 @@ def unit_of(schema: TableSchema) -> Field | None:
     return None if name is None else schema.field(name, "privacy unit")
 
 
-def roles_of(unit: str | None, weight: str | None) -> dict[str, str]:
+def roles_of(unit: Field | None, weight: Field | None) -> dict[str, str]:
     """Return what columns are for that are no features, for messages."""
-    named = {unit: "person column", weight: "weight column"}
-    return {name: role for name, role in named.items() if name is not None}
+    named = (unit, "person column"), (weight, "weight column")
+    return {field.name: role for field, role in named if field is not None}
 
 
 def unknown_name(name: object, known: Iterable[str]) -> str:
