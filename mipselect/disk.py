@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import os
 import stat
+import struct
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +18,12 @@ from typing import BinaryIO
 from mipselect.errors import InvalidInput, MipselectError
 
 FOR_ITS_OWNER = 0o600
+
+DAMAGE = (
+    *(OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError),
+    *(RuntimeError, SyntaxError, zipfile.BadZipFile, zlib.error, struct.error),
+)
+"""Exceptions that NumPy, openpyxl and unpackers raise for files that are not what they seem."""
 
 
 def regular_file(path: Path) -> Path:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mipselect.arrays import IntArray
+from mipselect.errors import InvalidInput
 from mipselect.validation import checked_integer, set_fields
 
 WINDOW = 1 << 16
@@ -79,7 +80,9 @@ class Blocks:
         return WINDOW - WINDOW % self.rows
 
     def count(self, n: int) -> int:
-        """Return ⌊n/b⌋, the number of blocks of every partition of n rows."""
+        """Return ⌊n/b⌋, the number of blocks of every partition; `InvalidInput` if it is 0."""
+        if n < self.rows:
+            raise InvalidInput(f"{n} rows are no block of {self.rows}")
         return n // self.rows
 
     def terms(self, n: Any) -> Any:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations, takewhile, tee
 from threading import Event
 
@@ -23,7 +22,6 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.kernel_steps import Products, adjusted_r_squared
 from mipselect.blocks.normalised import ColumnsOfFeatures, centred
 from mipselect.blocks.partitions import Blocks
-from mipselect.errors import InvalidInput
 from mipselect.validation import checked_integer, checked_positive, set_fields
 
 UNITS = 1 << 20
@@ -185,8 +183,11 @@ def r_squared_counts(
 
         def add_first() -> int:
             future, blocks = waiting.popleft()
-            counts[:] += _awaited(future, partial(tick, done, total))
-            return blocks
+            while True:
+                tick(done, total)
+                with suppress(TimeoutError):
+                    counts[:] += future.result(timeout=SECONDS_OF_A_TICK)
+                    return blocks
 
         try:
             for batch in _batches(len(rows), features, settings.blocks):
@@ -201,18 +202,9 @@ def r_squared_counts(
     return counts[features.lexicographic()]
 
 
-def _awaited(future: Future[IntArray], tick: Callable[[], None]) -> IntArray:
-    """Return the result, with a tick at once and now and then."""
-    while True:
-        tick()
-        with suppress(TimeoutError):
-            return future.result(timeout=SECONDS_OF_A_TICK)
-
-
 def _batches(n: int, features: ListedFeatures, blocks: Blocks) -> Iterator[IntArray]:
     """Yield the row numbers of some blocks at a time, of all partitions together, shape (B, b)."""
-    if n < blocks.rows:
-        raise InvalidInput(f"{n} rows are no block of {blocks.rows}")
+    blocks.count(n)
     size = batch_size(sum(features.widths))
     waiting = np.empty((0, blocks.rows), dtype=np.intp)
     for partition in blocks.of_window(0, n):

@@ -1,4 +1,4 @@
-"""Settings of block R² where some are left open, and what is too much; no row is looked at."""
+"""Settings of block R² where some are left open, and the time they take; no row is looked at."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from mipselect.blocks.defaults import default_block_rows, default_partitions
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
-from mipselect.blocks.r_squared import BlockR2, ListedFeatures
-from mipselect.blocks.r_squared_cost import r_squared_seconds
+from mipselect.blocks.r_squared import BlockR2, ListedFeatures, batch_size
 from mipselect.errors import InvalidInput
 from mipselect.validation import checked_epsilon, checked_time_limit, set_fields
 
@@ -19,10 +18,49 @@ MOST_SUPPORTS = 1_000_000
 MOST_SECONDS = 600.0
 """Default of the longest time that is estimated for the scores of all supports."""
 
+SECONDS_PER_PRODUCT = 2e-8
+"""Time of one product of two columns in one block, changed by a step, in both passes; slow core."""
 
-def most_seconds_within(time_limit: float | None) -> float:
-    """Return the longest estimate for a draw with a time limit: a longer limit allows more."""
-    return MOST_SECONDS if time_limit is None else max(MOST_SECONDS, time_limit)
+SECONDS_PER_STEP = 8e-5
+"""More of every step of a batch of blocks, however few they are."""
+
+
+def r_squared_seconds(n: int, partitions: int, features: ListedFeatures) -> float:
+    """Estimate the seconds of `r_squared_counts` on one core; no row is looked at.
+
+    A support of s features is a step from one of s - 1. Among the supports with d features
+    C(k, d-1) have the k-th, from 0, as their last.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    partitions : int
+        T.
+    features : ListedFeatures
+        Their widths, s and b.
+    """
+    widths, s = features.widths, features.support_size
+    left = sum(widths) + 1
+    # Before the first step: the products of all columns, and their centring.
+    steps, products = 0, features.block_rows * left * (left + 20) // 2
+    for k, width in enumerate(widths):
+        # No more than s - 1 features before the last one of a support can be chosen.
+        for size in range(1, s + 1):
+            nodes = math.comb(k, size - 1)
+            if size == s:
+                steps += nodes if width > 1 else 0
+                products += nodes * width**3
+            elif size == s - 1 and width == 1:
+                steps += nodes
+                products += nodes * left
+            else:
+                steps += nodes * width
+                products += nodes * width * left**2
+        left -= width
+    blocks = n // features.block_rows * partitions
+    batches = math.ceil(blocks / batch_size(sum(widths)))
+    return blocks * products * SECONDS_PER_PRODUCT + batches * steps * SECONDS_PER_STEP
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +98,11 @@ class BlockR2Choice:
             most_seconds=checked_time_limit(self.most_seconds, "most_seconds"),
         )
 
+    @property
+    def blocks(self) -> Blocks:
+        """Blocks of what is given; the rest is as by default."""
+        return Blocks.of(self.block_rows, self.partitions, self.partition_seed)
+
     def require_listed(self, count: int, support_size: int) -> None:
         """Raise `InvalidInput` for what is too much or too little whatever n is.
 
@@ -77,7 +120,7 @@ class BlockR2Choice:
                 f"{MOST_SUPPORTS:,}: choose fewer features, leave some out, or take least squares "
                 "on blocks, Instance.from_blocks"
             )
-        given = Blocks.of(self.block_rows, self.partitions, self.partition_seed)
+        given = self.blocks
         if self.block_rows is not None:
             BlockR2(given).require_rows(support_size)
 
@@ -107,8 +150,7 @@ class BlockR2Choice:
             b = default_block_rows(n, self.epsilon, support_size)
         one = Blocks.of(b, 1, self.partition_seed)
         BlockR2(one).require_rows(support_size)
-        if n < one.rows:
-            raise InvalidInput(f"{n} rows are no block of {one.rows}")
+        one.count(n)
         features = ListedFeatures(columns, count, support_size, one.rows)
         seconds = r_squared_seconds(n, 1, features)
         partitions = default_partitions(seconds) if self.partitions is None else self.partitions

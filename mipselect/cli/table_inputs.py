@@ -7,13 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from mipselect.errors import about
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_options import BlockOptions, ScoredTable
 from mipselect.problem.problem import Problem
-from mipselect.problem.scored_table import ScoredTable
 from mipselect.problem.stored.settings import problem_of
-from mipselect.problem.stored.sources import load_table
 from mipselect.problem.stored.stored_data import StoredData
-from mipselect.tables.numbers import header
+from mipselect.tables.numbers import header, read_table
 from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_integer
 
@@ -63,7 +61,7 @@ class NumberTable:
 
     def data(self) -> StoredData:
         """See `TaskSource`."""
-        arrays = load_table(self.source, self.target, self.features, self.target_shift)
+        arrays = read_table(self.source, self.target, self.features)
         self._check_size(arrays[0].shape[1])
         stored = StoredData.of_arrays(
             self.path,

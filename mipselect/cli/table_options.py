@@ -43,8 +43,8 @@ class TableOptions(TableArgument):
 
     data: str = argument(
         "DATA",
-        "A .csv, .csv.gz, .parquet, .sav, .dta, .sas7bdat, .xpt or .xlsx file; with --schema also "
-        ".arrow, a folder or a pattern.",
+        "A .csv, .csv.gz, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx file; with "
+        "--schema also a folder or a pattern.",
     )
     target: str = required("--target", "The column to predict.")
     schema: Path | None = option("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)

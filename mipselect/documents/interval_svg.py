@@ -10,11 +10,15 @@ from collections.abc import Iterator
 from html import escape
 
 from mipselect.documents.blocks import IntervalPlot, PlotRow
-from mipselect.documents.ticks import linear_ticks, ratio_ticks
 from mipselect.validation import printable
 
 HEIGHT, MIDDLE, RADIUS = 26, 13, 4.5
 """Pixels: of a strip, of its middle line, and of a point."""
+
+STEPS = (1.0, 2.0, 5.0, 10.0)
+RATIOS = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 1000.0)
+MOST = 5
+"""Ticks at most; on a phone more of them run into each other."""
 
 
 def plot_html(plot: IntervalPlot) -> str:
@@ -60,3 +64,28 @@ def _axis(plot: IntervalPlot) -> Iterator[str]:
 
 def _percent(plot: IntervalPlot, number: float) -> str:
     return f"{100.0 * plot.place(number):.4f}%"
+
+
+def linear_ticks(low: float, high: float) -> list[tuple[float, str]]:
+    """Round positions from `low` to `high`, 0 among them if it lies between, with their texts."""
+    least = (high - low) / MOST
+    power = 10.0 ** math.floor(math.log10(least))
+    step = next(power * one for one in STEPS if power * one >= least * (1.0 - 1e-9))
+    first, last = math.ceil(low / step), math.floor(high / step)
+    return [(k * step, f"{k * step:.6g}") for k in range(first, last + 1)]
+
+
+def ratio_ticks(low: float, high: float) -> list[tuple[float, str]]:
+    """Return logarithms of round ratios from `low` to `high`, with the ratios as texts."""
+    found = {0.0: "×1"} if low <= 0.0 <= high else {}
+    for ratio in RATIOS[1:]:
+        for sign, text in ((1.0, f"×{ratio:g}"), (-1.0, f"÷{ratio:g}")):
+            position = sign * math.log(ratio)
+            if low <= position <= high:
+                found[position] = text
+    apart = (high - low) / (MOST + 1)
+    kept: list[float] = []
+    for position in sorted(found, key=abs):
+        if all(abs(position - other) >= apart for other in kept):
+            kept.append(position)
+    return [(position, found[position]) for position in sorted(kept)]

@@ -2,74 +2,52 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from mipselect.exchange.solutions import Solution, SolutionColumns, Unreadable, number
+from mipselect.exchange.solutions import Solution, Unreadable, add_column, number
 from mipselect.validation import shown
 
 OPTIMAL = ("1", "101", "102")
 """Status values: optimal; integer optimal; integer optimal within its tolerance."""
 
-DEEPEST = 3
-"""Depth to which elements are nested."""
-
 WITHOUT_SOLUTION = ("3", "103", "108", "114", "118", "119")
 """Infeasible, unbounded, or ended without an integer solution."""
-
-
-@dataclass
-class _Document:
-    """Header and columns of the one solution in a file, as they come."""
-
-    parser: expat.XMLParserType
-    inside: list[str] = field(default_factory=list)
-    header: dict[str, str] = field(default_factory=dict)
-    columns: SolutionColumns = field(default_factory=SolutionColumns)
-
-    def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Begin an element."""
-        line = self.parser.CurrentLineNumber
-        if not self.inside and tag != "CPLEXSolution":
-            several = "holds several solutions: write one" if tag == "CPLEXSolutions" else (
-                f"is {shown(tag)}, not a CPLEXSolution"
-            )  # fmt: skip
-            raise Unreadable(several, line)
-        self.inside.append(tag)
-        if len(self.inside) > DEEPEST:
-            raise Unreadable("has elements inside of elements that CPLEX does not nest", line)
-        match self.inside:
-            case ["CPLEXSolution", "header"]:
-                self.header = attributes
-            case ["CPLEXSolution", "variables", "variable"]:
-                if not {"name", "value"} <= set(attributes):
-                    raise Unreadable("has a variable without a name or without a value", line)
-                self.columns.add(line, attributes["name"], attributes["value"])
-
-    def end(self, tag: str) -> None:
-        """End an element."""
-        self.inside.pop()
-
-    def refuse(self, *declaration: object) -> None:
-        """Refuse a document type: CPLEX writes none, and it may define what grows without end."""
-        raise Unreadable("declares a document type, which CPLEX does not", 1)
 
 
 def cplex_solution(text: str) -> Solution:
     """Read an XML document of one solution; raise `Unreadable` for anything else."""
     parser = expat.ParserCreate("utf-8")
-    document = _Document(parser)
-    parser.StartElementHandler = document.start
-    parser.EndElementHandler = document.end
-    parser.StartDoctypeDeclHandler = document.refuse
+    inside, header, columns = list[str](), dict[str, str](), dict[str, float]()
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        line = parser.CurrentLineNumber
+        if not inside and tag == "CPLEXSolutions":
+            raise Unreadable("holds several solutions: write one", line)
+        if not inside and tag != "CPLEXSolution":
+            raise Unreadable(f"is {shown(tag)}, not a CPLEXSolution", line)
+        inside.append(tag)
+        match inside:
+            case ["CPLEXSolution", "header"]:
+                header.update(attributes)
+            case ["CPLEXSolution", "variables", "variable"]:
+                if not {"name", "value"} <= set(attributes):
+                    raise Unreadable("has a variable without a name or without a value", line)
+                add_column(columns, line, attributes["name"], attributes["value"])
+
+    def refuse(*declaration: object) -> None:
+        """Refuse a document type: CPLEX writes none, and it may define what grows without end."""
+        raise Unreadable("declares a document type, which CPLEX does not", 1)
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = lambda tag: inside.pop()
+    parser.StartDoctypeDeclHandler = refuse
     try:
         parser.Parse(text.encode(), True)
     except expat.ExpatError as error:
         why = expat.errors.messages[error.code]
         raise Unreadable(f"is no XML ({why}): it was cut off, or changed", error.lineno) from error
-    header = document.header
     status = header.get("solutionStatusValue", "")
-    if status in WITHOUT_SOLUTION or not document.columns.values:
+    if status in WITHOUT_SOLUTION or not columns:
         raise Unreadable("has no solution: the solver found none, or no variables were written", 0)
     objective = header.get("objectiveValue")
     return Solution(
@@ -77,6 +55,6 @@ def cplex_solution(text: str) -> Solution:
         header.get("solutionStatusString", ""),
         status in OPTIMAL,
         None if objective is None else number(objective, 0),
-        document.columns.values,
+        columns,
         complete=False,
     )

@@ -20,7 +20,6 @@ from mipselect.restricted.grouping import FeatureProblem
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.monolithic.formulations import Form, Formulation, LeastSquaresModels
-from mipselect.search.monolithic.piecewise_linear import PiecewiseLinearModels
 from mipselect.search.monolithic.whole import models_of
 from mipselect.search.options import SearchOptions, require_ridge
 from mipselect.search.progress import ProgressCallback
@@ -134,8 +133,15 @@ def export_model(
         model = linear_model(instance, options).build(unit)
     else:
         form = Form.BIG_M if chosen is Formulation.BIG_M else Form.PERSPECTIVE
-        models = _models_of(instance)
-        _require_few_terms(models, form)
+        try:
+            models = models_of(instance)
+        except InvalidInput as error:
+            raise InvalidInput(f"{error}; the formulation cuts takes any loss") from error
+        if (terms := models.terms(form)) > MOST_TERMS:
+            raise InvalidInput(
+                f"the formulation {form.value} has {terms:,} terms here, and no more than "
+                f"{MOST_TERMS:,} are written; export the formulation cuts"
+            )
         model = models.build(instance.support_size, form, unit)
     exported = ExportedModel(
         path,
@@ -150,35 +156,15 @@ def export_model(
 
 
 def unit_of(problem: PreparedLoss) -> float:
-    """Return c, with which the value of no features is 1000; 1 where that value is zero."""
-    baseline = value_of_no_features(problem)
-    return UNITS / baseline if baseline > 0.0 else 1.0
-
-
-def value_of_no_features(problem: PreparedLoss) -> float:
-    """Return the mean loss of the prediction 0."""
-    if isinstance(problem, PreparedSquared):
-        return LeastSquaresModels(problem).baseline
+    """Return c, with which the mean loss of the prediction 0 is 1000; 1 where that is zero."""
     columns = problem.columns if isinstance(problem, FeatureProblem) else problem
-    if isinstance(columns, PreparedBoxDual):
-        return float(columns.at_zero / columns.n)
-    return float(problem.values(np.empty((1, 0), dtype=np.intp))[0])
-
-
-def _models_of(instance: Instance) -> LeastSquaresModels | PiecewiseLinearModels:
-    try:
-        return models_of(instance)
-    except InvalidInput as error:
-        raise InvalidInput(f"{error}; the formulation cuts takes any loss") from error
-
-
-def _require_few_terms(models: LeastSquaresModels | PiecewiseLinearModels, form: Form) -> None:
-    terms = models.terms(form)
-    if terms > MOST_TERMS:
-        raise InvalidInput(
-            f"the formulation {form.value} has {terms:,} terms here, and no more than "
-            f"{MOST_TERMS:,} are written; export the formulation cuts"
-        )
+    if isinstance(problem, PreparedSquared):
+        baseline = LeastSquaresModels(problem).baseline
+    elif isinstance(columns, PreparedBoxDual):
+        baseline = float(columns.at_zero / columns.n)
+    else:
+        baseline = float(problem.values(np.empty((1, 0), dtype=np.intp))[0])
+    return UNITS / baseline if baseline > 0.0 else 1.0
 
 
 def _size(model: Any) -> tuple[int, int]:

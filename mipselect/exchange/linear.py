@@ -85,10 +85,11 @@ class LinearModel:
         size = len(self.support)
         model.size = pyo.Constraint(expr=pyo.quicksum(model.z.values()) == size)
         cuts = [cut.scaled(self.floor, 1.0 / scale, size, NEGLIGIBLE) for cut in self.cuts]
+        weights = [cut.coefficients.tolist() for cut in cuts]
         model.cut = pyo.Constraint(
             range(len(cuts)),
             rule=lambda m, k: (
-                m.eta - pyo.quicksum(w * m.z[j] for j, w in _nonzero(cuts[k]))
+                m.eta - pyo.quicksum(m.z[j] * w for j, w in enumerate(weights[k]) if w)
                 >= cuts[k].constant + scale * self.floor
             ),
         )
@@ -129,10 +130,13 @@ def linear_model(instance: Instance, options: SearchOptions) -> LinearModel:
 
     run.reporter.stage = "cuts"
     why = "rounding leaves too much of them open: export another formulation"
+    solver = MASTERS if options.solver == "auto" else options.solver
+    # The loop of masters may take as long as the deadline says.
+    masters = replace(options.tuning.masters, patience=PATIENCE, seconds=math.inf)
+    patient = replace(options, solver=solver, tuning=replace(options.tuning, masters=masters))
+    engine = outer_approximation(OuterApproximation, instance, patient)
     try:
-        proven = _engine(instance, options).prove(
-            list(cuts), instance.support_size, visit, collector, run
-        )
+        proven = engine.prove(list(cuts), instance.support_size, visit, collector, run)
     except TimeUp:
         proven = False
         why = f"time limit of {run.deadline.limit:g} s reached: give more, or another formulation"
@@ -170,17 +174,3 @@ def cut_at(problem: PreparedLoss, support: IntArray) -> Cut:
         bounds = problem.bounds(support[None])
         return cut_of_point(bounds, 0, none, np.arange(problem.p), support)
     raise InvalidInput("this loss has no cuts: it does not bound itself by dual points")
-
-
-def _engine(instance: Instance, options: SearchOptions) -> OuterApproximation:
-    """Return the loop of masters on all features, which may take as long as the deadline says."""
-    solver = MASTERS if options.solver == "auto" else options.solver
-    masters = replace(options.tuning.masters, patience=PATIENCE, seconds=math.inf)
-    tuning = replace(options.tuning, masters=masters)
-    patient = replace(options, solver=solver, tuning=tuning)
-    return outer_approximation(OuterApproximation, instance, patient)
-
-
-def _nonzero(cut: Cut) -> list[tuple[int, float]]:
-    places = np.flatnonzero(cut.coefficients)
-    return list(zip(places.tolist(), cut.coefficients[places].tolist(), strict=True))

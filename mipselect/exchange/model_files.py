@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,16 +47,10 @@ def write_model(model: Any, path: Path, head: Sequence[str]) -> None:
         model.write(str(draft), io_options={"labeler": column_name})
         with disk.whole_file(path, sensitive=True) as file, draft.open(encoding="ascii") as lines:
             file.writelines(f"{COMMENTS[ending]} {line}\n".encode("ascii") for line in head)
-            file.writelines(line.encode("ascii") for line in _readable_by_all(lines, ending))
+            # SCIP does not read "x ^ 2", which Pyomo writes in LP.
+            file.writelines(line.replace(" ^ 2", " ^2").encode("ascii") for line in lines)
 
 
 def column_name(component: Any) -> str:
     """Return z3 for ``z[3]``: solvers differ in which other signs a name may have."""
     return re.sub(r"\W", "", component.name)
-
-
-def _readable_by_all(lines: Iterable[str], ending: str) -> Iterable[str]:
-    """Write squares as "x ^2": SCIP does not read "x ^ 2", which Pyomo writes."""
-    if ending == ".lp":
-        return (line.replace(" ^ 2", " ^2") for line in lines)
-    return lines

@@ -21,7 +21,7 @@ from pathlib import Path
 from mipselect import disk
 from mipselect.errors import InvalidInput
 from mipselect.exchange.cplex_solutions import cplex_solution
-from mipselect.exchange.solutions import Solution, SolutionColumns, Unreadable, number
+from mipselect.exchange.solutions import Solution, Unreadable, add_column, number
 
 MOST_BYTES = 2**28
 
@@ -102,13 +102,13 @@ def _highs_raw(lines: list[str]) -> Solution:
     body = list(enumerate(lines, start=1))[first + 1 : first + 1 + count]
     if len(body) < count:
         raise Unreadable(f"has {len(body):,} of {count:,} columns: it was cut off", 0)
-    columns = SolutionColumns()
+    columns: dict[str, float] = {}
     for k, words in _words(body, 3 if sparse else 2):
-        columns.add(k, *words[:2])
-    if len(columns.values) < count:
-        raise Unreadable(f"has {len(columns.values):,} of {count:,} columns", 0)
+        add_column(columns, k, *words[:2])
+    if len(columns) < count:
+        raise Unreadable(f"has {len(columns):,} of {count:,} columns", 0)
     return Solution(
-        "HiGHS", status, status == "Optimal", number(objective[1], at + 2), columns.values,
+        "HiGHS", status, status == "Optimal", number(objective[1], at + 2), columns,
         complete=not sparse,
     )  # fmt: skip
 
@@ -126,35 +126,35 @@ def _highs_pretty(lines: list[str]) -> Solution:
         raise Unreadable("has no model status and objective value at its end: it was cut off", 0)
     if "Type" not in lines[1].split():
         raise Unreadable("has no column 'Type': it holds no mixed-integer solution", 2)
-    columns = SolutionColumns()
+    columns: dict[str, float] = {}
     for k, words in _words(numbered[2 : ends[0] - 1], 6, 7, 8):
         numbers = words[1:-2] if _is_number(words[1]) else words[2:-2]
         if not words[0].isdigit() or len(numbers) not in (3, 4):
             raise Unreadable("is no row of a table of columns", k)
-        columns.add(k, words[-1], numbers[2])
+        add_column(columns, k, words[-1], numbers[2])
     status, objective = told["Model status"], number(told["Objective value"], len(lines))
     return Solution(
-        "HiGHS", status, status == "Optimal", objective, columns.values,
+        "HiGHS", status, status == "Optimal", objective, columns,
         complete=True, objective_error=PRETTY_ERROR * abs(objective),
     )  # fmt: skip
 
 
 def _gurobi(lines: list[str]) -> Solution:
     """Read comments, of which one may have the objective, then every column with its value."""
-    objective, columns = None, SolutionColumns()
+    objective, columns = None, dict[str, float]()
     for k, line in enumerate(lines, start=1):
         if line.startswith("#"):
             found = re.fullmatch(r"# Objective value = (\S+)\s*", line)
             objective = number(found[1], k) if found else objective
             continue
         for _, words in _words([(k, line)], 2):
-            columns.add(k, *words)
-    return Solution("Gurobi", "", False, objective, columns.values, complete=True)
+            add_column(columns, k, *words)
+    return Solution("Gurobi", "", False, objective, columns, complete=True)
 
 
 def _scip(lines: list[str]) -> Solution:
     """Read status and objective, then columns that are not zero: name, value, (obj:coefficient)."""
-    status, objective, columns = "", None, SolutionColumns()
+    status, objective, columns = "", None, dict[str, float]()
     for k, line in enumerate(lines, start=1):
         if found := re.fullmatch(r"(solution status|objective value):\s*(.*?)\s*", line):
             if found[1] == "solution status":
@@ -167,11 +167,11 @@ def _scip(lines: list[str]) -> Solution:
         for _, words in _words([(k, line)], 3):
             if not words[2].startswith("(obj:"):
                 raise Unreadable("has no '(obj:' after a name and a number", k)
-            columns.add(k, *words[:2])
+            add_column(columns, k, *words[:2])
     if objective is None:
         raise Unreadable("has no line 'objective value:': it was cut off", 0)
     optimal = status in ("optimal solution found", "optimal")
-    return Solution("SCIP", status, optimal, objective, columns.values, complete=False)
+    return Solution("SCIP", status, optimal, objective, columns, complete=False)
 
 
 def _cbc(lines: list[str]) -> Solution:
@@ -179,7 +179,7 @@ def _cbc(lines: list[str]) -> Solution:
     found = CBC_ENDING.fullmatch(lines[0].strip())
     if found is None:
         raise Unreadable(NO_SOLUTION, 1)
-    status, columns = found["ending"], SolutionColumns()
+    status, columns = found["ending"], dict[str, float]()
     if re.search("nfeasible|nbounded|no integer solution", status):
         raise Unreadable(NO_SOLUTION, 1)
     for k, words in _words(enumerate(lines[1:], start=2), 4, 5):
@@ -187,10 +187,10 @@ def _cbc(lines: list[str]) -> Solution:
             raise Unreadable("has '**': CBC says that this column breaks its bounds", k)
         if len(words) != 4 or not words[0].isdigit():
             raise Unreadable("is not an index, a name and two numbers", k)
-        columns.add(k, *words[1:3])
+        add_column(columns, k, *words[1:3])
     optimal = status.startswith("Optimal")
     objective = number(found["value"], 1)
-    return Solution("CBC", status, optimal, objective, columns.values, complete=False)
+    return Solution("CBC", status, optimal, objective, columns, complete=False)
 
 
 def _cplex(lines: list[str]) -> Solution:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from mipselect.errors import InvalidInput
 from mipselect.validation import shown
@@ -60,14 +60,8 @@ def number(word: str, line: int) -> float:
     return value
 
 
-@dataclass
-class SolutionColumns:
-    """Values of columns, which come one by one."""
-
-    values: dict[str, float] = field(default_factory=dict)
-
-    def add(self, line: int, name: str, value: str) -> None:
-        """Take the value of a column; raise `Unreadable` if it is none, or had one."""
-        if name in self.values:
-            raise Unreadable(f"has the column {shown(name)} a second time", line)
-        self.values[name] = number(value, line)
+def add_column(values: dict[str, float], line: int, name: str, value: str) -> None:
+    """Take the value of a column; raise `Unreadable` if it is none, or had one."""
+    if name in values:
+        raise Unreadable(f"has the column {shown(name)} a second time", line)
+    values[name] = number(value, line)

@@ -75,6 +75,17 @@ def wants_classes(loss: Loss) -> bool:
     return loss.encode(np.array([-1.0, 1.0]))[1] is not None
 
 
+def degree_of(loss: Loss) -> int:
+    """Return the degree of a loss by which rows may count differently, or raise `InvalidInput`."""
+    degree: int | None = getattr(loss, "degree", None)
+    if degree is None:
+        raise InvalidInput(
+            "survey weights go with the squared and the quantile loss, and with blocks of rows; "
+            f"the {loss.name} loss takes none"
+        )
+    return degree
+
+
 def word_and_number(name: str) -> tuple[str, float | None]:
     """Take a name such as "hinge" or "huber(1.35)" apart.
 

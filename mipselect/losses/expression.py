@@ -181,7 +181,10 @@ class PreparedExpression:
     def _solution(self, support: IntArray) -> tuple[float, FloatArray, FloatArray]:
         """Find n times the value, the coefficients and the dual point at a sorted support."""
         if len(support) == 0:
-            return self._proven(support, *self._without_features())
+            # Minus the slope of every row's loss at zero.
+            step = 1e-6 * self._reach
+            slopes = (self._rows.at(step) - self._rows.at(-step)) / (2.0 * step)
+            return self._proven(support, np.empty(0), -slopes)
         try:
             return self._proven(support, *self._solve(support, 1.0, 1.0))
         except SolverFailure:
@@ -224,9 +227,3 @@ class PreparedExpression:
             raise SolverFailure(f"Clarabel failed on {support.tolist()}: {problem.status}")
         inside = coef.value / max(1.0, float(np.linalg.norm(coef.value)))
         return self.radius * inside, np.asarray(link.dual_value) * (unit / length)
-
-    def _without_features(self) -> tuple[FloatArray, FloatArray]:
-        """Return no coefficients, and minus the slope of every row's loss at zero."""
-        step = 1e-6 * self._reach
-        slopes = (self._rows.at(step) - self._rows.at(-step)) / (2.0 * step)
-        return np.empty(0), -slopes

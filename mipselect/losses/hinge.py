@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
@@ -72,7 +72,10 @@ class HingeLoss(BoxDualLoss):
         if labels.ndim != 1 or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
             return y, None
         if labels.dtype.kind == "O":
-            labels = _as_text(labels)
+            for row, label in enumerate(labels):
+                if label is None or label != label:
+                    raise InvalidInput(f"y must have a class in every row: row {row} holds {label}")
+            labels = np.array([str(label) for label in labels])
         classes = np.unique(labels)
         if len(classes) == 2:
             signs = np.where(labels == classes[1], 1.0, -1.0)
@@ -87,10 +90,3 @@ class HingeLoss(BoxDualLoss):
             f"{wanted}; y has {len(classes)} different values, row {row} holds {labels[row]!s} "
             f"besides {classes[0]!s} and {classes[1]!s}"
         )
-
-
-def _as_text(labels: NDArray[np.object_]) -> NDArray[np.str_]:
-    for row, label in enumerate(labels):
-        if label is None or label != label:
-            raise InvalidInput(f"y must have a class in every row: row {row} holds {label}")
-    return np.array([str(label) for label in labels])

@@ -43,4 +43,4 @@ class SquaredLoss(Loss):
         self, X: FloatArray, y: FloatArray, *, ridge: float, radius: float
     ) -> PreparedSquared:
         """Compute b, d and the diagonal of G; the rest of G comes when it is needed."""
-        return PreparedSquared(X, y, ridge=ridge, radius=radius)
+        return PreparedSquared.of_rows(X, y, ridge=ridge, radius=radius)

@@ -11,8 +11,7 @@ from mipselect.blocks.defaults import default_rows_of_least_squares
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
 from mipselect.blocks.r_squared import ListedFeatures
-from mipselect.blocks.r_squared_choice import BlockR2Choice
-from mipselect.blocks.r_squared_cost import r_squared_seconds
+from mipselect.blocks.r_squared_choice import BlockR2Choice, r_squared_seconds
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.block_problem import UNWEIGHTED_R2

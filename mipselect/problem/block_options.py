@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mipselect.blocks.defaults import (
@@ -12,14 +13,15 @@ from mipselect.blocks.defaults import (
     default_rows_of_least_squares,
 )
 from mipselect.blocks.normalised import ColumnsOfFeatures
-from mipselect.blocks.partitions import OF_BLOCKS, Blocks
+from mipselect.blocks.partitions import Blocks
 from mipselect.blocks.r_squared import ListedFeatures
 from mipselect.blocks.r_squared_choice import (
+    MOST_SECONDS,
     MOST_SUPPORTS,
     BlockR2Choice,
-    most_seconds_within,
+    r_squared_seconds,
 )
-from mipselect.blocks.r_squared_cost import r_squared_seconds
+from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_problem import (
     UNWEIGHTED_R2,
@@ -40,14 +42,15 @@ from mipselect.tables.moments.block_columns import TableBlockColumns, parts_of_t
 from mipselect.tables.parts import total_rows
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.question import TableQuestion
-from mipselect.validation import checked_choice, checked_epsilon, set_fields
+from mipselect.validation import checked_choice, set_fields
 
 UNKNOWN_ROWS = 10_000
 """n by which the default is chosen where it is not known before a row is read."""
 
 
+@completed_by(BlockR2Choice)
 @dataclass(frozen=True, kw_only=True)
-class BlockOptions:
+class BlockOptions(BlockR2Choice):
     """Public options of a score from blocks of rows; those that are None are chosen by rules.
 
     Attributes
@@ -55,12 +58,10 @@ class BlockOptions:
     score : {"blocks", "block-r2"}, optional
         Least squares on blocks, or block R². Default: block R² where supports are few, see
         `chosen`.
-    block_rows, partitions, partition_seed : int, optional
-        b and T; see `Instance.from_blocks` and `BlockScores`.
+    block_rows, partitions, partition_seed, epsilon
+        See `BlockR2Choice`.
     coef_bound, ridge : float, optional
         r and λ of least squares.
-    epsilon : float
-        ε of a draw, for which the b of block R² is chosen.
     time_limit : float, optional
         Seconds of a draw; more than 600 allow block R² so long by its public estimate.
     lists : bool
@@ -75,18 +76,15 @@ class BlockOptions:
     """
 
     score: str | None = None
-    block_rows: int | None = None
-    partitions: int | None = None
-    partition_seed: int | None = None
     coef_bound: float | None = None
     ridge: float | None = None
-    epsilon: float = 1.0
     time_limit: float | None = None
     lists: bool = True
     order_seed: int | None = None
 
     def __post_init__(self) -> None:
-        set_fields(self, epsilon=checked_epsilon(self.epsilon))
+        super().__post_init__()
+        set_fields(self, most_seconds=max(MOST_SECONDS, self.time_limit or 0.0))
         if self.score is not None:
             checked_choice(self.score, "score", (BLOCKS, R2))
             require_together(self.score, vars(self), lists=self.lists)
@@ -135,17 +133,6 @@ class BlockOptions:
             raise InvalidInput(UNWEIGHTED_R2)
         return BLOCKS
 
-    @property
-    def of_block_r2(self) -> BlockR2Choice:
-        """Options of block R²."""
-        given = {name: getattr(self, name) for name in (*OF_BLOCKS, "epsilon")}
-        return BlockR2Choice(**given, most_seconds=most_seconds_within(self.time_limit))
-
-    @property
-    def blocks(self) -> Blocks:
-        """Blocks of least squares."""
-        return Blocks.of(self.block_rows, self.partitions, self.partition_seed)
-
     def of_rows(self, problem: Problem, rows: Rows) -> Instance | BlockScores:
         """Return what is drawn from, of rows whose columns stand as in the layout of a problem.
 
@@ -163,7 +150,7 @@ class BlockOptions:
         """Return what is public of `of_rows`; the blocks of block R² only where n is known."""
         columns = array_columns(problem, Blocks()).parts
         if self.chosen(n, columns, problem.n_features, problem.support_size) == R2:
-            return problem_of_block_r2(problem, columns, self.of_block_r2, n)
+            return problem_of_block_r2(problem, columns, self, n)
         return problem.in_blocks(self.blocks, self.coef_bound, self.ridge)
 
     def of_table(
@@ -171,17 +158,24 @@ class BlockOptions:
     ) -> Instance | BlockScores:
         """Return what is drawn from, of a table with a schema; see `Instance.from_blocks`."""
         blocks, public = self._blocks_of(question), question.without_ranges
-        n, rows = None, None
         # How many rows people have is private: the score must not depend on it.
-        if public.unit is not None or (self.score is None and _is_stream(source, public)):
+        n, rows, at_once = None, None, public.unit is not None
+        if self.score is None and not at_once:
+            parts = open_table(source, public)
+            n = total_rows(part.rows for part in parts)
+            # A table in no file and of unknown length may be read once only.
+            at_once = n is None and not any(part.places for part in parts)
+            if n is None and not at_once:
+                n = sum(batch.num_rows for part in parts for batch in part.read(public.names[:1]))
+            if n == 0:
+                raise InvalidInput(f"{parts[0].label}: the table has no rows")
+        if at_once:
             rows = rows_of_table(source, public, self.order_seed)
             n = len(rows)
-        elif self.score is None:
-            n = _number_of_rows(source, public)
         if self._chosen_of_table(n, public, support_size) == R2:
             problem = problem_of_table_blocks(question, Blocks(), support_size=support_size)
             rows = rows_of_table(source, public) if rows is None else rows
-            return BlockScores.of_table(problem, public, self.of_block_r2, rows)
+            return BlockScores.of_table(problem, public, self, rows)
         columns = TableBlockColumns(question, blocks)
         if rows is None:
             moments = Moments.of_blocks(source, columns)
@@ -219,22 +213,50 @@ class BlockOptions:
             ridge=self.ridge,
         )
         if self._chosen_of_table(n, public, support_size) == R2:
-            problem = problem_of_block_r2(problem, parts_of_table(public), self.of_block_r2, n)
+            problem = problem_of_block_r2(problem, parts_of_table(public), self, n)
         return problem, n
 
 
-def _is_stream(source: Any, public: PublicMap) -> bool:
-    """Return True for a table in no file and of unknown length: it may be read once only."""
-    parts = open_table(source, public)
-    return total_rows(part.rows for part in parts) is None and not any(p.places for p in parts)
+@dataclass(frozen=True)
+class ScoredTable:
+    """A table with a schema, the question about it, and the score of its supports.
 
+    Attributes
+    ----------
+    source : path or table, or None
+        None is one that is not there yet, of which the problem is known.
+    question : TableQuestion
+    support_size : int
+    of_loss : mapping
+        Settings of the loss: what was given of intercept, coef_bound, ridge and loss.
+    blocks : BlockOptions or None
+        Score from blocks of rows, for which types and categories of the schema are used and no
+        range; None for the loss.
+    """
 
-def _number_of_rows(source: Any, public: PublicMap) -> int:
-    """Count the rows by the headers or in one pass."""
-    parts = open_table(source, public)
-    n = total_rows(part.rows for part in parts)
-    if n is None:
-        n = sum(batch.num_rows for part in parts for batch in part.read(public.names[:1]))
-    if n == 0:
-        raise InvalidInput(f"{parts[0].label}: the table has no rows")
-    return n
+    source: Any = field(repr=False)
+    question: TableQuestion
+    support_size: int
+    of_loss: Mapping[str, Any]
+    blocks: BlockOptions | None
+
+    def problem(self) -> tuple[Problem, int | None]:
+        """Return what is public, of a header that is right, and n if it is known; no row is read.
+
+        Raises
+        ------
+        InvalidInput
+        """
+        question, size = self.question, self.support_size
+        if self.blocks is not None:
+            return self.blocks.problem_of_table(self.source, question, size)
+        public = question.public
+        problem = Problem.of_table(public, support_size=size, **self.of_loss)
+        return problem, known_rows(self.source, public)
+
+    def made(self) -> Instance | BlockScores:
+        """Read the table; what is raised does not depend on the rows."""
+        question, size = self.question, self.support_size
+        if self.blocks is not None:
+            return self.blocks.of_table(self.source, question, size)
+        return Instance.of_table(self.source, question, support_size=size, **self.of_loss)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.block_columns import ArrayBlockColumns, TableBlockColumns
 from mipselect.tables.moments.block_sums import block_sums
+from mipselect.tables.moments.dask_collections import names_of_dask
 from mipselect.tables.parts import Part
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.question import TableQuestion
@@ -57,7 +59,7 @@ def problem_of_table_blocks(
         layout=layout_of_table(public, intercept=False, bound=None),
         support_size=support_size,
         units=public.units,
-        weight_bound=None if public.weight is None else public.weight.bound,
+        weight_bound=None if public.weight is None else public.weight.maximum,
     )
     return problem.in_blocks(blocks, coef_bound, ridge)
 
@@ -99,7 +101,8 @@ def problem_of_block_r2(
         raise InvalidInput(UNWEIGHTED_R2)
     asked = (columns, problem.n_features, problem.support_size)
     choice.require_listed(*asked[1:])
-    return problem.in_block_r2(None if n is None else choice.settings(n, *asked).blocks)
+    blocks = None if n is None else choice.settings(n, *asked).blocks
+    return replace(problem.needing(()), score="block-r2", blocks=blocks)
 
 
 def block_moments_of_rows(problem: Problem, rows: Rows) -> Moments:
@@ -124,8 +127,7 @@ def array_columns(problem: Problem, blocks: Blocks) -> ArrayBlockColumns:
 
 def block_moments_of_dask(X: Any, y: Any, blocks: Blocks) -> Moments:
     """Add up the blocks of Dask arrays or frames, whose columns are the features."""
-    names = tuple(map(str, X.columns)) if hasattr(X, "columns") else None
-    names = names or tuple(f"x{j}" for j in range(int(X.shape[1])))
+    names = names_of_dask(X)
     singles = tuple((j,) for j in range(len(names)))
     return Moments.of_blocks((X, y), ArrayBlockColumns(names, singles, (), names, blocks))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,11 +28,10 @@ from mipselect.problem.layout import Always, Groups
 from mipselect.problem.of_problem import OfProblem
 from mipselect.problem.problem import Problem
 from mipselect.tables.frames import numeric_target
+from mipselect.tables.public_map import PublicMap
+from mipselect.tables.question import TableQuestion
+from mipselect.tables.schema import TableSchema
 from mipselect.validation import set_fields
-
-if TYPE_CHECKING:  # Reading tables takes long to import.
-    from mipselect.tables.public_map import PublicMap
-    from mipselect.tables.schema import TableSchema
 
 
 class BlockScores(OfProblem):
@@ -196,7 +195,6 @@ class BlockScores(OfProblem):
             problem_of_table_blocks,
             rows_of_table,
         )
-        from mipselect.tables.question import TableQuestion
 
         question = TableQuestion(schema, target, always, never, unit_rule=unit_rule)
         if schema.weight is not None:

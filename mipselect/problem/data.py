@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
+from mipselect.losses.base import degree_of
 from mipselect.problem.layout import Groups
 from mipselect.problem.problem import Problem
-from mipselect.problem.weighted_rows import degree_of, scaled_rows
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.tables.frames import numeric_matrix
 
@@ -56,6 +56,32 @@ def problem_with_rows(
         matrix.shape[1], names, feature_names=feature_names, groups=groups, **question
     )
     return problem, Rows(problem.layout.ordered(matrix), y)
+
+
+def scaled_rows(
+    X: FloatArray, y: FloatArray, weights: FloatArray, degree: int
+) -> tuple[FloatArray, FloatArray]:
+    """Multiply rows by the c of c^k = w: a loss with ℓ(cy, cu) = c^k ℓ(y, u) counts w times then.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, C)
+        With the column of ones of an intercept, if there is one.
+    y : ndarray of shape (n,)
+    weights : ndarray of shape (n,)
+        w, in [0, 1].
+    degree : int
+        k, 1 or 2.
+
+    Notes
+    -----
+    They are rows within the bounds, so whatever is proven of rows holds of these
+    (docs/mathematics/weights.md, (1)). No entry becomes larger: a product with a c of at most 1 is
+    not rounded beyond the entry.
+    """
+    # Of the type of X, so that both are multiplied by the same number.
+    factors = (np.sqrt(weights) if degree == 2 else weights).astype(X.dtype)
+    return X * factors[:, None], y * factors
 
 
 @dataclass(frozen=True, eq=False)

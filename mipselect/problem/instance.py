@@ -10,20 +10,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
+from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.losses import Loss
 from mipselect.problem.data import ClippedRows, Rows, problem_with_rows
 from mipselect.problem.layout import Always, Groups
 from mipselect.problem.problem import Problem
 from mipselect.problem.restricted import Restricted
+from mipselect.tables import TableSchema
 from mipselect.tables.frames import numeric_target, plain_array
-from mipselect.validation import shown
+from mipselect.tables.input_map import Ranges
+from mipselect.tables.mapping import open_table, read_rows
+from mipselect.tables.question import TableQuestion
+from mipselect.validation import set_fields, shown
 
-if TYPE_CHECKING:  # Reading tables takes long to import.
-    from mipselect.tables import TableSchema
-    from mipselect.tables.input_map import Ranges
+if TYPE_CHECKING:  # Moments take long to import.
     from mipselect.tables.moments import Moments
-    from mipselect.tables.question import TableQuestion
 
 
 class Instance(Restricted):
@@ -157,7 +159,7 @@ class Instance(Restricted):
             ridge=ridge,
         )
         made = self.of_rows(problem, rows)
-        self._hold(made.problem, made.data)
+        set_fields(self, problem=made.problem, data=made.data)
 
     @classmethod
     def of_rows(cls, problem: Problem, rows: Rows) -> Self:
@@ -256,8 +258,6 @@ class Instance(Restricted):
         docs/tables.md; docs/mathematics/weights.md; "Differentially Private High-dimensional
         Variable Selection via Integer Programming", section 4, for the sensitivity.
         """
-        from mipselect.tables.question import TableQuestion
-
         return cls.of_table(
             source,
             TableQuestion(schema, target, always, never, ranges or {}, unit_rule),
@@ -279,8 +279,6 @@ class Instance(Restricted):
         **settings
             Keyword arguments of `Problem.of_table`.
         """
-        from mipselect.tables.mapping import open_table, read_rows
-
         public = question.public
         problem = Problem.of_table(public, **settings)
         mapped = len(public.columns)
@@ -373,9 +371,7 @@ class Instance(Restricted):
         >>> ExponentialMechanism(instance, epsilon=1.0).release().support
         (1, 4)
         """
-        from mipselect.blocks.partitions import Blocks
         from mipselect.problem.block_problem import block_moments_of_dask, block_moments_of_table
-        from mipselect.tables.question import TableQuestion
 
         blocks = Blocks.of(block_rows, partitions, partition_seed)
         settings: dict[str, Any] = {

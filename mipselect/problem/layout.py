@@ -10,13 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.restricted.features import Features
+from mipselect.tables.public_map import PublicMap
 from mipselect.validation import (
     checked_feature_names,
     checked_flag,
@@ -25,9 +26,6 @@ from mipselect.validation import (
     checked_scale,
     shown,
 )
-
-if TYPE_CHECKING:  # Reading tables takes long to import.
-    from mipselect.tables.public_map import PublicMap
 
 Column = int | str
 Columns = Column | Sequence[Column]
@@ -93,9 +91,9 @@ class Layout:
 
     def require_scales(self) -> None:
         """Raise `InvalidInput` unless the bounds are of a size that doubles can work with."""
-        several = self.one_bound is None
-        for k, bound in enumerate(self.bounds.tolist() if several else self.bounds[:1].tolist()):
-            checked_scale(bound, f"x_bound[{k}]" if several else "x_bound")
+        alike = self.one_bound is not None
+        for k, bound in enumerate(self.bounds[: 1 if alike else None].tolist()):
+            checked_scale(bound, "x_bound" if alike else f"x_bound[{k}]")
 
     @cached_property
     def features(self) -> Features:
@@ -119,8 +117,6 @@ class Layout:
         See docs/mathematics/restricted-problem.md, (4).
         """
         largest = float(self.bounds.max())
-        if self.features.plain and largest == float(self.bounds.min()):
-            return largest * radius * math.sqrt(support_size)
         scaled = np.sort((self.bounds / largest) ** 2)[len(self.bounds) - support_size :]
         inside = len(self.always) * (self.always_bound / largest) ** 2
         inside += (1.0 / largest) ** 2 if self.intercept else 0.0
@@ -307,18 +303,12 @@ def _names(
     groups: Groups,
 ) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
     """Return the names of the columns, and those of the groups where they were given."""
+    if given is not None and (groups is None or isinstance(groups, Mapping)):
+        own, given = given, None
     default = tuple(f"x{j}" for j in range(n_columns))
     columns = default if own is None else checked_feature_names(own, n_columns)
-    if groups is None:
-        if given is not None:
-            columns = checked_feature_names(given, n_columns)
-        return columns, None
-    if isinstance(groups, Mapping):
-        if given is not None:
-            columns = checked_feature_names(given, n_columns)
-        return columns, checked_names(list(groups))
-    if given is None:
-        return columns, None
+    if given is None or groups is None:
+        return columns, checked_names(list(groups)) if isinstance(groups, Mapping) else None
     size = len(checked_names(given))
     if not isinstance(groups, Sequence):
         raise InvalidInput(f"groups must be a list of lists of columns, got {shown(groups)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,9 +15,12 @@ from mipselect.blocks.defaults import DEFAULT_RIDGE, default_block_coef_bound
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.losses import Loss, SquaredLoss, checked_loss
-from mipselect.losses.base import wants_classes
+from mipselect.losses.base import degree_of, wants_classes
 from mipselect.problem.layout import Always, Groups, Layout, laid_out, layout_of_table, missing
-from mipselect.problem.weighted_rows import degree_of
+from mipselect.tables import Units
+from mipselect.tables.defaults import DEFAULT_RIDGE as RIDGE_OF_ROWS
+from mipselect.tables.defaults import default_coef_bound
+from mipselect.tables.public_map import PublicMap
 from mipselect.validation import (
     checked_indices,
     checked_integer,
@@ -26,10 +29,6 @@ from mipselect.validation import (
     checked_scale,
     set_fields,
 )
-
-if TYPE_CHECKING:  # Reading tables takes long to import.
-    from mipselect.tables import Units
-    from mipselect.tables.public_map import PublicMap
 
 SMALLEST_RIDGE = 1e-50
 LARGEST_RIDGE = 1e50
@@ -180,8 +179,6 @@ class Problem:
 
         The arguments are those of `Instance.from_table`.
         """
-        from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
-
         law, units = checked_loss(loss), public.units
         if wants_classes(law) and units.classes is None:
             raise InvalidInput(
@@ -198,10 +195,10 @@ class Problem:
             loss=law,
             y_bound=1.0,
             coef_bound=coef_bound,
-            ridge=DEFAULT_RIDGE if ridge is None else ridge,
+            ridge=RIDGE_OF_ROWS if ridge is None else ridge,
             classes=units.classes,
             units=units,
-            weight_bound=None if public.weight is None else public.weight.bound,
+            weight_bound=None if public.weight is None else public.weight.maximum,
         )
 
     @property
@@ -251,11 +248,7 @@ class Problem:
         InvalidInput
             For fewer rows than a block has.
         """
-        if self.blocks is None:
-            return n
-        if n < self.blocks.rows:
-            raise InvalidInput(f"{n} rows are no block of {self.blocks.rows}")
-        return self.blocks.count(n)
+        return n if self.blocks is None else self.blocks.count(n)
 
     def sensitivity(self, n: int) -> float:
         """Return Δ, the most that R(S) moves, for any S, when one of n rows is replaced.
@@ -331,10 +324,6 @@ class Problem:
             score="blocks",
             blocks=blocks,
         )
-
-    def in_block_r2(self, blocks: Blocks | None) -> Problem:
-        """Make a problem of block R² of the same columns; the blocks are None until n is known."""
-        return replace(self.needing(()), score="block-r2", blocks=blocks)
 
     def needing(self, bounds: Iterable[str]) -> Problem:
         """Return the same without a loss, and with no more than these bounds: x_bound, y_bound, ...

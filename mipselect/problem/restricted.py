@@ -17,11 +17,11 @@ from mipselect.problem.layout import Layout
 from mipselect.problem.of_problem import OfProblem
 from mipselect.problem.problem import Problem
 from mipselect.restricted.grouping import on_features
+from mipselect.tables import TableCoefficients, Units
 from mipselect.validation import set_fields
 
-if TYPE_CHECKING:  # Reading tables takes long to import.
+if TYPE_CHECKING:  # Moments take long to import.
     from mipselect.problem.sums import ExactSums
-    from mipselect.tables import TableCoefficients, Units
     from mipselect.tables.moments import Moments
 
 
@@ -38,14 +38,11 @@ class Restricted(OfProblem):
 
     data: ClippedRows | ExactSums
 
-    def _hold(self, problem: Problem, data: ClippedRows | ExactSums) -> None:
-        set_fields(self, problem=problem, data=data)
-
     @classmethod
     def of(cls, problem: Problem, data: ClippedRows | ExactSums) -> Self:
         """Put a problem and data that obey its bounds together."""
         new = cls.__new__(cls)
-        new._hold(problem, data)
+        set_fields(new, problem=problem, data=data)
         return new
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -141,7 +141,7 @@ class ExactSums:
     def prepared(self, problem: Problem) -> PreparedLoss:
         """Tie the squared loss to the sums; raise `InvalidInput` for others."""
         require_squared(problem.stated_loss)
-        return PreparedSquared.of_sums(
+        return PreparedSquared(
             KnownGram(self.gram),
             self.moment,
             self.target_norm,
@@ -165,22 +165,15 @@ class ExactSums:
 def problem_of_moments(
     moments: Moments,
     *,
-    support_size: int,
-    coef_bound: float | None = None,
-    ridge: float | None = None,
     always: Always = None,
     never: Sequence[str] = (),
     groups: Groups = None,
     feature_names: Sequence[str] | None = None,
     intercept: bool | None = None,
+    **settings: Any,
 ) -> Problem:
     """Return the problem of moments; the arguments are those of `Instance.from_moments`."""
     columns = moments.columns
-    settings: dict[str, Any] = {
-        "support_size": support_size,
-        "coef_bound": coef_bound,
-        "ridge": ridge,
-    }
     grouped = groups is not None or feature_names is not None
     if isinstance(columns, BlockColumns) and (grouped or intercept):
         raise InvalidInput(
@@ -200,7 +193,7 @@ def problem_of_moments(
             return problem_of_table_blocks(question, columns.blocks, **settings)
         return Problem.of_table(question.public, intercept=intercept is not False, **settings)
     assert isinstance(columns, ArrayColumns)
-    if coef_bound is None or ridge is None or never:
+    if settings.get("coef_bound") is None or settings.get("ridge") is None or never:
         raise InvalidInput(
             "moments of arrays need coef_bound and ridge, both public, and have no fields to leave "
             "out"

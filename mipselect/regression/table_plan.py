@@ -16,10 +16,9 @@ from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee, compose
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_options import BlockOptions, ScoredTable
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
-from mipselect.problem.scored_table import ScoredTable
 from mipselect.problem.scores import LOSS
 from mipselect.regression.base import PrivateLinearModel
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier

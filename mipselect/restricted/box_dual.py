@@ -82,7 +82,7 @@ class PreparedBoxDual:
     def bounds_with_one_more(
         self, base: IntArray, point: FloatArray, candidates: IntArray
     ) -> FloatArray:
-        """Bound R(B ∪ {j}) from below; see `mipselect.restricted.fenchel.SteppingLoss`."""
+        """Bound R(B ∪ {j}) from below; see `mipselect.restricted.fenchel.ScaledFenchelLoss`."""
         problem = self.rows, self.box, self.ridge, self.radius
         return np.asarray(bounds_with_one_more(*problem, base, point, candidates) / self.n)
 

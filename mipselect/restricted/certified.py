@@ -144,10 +144,3 @@ def certified(
 def predictions(columns: FloatArray, coef: FloatArray) -> FloatArray:
     """Compute Cβ of every problem; shapes (m, s, n) and (m, s) to (m, n)."""
     return np.asarray((coef[:, None, :] @ columns)[:, 0])
-
-
-def at_zero(columns: FloatArray, box: BoxDual, ridge: float) -> Solutions:
-    """Return no coefficients, and the dual point that goes with them."""
-    m, s, n = columns.shape
-    dual = np.repeat(box.best_dual(np.zeros(n))[None], m, axis=0)
-    return certified(columns, box, ridge, np.zeros((m, s)), dual)

@@ -121,8 +121,8 @@ class FenchelLoss(PreparedLoss, Protocol):
 
 
 @runtime_checkable
-class SteppingLoss(FenchelLoss, Protocol):
-    """One that can step from the optimum on a base towards those with one more feature."""
+class ScaledFenchelLoss(FenchelLoss, Protocol):
+    """One that can also step to one feature more, and give each feature a ridge of its own."""
 
     def bounds_with_one_more(
         self, base: IntArray, point: FloatArray, candidates: IntArray
@@ -136,11 +136,6 @@ class SteppingLoss(FenchelLoss, Protocol):
             The dual point of `bounds` for this base.
         candidates : ndarray of int, shape (L,)
         """
-
-
-@runtime_checkable
-class ScaledFenchelLoss(FenchelLoss, Protocol):
-    """One that can also give each feature a ridge of its own."""
 
     def scaled_bounds(
         self,

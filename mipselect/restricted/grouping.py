@@ -8,13 +8,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.features import Features
-from mipselect.restricted.fenchel import (
-    EPS,
-    FenchelBounds,
-    FenchelLoss,
-    ScaledFenchelLoss,
-    SteppingLoss,
-)
+from mipselect.restricted.fenchel import EPS, FenchelBounds, FenchelLoss, ScaledFenchelLoss
 from mipselect.restricted.prepared import CertifiedLoss, PreparedLoss, RestrictedFit
 from mipselect.restricted.squared import PreparedSquared
 
@@ -77,20 +71,20 @@ class FenchelFeatures(FeatureProblem):
             always=rounding * weights[:, features.always_columns].sum(axis=1),
         )
 
-    def bounds_with_one_more(
-        self, base: IntArray, point: FloatArray, candidates: IntArray
-    ) -> FloatArray:
-        """Bound R(B ∪ {j}) from below for candidates j; -inf for features of several columns."""
-        if not (self.features.singles and isinstance(self.columns, SteppingLoss)):
-            return np.full(len(candidates), -np.inf)
-        inside = self.features.with_always(base)
-        return self.columns.bounds_with_one_more(inside, point, candidates)
-
 
 class ScaledFenchelFeatures(FenchelFeatures):
     """A loss on features that can have ridges of their own."""
 
     columns: ScaledFenchelLoss
+
+    def bounds_with_one_more(
+        self, base: IntArray, point: FloatArray, candidates: IntArray
+    ) -> FloatArray:
+        """Bound R(B ∪ {j}) from below for candidates j; -inf for features of several columns."""
+        if not self.features.singles:
+            return np.full(len(candidates), -np.inf)
+        inside = self.features.with_always(base)
+        return self.columns.bounds_with_one_more(inside, point, candidates)
 
     def scaled_bounds(
         self, features: IntArray, scales: FloatArray, **accuracy: float

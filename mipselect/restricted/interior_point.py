@@ -195,7 +195,8 @@ class _Newton:
         s = columns.shape[1]
         shrink = problems.ridge + state.nu
         w = (columns @ state.dual[:, :, None])[:, :, 0] + problems.linear
-        stationarity = w - _times(problems.quadratic, beta) - shrink[:, None] * beta
+        w -= (problems.quadratic @ beta[:, :, None])[:, :, 0]
+        stationarity = w - shrink[:, None] * beta
         ball = 0.5 * (1.0 - np.einsum("ms,ms->m", beta, beta)) - state.room
         residual = problems.box.y - state.prediction
         if q > 0.0:
@@ -260,10 +261,6 @@ def _solved(matrix: FloatArray, right: FloatArray) -> FloatArray:
         return np.linalg.solve(matrix, right)
     except np.linalg.LinAlgError:
         return np.asarray(np.linalg.pinv(matrix, hermitian=True) @ right)
-
-
-def _times(matrix: FloatArray, vector: FloatArray) -> FloatArray:
-    return np.asarray((matrix @ vector[:, :, None])[:, :, 0])
 
 
 def _start(problems: Problems) -> _State:

@@ -18,7 +18,7 @@ from functools import partial
 import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.restricted.certified import BoxDual, Solutions, at_zero, certified, predictions
+from mipselect.restricted.certified import BoxDual, Solutions, certified, predictions
 from mipselect.restricted.fenchel import EPS, PRECISION
 from mipselect.restricted.interior_point import ITERATIONS, Problems
 from mipselect.restricted.interior_point import solve as solve_by_interior_point
@@ -77,21 +77,24 @@ def solve(
         Number of rows from which on most are closed where there is no start.
     """
     s, n = columns.shape[1:]
-    if s == 0:
-        return at_zero(columns, box, ridge)
     batch = _Batch(columns, box, ridge, allowed_gap, precision)
+    if s == 0:
+        batch.attempt(_at_zero)
+        return batch.solutions
     if start is not None:
         batch.center = start.copy()
     if box.softness > 0.0:
-        batch.attempt(partial(_by_newton, start=start, steps=iterations))
+        batch.attempt(
+            lambda *_: solve_by_newton(columns, box, ridge, steps=iterations, start=start)
+        )
     if n >= (many_rows if start is None else 2 * FEW_ROWS):
         for share in OPEN_SHARES:
             size = max(int(share * n), FEW_ROWS, FEW_ENTRIES // max(1, batch.left))
             if 2 * size < n:
                 batch.attempt(partial(_by_open_rows, size=size))
-    batch.attempt(_by_nothing)
+    batch.attempt(_at_zero)
     for _ in range(2):
-        batch.attempt(partial(_by_all_rows, iterations=iterations))
+        batch.attempt(lambda problems, _: solve_by_interior_point(problems, iterations))
     return batch.solutions
 
 
@@ -133,7 +136,9 @@ class _Batch:
         """The number of problems whose gap is not."""
         return int(np.count_nonzero(~(self.solutions.gaps <= self._goal)))
 
-    def attempt(self, method: Callable[[Problems, FloatArray], Solutions]) -> None:
+    def attempt(
+        self, method: Callable[[Problems, FloatArray], tuple[FloatArray, FloatArray]]
+    ) -> None:
         """Let a method try those whose gap is too wide, around the best coefficients so far."""
         goal = self._goal
         wide = np.flatnonzero(~(self.solutions.gaps <= goal))
@@ -141,7 +146,7 @@ class _Batch:
             columns = self._columns if len(wide) == len(goal) else self._columns[wide]
             problems = Problems.of(columns, self._box, self._ridge, 0.5 * goal[wide])
             center = self.center[wide]
-            found = method(problems, center)
+            found = certified(columns, self._box, self._ridge, *method(problems, center))
             self.solutions.improve(wide, found)
             left = ~(found.gaps <= goal[wide])
             self.center[wide[left]] = _on_the_way(
@@ -162,29 +167,21 @@ def _on_the_way(problems: Problems, center: FloatArray, coef: FloatArray) -> Flo
     return best
 
 
-def _by_newton(
-    problems: Problems, _: FloatArray, *, start: FloatArray | None, steps: int
-) -> Solutions:
-    data = problems.columns, problems.box, problems.ridge
-    return certified(*data, *solve_by_newton(*data, steps=steps, start=start))
+def _at_zero(problems: Problems, _: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return no coefficients, and the dual point that goes with them."""
+    m, s, n = problems.columns.shape
+    return np.zeros((m, s)), np.repeat(problems.box.best_dual(np.zeros(n))[None], m, axis=0)
 
 
-def _by_nothing(problems: Problems, _: FloatArray) -> Solutions:
-    return at_zero(problems.columns, problems.box, problems.ridge)
-
-
-def _by_all_rows(problems: Problems, _: FloatArray, *, iterations: int) -> Solutions:
-    found = solve_by_interior_point(problems, iterations)
-    return certified(problems.columns, problems.box, problems.ridge, *found)
-
-
-def _by_open_rows(problems: Problems, center: FloatArray, *, size: int) -> Solutions:
+def _by_open_rows(
+    problems: Problems, center: FloatArray, *, size: int
+) -> tuple[FloatArray, FloatArray]:
     """Solve with the rows of every problem open that are nearest to a kink at `center`.
 
     They are `size` rows, and twice as many as lie at a kink, which many do where the loss is
     piecewise linear and columns take few values.
     """
-    columns, box, ridge = problems.columns, problems.box, problems.ridge
+    columns, box = problems.columns, problems.box
     m, s, n = columns.shape
     prediction = predictions(columns, center)
     dual = box.best_dual(prediction)
@@ -206,9 +203,9 @@ def _by_open_rows(problems: Problems, center: FloatArray, *, size: int) -> Solut
         quadratic = (columns * curved[:, None, :]) @ columns.transpose(0, 2, 1) / q
     linear = (columns @ settled[:, :, None])[:, :, 0]
     open_columns = np.take_along_axis(columns, rows[:, None, :], axis=2)
-    part = Problems(open_columns, box.taken(rows), ridge, quadratic, linear, problems.goal)
+    part = Problems(open_columns, box.taken(rows), problems.ridge, quadratic, linear, problems.goal)
     coef, open_dual = solve_by_interior_point(part)
     if q > 0.0:
         dual = np.where(curved, (box.y - predictions(columns, coef)) / q, dual)
     np.put_along_axis(dual, rows, open_dual, axis=1)
-    return certified(columns, box, ridge, coef, dual)
+    return coef, dual

@@ -52,15 +52,8 @@ class PreparedSquared:
         d = yᵀy.
     """
 
-    def __init__(self, X: FloatArray, y: FloatArray, *, ridge: float, radius: float) -> None:
-        gram = Gram(X)
-        self._hold(
-            gram, gram.product(y), float(sums_of_squares(y)), len(y), ridge, radius, rows=(X, y)
-        )
-
-    @classmethod
-    def of_sums(
-        cls,
+    def __init__(
+        self,
         gram: Gram,
         moment: FloatArray,
         target_norm: float,
@@ -68,25 +61,20 @@ class PreparedSquared:
         *,
         ridge: float,
         radius: float,
-    ) -> PreparedSquared:
-        """Prepare the loss from sums G, b and d of n rows, without the rows."""
-        new = cls.__new__(cls)
-        new._hold(gram, moment, target_norm, n, ridge, radius, rows=None)
-        return new
-
-    def _hold(
-        self,
-        gram: Gram,
-        moment: FloatArray,
-        target_norm: float,
-        n: int,
-        ridge: float,
-        radius: float,
-        rows: tuple[FloatArray, FloatArray] | None,
+        rows: tuple[FloatArray, FloatArray] | None = None,
     ) -> None:
         self.gram, self.moment, self.target_norm, self.n = gram, moment, target_norm, n
         self.ridge, self.radius, self._rows = ridge, radius, rows
         self.features = plain_features(gram.p)
+
+    @classmethod
+    def of_rows(
+        cls, X: FloatArray, y: FloatArray, *, ridge: float, radius: float
+    ) -> PreparedSquared:
+        """Prepare the loss on rows, from which a value that cancels is computed again."""
+        gram = Gram(X)
+        sums = gram, gram.product(y), float(sums_of_squares(y)), len(y)
+        return cls(*sums, ridge=ridge, radius=radius, rows=(X, y))
 
     def on_features(self, features: Features) -> PreparedSquared:
         """Return the same data, with columns taken together as features.

@@ -47,13 +47,17 @@ def _read(cell: Any) -> bytes | float | None:
         case np.timedelta64():
             return UNWRITABLE.encode()
         case complex() | np.complexfloating():
-            return _number(cell.real) if cell.imag == 0 else _no_number(cell)
+            if cell.imag == 0:
+                return _number(cell.real)
+            return None if cell != cell else UNWRITABLE.encode()
         case int() | float() | Decimal() | np.integer() | np.floating():
             return _number(cell)
         case datetime.date():
             return str(dates(_moment(cell))).encode()
         case datetime.time():
-            return _time_of_day(cell).encode()
+            # The shortest text for it, as `value_kinds.times_of_day` writes.
+            some_day = datetime.datetime.combine(datetime.date.min, cell.replace(tzinfo=None))
+            return (str(dates(np.datetime64(some_day)))[11:] or "00:00").encode()
         case _:
             return UNWRITABLE.encode()
 
@@ -69,10 +73,6 @@ def _number(cell: Any) -> float | None:
     return None if number != number else number
 
 
-def _no_number(cell: Any) -> bytes | None:
-    return None if cell != cell else UNWRITABLE.encode()
-
-
 def _moment(cell: Any) -> np.datetime64:
     """Convert a date or a time, which is of UTC if it has a time zone."""
     if hasattr(cell, "to_datetime64"):
@@ -82,14 +82,6 @@ def _moment(cell: Any) -> np.datetime64:
         offset = cell.utcoffset() or datetime.timedelta()
         return np.datetime64(cell.replace(tzinfo=None)) - np.timedelta64(offset)
     return np.datetime64(cell)
-
-
-def _time_of_day(cell: datetime.time) -> str:
-    """Write a time as the shortest text for it, as `value_kinds.times_of_day` does."""
-    digits = "milliseconds" if cell.microsecond % 1000 == 0 else "microseconds"
-    if not cell.microsecond:
-        digits = "seconds" if cell.second else "minutes"
-    return cell.replace(tzinfo=None).isoformat(digits)
 
 
 def _is_na(cell: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -45,7 +45,9 @@ def read_codebook(path: str | Path, source: TableFile) -> Codebook:
     """
     path = Path(path)
     if path.name.lower().endswith(OF_HEADERS):
-        return _of_header(path)
+        (part,) = open_source(path)
+        fields = dict(zip(part.names, part.fields, strict=True))
+        return Codebook(str(path), fields, notes=part.notes)
     names = [name for part in open_source(source)[:1] for name in part.names]
     if path.suffix.lower() == ".xml":
         return ddi_codebook(path, names)
@@ -53,13 +55,6 @@ def read_codebook(path: str | Path, source: TableFile) -> Codebook:
     file = PurePosixPath(str(source.path)).name
     with about(str(path)):
         return _of_json(content, path, file, names)
-
-
-def _of_header(path: Path) -> Codebook:
-    (part,) = open_source(path)
-    described = zip(part.names, part.kinds, part.public, strict=True)
-    fields = {name: {"type": kind, **public} for name, kind, public in described}
-    return Codebook(str(path), fields, notes=part.notes)
 
 
 def codebook_beside(source: TableFile) -> Codebook:
@@ -71,15 +66,15 @@ def codebook_beside(source: TableFile) -> Codebook:
     if "://" in str(source.path) or not path.is_file():
         return NO_CODEBOOK
     for name, describes in (
-        (PACKAGE, _package_has(path.name)),
-        (f"{path.name}-metadata.json", lambda content: True),
-        (METADATA, _metadata_have(path.name)),
+        (PACKAGE, _package_has),
+        (f"{path.name}-metadata.json", lambda content, file: True),
+        (METADATA, _metadata_have),
     ):
         beside = path.with_name(name)
         if not beside.is_file():
             continue
         try:
-            if describes(read_json(beside, MOST_BYTES)):
+            if describes(read_json(beside, MOST_BYTES), path.name):
                 return read_codebook(beside, source)
         except InvalidInput as error:
             return Codebook(notes=(f"a codebook beside the table is not used: {error}",))
@@ -136,17 +131,11 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _package_has(file: str) -> Callable[[Any], bool]:
-    def describes(content: Any) -> bool:
-        resources = _list(content.get("resources")) if isinstance(content, Mapping) else []
-        return any(isinstance(each, Mapping) and file in _files(each) for each in resources)
-
-    return describes
+def _package_has(content: Any, file: str) -> bool:
+    resources = _list(content.get("resources")) if isinstance(content, Mapping) else []
+    return any(isinstance(each, Mapping) and file in _files(each) for each in resources)
 
 
-def _metadata_have(file: str) -> Callable[[Any], bool]:
-    def describes(content: Any) -> bool:
-        tables = csvw_tables(content) if isinstance(content, Mapping) else []
-        return any(PurePosixPath(str(each.get("url", ""))).name == file for each in tables)
-
-    return describes
+def _metadata_have(content: Any, file: str) -> bool:
+    tables = csvw_tables(content) if isinstance(content, Mapping) else []
+    return any(PurePosixPath(str(each.get("url", ""))).name == file for each in tables)

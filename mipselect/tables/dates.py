@@ -91,40 +91,26 @@ def checked_format(field: Field, where: str) -> None:
 
 def _of_one_kind(column: pa.Array, field: Field) -> NDArray[np.int64]:
     types, kind = pa.types, column.type
-    if types.is_date(kind):
-        per_day = 1 if types.is_date32(kind) else DAY * 1000
-        days = _integers(column) // per_day
-        return _within(days * DAY, days, column)
-    if types.is_timestamp(kind):
-        found = _integers(column) // _PER_SECOND[kind.unit]
-        return _within(found, found // DAY, column)
-    if types.is_time(kind):
-        if field.type != "time":
-            return np.full(len(column), NO_POINT)
-        found = _integers(column) // _PER_SECOND[kind.unit]
-        return np.where(_absent(column), NO_POINT, found)
+    if types.is_time(kind) and field.type != "time":
+        return np.full(len(column), NO_POINT)
+    if types.is_date(kind) or types.is_timestamp(kind) or types.is_time(kind):
+        whole = column.cast(whole_numbers(kind)).fill_null(0)
+        found: NDArray[np.int64] = whole.to_numpy(zero_copy_only=False).astype(np.int64)
+        if types.is_date(kind):
+            found = found // (1 if types.is_date32(kind) else DAY * 1000) * DAY
+        else:
+            found = found // _PER_SECOND[kind.unit]
+        known = column.is_valid().to_numpy(zero_copy_only=False) & _is_known(found)
+        return np.where(known, found, NO_POINT)
     encoded = texts_of(column).dictionary_encode()
     of_each: NDArray[np.int64] = np.append(_of_texts(encoded.dictionary, field), NO_POINT)
     places: NDArray[np.int64] = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return of_each[places]
 
 
-def _integers(column: pa.Array) -> NDArray[np.int64]:
-    whole = column.cast(whole_numbers(column.type)).fill_null(0)
-    found: NDArray[np.int64] = whole.to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
-
-
-def _absent(column: pa.Array) -> NDArray[np.bool_]:
-    absent: NDArray[np.bool_] = column.is_null().to_numpy(zero_copy_only=False)
-    return absent
-
-
-def _within(
-    found: NDArray[np.int64], days: NDArray[np.int64], column: pa.Array
-) -> NDArray[np.int64]:
-    known = (days >= FIRST_DAY) & (days <= LAST_DAY) & ~_absent(column)
-    return np.where(known, found, NO_POINT)
+def _is_known(points: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which points in time are of the years 1 to 9999."""
+    return (points >= FIRST_DAY * DAY) & (points < (LAST_DAY + 1) * DAY)
 
 
 def _of_iso(texts: pa.Array, field: Field) -> NDArray[np.int64]:
@@ -177,9 +163,9 @@ def _matched(texts: pa.Array, pattern: str) -> NDArray[np.int64]:
     hour, minute, second = part("H", 0), part("M", 0), part("S", 0)
     right = matches & (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
     right &= (hour <= 23) & (minute <= 59) & (second <= 59)
-    first, days_there = _month(year, np.clip(month, 1, 12))
-    right &= day <= days_there
-    point = (first + day - 1) * DAY + (hour * 60 + minute) * 60 + second
+    days = _first_days((year - 1970) * 12 + month - 1) + day - 1
+    right &= days < _first_days((year - 1970) * 12 + month)
+    point = days * DAY + (hour * 60 + minute) * 60 + second
     ahead_hour, ahead_minute = part("zh", 0), part("zm", 0)
     right &= (ahead_hour <= 23) & (ahead_minute <= 59)
     ahead = (ahead_hour * 60 + ahead_minute) * 60
@@ -187,20 +173,12 @@ def _matched(texts: pa.Array, pattern: str) -> NDArray[np.int64]:
         minus = compute.equal(found.field(names["sign"]), "-").fill_null(False)
         ahead = np.where(minus.to_numpy(zero_copy_only=False), -ahead, ahead)
     point -= ahead
-    right &= (point >= FIRST_DAY * DAY) & (point < (LAST_DAY + 1) * DAY)
-    return np.where(right, point, NO_POINT)
+    return np.where(right & _is_known(point), point, NO_POINT)
 
 
-def _month(
-    year: NDArray[np.int64], month: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first day of a month, from 1970, and how many days it has."""
-    months = (year - 1970) * 12 + month - 1
-    first, after = (
-        count.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
-        for count in (months, months + 1)
-    )
-    return first, after - first
+def _first_days(months: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the first days of months, both from 1970."""
+    return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
 
 
 def years_and_months(

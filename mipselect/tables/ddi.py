@@ -17,7 +17,7 @@ from xml.parsers import expat
 from mipselect.disk import small_content
 from mipselect.errors import InvalidInput
 from mipselect.tables.codebooks import Codebook
-from mipselect.tables.stat_codebook import Missing, missing_codes, properties
+from mipselect.tables.stat_codebook import missing_codes, properties
 from mipselect.tables.stat_types import StatType
 from mipselect.validation import plain_digits, shown
 
@@ -45,7 +45,7 @@ def ddi_codebook(path: Path, names: Sequence[str]) -> Codebook:
     root = _parsed(path)
     fields: dict[str, dict[str, Any]] = {}
     notes: list[str] = []
-    for variable in _all(root, "var"):
+    for variable in (each for each in root.iter() if each.tag.rpartition(" ")[2] == "var"):
         name = (variable.get("name") or "").strip()
         if not name:
             raise InvalidInput(f"{path}: a variable has no name")
@@ -78,11 +78,6 @@ def _parsed(path: Path) -> Element:
     except expat.ExpatError as error:
         raise InvalidInput(f"{path}: not valid XML: {error}") from error
     return builder.close()
-
-
-def _all(element: Element, name: str) -> Iterator[Element]:
-    """Yield the elements of this name at any depth, in any namespace."""
-    return (each for each in element.iter() if each.tag.rpartition(" ")[2] == name)
 
 
 def _inside(element: Element, name: str) -> Iterator[Element]:
@@ -120,7 +115,16 @@ def _field(variable: Element, name: str) -> tuple[dict[str, Any], list[str]]:
     found = properties(known, _text(variable, "labl"), labels, missing, ordered=ordered)
     if kind is not None:
         found.setdefault("type", kind.kind)
-    return found, [*_notes_of_missing(missing, name), *_notes_of_valid(variable, name)]
+    notes = [
+        f"{shown(name)}: the codebook declares all values from {low:g} to {high:g} to be none, "
+        "which are too many to list; write those that occur by design into missingValues"
+        for low, high in missing.ranges
+    ]
+    for valid in _inside(variable, "valrng"):
+        for span in _inside(valid, "range"):
+            ends = span.get("min"), span.get("max")
+            notes += [RANGE.format(shown(name), *map(shown, ends))] if all(ends) else []
+    return found, notes
 
 
 def _kind(variable: Element, values: Sequence[str]) -> StatType | None:
@@ -148,19 +152,3 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) else None
-
-
-def _notes_of_missing(missing: Missing, name: str) -> Iterator[str]:
-    for low, high in missing.ranges:
-        yield (
-            f"{shown(name)}: the codebook declares all values from {low:g} to {high:g} to be none, "
-            "which are too many to list; write those that occur by design into missingValues"
-        )
-
-
-def _notes_of_valid(variable: Element, name: str) -> Iterator[str]:
-    for valid in _inside(variable, "valrng"):
-        for span in _inside(valid, "range"):
-            low, high = span.get("min"), span.get("max")
-            if low and high:
-                yield RANGE.format(shown(name), shown(low), shown(high))

@@ -32,7 +32,6 @@ LEVELS: Mapping[str, tuple[str, ...]] = {
 COUNTS = {"year": "year", "day": "day", "days": "day"}
 """The parts that are numbers, with their units."""
 
-PARTS = (*COUNTS, *LEVELS)
 DAYS_OF_A_MONTH = (1.0, 31.0)
 
 
@@ -157,10 +156,6 @@ class Crossed:
 
     sources: tuple[Field, ...]
 
-    def column(self, arrays: Arrays) -> pa.Array:
-        """Raise `TypeError`, for a product has no single column."""
-        raise TypeError("a product is read by its encoder")
-
 
 Derivation = Transformed | PartOfTime | Knotted | Crossed
 
@@ -198,7 +193,8 @@ class DerivedField(Field):
         return tuple(field.name for field in self.derivation.sources)
 
     def column(self, arrays: Arrays) -> pa.Array:
-        """Return its values, of the columns `inputs` of a batch."""
+        """Return its values, of the columns `inputs` of a batch; a product has several columns."""
+        assert not isinstance(self.derivation, Crossed)
         return self.derivation.column(arrays)
 
     @property

@@ -26,13 +26,12 @@ from mipselect.tables.encoders import (
     Scaled,
     Unscaled,
     encoder_of,
-    missing_column,
 )
 from mipselect.tables.fields import Arrays, Field
 
 
 @dataclass(frozen=True)
-class BrokenLine:
+class BrokenLine(Encoder):
     """A number v and its excess max(v - k, 0) over knots k, and `=missing`.
 
     Each is divided by its largest size and by the root of their number; without a range each
@@ -70,22 +69,20 @@ class BrokenLine:
         """The largest entry, in single precision: just below 1/√m for m columns."""
         return float(np.nextafter(np.float32(1.0 / math.sqrt(self.numbers)), np.float32(0.0)))
 
-    def columns(self) -> tuple[Column, ...]:
-        """Return the number, its excess over every knot, and `=missing`."""
-        names = [self.field.name, *(f"{self.field.name} above {_as_text(k)}" for k in self.knots)]
+    def own_columns(self) -> tuple[Column, ...]:
+        """Return the number, and its excess over every knot."""
+        knots = [values.written(knot) or repr(knot) for knot in self.knots]
+        names = [self.field.name, *(f"{self.field.name} above {knot}" for knot in knots)]
         if isinstance(self.line, Unscaled):
-            return (*map(Column, names), *missing_column(self.field))
-        whole = self.line.columns()[0]
+            return tuple(map(Column, names))
+        (whole,) = self.line.own_columns()
         scales = [whole.scale, *(self.line.high - k for k in self.knots)]
         offsets = [whole.offset, *(0.0 for _ in self.knots)]
         made = zip(names, scales, offsets, strict=True)
-        return (
-            *(Column(name, scale / self.share, offset) for name, scale, offset in made),
-            *missing_column(self.field),
-        )
+        return tuple(Column(name, scale / self.share, offset) for name, scale, offset in made)
 
-    def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
-        """Write the columns."""
+    def write(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
+        """Write the number and the excesses."""
         if isinstance(self.line, Unscaled):
             v = self.line.scaled(arrays)
             missing = np.isnan(v)
@@ -100,12 +97,11 @@ class BrokenLine:
             for j, knot in enumerate(self.knots, 1):
                 excess = np.minimum(np.maximum(v - knot, 0.0) / (self.line.high - knot), 1.0)
                 out[:, j] = excess * self.share
-        if out.shape[1] > self.numbers:
-            out[:, self.numbers] = missing
+        return missing
 
 
 @dataclass(frozen=True)
-class Interaction:
+class Interaction(Encoder):
     """All products of a column of one field and one of another, and `=missing`.
 
     A field of two classes counts as 1 for the second and else 0. Where one of the two is missing,
@@ -119,44 +115,37 @@ class Interaction:
     @property
     def numbers(self) -> int:
         """All of them but `=missing`, unless both fields have categories only."""
-        return 0 if all(map(_is_category, self.factors)) else len(self._names())
+        return 0 if all(map(_is_category, self.factors)) else len(self.own_columns())
 
     @property
     def has_means(self) -> bool:
         """True of a product of two numbers."""
         return all(isinstance(factor, Scaled | Unscaled) for factor in self.factors)
 
-    def columns(self) -> tuple[Column, ...]:
-        """Return the products, of numbers less the middles of their ranges, and `=missing`."""
-        scale = math.prod(_scale(factor) for factor in self.factors)
-        return (*(Column(name, scale) for name in self._names()), *missing_column(self.field))
-
-    def _names(self) -> list[str]:
+    def own_columns(self) -> tuple[Column, ...]:
+        """Return the products, of numbers less the middles of their ranges."""
+        numbers = [factor for factor in self.factors if not _is_category(factor)]
+        scale = math.prod(factor.own_columns()[0].scale for factor in numbers)
         one, other = map(labels, self.factors)
         texts = [" and ".join(t for t in (a, b) if t is not None) for a in one for b in other]
         texts = [f"'{t}'" if t == MISSING_COLUMN else t for t in texts]
-        return [f"{self.field.name}={text}" if text else self.field.name for text in texts]
+        names = (f"{self.field.name}={text}" if text else self.field.name for text in texts)
+        return tuple(Column(name, scale) for name in names)
 
-    def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
+    def write(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
         """Write the products."""
         one, other = (_factor(f, [a]) for f, a in zip(self.factors, arrays, strict=True))
         with np.errstate(over="ignore"):
             products = (one[:, :, None] * other[:, None, :]).reshape(len(one), -1)
-        width = products.shape[1]
         unknown: NDArray[np.bool_] = np.asarray(~np.isfinite(products).all(axis=1))
         products[unknown] = self.gap if self.numbers else 0.0
-        out[:, :width] = products
-        if out.shape[1] > width:
-            # A required value that is missing is the middle, as elsewhere.
-            absent = [np.isnan(one[:, 0]), np.isnan(other[:, 0])]
-            beyond = unknown & ~(absent[0] | absent[1])
-            sides = zip(self.factors, absent, strict=True)
-            optional = [rows for factor, rows in sides if not factor.field.required]
-            out[:, width] = np.logical_or.reduce([beyond, *optional])
-
-
-def _as_text(knot: float) -> str:
-    return values.written(knot) or repr(knot)
+        out[:, : products.shape[1]] = products
+        # A required value that is missing is the middle, as elsewhere.
+        absent = [np.isnan(one[:, 0]), np.isnan(other[:, 0])]
+        beyond = unknown & ~(absent[0] | absent[1])
+        sides = zip(self.factors, absent, strict=True)
+        optional = [rows for factor, rows in sides if not factor.field.required]
+        return np.asarray(np.logical_or.reduce([beyond, *optional]))
 
 
 def labels(encoder: Encoder) -> list[str | None]:
@@ -169,10 +158,6 @@ def labels(encoder: Encoder) -> list[str | None]:
 
 def _is_category(encoder: Encoder) -> bool:
     return labels(encoder) != [None]
-
-
-def _scale(encoder: Encoder) -> float:
-    return 1.0 if _is_category(encoder) else encoder.columns()[0].scale
 
 
 def _factor(encoder: Encoder, arrays: Arrays) -> NDArray[np.float64]:

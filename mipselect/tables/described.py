@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, about
 from mipselect.tables.codebooks import NO_CODEBOOK, Codebook
 from mipselect.tables.derived import FEATURES
 from mipselect.tables.fields import IGNORED, MAPPED, PROPOSED, ROLE
@@ -77,21 +77,22 @@ def described(
         If the names of the columns make no schema, or the codebook is of another table.
     """
     part = open_source(source)[0]
-    require_common(codebook, part)
-    public: Sequence[Mapping[str, Any]] = part.public or [{}] * len(part.names)
-    fields = [
-        _field(name, kind, {**said, **codebook.fields.get(name, {})}, (types or {}).get(name))
-        for name, kind, said in zip(part.names, part.kinds, public, strict=True)
-    ]
+    if codebook.fields and not set(codebook.fields) & set(part.names):
+        raise InvalidInput(
+            f"{codebook.label}: describes no column of {part.label}; it describes "
+            f"{listed(list(codebook.fields))}"
+        )
+    fields = []
+    for name, said in zip(part.names, part.fields, strict=True):
+        told, proposed = codebook.fields.get(name, {}), (types or {}).get(name)
+        marked = {} if proposed is None or "type" in told else {**proposed, PROPOSED: True}
+        fields.append({"name": name, **said, **marked, **told})
     ignored = _ignored(fields, codebook.table)
     for field in fields:
         if field["name"] in ignored or (field.get(PROPOSED) and field["name"] in unlike):
             field[ROLE] = IGNORED
-    try:
+    with about(codebook.label or f"{part.label}: its columns make no schema"):
         schema = TableSchema.of({**codebook.table, "fields": fields})
-    except InvalidInput as error:
-        where = codebook.label or f"{part.label}: its columns make no schema"
-        raise InvalidInput(f"{where}: {error}") from error
     notes = [*part.notes, *codebook.notes, *_notes(schema, part, codebook)]
     if schema.ignored:
         notes.append(IDENTIFYING.format(listed(list(schema.ignored))))
@@ -113,35 +114,15 @@ def _ignored(fields: Sequence[Mapping[str, Any]], table: Mapping[str, Any]) -> f
     )
 
 
-def require_common(codebook: Codebook, part: Part) -> None:
-    """Raise `InvalidInput` unless a codebook names a column of the table, or no column at all."""
-    if codebook.fields and not set(codebook.fields) & set(part.names):
-        raise InvalidInput(
-            f"{codebook.label}: describes no column of {part.label}; it describes "
-            f"{listed(list(codebook.fields))}"
-        )
-
-
-def _field(
-    name: str, kind: str, said: Mapping[str, Any], proposed: Mapping[str, Any] | None
-) -> dict[str, Any]:
-    """Describe a field of the schema: its name first, then its type."""
-    if "type" not in said and proposed is not None:
-        return {"name": name, **proposed, PROPOSED: True, **said}
-    known = {"name": name, "type": said.get("type", kind)}
-    return {**known, **{key: value for key, value in said.items() if key != "type"}}
-
-
 def _notes(schema: TableSchema, part: Part, codebook: Codebook) -> Iterator[str]:
-    labelled = [entry["name"] for entry in schema.content["fields"] if _has_labels(entry)]
+    labelled = [
+        entry["name"]
+        for entry in schema.content["fields"]
+        if entry["type"] in MAPPED
+        and any(isinstance(c, Mapping) and "label" in c for c in entry.get("categories", ()))
+    ]
     if labelled:
         yield CHECK.format(listed(labelled))
     absent = [name for name in codebook.fields if name not in part.names]
     if absent:
         yield f"the codebook describes columns that are not there: {listed(absent)}"
-
-
-def _has_labels(entry: Mapping[str, Any]) -> bool:
-    categories: Sequence[Any] = entry.get("categories", ())
-    labels = [c for c in categories if isinstance(c, Mapping) and "label" in c]
-    return entry["type"] in MAPPED and bool(labels)

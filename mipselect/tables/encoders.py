@@ -7,9 +7,10 @@ levels costs no more sensitivity than a number.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,57 +48,84 @@ class Column:
     offset: float = 0.0
 
 
-class Encoder(Protocol):
-    """Map of a field into its columns."""
+@dataclass(frozen=True)
+class Encoder(ABC):
+    """Map of a field into its columns, of which `=missing` is the last unless it is required.
 
-    @property
-    def field(self) -> Field:
-        """Field that is encoded."""
-        ...
+    Attributes
+    ----------
+    field : Field
+    """
+
+    field: Field
 
     @property
     def numbers(self) -> int:
         """Number of first columns that are numbers or places and no indicators."""
-        ...
+        return 1
 
     @property
     def has_means(self) -> bool:
         """True if the mean over rows of one person is taken of these numbers."""
-        ...
+        return False
 
     @property
     def gap(self) -> float:
         """Entry of the numbers where a value is missing: 0, or NaN."""
-        ...
+        return 0.0
+
+    @abstractmethod
+    def own_columns(self) -> tuple[Column, ...]:
+        """Return the columns but `=missing`."""
 
     def columns(self) -> tuple[Column, ...]:
         """Return the columns, `=missing` last."""
-        ...
+        missing = () if self.field.required else (Column(f"{self.field.name}={MISSING_COLUMN}"),)
+        return (*self.own_columns(), *missing)
+
+    @abstractmethod
+    def write(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
+        """Write all columns but `=missing`; return where the value is missing, shape (rows,)."""
 
     def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
         """Write the rows of a batch to `out`, shape (rows, number of columns).
 
         `arrays` are the columns `field.inputs` of the batch.
         """
-        ...
+        missing = self.write(arrays, out)
+        if not self.field.required:
+            out[:, -1] = missing
+
+
+class OneNumber(Encoder):
+    """A field of one number or place."""
+
+    @abstractmethod
+    def scaled(self, arrays: Arrays) -> NDArray[np.float64]:
+        """Return the numbers, NaN where missing, shape (rows,)."""
+
+    def write(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
+        """Write the number."""
+        scaled = self.scaled(arrays)
+        missing = np.isnan(scaled)
+        scaled[missing] = self.gap
+        # Rounding keeps what is at most 1 at most 1.
+        out[:, 0] = scaled
+        return missing
 
 
 @dataclass(frozen=True)
-class Scaled:
+class Scaled(OneNumber):
     """A number: clip((2v - lo - hi)/(hi - lo)) and `=missing`; a missing value is 0."""
 
-    field: Field
     low: float
     high: float
-    numbers: ClassVar[int] = 1
     has_means: ClassVar[bool] = True
-    gap: ClassVar[float] = 0.0
 
-    def columns(self) -> tuple[Column, ...]:
-        """Return the number, and `=missing`."""
+    def own_columns(self) -> tuple[Column, ...]:
+        """Return the number."""
         half = 0.5 * (self.high - self.low)
-        number = Column(self.field.name, half, 0.5 * (self.low + self.high))
-        return (number, *missing_column(self.field))
+        return (Column(self.field.name, half, 0.5 * (self.low + self.high)),)
 
     def scaled(self, arrays: Arrays) -> NDArray[np.float64]:
         """Scale the values to [-1, 1], NaN where missing, shape (rows,)."""
@@ -113,55 +141,41 @@ class Scaled:
         v /= self.high - self.low
         return np.clip(v, -1.0, 1.0, out=v)
 
-    def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
-        """Write the number and `=missing`."""
-        _write(self.scaled(arrays), out)
 
-
-@dataclass(frozen=True)
-class Unscaled:
+class Unscaled(OneNumber):
     """A number as it is, NaN where it is missing or infinite, and `=missing`; no range is used."""
 
-    field: Field
-    numbers: ClassVar[int] = 1
     has_means: ClassVar[bool] = True
     gap: ClassVar[float] = math.nan
 
-    def columns(self) -> tuple[Column, ...]:
-        """Return the number, and `=missing`."""
-        return (Column(self.field.name), *missing_column(self.field))
+    def own_columns(self) -> tuple[Column, ...]:
+        """Return the number."""
+        return (Column(self.field.name),)
 
     def scaled(self, arrays: Arrays) -> NDArray[np.float64]:
         """Return the values, shape (rows,)."""
         v = values.numbers(self.field.column(arrays), self.field)
         return np.where(np.isfinite(v), v, np.nan)
 
-    def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
-        """Write the number and `=missing`."""
-        _write(self.scaled(arrays), out, self.gap)
-
 
 @dataclass(frozen=True)
-class Ranked:
+class Ranked(OneNumber):
     """K ≥ 2 values in an order: 2k/(K-1) - 1 and `=missing`; one that is in no list is 0.
 
     A boolean, two categories or ordered ones. A missing one is `gap`: 0, or NaN where means are
     taken of those that are there.
     """
 
-    field: Field
     levels: int
     gap: float = 0.0
-    numbers: ClassVar[int] = 1
-    has_means: ClassVar[bool] = False
 
-    def columns(self) -> tuple[Column, ...]:
-        """Return the place among the values, and `=missing`."""
+    def own_columns(self) -> tuple[Column, ...]:
+        """Return the place among the values."""
         name, categories = self.field.name, self.field.categories
         if categories is not None and not self.field.ordered:
             name = _indicator(self.field, 1)
         half = 0.5 * (self.levels - 1)
-        return (Column(name, half, half), *missing_column(self.field))
+        return (Column(name, half, half),)
 
     def scaled(self, arrays: Arrays) -> NDArray[np.float64]:
         """Scale the places to [-1, 1], NaN where missing, shape (rows,)."""
@@ -171,34 +185,25 @@ class Ranked:
         places[codes == values.MISSING] = np.nan
         return places
 
-    def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
-        """Write the place and `=missing`."""
-        _write(self.scaled(arrays), out, self.gap)
-
 
 @dataclass(frozen=True)
-class Indicators:
+class Indicators(Encoder):
     """K categories: as many indicators, of which at most one is 1, and `=missing`."""
 
-    field: Field
     levels: int
     numbers: ClassVar[int] = 0
-    has_means: ClassVar[bool] = False
-    gap: ClassVar[float] = 0.0
 
-    def columns(self) -> tuple[Column, ...]:
-        """Return one column for each category, and `=missing`."""
-        names = (_indicator(self.field, k) for k in range(self.levels))
-        return (*(Column(name) for name in names), *missing_column(self.field))
+    def own_columns(self) -> tuple[Column, ...]:
+        """Return one column for each category."""
+        return tuple(Column(_indicator(self.field, k)) for k in range(self.levels))
 
-    def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
-        """Write the indicators and `=missing`."""
+    def write(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
+        """Write the indicators."""
         codes = values.codes(self.field.column(arrays), self.field)
         out[:] = 0.0
         listed = np.flatnonzero(codes >= 0)
         out[listed, codes[listed]] = 1.0
-        if not self.field.required:
-            out[codes == values.MISSING, self.levels] = 1.0
+        return np.asarray(codes == values.MISSING)
 
 
 def places_of_columns(encoders: Iterable[Encoder], start: int = 0) -> tuple[range, ...]:
@@ -250,20 +255,6 @@ def checked_range(low: float, high: float, what: str) -> tuple[float, float]:
             f"{shown(low)} to {shown(high)}"
         )
     return low, high
-
-
-def _write(scaled: NDArray[np.float64], out: NDArray[np.floating[Any]], gap: float = 0.0) -> None:
-    missing = np.isnan(scaled)
-    scaled[missing] = gap
-    # Rounding keeps what is at most 1 at most 1.
-    out[:, 0] = scaled
-    if out.shape[1] > 1:
-        out[:, 1] = missing
-
-
-def missing_column(field: Field) -> tuple[Column, ...]:
-    """Return the column `=missing`, or none where a value is required."""
-    return () if field.required else (Column(f"{field.name}={MISSING_COLUMN}"),)
 
 
 def _indicator(field: Field, k: int) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 from mipselect.docstrings import completed_by
 from mipselect.tables.derivations import DerivedField, Transformed
 from mipselect.tables.derived_encoders import BrokenLine, Interaction
-from mipselect.tables.derived_terms import terms_of_line, terms_of_products, terms_of_transformed
 from mipselect.tables.encoders import Encoder, Indicators, Ranked, Scaled
 from mipselect.tables.fields import Field
 from mipselect.tables.public_map import Target
@@ -22,6 +21,9 @@ from mipselect.tables.terms import (
     UNLISTED,
     Term,
     in_digits,
+    terms_of_line,
+    terms_of_products,
+    terms_of_transformed,
 )
 from mipselect.tables.units import LinearRule
 

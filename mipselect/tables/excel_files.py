@@ -7,16 +7,14 @@ last row that has a value in one of its columns; a row without any before it is 
 from __future__ import annotations
 
 import warnings
-import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice, repeat
 from typing import Any
-from xml.etree.ElementTree import ParseError
 
 import pyarrow as pa
 
+from mipselect.disk import DAMAGE
 from mipselect.errors import InvalidInput
 from mipselect.tables.cells import arrow_cells
 from mipselect.tables.fields import BLANKS
@@ -28,12 +26,6 @@ CELLS = 1 << 20
 """Values that are read together."""
 
 EXTRA = "pip install 'mipselect[excel]'"
-DAMAGE = (
-    *(OSError, EOFError, ValueError, KeyError, IndexError, TypeError, AttributeError),
-    *(zipfile.BadZipFile, zlib.error, ParseError, NotImplementedError, RuntimeError, SyntaxError),
-)
-"""Exceptions that openpyxl raises for files that are not what they seem."""
-
 FIRST_ROW = "the header must be the first row; remove what stands above it, or give another --sheet"
 
 
@@ -46,18 +38,18 @@ def excel_part(path: str, label: str, sheet: str | None) -> Part:
         If openpyxl is not installed, there is no such sheet, or the first row is no header.
     """
     with _opened(path, label, sheet) as (found, named):
-        first = [cell.value for cell in next(_rows(found, 1, 1, None), ())]
+        first = [cell.value for cell in next(found.iter_rows(max_row=1), ())]
     names = _header(first, f"{label}: the first row of sheet {shown(named)}")
     width = len(names)
 
     def read(chosen: Sequence[str]) -> Iterator[pa.RecordBatch]:
         positions = positions_of(chosen, names)
         with _opened(path, label, sheet) as (found, _):
-            for rows in _pieces(_rows(found, 2, None, width), width, label):
+            for rows in _pieces(found.iter_rows(min_row=2, max_col=width), width, label):
                 columns = [arrow_cells(_value(row[k]) for row in rows) for k in positions]
                 yield pa.record_batch(columns, list(chosen))
 
-    return Part(label, names, ("string",) * width, None, read, has_types=False)
+    return Part(label, names, ({"type": "string"},) * width, None, read, has_types=False)
 
 
 @contextmanager
@@ -85,11 +77,6 @@ def _opened(path: str, label: str, sheet: str | None) -> Iterator[tuple[Any, str
             yield sheets[named], named
         finally:
             book.close()
-
-
-def _rows(sheet: Any, first: int, last: int | None, width: int | None) -> Iterator[Any]:
-    rows: Iterator[Any] = sheet.iter_rows(min_row=first, max_row=last, max_col=width)
-    return rows
 
 
 def _header(cells: Sequence[Any], where: str) -> tuple[str, ...]:

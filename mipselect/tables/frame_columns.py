@@ -1,4 +1,4 @@
-"""Columns of pandas and Polars as Arrow columns, whatever they are stored as."""
+"""Columns of pandas and Polars: as Arrow columns, and the categories that their types declare."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from mipselect.tables.cells import arrow_cells
+from mipselect.tables.fields import BLANKS
 from mipselect.tables.parts import ROWS
 from mipselect.tables.value_kinds import UNWRITABLE
+from mipselect.validation import LAST_INTEGER
 
 
 def pandas_column(series: Any) -> pa.Array:
@@ -72,3 +74,41 @@ def polars_column(series: Any) -> pa.Array:
 
 def _one_piece(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def pandas_categories(dtype: Any) -> dict[str, Any]:
+    """Read the categories of a `CategoricalDtype`; other types have none.
+
+    A type cannot tell categories that somebody declared from those that pandas found in the rows.
+    """
+    pandas = sys.modules["pandas"]
+    if not isinstance(dtype, pandas.CategoricalDtype) or dtype.categories is None:
+        return {}
+    return _declared(dtype.categories.tolist(), ordered=bool(dtype.ordered))
+
+
+def polars_categories(kind: Any) -> dict[str, Any]:
+    """Read the categories of an `Enum`; a `Categorical` of Polars has those of its rows."""
+    import polars
+
+    if not isinstance(kind, polars.Enum):
+        return {}
+    return _declared(kind.categories.to_list(), ordered=False)
+
+
+def _declared(values: Sequence[Any], *, ordered: bool) -> dict[str, Any]:
+    """Return the properties of a field; none where a schema could not have such categories."""
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    if all(isinstance(value, str) for value in plain):
+        kind, plain = "string", [value.strip(BLANKS) for value in plain]
+        fit = all(plain)
+    else:
+        fit = all(
+            isinstance(v, int | float) and not isinstance(v, bool) and abs(v) < LAST_INTEGER
+            for v in plain
+        )
+        kind = "integer" if all(isinstance(value, int) for value in plain) else "number"
+    if not plain or not fit or len(set(plain)) < len(plain):
+        return {}
+    order = {"categoriesOrdered": True} if ordered else {}
+    return {"type": kind, "categories": plain, **order}

@@ -15,6 +15,7 @@ from numbers import Integral, Real
 from typing import Any, NoReturn
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from mipselect.arrays import FloatArray
@@ -68,7 +69,7 @@ def numeric_matrix(
     else:
         labels = checked_names(names)
     if table is not None:
-        matrix = arrow_matrix(table, f"{what}: ")
+        matrix = _arrow_matrix(table, what)
     elif _is_pandas(X):
         matrix = _pandas_matrix(X, labels, what)
     else:
@@ -148,53 +149,35 @@ def refuse_stored_index(names: Sequence[str], what: str) -> None:
             )
 
 
-def arrow_matrix(table: Any, where: str = "") -> FloatArray:
-    """Return the columns of a `pyarrow.Table` as finite numbers, shape (n, p).
-
-    Raises
-    ------
-    InvalidInput
-        Beginning with `where`, with the row, counted from 0, and the column.
-    """
-    import pyarrow as pa
-
+def _arrow_matrix(table: Any, what: str) -> FloatArray:
+    """Convert a `pyarrow.Table` to finite numbers; a message has the row, counted from 0."""
     single = table.num_columns and all(column.type == pa.float32() for column in table.columns)
     dtype = np.float32 if single else np.float64
     result = np.empty((table.num_rows, table.num_columns), dtype, order="F")
     for k, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
-        numbers = _arrow_numbers(column, f"{where}column {shown(name)}", pa)
+        kind, types = column.type, pa.types
+        if not (types.is_boolean(kind) or is_numeric(kind) or types.is_null(kind)):
+            first = [shown(value.as_py()) for value in column.drop_null()[:1]]
+            told = "".join(f"; its first value is {value}" for value in first)
+            advice = DATES if types.is_temporal(kind) else ADVICE
+            raise InvalidInput(f"{what}: column {shown(name)} is of type {kind}{told}; {advice}")
+        # Unsafe only in that integers beyond 2⁵³ are rounded.
+        numbers: FloatArray = column.cast(pa.float64(), safe=False).to_numpy()
         result[:, k] = numbers
         bad = np.flatnonzero(~np.isfinite(numbers))
         if bad.size:
             value = column[int(bad[0])].as_py()
             is_missing = value is None or bool(np.isnan(numbers[bad[0]]))
             raise InvalidInput(
-                f"{where}row {bad[0]} (counted from 0), column {shown(name)} holds "
+                f"{what}: row {bad[0]} (counted from 0), column {shown(name)} holds "
                 f"{'nothing' if value is None else shown(value)}; "
                 f"{MISSING if is_missing else ADVICE}"
             )
     return result
 
 
-def _arrow_numbers(column: Any, called: str, pa: Any) -> FloatArray:
-    """Convert one column to floats, missing values to NaN."""
-    kind, types = column.type, pa.types
-    if types.is_boolean(kind):
-        column = column.cast(pa.uint8())
-    elif not (is_numeric(kind) or types.is_null(kind)):
-        values = column.drop_null()
-        first = f"; its first value is {shown(values[0].as_py())}" if len(values) else ""
-        advice = DATES if types.is_temporal(kind) else ADVICE
-        raise InvalidInput(f"{called} is of type {kind}{first}; {advice}")
-    # Unsafe only in that integers beyond 2⁵³ are rounded.
-    numbers: FloatArray = column.cast(pa.float64(), safe=False).to_numpy()
-    return numbers
-
-
 def is_numeric(kind: Any) -> bool:
     """Return whether an Arrow type is one of numbers."""
-    import pyarrow as pa
-
     types = pa.types
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
@@ -203,8 +186,6 @@ def _arrow_table(X: object) -> Any:
     """Return the Arrow table that X offers, or None."""
     if not (hasattr(X, "__arrow_c_stream__") or hasattr(X, "__arrow_c_array__")):
         return None
-    import pyarrow as pa
-
     try:
         return pa.table(X)
     except (TypeError, pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -251,11 +232,8 @@ def _numbers(array: NDArray[Any], names: Names, what: str) -> FloatArray:
     """Convert to float32 or float64; text is no number."""
     if array.dtype.kind not in "biuf":
         _refuse(array, _is_no_number, names, what)
-    try:
-        with np.errstate(over="ignore"):
-            return array.astype(np.float32 if array.dtype == np.float32 else np.float64, copy=False)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInput(f"{what} must hold real numbers only: {error}") from error
+    with np.errstate(over="ignore"):
+        return array.astype(np.float32 if array.dtype == np.float32 else np.float64, copy=False)
 
 
 DATE_TYPES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)

@@ -87,33 +87,27 @@ def without_repeats(source: Any, names: Sequence[str]) -> frozenset[str]:
     names : sequence of str
         Those that are looked at.
     """
-    seen: dict[str, set[bytes] | None] = {name: set() for name in names}
+    seen = {name: set[bytes]() for name in names}
     for part in open_source(source):
-        read = [name for name in dict.fromkeys(part.names) if seen.get(name) is not None]
+        read = [name for name in dict.fromkeys(part.names) if name in seen]
         for batch in part.read(read) if read else ():
             for name, column in zip(read, batch.columns, strict=True):
-                seen[name] = _with(seen[name], column)
-    return frozenset(
-        name for name, values in seen.items() if values is not None and len(values) >= LEAST_VALUES
-    )
+                if name in seen and _repeats(seen[name], column):
+                    del seen[name]
+    return frozenset(name for name, values in seen.items() if len(values) >= LEAST_VALUES)
 
 
-def _with(seen: set[bytes] | None, column: pa.Array) -> set[bytes] | None:
-    """Add the values of a column; None once one has stood twice."""
-    if seen is None:
-        return None
+def _repeats(seen: set[bytes], column: pa.Array) -> bool:
+    """Add the values of a column, until one has stood twice; return whether one has."""
     for value in column.to_pylist():
         if len(seen) >= MOST_VALUES:
-            break
-        text = b"" if value is None else _bytes(value)
+            return False
+        written = "" if value is None else value
+        text = written if isinstance(written, bytes) else str(written).encode("utf-8", "replace")
+        text = text.strip(BLANKS.encode())
         if text.decode("utf-8", "replace").lower() in NONE:
             continue
         if text in seen:
-            return None
+            return True
         seen.add(text)
-    return seen
-
-
-def _bytes(value: Any) -> bytes:
-    written = value if isinstance(value, bytes) else str(value).encode("utf-8", "replace")
-    return written.strip(BLANKS.encode())
+    return False

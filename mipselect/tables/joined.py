@@ -29,39 +29,30 @@ def with_column(frame: Any, name: str, values: Any) -> Any:
     InvalidInput
         For another kind of table, or a column of another length; whatever stands in the rows.
     """
-    count = _length(values)
-    if is_frame(frame, "pandas", "DataFrame"):
-        _require_length(count, len(frame))
-        return _pandas(frame, name, values)
-    if is_frame(frame, "polars", "DataFrame"):
-        _require_length(count, frame.height)
-        return _polars(frame, name, values)
-    if isinstance(frame, pa.Table):
-        _require_length(count, frame.num_rows)
-        others = frame.select([column for column in frame.column_names if column != name])
-        return others.append_column(name, arrow_cells(_cells(values)))
-    raise InvalidInput(
-        "with a schema X must be a DataFrame of pandas or Polars or a pyarrow.Table, to which y "
-        f"is joined; got a {type(frame).__name__}. SelectThenRegress.fit_table reads others, with "
-        "the target among the columns"
-    )
-
-
-def _pandas(frame: Any, name: str, values: Any) -> Any:
-    pandas = sys.modules["pandas"]
-    if is_frame(values, "pandas", "Series"):
+    is_pandas, is_polars = (is_frame(frame, each, "DataFrame") for each in ("pandas", "polars"))
+    if not (is_pandas or is_polars or isinstance(frame, pa.Table)):
+        raise InvalidInput(
+            "with a schema X must be a DataFrame of pandas or Polars or a pyarrow.Table, to which "
+            f"y is joined; got a {type(frame).__name__}. SelectThenRegress.fit_table reads others, "
+            "with the target among the columns"
+        )
+    rows = frame.num_rows if isinstance(frame, pa.Table) else len(frame)
+    if (count := _length(values)) != rows:
+        raise InvalidInput(f"X has {rows} rows and y has {count}")
+    if is_pandas and is_frame(values, "pandas", "Series"):
         column = values.set_axis(frame.index)
-    else:
-        column = pandas.Series(_cells(values), index=frame.index)
-    return frame.loc[:, frame.columns != name].assign(**{name: column})
-
-
-def _polars(frame: Any, name: str, values: Any) -> Any:
-    import polars
-
-    if is_frame(values, "polars", "Series"):
+    elif is_pandas:
+        column = sys.modules["pandas"].Series(_cells(values), index=frame.index)
+    if is_pandas:
+        return frame.loc[:, frame.columns != name].assign(**{name: column})
+    if is_polars and is_frame(values, "polars", "Series"):
         return frame.with_columns(values.alias(name))
-    return frame.with_columns(polars.Series(name, _cells(values).tolist(), dtype=polars.Object))
+    if is_polars:
+        polars = sys.modules["polars"]
+        cells = polars.Series(name, _cells(values).tolist(), dtype=polars.Object)
+        return frame.with_columns(cells)
+    others = frame.select([column for column in frame.column_names if column != name])
+    return others.append_column(name, arrow_cells(_cells(values)))
 
 
 def _cells(values: Any) -> NDArray[Any]:
@@ -72,10 +63,7 @@ def _cells(values: Any) -> NDArray[Any]:
         values = there
     if isinstance(values, list | tuple):
         # One by one: what stands in a row must not decide on the shape.
-        cells = np.empty(len(values), dtype=object)
-        for k, value in enumerate(values):
-            cells[k] = value
-        return cells
+        return np.fromiter(values, dtype=object, count=len(values))
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return _cells(values.to_pylist())
     if is_frame(values, "polars", "Series"):
@@ -92,8 +80,3 @@ def _length(values: Any) -> int:
     if len(shape) == 1 or (len(shape) == 2 and shape[1] == 1):
         return int(shape[0])
     raise InvalidInput(f"y must have the shape (n,), got {shape}")
-
-
-def _require_length(values: int, rows: int) -> None:
-    if values != rows:
-        raise InvalidInput(f"X has {rows} rows and y has {values}")

@@ -16,29 +16,6 @@ from mipselect.tables.fields import PROPOSED, ROLE
 
 OF_CSVW_EO = ("csvw-eo:privacyUnit", "csvw-eo:maxContributions")
 
-OF_TABLES = frozenset(
-    (
-        *("$schema", "name", "title", "description", "profile", "fields", "fieldsMatch"),
-        *("missingValues", "primaryKey", "uniqueKeys", "foreignKeys"),
-        *(*OF_CSVW_EO, FEATURES),
-    )
-)
-OF_FIELDS = frozenset(
-    (
-        *("name", "type", "format", "title", "description", "example", "examples", "rdfType"),
-        *("constraints", "categories", "categoriesOrdered", "missingValues", "itemType"),
-        *("trueValues", "falseValues", "decimalChar", "groupChar", "bareNumber", "delimiter"),
-        *("unit", ROLE, PROPOSED),
-    )
-)
-OF_CONSTRAINTS = frozenset(
-    (
-        *("required", "unique", "enum", "pattern", "minLength", "maxLength", "jsonSchema"),
-        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-    )
-)
-"""All properties of the standard, of CSVW-EO and of our own, at each level."""
-
 USED_OF_TABLES = (*OF_CSVW_EO, FEATURES, "missingValues")
 USED_OF_FIELDS = (
     *("type", "format", "constraints", "categories", "categoriesOrdered", "missingValues"),
@@ -46,6 +23,20 @@ USED_OF_FIELDS = (
 )
 USED_OF_CONSTRAINTS = ("minimum", "maximum", "required", "enum")
 """Those that change what a field becomes; nothing else is looked for in a misspelt name."""
+
+OF_TABLES = (
+    *("$schema", "name", "title", "description", "profile", "fields", "fieldsMatch"),
+    *("primaryKey", "uniqueKeys", "foreignKeys", *USED_OF_TABLES),
+)
+OF_FIELDS = (
+    *("name", "title", "description", "example", "examples", "rdfType", "itemType"),
+    *("bareNumber", "delimiter", "unit", *USED_OF_FIELDS),
+)
+OF_CONSTRAINTS = (
+    *("unique", "pattern", "minLength", "maxLength", "jsonSchema"),
+    *("exclusiveMinimum", "exclusiveMaximum", *USED_OF_CONSTRAINTS),
+)
+"""All properties of the standard, of CSVW-EO and of our own, at each level."""
 
 OUR_OWN = "mipselect:"
 

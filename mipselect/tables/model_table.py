@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mipselect.errors import InvalidInput
+from mipselect.errors import about
 from mipselect.tables.check.kinds import FieldRule
 from mipselect.tables.derived import FEATURES
 from mipselect.tables.derived_encoders import declared, ranges_of
@@ -241,10 +241,8 @@ class ModelTable:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> ModelTable:
         """Return what `to_dict` wrote; raise `InvalidInput` with what is wrong."""
-        try:
+        with about("table.schema"):
             schema = TableSchema.of(stored["schema"])
-        except InvalidInput as error:
-            raise InvalidInput(f"table.schema: {error}") from error
         ranges, sources = dict(stored.get("private_ranges", {})), tuple(stored.get("sources", ()))
         asked = stored["target"], tuple(stored["always"]), stored["unit"]
         ends = {name: (low, high) for name, (low, high) in stored.get("stated_ranges", {}).items()}

@@ -6,7 +6,6 @@ a finite number, a slow second pass finds the line to complain about.
 
 from __future__ import annotations
 
-import math
 import zlib
 from collections import Counter
 from collections.abc import Sequence
@@ -33,9 +32,9 @@ from mipselect.tables.csv_text import (
     records,
 )
 from mipselect.tables.fields import BLANKS, Field, field_of
-from mipselect.tables.frames import ADVICE, arrow_matrix, is_numeric, refuse_stored_index
+from mipselect.tables.frames import is_numeric, refuse_stored_index
 from mipselect.tables.parts import near_column, positions_of
-from mipselect.tables.stored_files import EXCEL, STAT, kind_of_file, require_way, stored_parts
+from mipselect.tables.stored_files import CSV, PARQUET, kind_of_file, require_way, stored_parts
 from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_name, listed, shown
 
@@ -48,8 +47,7 @@ def read_table(
     Parameters
     ----------
     source : str, Path or TableFile
-        A CSV file with one header line (.csv, .csv.gz), or one of Parquet (.parquet), SPSS,
-        Stata, SAS or Excel.
+        A CSV file with one header line, or one of Parquet, Arrow, SPSS, Stata, SAS or Excel.
     target : str
         The column to predict.
     features : sequence of str, optional
@@ -103,15 +101,15 @@ def header(
     return choose_columns(reader.path, columns, target, features)
 
 
-def _reader(source: str | Path | TableFile) -> _CsvReader | _ParquetReader | _ColumnsReader:
+def _reader(source: str | Path | TableFile) -> _CsvReader | _ColumnsReader:
     source = source if isinstance(source, TableFile) else TableFile(source)
     path = Path(source.path)
-    kind = kind_of_file(str(path), of_numbers=True)
+    kind = kind_of_file(str(path))
     require_way(source, kind)
     regular_file(path)
-    if kind in (STAT, EXCEL):
-        return _ColumnsReader(source)
-    return _ParquetReader(path) if path.name.lower().endswith(".parquet") else _CsvReader(source)
+    if kind == CSV:
+        return _CsvReader(source)
+    return _ParquetReader(source) if kind == PARQUET else _ColumnsReader(source)
 
 
 def choose_columns(
@@ -222,7 +220,7 @@ class _CsvReader:
 
 
 class _ColumnsReader:
-    """A file of a statistics program or a spreadsheet; declared codes of no value are none."""
+    """A file with a header of columns; the codes of no value that it declares are none."""
 
     def __init__(self, source: TableFile) -> None:
         self.path = Path(source.path)
@@ -231,73 +229,53 @@ class _ColumnsReader:
     def header(self) -> list[str]:
         return list(self._part.names)
 
-    column_names = header
+    def column_names(self) -> list[str]:
+        return self.header()
 
     def read(self, columns: Sequence[str]) -> FloatArray:
         fields = [self._field(name) for name in columns]
-        tables = [
-            np.column_stack([values.numbers(batch.column(k), f) for k, f in enumerate(fields)])
-            for batch in self._part.read(columns)
-        ]
-        result = np.concatenate(tables) if tables else np.empty((0, len(columns)))
-        wrong = np.argwhere(~np.isfinite(result))
-        if wrong.size:
-            i, k = wrong[0]
-            raise InvalidInput(
-                f"{self.path}: (sensitive) row {i} (counted from 0), column {shown(columns[k])} "
-                f"holds no finite number; {SCHEMA_ADVICE}"
-            )
+        read, rows = [[np.empty(0)] for _ in columns], 0
+        for batch in self._part.read(columns):
+            for k, field in enumerate(fields):
+                read[k].append(values.numbers(batch.column(k), field))
+                for i in np.flatnonzero(~np.isfinite(read[k][-1]))[:1].tolist():
+                    held = "no finite number" if batch.column(k)[i].is_valid else "nothing"
+                    raise InvalidInput(
+                        f"{self.path}: (sensitive) row {rows + i} (counted from 0), column "
+                        f"{shown(columns[k])} holds {held}; {SCHEMA_ADVICE}"
+                    )
+            rows += batch.num_rows
+        result = np.empty((rows, len(columns)), order="F")
+        for k, pieces in enumerate(read):
+            np.concatenate(pieces, out=result[:, k])
         return result
 
     def _field(self, name: str) -> Field:
         """Describe the column as numbers, with the codes of no value that its file declares."""
-        public = dict(zip(self._part.names, self._part.public, strict=False)).get(name, {})
-        declared = {key: public[key] for key in ("missingValues",) if key in public}
+        said = self._part.fields[self._part.names.index(name)]
+        declared = {key: said[key] for key in ("missingValues",) if key in said}
         return field_of({"name": "x", "type": "number", **declared}, ("",), name)
 
 
-class _ParquetReader:
-    """A Parquet file."""
+class _ParquetReader(_ColumnsReader):
+    """A Parquet file, without the index that pandas may have stored."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, source: TableFile) -> None:
+        try:
+            self._schema = parquet.read_schema(source.path)
+            index = (self._schema.pandas_metadata or {}).get("index_columns", [])
+        except (pa.ArrowException, ValueError) as error:
+            raise InvalidInput(f"{source}: not a Parquet file: {error}") from error
+        super().__init__(source)
+        self._names = [name for name in self._schema.names if name not in index]
 
     def header(self) -> list[str]:
-        """Return names in the order of the file, without the index that pandas may have stored."""
-        try:
-            schema = parquet.read_schema(self.path)
-            index = (schema.pandas_metadata or {}).get("index_columns", [])
-        except (pa.ArrowException, ValueError) as error:
-            raise InvalidInput(f"{self.path}: not a Parquet file: {error}") from error
-        return [str(name) for name in schema.names if name not in index]
-
-    column_names = header
+        return self._names
 
     def read(self, columns: Sequence[str]) -> FloatArray:
-        try:
-            with self.path.open("rb") as file:
-                table = parquet.ParquetFile(file).read(columns=list(columns))
-        except (pa.ArrowException, ValueError) as error:
-            raise InvalidInput(f"{self.path}: the Parquet file is damaged: {error}") from error
-        try:
-            return arrow_matrix(table.select(list(columns))).astype(float, copy=False)
-        except InvalidInput:
-            self._complain(table, columns)
-
-    def _complain(self, table: Any, columns: Sequence[str]) -> NoReturn:
-        """Raise `InvalidInput` for the first column that is wrong, without its values."""
         for name in columns:
-            kind = table[name].type
+            kind = self._schema.field(name).type
             if not (pa.types.is_null(kind) or pa.types.is_boolean(kind) or is_numeric(kind)):
                 advice = DATE_ADVICE if pa.types.is_temporal(kind) else SCHEMA_ADVICE
-                raise InvalidInput(
-                    f"{self.path}: column {shown(name)} is of type {kind}; {advice}"
-                ) from None
-            for i, value in enumerate(table[name].to_pylist()):
-                if value is None or not math.isfinite(value):
-                    held = "nothing" if value is None else "no finite number"
-                    raise InvalidInput(
-                        f"{self.path}: (sensitive) row {i} (counted from 0), column {shown(name)} "
-                        f"holds {held}; {ADVICE}"
-                    ) from None
-        raise InvalidInput(f"{self.path}: (sensitive) some values are no numbers; {ADVICE}")
+                raise InvalidInput(f"{self.path}: column {shown(name)} is of type {kind}; {advice}")
+        return super().read(columns)

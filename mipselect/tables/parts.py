@@ -30,8 +30,9 @@ class Part:
         How it is called in a message.
     names : tuple of str
         Names of its columns; there may be repeated ones.
-    kinds : tuple of str
-        How each is stored, as types of a Table Schema.
+    fields : tuple of mapping
+        What the header says of each column, as properties of a field of a Table Schema: how it is
+        stored as its `type`, and perhaps more.
     rows : int or None
         Their number, where it is known without reading them.
     read : callable
@@ -39,9 +40,6 @@ class Part:
         no names, to pairs (X, y).
     places : tuple of Place
         The files that it is read from, as far as they are known.
-    public : tuple of mapping
-        What the header says of each column besides, as properties of a field of a Table Schema;
-        empty where it says nothing of any.
     notes : tuple of str
         What else a person should know of the header.
     has_types : bool
@@ -50,11 +48,10 @@ class Part:
 
     label: str
     names: tuple[str, ...]
-    kinds: tuple[str, ...]
+    fields: tuple[Mapping[str, Any], ...]
     rows: int | None
     read: Read
     places: tuple[Place, ...] = ()
-    public: tuple[Mapping[str, Any], ...] = ()
     notes: tuple[str, ...] = ()
     has_types: bool = True
 
@@ -118,9 +115,12 @@ def require_columns(
             if repeated
             else near_column(label, absent[0], columns, names)
         )
+        roles = roles or {}
+        plain = [name for name in absent if name not in roles]
+        said = [f"column {listed(plain)}"] if plain else []
+        said += [f"{roles[name]} {name}" for name in absent if name in roles]
         raise InvalidInput(
-            f"{label}: there is no {_by_role(absent, roles or {})}; columns: {listed(columns)}"
-            f"{hint}"
+            f"{label}: there is no {' and no '.join(said)}; columns: {listed(columns)}{hint}"
         )
     repeated = [name for name in names if counts[name] > 1]
     if repeated:
@@ -129,25 +129,13 @@ def require_columns(
         raise InvalidInput(f"{label}: two columns are called {listed(repeated)}{''.join(why)}")
 
 
-def _by_role(names: Sequence[str], roles: Mapping[str, str]) -> str:
-    plain = [name for name in names if name not in roles]
-    parts = [f"column {listed(plain)}"] if plain else []
-    return " and no ".join([*parts, *(f"{roles[n]} {n}" for n in names if n in roles)])
-
-
-def arrow_part(label: str, schema: pa.Schema, rows: int | None, read: Read) -> Part:
-    """Make a part whose columns are those of an Arrow schema."""
-    kinds = tuple(kind_of(t) for t in schema.types)
-    return Part(label, tuple(schema.names), kinds, rows, read, public=labels_of(schema))
-
-
 WORDS_OF_FIELDS = {"title": ("label", "title"), "description": ("description", "comment")}
 """Properties of a Table Schema, and the keys in the metadata of an Arrow field that say them."""
 
 
-def labels_of(schema: pa.Schema) -> tuple[dict[str, str], ...]:
-    """Return what the metadata of every field say in words; empty where none says anything."""
-    found: list[dict[str, str]] = []
+def arrow_part(label: str, schema: pa.Schema, rows: int | None, read: Read) -> Part:
+    """Make a part whose columns are those of an Arrow schema, with what its metadata say."""
+    fields: list[dict[str, str]] = []
     for field in schema:
         said = {
             key.decode("utf-8", "replace").lower(): text.decode("utf-8", "replace").strip()
@@ -157,8 +145,9 @@ def labels_of(schema: pa.Schema) -> tuple[dict[str, str], ...]:
             name: next((said[key] for key in keys if said.get(key)), "")
             for name, keys in WORDS_OF_FIELDS.items()
         }
-        found.append({name: text for name, text in words.items() if text})
-    return tuple(found) if any(found) else ()
+        told = {name: text for name, text in words.items() if text}
+        fields.append({"type": kind_of(field.type), **told})
+    return Part(label, tuple(schema.names), tuple(fields), rows, read)
 
 
 def kind_of(kind: pa.DataType) -> str:

@@ -42,10 +42,13 @@ class PersonCounts:
         That says whose row it is.
     rows : dict of bytes or None to int
         By the identity; None is that of all rows without one.
+    most : int or None
+        Most identities that are remembered: those that come first.
     """
 
     unit: Field
     rows: dict[bytes | None, int] = field(default_factory=dict)
+    most: int | None = None
 
     def add(self, column: pa.Array) -> NDArray[np.intp]:
         """Count the rows of a batch; return the places of those of people who are new."""
@@ -53,7 +56,7 @@ class PersonCounts:
         for who, first, count in each_person(values.identities(column, self.unit)):
             if who in rows:
                 rows[who] += count
-            else:
+            elif self.most is None or len(rows) < self.most:
                 rows[who] = count
                 new.append(first)
         return np.array(sorted(new), dtype=np.intp)
@@ -121,10 +124,8 @@ def one_row_each(
     # Rows move up only, so that none is overwritten before it is read.
     for start in range(0, len(kept), 1 << 16):
         chunk = kept[start : start + (1 << 16)]
-        X[start : start + len(chunk)] = X[chunk]
-        y[start : start + len(chunk)] = y[chunk]
-        if shares is not None:
-            shares[start : start + len(chunk)] = shares[chunk]
+        for one in (X, y) if shares is None else (X, y, shares):
+            one[start : start + len(chunk)] = one[chunk]
     return len(kept)
 
 

@@ -76,14 +76,14 @@ class Once:
         for place in places:
             before = self._names.get(place.identity)
             if before is not None:
-                raise InvalidInput(_twice(printable(before), printable(place.name)))
+                one, other = printable(before), printable(place.name)
+                if one == other:
+                    raise InvalidInput(
+                        f"{one}: the file is given twice, and its rows would count twice; give it "
+                        "once"
+                    )
+                raise InvalidInput(
+                    f"{one} and {other} are one file under two names, as by a link, and its rows "
+                    "would count twice; remove one of the names, or list the files that are meant"
+                )
             self._names[place.identity] = place.name
-
-
-def _twice(one: str, other: str) -> str:
-    if one == other:
-        return f"{one}: the file is given twice, and its rows would count twice; give it once"
-    return (
-        f"{one} and {other} are one file under two names, as by a link, and its rows would count "
-        "twice; remove one of the names, or list the files that are meant"
-    )

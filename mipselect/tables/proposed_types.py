@@ -7,9 +7,7 @@ So a proposal is marked, and nothing is drawn by it before a person says that it
 from __future__ import annotations
 
 import datetime
-import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -65,7 +63,8 @@ def proposed_types(source: Any) -> dict[str, dict[str, Any]]:
         names = list(dict.fromkeys(name for name in part.names if name in kinds))
         for batch in part.read(names):
             for name, column in zip(names, batch.columns, strict=True):
-                for value in _distinct(column):
+                is_union = pa.types.is_union(column.type)
+                for value in (column if is_union else compute.unique(column)).to_pylist():
                     kinds[name] = _together(kinds[name], _kind(value))
     return {name: _properties(kind) for name, kind in kinds.items()}
 
@@ -75,14 +74,7 @@ def confirmed(schema: TableSchema) -> TableSchema:
     content = schema.content
     for field in content["fields"]:
         field.pop(PROPOSED, None)
-    return TableSchema.of(json.loads(json.dumps(content)))
-
-
-def _distinct(column: pa.Array) -> Iterator[Any]:
-    """Return the values of a column, each at least once."""
-    if pa.types.is_union(column.type):
-        return iter(column.to_pylist())
-    return iter(compute.unique(column).to_pylist())
+    return TableSchema.of(content)
 
 
 def _kind(value: Any) -> str:
@@ -98,7 +90,11 @@ def _kind(value: Any) -> str:
     if pair is not None:
         return pair
     if DAY.fullmatch(text):
-        return "date" if _is_day(text) else "string"
+        try:
+            datetime.date.fromisoformat(text)
+        except ValueError:
+            return "string"
+        return "date"
     number = PLAIN_NUMBER.number(text)
     if number is None:
         return "string"
@@ -126,11 +122,3 @@ def _properties(kind: str) -> dict[str, Any]:
     yes, no = (list(dict.fromkeys(words)) for words in spelt)
     texts = {} if kind == "true/false" else {"trueValues": yes, "falseValues": no}
     return {"type": "boolean", **texts}
-
-
-def _is_day(text: str) -> bool:
-    try:
-        datetime.date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +14,7 @@ from numpy.typing import NDArray
 from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
 from mipselect.tables.derived_encoders import feature_encoder
-from mipselect.tables.encoders import (
-    Encoder,
-    Indicators,
-    Ranked,
-    Scaled,
-    Unscaled,
-)
+from mipselect.tables.encoders import Encoder, Indicators, OneNumber, Ranked
 from mipselect.tables.fields import Field
 from mipselect.tables.input_map import (
     InputMap,
@@ -35,7 +29,7 @@ from mipselect.tables.input_map import (
 )
 from mipselect.tables.schema import TableSchema, roles_of, unit_of
 from mipselect.tables.units import Units
-from mipselect.tables.weights import Weight
+from mipselect.tables.weights import weight_shares
 from mipselect.validation import listed, shown
 
 
@@ -45,14 +39,15 @@ class Target:
 
     Attributes
     ----------
-    encoder : Scaled, Unscaled or Ranked
+    encoder : OneNumber
+        Scaled, Unscaled or Ranked.
     classes : (str, str) or None
         The names of the classes that become -1 and +1.
     scale, offset : float
         y stands for offset + scale · y in units of the table; 1 and 0 for classes.
     """
 
-    encoder: Scaled | Unscaled | Ranked
+    encoder: OneNumber
     classes: tuple[str, str] | None
     scale: float
     offset: float
@@ -68,7 +63,7 @@ class PublicMap(InputMap):
     target : Target
     unit : Field or None
         The field that says whose row it is.
-    weight : Weight or None
+    weight : Field or None
         The field that says how much a row counts; it is no feature.
     ignored : tuple of str
         Columns that the table must have, and of which nothing is read.
@@ -86,7 +81,7 @@ class PublicMap(InputMap):
 
     target: Target
     unit: Field | None
-    weight: Weight | None = None
+    weight: Field | None = None
     ignored: tuple[str, ...] = ()
     unit_rule: str = "first"
 
@@ -159,42 +154,39 @@ class PublicMap(InputMap):
         _require_no_weight(schema.weight, {*kept_in, *left_out})
         apart = {*left_out, schema.privacy_unit, schema.weight_name}
         used = used_fields(schema, target, apart)
-        _require_apart(schema, kept_in - {field.name for field in used}, target)
+        for name in sorted(kept_in - {field.name for field in used}):
+            if name in schema.only_read:
+                raise InvalidInput(f"always: {shown(name)} {schema.field(name, 'always').gap}")
+            raise InvalidInput(
+                f"always: {shown(name)} is made of what the target {shown(target)} is made of"
+            )
         require_complete(used, scaled=scaled)
         encoders = [feature_encoder(field, scaled=scaled) for field in used]
         features = tuple(e for e in encoders if e.field.name not in kept_in)
         if not features:
             raise InvalidInput("there is no field to choose from besides target, always and never")
         fixed = tuple(e for e in encoders if e.field.name in kept_in)
-        result = cls(
-            features,
-            fixed,
-            aim,
-            unit_of(schema),
-            None if schema.weight is None else Weight(schema.weight),
-            schema.ignored,
-        )
+        result = cls(features, fixed, aim, unit_of(schema), schema.weight, schema.ignored)
         require_names(result.columns)
         return result
 
     @property
     def dtype(self) -> type[np.float32] | type[np.float64]:
         """Type of the columns: double where numbers are as they are."""
-        encoders = (*self.encoders, self.target.encoder)
-        return np.float64 if any(_as_they_are(e) for e in encoders) else np.float32
+        # Places are scaled, also where a missing one is NaN.
+        encoders = [e for e in (*self.encoders, self.target.encoder) if not isinstance(e, Ranked)]
+        return np.float64 if any(math.isnan(e.gap) for e in encoders) else np.float32
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns of the table that are read; those of X, of the target and of the unit."""
-        unit = () if self.unit is None else (self.unit.name,)
-        weight = () if self.weight is None else (self.weight.field.name,)
-        return (*self.inputs, *self.target.encoder.field.inputs, *weight, *unit)
+        apart = (field.name for field in (self.weight, self.unit) if field is not None)
+        return (*self.inputs, *self.target.encoder.field.inputs, *apart)
 
     @property
     def roles(self) -> Mapping[str, str]:
         """Roles of the columns that are no features, for messages."""
-        weight = None if self.weight is None else self.weight.field.name
-        return roles_of(None if self.unit is None else self.unit.name, weight)
+        return roles_of(self.unit, self.weight)
 
     def target_arrays(self, batch: pa.RecordBatch) -> Sequence[pa.Array]:
         """Return what the target is made of, from a batch whose columns are `names`."""
@@ -212,7 +204,7 @@ class PublicMap(InputMap):
             classes=self.target.classes,
             unit="row" if self.unit is None else self.unit.name,
             always_names=tuple(encoder.field.name for encoder in self.always),
-            weight_name=None if self.weight is None else self.weight.field.name,
+            weight_name=None if self.weight is None else self.weight.name,
             unit_rule=self.unit_rule,
         )
 
@@ -221,7 +213,7 @@ class PublicMap(InputMap):
         if self.weight is None:
             return None
         place = len(self.inputs) + len(self.target.encoder.field.inputs)
-        return self.weight.shares(batch.column(place))
+        return weight_shares(batch.column(place), self.weight)
 
     def encode(
         self, batch: pa.RecordBatch, X: NDArray[np.floating[Any]], y: NDArray[np.float64]
@@ -232,7 +224,7 @@ class PublicMap(InputMap):
 
 
 def _target_of(field: Field, encoder: Encoder) -> Target:
-    if not isinstance(encoder, Scaled | Unscaled | Ranked | Indicators):
+    if not isinstance(encoder, OneNumber | Indicators):
         raise InvalidInput(f"the target {shown(field.name)} must be one number")
     if isinstance(encoder, Indicators):
         raise InvalidInput(
@@ -247,21 +239,6 @@ def _target_of(field: Field, encoder: Encoder) -> Target:
         return Target(encoder, (low, high), 1.0, 0.0)
     (column, *_) = encoder.columns()
     return Target(encoder, None, column.scale, column.offset)
-
-
-def _require_apart(schema: TableSchema, always: Collection[str], target: str) -> None:
-    """Raise `InvalidInput` for a field that cannot be in always, for it is no feature."""
-    for name in sorted(always):
-        if name in schema.only_read:
-            raise InvalidInput(f"always: {shown(name)} {schema.field(name, 'always').gap}")
-        raise InvalidInput(
-            f"always: {shown(name)} is made of what the target {shown(target)} is made of"
-        )
-
-
-def _as_they_are(encoder: Encoder) -> bool:
-    """Return True for unscaled numbers; places are scaled, also where a missing one is NaN."""
-    return math.isnan(encoder.gap) and not isinstance(encoder, Ranked)
 
 
 def _require_no_weight(weight: Field | None, others: set[str]) -> None:

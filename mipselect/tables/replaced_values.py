@@ -16,20 +16,19 @@ import pyarrow as pa
 from mipselect.tables.check.kinds import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, FieldRule
 from mipselect.tables.parts import positions_of
 
-WORDS = {
-    "unreadable": "values that cannot be read count as missing",
-    "missing": "values are missing where the schema requires them, and count as the middle",
-    "outside": "values outside of the range of the schema count as its nearest end",
-    "unlisted": "values that are in no list count as the middle of those that are",
+REPLACED = {
+    "unreadable": ((UNREADABLE,), "values that cannot be read count as missing"),
+    "missing": (
+        (MISSING,),
+        "values are missing where the schema requires them, and count as the middle",
+    ),
+    "outside": (
+        (BELOW, ABOVE),
+        "values outside of the range of the schema count as its nearest end",
+    ),
+    "unlisted": ((UNLISTED,), "values that are in no list count as the middle of those that are"),
 }
 """The kinds of values that are replaced, and by what."""
-
-OF_KINDS = {
-    "unreadable": (UNREADABLE,),
-    "missing": (MISSING,),
-    "outside": (BELOW, ABOVE),
-    "unlisted": (UNLISTED,),
-}
 
 
 @dataclass
@@ -46,7 +45,7 @@ class ReplacedValues:
 
     rules: Sequence[FieldRule]
     rows: dict[str, Counter[str]] = field(
-        default_factory=lambda: {kind: Counter[str]() for kind in WORDS}
+        default_factory=lambda: {kind: Counter[str]() for kind in REPLACED}
     )
 
     def add(self, batch: pa.RecordBatch, names: Sequence[str]) -> None:
@@ -54,7 +53,7 @@ class ReplacedValues:
         places = positions_of([rule.name for rule in self.rules], names)
         for rule, place in zip(self.rules, places, strict=True):
             kinds = rule.kinds_of(batch.column(place))
-            for kind, several in OF_KINDS.items():
+            for kind, (several, _) in REPLACED.items():
                 if kind == "missing" and not rule.field.required:
                     continue
                 if count := int(np.isin(kinds, several).sum()):
@@ -69,7 +68,7 @@ class ReplacedValues:
                     f"{name} in {count:,} {'row' if count == 1 else 'rows'}"
                     for name, count in counts.items()
                 )
-                yield f"{WORDS[kind]}: {fields}"
+                yield f"{REPLACED[kind][1]}: {fields}"
 
     def to_dict(self) -> dict[str, dict[str, int]]:
         """Return the numbers of rows, ready for JSON."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mipselect import disk
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, about
 from mipselect.json_objects import faults, read_json
 from mipselect.tables.derivations import DerivedField
 from mipselect.tables.derived import FEATURES, derived_fields
@@ -98,10 +98,8 @@ class TableSchema:
         """
         path = Path(path)
         content = read_json(path, MOST_BYTES)
-        try:
+        with about(str(path)):
             return cls.of(content)
-        except InvalidInput as error:
-            raise InvalidInput(f"{path}: {error}") from error
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> TableSchema:
@@ -225,7 +223,7 @@ class TableSchema:
     @property
     def roles(self) -> dict[str, str]:
         """Roles of the fields that are no features, for messages."""
-        return roles_of(self.privacy_unit, self.weight_name)
+        return roles_of(unit_of(self), self.weight)
 
     @property
     def without_weight(self) -> TableSchema:
@@ -250,10 +248,10 @@ def unit_of(schema: TableSchema) -> Field | None:
     return None if name is None else schema.field(name, "privacy unit")
 
 
-def roles_of(unit: str | None, weight: str | None) -> dict[str, str]:
+def roles_of(unit: Field | None, weight: Field | None) -> dict[str, str]:
     """Return what columns are for that are no features, for messages."""
-    named = {unit: "person column", weight: "weight column"}
-    return {name: role for name, role in named.items() if name is not None}
+    named = (unit, "person column"), (weight, "weight column")
+    return {field.name: role for field, role in named if field is not None}
 
 
 def unknown_name(name: object, known: Iterable[str]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,13 @@ import pyarrow as pa
 
 from mipselect.errors import InvalidInput
 from mipselect.tables.chosen_rows import ChosenRows
-from mipselect.tables.frame_columns import pandas_column, polars_batches, polars_type
-from mipselect.tables.frame_types import pandas_categories, polars_categories
+from mipselect.tables.frame_columns import (
+    pandas_categories,
+    pandas_column,
+    polars_batches,
+    polars_categories,
+    polars_type,
+)
 from mipselect.tables.parts import ROWS, Part, Read, arrow_part, kind_of, pieces
 from mipselect.tables.places import Once, places_of_dataset
 from mipselect.tables.stored_files import stored_parts
@@ -63,7 +69,12 @@ def open_source(source: Any) -> tuple[Part, ...]:
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     if isinstance(source, pa.Table):
-        return (_table_part(source),)
+        table = source
+
+        def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+            return pieces(table.select(list(names)).to_batches(), names)
+
+        return (arrow_part("the table", table.schema, table.num_rows, read),)
     if isinstance(source, pa.RecordBatchReader):
         return (_reader_part("the reader", source),)
     if isinstance(source, dataset.Dataset):
@@ -71,7 +82,8 @@ def open_source(source: Any) -> tuple[Part, ...]:
     if is_frame(source, "pandas", "DataFrame"):
         return (_pandas_part(source),)
     if is_frame(source, "polars", "DataFrame"):
-        return (_polars_part(source),)
+        batches = partial(polars_batches, source)
+        return (_part_of_polars("the data frame", source.schema, source.height, batches),)
     if is_frame(source, "polars", "LazyFrame"):
         return (_lazy_part(source),)
     if hasattr(source, "__arrow_c_stream__"):
@@ -104,13 +116,6 @@ def is_frame(source: Any, module: str, name: str) -> bool:
     return package is not None and isinstance(source, getattr(package, name))
 
 
-def _table_part(table: pa.Table) -> Part:
-    def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        return pieces(table.select(list(names)).to_batches(), names)
-
-    return arrow_part("the table", table.schema, table.num_rows, read)
-
-
 def _dataset_part(source: Any) -> Part:
     from pyarrow import dataset
 
@@ -138,7 +143,10 @@ def _pandas_part(frame: Any) -> Part:
     positions = dict(reversed(labels))
     words = {"b": "boolean", "i": "integer", "u": "integer", "f": "number"}
     words |= {"M": "datetime", "m": "duration"}
-    kinds = tuple(words.get(frame.dtypes.iloc[k].kind, "string") for _, k in labels)
+    dtypes = [frame.dtypes.iloc[k] for _, k in labels]
+    fields = tuple(
+        {"type": words.get(dtype.kind, "string"), **pandas_categories(dtype)} for dtype in dtypes
+    )
 
     def read(chosen: Sequence[str]) -> Iterator[pa.RecordBatch]:
         series = [frame.iloc[:, positions[name]] for name in chosen]
@@ -146,16 +154,8 @@ def _pandas_part(frame: Any) -> Part:
             columns = [pandas_column(one.iloc[start : start + ROWS]) for one in series]
             yield pa.record_batch(columns, list(chosen))
 
-    public = tuple(pandas_categories(frame.dtypes.iloc[k]) for _, k in labels)
     names = tuple(label for label, _ in labels)
-    return Part("the data frame", names, kinds, len(frame), read, public=public)
-
-
-def _polars_part(frame: Any) -> Part:
-    def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        return polars_batches(frame, names)
-
-    return _part_of_polars("the data frame", frame.schema, frame.height, read)
+    return Part("the data frame", names, fields, len(frame), read)
 
 
 def _lazy_part(frame: Any) -> Part:
@@ -181,9 +181,10 @@ def _computed(frame: Any) -> Any:
 
 
 def _part_of_polars(label: str, schema: Any, rows: int | None, read: Read) -> Part:
-    kinds = tuple(kind_of(polars_type(kind)) for kind in schema.dtypes())
-    public = tuple(polars_categories(kind) for kind in schema.dtypes())
-    return Part(label, tuple(schema.names()), kinds, rows, read, public=public)
+    fields = tuple(
+        {"type": kind_of(polars_type(kind)), **polars_categories(kind)} for kind in schema.dtypes()
+    )
+    return Part(label, tuple(schema.names()), fields, rows, read)
 
 
 def _reader_part(label: str, reader: pa.RecordBatchReader) -> Part:

@@ -17,9 +17,10 @@ from typing import Any
 from mipselect import disk
 from mipselect.errors import InvalidInput, about
 from mipselect.tables.csv_rows import SAVE_AS_UTF8
-from mipselect.tables.fields import NUMBERS, ROLE
+from mipselect.tables.fields import NUMBERS
 from mipselect.tables.schema import MOST_BYTES, PRIVACY_UNIT, TableSchema
 from mipselect.tables.spreadsheet_columns import (
+    COLUMNS,
     OF_TABLE,
     OTHER,
     PERSON,
@@ -38,17 +39,10 @@ LONGEST_CELL = 32_767
 ENDS = ("minimum", "maximum")
 DECIMAL_COMMA = re.compile(r"-?[0-9]+,[0-9]+([eE][+-]?[0-9]+)?")
 
+BARE = ("type", "name", "title", "unit")
 PLACES = {
-    "categories": "categories",
-    "missingValues": "missing values",
-    "decimalChar": "decimal",
-    "groupChar": "group characters",
-    "required": "required",
-    "minimum": "minimum",
-    "maximum": "maximum",
-    ROLE: "role",
-    ".type": "type",
-    ".name": "name",
+    **{column.path[-1]: column.title for column in COLUMNS if column.title not in BARE},
+    **{f".{title}": title for title in BARE},
 }
 """Words of a message about a field, and the columns that they are about."""
 
@@ -107,10 +101,11 @@ def read_spreadsheet(path: Path) -> TableSchema:
         for number, row in _rows(text):
             with about(f"line {number}"):
                 if "name" in row:
-                    field, is_person = _field(row)
-                    fields.append(field)
+                    is_person = row.get("role") == PERSON
+                    cells = {key: row[key] for key in row if key != "role" or not is_person}
+                    fields.append(content_of_cells(cells))
                     lines.append(number)
-                    persons += [field["name"]] if is_person else []
+                    persons += [fields[-1]["name"]] if is_person else []
                 elif table is None:
                     table = _table(row)
                 else:
@@ -122,13 +117,6 @@ def read_spreadsheet(path: Path) -> TableSchema:
             return TableSchema.of({**content, "fields": fields})
         except InvalidInput as error:
             raise InvalidInput(_placed(str(error), fields, lines)) from error
-
-
-def _field(row: Row) -> tuple[dict[str, Any], bool]:
-    """Return the JSON object of a field, and whether it is the person of the table."""
-    if is_person := row.get("role") == PERSON:
-        row = {title: cell for title, cell in row.items() if title != "role"}
-    return content_of_cells(row), is_person
 
 
 def _table(row: Row) -> dict[str, Any]:

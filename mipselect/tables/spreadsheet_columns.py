@@ -110,31 +110,25 @@ def _truth_of(text: str, kind: Kind) -> bool:
         raise InvalidInput(f"must be yes or no, got {shown(text)}") from None
 
 
-def _categories(value: Any, kind: Kind) -> str | None:
-    return listed_cell(value, numbers=kind in NUMBERS)
-
-
-def _categories_of(text: str, kind: Kind) -> list[Any]:
-    return entries_of_cell(text, numbers=kind in NUMBERS)
-
-
-def _texts(value: Any, kind: Kind) -> str | None:
-    return listed_cell(value, numbers=False)
-
-
-def _texts_of(text: str, kind: Kind) -> list[Any]:
-    return entries_of_cell(text, numbers=False)
-
-
 COLUMNS = (
     SheetColumn("name", ("name",), _text, _text_of),
     SheetColumn("title", ("title",), _text, _text_of),
     SheetColumn("type", ("type",), _text, _text_of),
     SheetColumn("minimum", ("constraints", "minimum"), _end, _end_of),
     SheetColumn("maximum", ("constraints", "maximum"), _end, _end_of),
-    SheetColumn("categories", ("categories",), _categories, _categories_of),
+    SheetColumn(
+        "categories",
+        ("categories",),
+        lambda value, kind: listed_cell(value, numbers=kind in NUMBERS),
+        lambda text, kind: entries_of_cell(text, numbers=kind in NUMBERS),
+    ),
     SheetColumn("ordered", ("categoriesOrdered",), _truth, _truth_of),
-    SheetColumn("missing values", ("missingValues",), _texts, _texts_of),
+    SheetColumn(
+        "missing values",
+        ("missingValues",),
+        lambda value, kind: listed_cell(value, numbers=False),
+        lambda text, kind: entries_of_cell(text, numbers=False),
+    ),
     SheetColumn("required", ("constraints", "required"), _truth, _truth_of),
     SheetColumn("unit", ("unit",), _text, _text_of),
     SheetColumn("role", (ROLE,), _text, _text_of),

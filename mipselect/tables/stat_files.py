@@ -7,9 +7,8 @@ Dates are numbers in these files, and become dates here, for the same reason.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -67,90 +66,65 @@ def stat_part(path: str, label: str, encoding: str | None) -> Part:
     InvalidInput
         If pyreadstat is not installed, or the file is none that it reads.
     """
-    package = _pyreadstat(label)
-    reader = _Reader(package, path, label)
-    said = reader.header(encoding=None)
-    header = reader.header(encoding=BYTE_FOR_BYTE)
+    reader = _reader(path, label)
+    said, header = (
+        reader("cannot be read", metadataonly=True, encoding=each)[1]
+        for each in (None, BYTE_FOR_BYTE)
+    )
     known = encoding or _encoding_of(said, path, label)
     columns = tuple(_columns(header, known, path))
     stored = {column.name: column for column in columns}
 
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         chosen = [stored[name] for name in names]
-        for cells in reader.rows([column.stored_name for column in chosen]):
+        count, start, found = max(ROWS, CELLS // max(1, len(names))), 0, 0
+        while names and found == start:
+            cells, _ = reader(
+                "the file is damaged",
+                usecols=[column.stored_name for column in chosen],
+                row_offset=start,
+                row_limit=count,
+                encoding=BYTE_FOR_BYTE,
+            )
             arrays = [_array(c, cells[c.stored_name], known) for c in chosen]
             batch = pa.record_batch(arrays, list(names))
-            for start in range(0, batch.num_rows, ROWS):
-                yield batch.slice(start, ROWS)
+            for place in range(0, batch.num_rows, ROWS):
+                yield batch.slice(place, ROWS)
+            found, start = start + batch.num_rows, start + count
 
     rows = header.number_rows
     return Part(
         label,
         tuple(column.name for column in columns),
-        tuple(column.public.get("type", column.type.kind) for column in columns),
+        tuple({"type": column.type.kind, **column.public} for column in columns),
         rows if isinstance(rows, int) and rows >= 0 else None,
         read,
-        public=tuple(column.public for column in columns),
         notes=tuple(note for column in columns for note in column.notes),
     )
 
 
-class _Reader:
-    """Reader of a file by pyreadstat, with one clear line where it fails."""
-
-    def __init__(self, package: ModuleType, path: str, label: str) -> None:
-        self._package, self._path, self._label = package, path, label
-        ending = path.lower().rpartition(".")[2]
-        names = {"sav": "sav", "zsav": "sav", "dta": "dta", "xpt": "xport"}
-        self._read = getattr(package, f"read_{names.get(ending, ending)}")
-        # Of SPSS the codes of no value are read as they are; letters of Stata and SAS as nothing.
-        self._ways = {"user_missing": True} if names.get(ending) == "sav" else {}
-
-    def header(self, *, encoding: str | None) -> Any:
-        """Read the names and what is said of them; no row."""
-        return self._asked("cannot be read", metadataonly=True, encoding=encoding)[1]
-
-    def rows(self, names: Sequence[str]) -> Iterator[dict[str, list[Any]]]:
-        """Yield columns of some rows at a time."""
-        count, start = max(ROWS, CELLS // max(1, len(names))), 0
-        while True:
-            cells, _ = self._asked(
-                "the file is damaged",
-                usecols=list(names),
-                row_offset=start,
-                row_limit=count,
-                encoding=BYTE_FOR_BYTE,
-            )
-            found = len(cells[names[0]]) if names else 0
-            if found:
-                yield cells
-            if found < count:
-                return
-            start += found
-
-    def _asked(self, failure: str, **asked: Any) -> Any:
-        errors = (self._package.ReadstatError, self._package.PyreadstatError)
-        try:
-            return self._read(
-                self._path,
-                output_format="dict",
-                disable_datetime_conversion=True,
-                **self._ways,
-                **asked,
-            )
-        except (*errors, UnicodeError) as error:
-            raise InvalidInput(f"{self._label}: {failure}") from error
-
-
-def _pyreadstat(label: str) -> ModuleType:
+def _reader(path: str, label: str) -> Callable[..., Any]:
+    """Return what reads the file by pyreadstat, with one clear line where it fails."""
     try:
         import pyreadstat
     except ImportError:
         raise InvalidInput(
             f"{label}: files of SPSS, Stata and SAS need pyreadstat: {EXTRA}"
         ) from None
-    package: ModuleType = pyreadstat
-    return package
+    ending = path.lower().rpartition(".")[2]
+    names = {"sav": "sav", "zsav": "sav", "dta": "dta", "xpt": "xport"}
+    # Of SPSS the codes of no value are read as they are; letters of Stata and SAS as nothing.
+    ways: dict[str, Any] = {"user_missing": True} if names.get(ending) == "sav" else {}
+    ways |= {"output_format": "dict", "disable_datetime_conversion": True}
+    read = getattr(pyreadstat, f"read_{names.get(ending, ending)}")
+
+    def asked(failure: str, **asked: Any) -> Any:
+        try:
+            return read(path, **ways, **asked)
+        except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, UnicodeError) as error:
+            raise InvalidInput(f"{label}: {failure}") from error
+
+    return asked
 
 
 def _encoding_of(header: Any, path: str, label: str) -> str:
@@ -169,7 +143,8 @@ def _columns(header: Any, encoding: str, path: str) -> Iterator[StatColumn]:
     """Yield the columns of a header that was read byte for byte."""
 
     def text(stored: str | None) -> str:
-        return "" if stored is None else _decoded(stored, encoding).strip()
+        # With a mark for what cannot be decoded.
+        return (stored or "").encode("latin-1").decode(encoding, "replace").strip()
 
     labels = header.column_names_to_labels
     for stored in header.column_names:
@@ -186,11 +161,6 @@ def _columns(header: Any, encoding: str, path: str) -> Iterator[StatColumn]:
         name = text(stored)
         notes = (*missing.notes(name), *lone_label(name, kind, listed, missing))
         yield StatColumn(stored, name, kind, missing, public, notes)
-
-
-def _decoded(stored: str, encoding: str) -> str:
-    """Decode a text that was read byte for byte, with a mark for what cannot be decoded."""
-    return stored.encode("latin-1").decode(encoding, "replace")
 
 
 def _array(column: StatColumn, cells: list[Any], encoding: str) -> pa.Array:

@@ -20,14 +20,10 @@ OF_SPSS = {
     **dict.fromkeys(("DATE", "ADATE", "EDATE", "JDATE", "SDATE"), "date"),
     **dict.fromkeys(("DATETIME", "YMDHMS"), "datetime"),
 }
-OF_SAS = {
-    **dict.fromkeys(("DATE", "DAY", "DDMMYY", "MMDDYY", "YYMMDD", "JULIAN", "WORDDATE"), "date"),
-    **dict.fromkeys(("DDMMYYB", "DDMMYYD", "DDMMYYN", "DDMMYYP", "DDMMYYS"), "date"),
-    **dict.fromkeys(("MMDDYYB", "MMDDYYD", "MMDDYYN", "MMDDYYP", "MMDDYYS"), "date"),
-    **dict.fromkeys(("YYMMDDB", "YYMMDDD", "YYMMDDN", "YYMMDDP", "YYMMDDS"), "date"),
-    **dict.fromkeys(("WEEKDATE", "WEEKDATX", "WORDDATX", "E8601DA", "B8601DA"), "date"),
-    **dict.fromkeys(("DATETIME", "DATEAMPM", "E8601DT", "B8601DT"), "datetime"),
-}
+DATE_OF_SAS = re.compile(
+    "DATE|DAY|JULIAN|(WORD|WEEK)DAT[EX]|[BE]8601DA|(DDMMYY|YYMMDD)[BDNPS]?|MMDDYY[BDNPS]?"
+)
+MOMENT_OF_SAS = re.compile("DATETIME|DATEAMPM|[BE]8601DT")
 WHOLE = ("int8", "int16", "int32")
 
 
@@ -95,10 +91,9 @@ def type_of(path: str, storage: str, shown_as: str | None) -> StatType:
             return StatType(kind, 1.0, SPSS)
         whole = re.fullmatch(r"[FN]\d+(\.0)?", shown.upper())
         return StatType("integer" if whole else "number")
-    kind = OF_SAS.get(name)
-    if kind:
-        return StatType(kind, DAY if kind == "date" else 1.0, SIXTY)
-    return StatType("number")
+    if DATE_OF_SAS.fullmatch(name):
+        return StatType("date", DAY, SIXTY)
+    return StatType("datetime", 1.0, SIXTY) if MOMENT_OF_SAS.fullmatch(name) else StatType("number")
 
 
 def _of_stata(shown: str) -> StatType | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import urllib.parse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,6 @@ ENDINGS = {
     ".csv": CSV,
     ".csv.gz": CSV,
     ".parquet": PARQUET,
-    ".pq": PARQUET,
-    ".arrow": IPC,
-    ".ipc": IPC,
-    ".feather": IPC,
     ".sav": STAT,
     ".zsav": STAT,
     ".dta": STAT,
@@ -37,10 +33,11 @@ ENDINGS = {
     ".xpt": STAT,
     ".xlsx": EXCEL,
     ".xlsm": EXCEL,
+    ".pq": PARQUET,
+    ".arrow": IPC,
+    ".ipc": IPC,
+    ".feather": IPC,
 }
-OF_NUMBERS = (".csv", ".csv.gz", ".parquet")
-"""Endings of tables without a schema, beside those of statistics programs and of Excel."""
-
 OTHER_SPREADSHEETS = (".xls", ".ods")
 COLUMN_BUFFER = 1 << 18
 """Bytes of each column of a Parquet file here that are read at a time; a whole row group, which
@@ -94,29 +91,19 @@ def _in_folder(system: fs.FileSystem, folder: str) -> list[str]:
     return sorted(paths)
 
 
-def kind_of_file(path: str, *, of_numbers: bool = False) -> str:
-    """Find the kind of a file by its ending; without a schema fewer kinds are known."""
-    known = {
-        ending: kind
-        for ending, kind in ENDINGS.items()
-        if not of_numbers or kind in (STAT, EXCEL) or ending in OF_NUMBERS
-    }
-    for ending, kind in known.items():
+def kind_of_file(path: str) -> str:
+    """Find the kind of a file by its ending."""
+    for ending, kind in ENDINGS.items():
         if path.lower().endswith(ending):
             return kind
-    raise _unknown_ending(path, known)
+    hint = "; save it as .xlsx or CSV" if path.lower().endswith(OTHER_SPREADSHEETS) else ""
+    *endings, last = ENDINGS
+    raise InvalidInput(f"{path}: a table must end in {', '.join(endings)} or {last}{hint}")
 
 
 def is_table(path: str) -> bool:
     """Return whether a file has the ending of a table, or of a spreadsheet."""
     return path.lower().endswith((*ENDINGS, *OTHER_SPREADSHEETS))
-
-
-def _unknown_ending(path: str, known: Iterable[str]) -> InvalidInput:
-    """Make the error for a file that ends in none of these; it says how to save a spreadsheet."""
-    hint = "; save it as .xlsx or CSV" if path.lower().endswith(OTHER_SPREADSHEETS) else ""
-    *endings, last = known
-    return InvalidInput(f"{path}: a table must end in {', '.join(endings)} or {last}{hint}")
 
 
 def require_way(file: TableFile, kind: str) -> None:
@@ -176,22 +163,17 @@ def _file(file: TableFile, system: fs.FileSystem, path: str, label: str, root: s
 
 
 def _csv_part(file: TableFile, system: fs.FileSystem, path: str, label: str) -> Part:
-    packed = path.lower().endswith(".gz")
-
-    def opened() -> Any:
-        return system.open_input_file(path)
-
     rows = CsvRows(
         label,
-        opened,
-        compressed=packed,
+        lambda: system.open_input_file(path),
+        compressed=path.lower().endswith(".gz"),
         delimiter=file.delimiter,
         encoding=file.encoding,
     )
     if not any(rows.header):
         raise InvalidInput(f"{label}: the file has no header in its first line")
-    kinds = ("string",) * len(rows.header)
-    return Part(label, rows.header, kinds, None, rows.batches, has_types=False)
+    fields = ({"type": "string"},) * len(rows.header)
+    return Part(label, rows.header, fields, None, rows.batches, has_types=False)
 
 
 def _parquet_part(system: fs.FileSystem, path: str, label: str) -> Part:
@@ -263,9 +245,8 @@ def _with_partition(part: Part, path: str, root: str) -> Part:
     return replace(
         part,
         names=(*part.names, *keys),
-        kinds=(*part.kinds, *("string" for _ in keys)),
+        fields=(*part.fields, *({"type": "string"} for _ in keys)),
         read=read,
-        public=(*part.public, *({} for _ in keys)) if part.public else (),
     )
 
 

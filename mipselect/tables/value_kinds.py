@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,10 +11,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute
 
-from mipselect.tables.bignum import doubles, is_bignum
-
 UNWRITABLE = "\0"
 """Stands for a value that is no scalar; no category is written so."""
+
+HEADER = 3
+"""Bytes in front of those of an integer in a BIGNUM of DuckDB: its sign, and how many there are."""
 
 
 def by_kind(column: pa.Array, read: Callable[[pa.Array], Any], dtype: Any) -> NDArray[Any]:
@@ -42,8 +44,8 @@ def kinds(union: pa.Array) -> list[tuple[NDArray[np.int64], pa.Array]]:
 def plain(column: pa.Array) -> pa.Array:
     """Return the column without the ways to store it that say nothing of its values."""
     kind = column.type
-    if is_bignum(kind):
-        return pa.array(doubles(column.storage))
+    if _is_bignum(kind):
+        return pa.array(_doubles(column.storage))
     if isinstance(kind, pa.BaseExtensionType):
         return plain(column.storage)
     if pa.types.is_dictionary(kind):
@@ -104,3 +106,28 @@ def _is_text(kind: Any) -> bool:
         or types.is_binary_view(kind)
         or types.is_fixed_size_binary(kind)
     )
+
+
+def _is_bignum(kind: pa.DataType) -> bool:
+    """Return whether the type of a column is BIGNUM of DuckDB: integers of any size, as bytes.
+
+    One integer beyond 128 bits gives all the rows of a column this type.
+    """
+    is_opaque = getattr(kind, "extension_name", None) == "arrow.opaque"
+    return is_opaque and bool(kind.type_name == "bignum")
+
+
+def _doubles(stored: pa.Array) -> NDArray[np.float64]:
+    """Return the double nearest to every integer; infinite beyond all of them, and NaN for null."""
+    cells = stored.to_pylist()
+    return np.array([math.nan if cell is None else _double(cell) for cell in cells], np.float64)
+
+
+def _double(cell: bytes) -> float:
+    positive = cell[0] >= 0x80
+    digits = cell[HEADER:]
+    size = int.from_bytes(digits if positive else bytes(255 - b for b in digits))
+    try:
+        return float(size if positive else -size)
+    except OverflowError:
+        return math.inf if positive else -math.inf

@@ -128,17 +128,12 @@ def _is_no_utf8(texts: pa.Array) -> NDArray[np.bool_]:
         return np.zeros(len(stored), dtype=bool)
     except pa.ArrowInvalid:
         encoded = stored.dictionary_encode("encode")
-    wrong = pa.array([_breaks(cell) for cell in encoded.dictionary.to_pylist()], pa.bool_())
+    cells = [cell or b"" for cell in encoded.dictionary.to_pylist()]
+    wrong = pa.array(
+        [cell.decode("utf-8", "ignore").encode() != cell for cell in cells], pa.bool_()
+    )
     result: NDArray[np.bool_] = wrong.take(encoded.indices).to_numpy(zero_copy_only=False)
     return result
-
-
-def _breaks(cell: bytes | None) -> bool:
-    try:
-        (cell or b"").decode("utf-8")
-    except UnicodeDecodeError:
-        return True
-    return False
 
 
 def _identities(column: pa.Array, field: Field) -> pa.Array:
@@ -202,7 +197,7 @@ def _places_of_numbers(values: NDArray[np.float64], listed: Sequence[float]) -> 
 
 def _doubles(column: pa.Array, field: Field) -> NDArray[np.float64]:
     """Convert values of one kind to doubles, NaN where there is no number."""
-    if is_numeric(column.type):
+    if is_numeric(column.type) or pa.types.is_boolean(column.type):
         return _as_doubles(column)
     result: NDArray[np.float64] = _parsed(plain_texts(column), field).to_numpy(zero_copy_only=False)
     return result

@@ -1,9 +1,8 @@
-"""`Weight`: a field that says how much a row counts, with a public maximum."""
+"""Survey weights: a field says how much a row counts, with a public maximum."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -17,29 +16,16 @@ from mipselect.validation import checked_scale, shown
 WEIGHT = "weight"
 
 
-@dataclass(frozen=True)
-class Weight:
-    """A survey weight: a row counts clip(v, 0, W)/W, at most as much as a row without weights.
+def weight_shares(column: pa.Array, weight: Field) -> NDArray[np.float64]:
+    """Compute clip(v, 0, W)/W, in [0, 1], NaN for a missing weight; shape (rows,).
 
-    Attributes
-    ----------
-    field : Field
-        As `checked_weight` lets it through.
+    W is the public maximum of a field that `checked_weight` lets through: a row counts at most as
+    much as a row without weights.
     """
-
-    field: Field
-
-    @property
-    def bound(self) -> float:
-        """W, the public maximum of the field, in its units."""
-        assert self.field.maximum is not None
-        return self.field.maximum
-
-    def shares(self, column: pa.Array) -> NDArray[np.float64]:
-        """Return the shares of the maximum, in [0, 1], NaN for a missing weight; shape (rows,)."""
-        found = np.clip(values.numbers(column, self.field), 0.0, self.bound)
-        found /= self.bound
-        return found
+    assert weight.maximum is not None
+    found = np.clip(values.numbers(column, weight), 0.0, weight.maximum)
+    found /= weight.maximum
+    return found
 
 
 def counted_shares(shares: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from mipselect.blocks.kernel_steps import Single
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import MOST_ROWS_OF_A_BLOCK, Blocks
 from mipselect.blocks.r_squared import BlockR2, ListedFeatures, r_squared_counts
-from mipselect.blocks.r_squared_cost import r_squared_seconds
+from mipselect.blocks.r_squared_choice import r_squared_seconds
 from mipselect.errors import InvalidInput
 from tests.support.dense_block_r2 import direct_counts, kernel, row_blocks
 

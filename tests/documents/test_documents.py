@@ -23,8 +23,8 @@ from mipselect.documents.blocks import (
     TextTable,
 )
 from mipselect.documents.html import html_page, html_part
+from mipselect.documents.interval_svg import MOST, linear_ticks, ratio_ticks
 from mipselect.documents.markdown import markdown_page
-from mipselect.documents.ticks import MOST, linear_ticks, ratio_ticks
 from tests.support.pages import checked_page, markdown_tables
 
 HOSTILE = (

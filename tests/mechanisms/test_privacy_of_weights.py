@@ -12,9 +12,9 @@ import pytest
 
 from mipselect import ExponentialMechanism, Instance, PermuteAndFlip, TopR, top_supports
 from mipselect.mechanisms import SupportMechanism
-from mipselect.tables import TableSchema, values
+from mipselect.tables import TableSchema, public_map, values
+from mipselect.tables.fields import Field
 from mipselect.tables.moments import Moments
-from mipselect.tables.weights import Weight
 from tests.support.exact_audit import Data, log_probabilities
 from tests.support.weighted_tables import (
     HOSTILE_ROWS,
@@ -189,12 +189,12 @@ def test_a_weight_at_its_maximum_uses_most_of_epsilon(made: str) -> None:
 
 @pytest.mark.parametrize("made", MADE)
 def test_without_the_clip_a_weight_tells_more(made: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def careless(weight: Weight, column: pa.Array) -> np.ndarray:
-        return values.numbers(column, weight.field) / weight.bound
+    def careless(column: pa.Array, weight: Field) -> np.ndarray:
+        return values.numbers(column, weight) / weight.maximum
 
     clipped = largest_loss(exponential, [WORST[made](4.0 * MOST)])
     assert clipped <= EPSILON * ROUNDING
-    monkeypatch.setattr(Weight, "shares", careless)
+    monkeypatch.setattr(public_map, "weight_shares", careless)
     assert largest_loss(exponential, [WORST[made](4.0 * MOST)]) > 1.5 * EPSILON
 
 

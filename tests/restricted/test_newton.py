@@ -12,7 +12,7 @@ from mipselect.problem.instance import Instance
 from mipselect.restricted import newton, one_more, open_rows
 from mipselect.restricted.box_dual import PreparedBoxDual
 from mipselect.restricted.certified import BoxDual, certified
-from mipselect.restricted.fenchel import SteppingLoss
+from mipselect.restricted.fenchel import ScaledFenchelLoss
 from tests.support.designs import LOSSES, random_grouped_instance, random_loss_instance, with_loss
 
 Solve = Callable[[np.ndarray, BoxDual, float], tuple[np.ndarray, np.ndarray]]
@@ -82,7 +82,7 @@ class Tilted(BoxDualLoss):
 
 def bounds_and_values(instance: Instance, base: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     problem = instance.prepared
-    assert isinstance(problem, SteppingLoss)
+    assert isinstance(problem, ScaledFenchelLoss)
     candidates = np.setdiff1d(np.arange(problem.p), base)
     points = problem.bounds(base[None]).points
     assert points is not None

@@ -282,7 +282,7 @@ def test_a_gain_that_is_no_number_leaves_all_open(bad: float, part: str) -> None
 def test_curvature_of_what_is_no_number_is_none(bad: float) -> None:
     G = np.eye(6) + 1.0
     G[1, 2] = G[2, 1] = bad
-    problem = PreparedSquared.of_sums(KnownGram(G), np.ones(6), 1.0, 40, ridge=1.0, radius=1.0)
+    problem = PreparedSquared(KnownGram(G), np.ones(6), 1.0, 40, ridge=1.0, radius=1.0)
     everything = np.arange(6)
     whole = squared_node(problem, everything[:0], 1, everything, 0.0, None)
     assert curvature_of(whole) == UniformCurvature(0.0)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from mipselect.tables import TableSchema, check_table
-from mipselect.tables.check.spread import Spread
+from mipselect.tables.check.counts import Spread
 
 
 def findings(x: Any, low: float, high: float, **question: Any) -> list[str]:

@@ -79,8 +79,8 @@ def in_blocks(folder: Path, rows: list[bytes], block: int) -> Columns:
     path = folder / "t.csv"
     path.write_bytes(HEADER + b"".join(rows))
     records = CsvRows("t.csv", lambda: path.open("rb"), compressed=False, block=block)
-    kinds = ("string",) * len(records.header)
-    part = Part("t.csv", records.header, kinds, None, records.batches)
+    fields = ({"type": "string"},) * len(records.header)
+    part = Part("t.csv", records.header, fields, None, records.batches)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         X, y, _ = read_rows([part], PublicMap.of(SCHEMA, target="y"))

@@ -226,6 +226,18 @@ def test_parquet_types(tmp_path: Path) -> None:
     assert y.tolist() == [1.0, 2.0]
 
 
+def test_an_arrow_file_is_a_table_of_numbers(tmp_path: Path) -> None:
+    table = pa.table({"a": [1, 2], "flag": [True, False], "y": [0.5, None]})
+    for ending in (".arrow", ".feather"):
+        path = tmp_path / f"t{ending}"
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table.select(["a", "flag", "y"]))
+        with pytest.raises(InvalidInput, match=r"row 1 .*column 'y' holds nothing"):
+            read_table(path, "y")
+        X, y, names = read_table(path, "a", ["flag"])
+        assert (X.tolist(), y.tolist(), names) == ([[1.0], [0.0]], [1.0, 2.0], ("flag",))
+
+
 def test_the_index_of_a_data_frame_is_no_feature(tmp_path: Path) -> None:
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": [1.0, 2.0, 3.0]}, index=[5, 7, 9])

@@ -166,7 +166,7 @@ def test_dates_are_dates_and_beyond_the_calendar_there_is_none(tmp_path: Path) -
     pyreadstat.write_xport(cells, tmp_path / "t.xpt")
     for ending in (".sav", ".dta", ".xpt"):
         part = open_source(tmp_path / f"t{ending}")[0]
-        assert part.kinds == ("date", "datetime"), ending
+        assert [field["type"] for field in part.fields] == ["date", "datetime"], ending
         batch = next(iter(part.read(("day", "time"))))
         expected = [WHEN.date(), datetime.date(1900, 5, 5), None]
         assert batch.column(0).to_pylist() == expected, ending
@@ -183,7 +183,7 @@ def test_a_long_range_of_codes_is_no_value(tmp_path: Path) -> None:
     ranges: dict[str, Any] = {"income": [{"lo": -1.7e308, "hi": -1}]}
     pyreadstat.write_sav(cells, tmp_path / "t.sav", missing_ranges=ranges)
     part = open_source(tmp_path / "t.sav")[0]
-    assert part.public == ({},)
+    assert part.fields == ({"type": "number"},)
     assert "all values up to -1 to be none" in part.notes[0]
     batch = next(iter(part.read(("income",))))
     assert batch.column(0).to_pylist() == [100.0, None, None, None, 0.0]

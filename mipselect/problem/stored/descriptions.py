@@ -17,6 +17,7 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
@@ -57,24 +58,6 @@ def is_list(value: object, kind: type) -> bool:
     return all(isinstance(entry, kind) and not isinstance(entry, bool) for entry in value)
 
 
-def _is_column(value: object) -> bool:
-    return isinstance(value, int | str) and not isinstance(value, bool)
-
-
-def _are_columns(value: object) -> bool:
-    return isinstance(value, list) and all(map(_is_column, value))
-
-
-def _are_groups(value: object) -> bool:
-    if isinstance(value, dict):
-        return all(map(_are_columns, value.values()))
-    return isinstance(value, list) and all(map(_are_columns, value))
-
-
-def _are_parts(value: object) -> bool:
-    return isinstance(value, list) and all(_is_column(v) or _are_columns(v) for v in value)
-
-
 KINDS = {
     str: Kind("a text", lambda value: isinstance(value, str)),
     int: Kind("an integer", lambda value: isinstance(value, int) and not isinstance(value, bool)),
@@ -90,8 +73,14 @@ BOUNDS = Kind(
     "a number, or a list of numbers, one for every feature",
     lambda value: is_number(value) or is_list(value, float),
 )
-GROUPS = Kind("a list of lists of columns, or a table of names with such lists", _are_groups)
-PARTS = Kind("a list of columns, or of lists of those that are bounded together", _are_parts)
+GROUPS = Kind(
+    "a list of lists of columns, or a table of names with such lists",
+    lambda value: isinstance(value, list | dict),
+)
+PARTS = Kind(
+    "a list of columns, or of lists of those that are bounded together",
+    lambda value: isinstance(value, list),
+)
 
 INSTANCE_KEYS: Kinds = {
     "support_size": int,
@@ -169,20 +158,14 @@ def _locate(name_or_path: str | Path) -> Path:
     if name in stored:
         return Path(str(resources.files("mipselect_instances"))) / f"{name}.toml"
     path = Path(name_or_path)
-    if path.suffix == ".toml" or _is_there(path):
-        return path
+    # A name that is too long, or may not be looked up, names no file.
+    with suppress(OSError):
+        if path.suffix == ".toml" or path.is_file():
+            return path
     raise InvalidInput(
         f"{name!r} is neither a stored instance nor a file; stored: {', '.join(stored)}"
         f"{did_you_mean(name, stored)}"
     )
-
-
-def _is_there(path: Path) -> bool:
-    """Tell whether there is a file; a name that is too long or may not be looked up names none."""
-    try:
-        return path.is_file()
-    except OSError:
-        return False
 
 
 def read_description(name_or_path: str | Path) -> Description:

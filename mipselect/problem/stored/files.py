@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from mipselect.errors import InvalidInput, about
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_options import BlockOptions, ScoredTable
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
-from mipselect.problem.scored_table import ScoredTable
 from mipselect.problem.stored.descriptions import (
     is_list,
     is_number,
@@ -20,7 +19,7 @@ from mipselect.problem.stored.descriptions import (
     stored_names,
 )
 from mipselect.problem.stored.settings import ANY_DRAW, SETTINGS, asked_blocks, problem_of
-from mipselect.problem.stored.sources import SOURCES, ArraySource, table_file
+from mipselect.problem.stored.sources import SOURCES, table_file
 from mipselect.problem.stored.stored_data import StoredData
 from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema
@@ -104,7 +103,7 @@ def load_problem(
     try:
         with about(str(description.path)):
             blocks = asked_blocks(settings, draw)
-            if not isinstance(description.source, ArraySource):
+            if description.source.load is None:
                 made = _scored_table(data, folder, settings, blocks).made()
                 return StoredData.of_made(description.path, made, settings)
             arrays = description.source.load(data, folder)
@@ -151,7 +150,7 @@ def public_problem(
     data, folder, settings = description.data, description.path.parent, description.settings
     with about(str(description.path)):
         blocks = asked_blocks(settings, draw)
-        if not isinstance(description.source, ArraySource):
+        if description.source.load is None:
             return _scored_table(data, folder, settings, blocks).problem()
         n, p, names = description.source.head(data, folder)
         shift = data.get("target_shift", 0.0)

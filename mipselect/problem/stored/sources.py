@@ -6,10 +6,8 @@ A new source is a loader and an entry of `SOURCES`.
 from __future__ import annotations
 
 import math
-import struct
 import sys
 import zipfile
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +17,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.datasets import BUNDLED, bundled, correlated_gaussian, logistic_gaussian
-from mipselect.disk import regular_file
+from mipselect.disk import DAMAGE, regular_file
 from mipselect.errors import InvalidInput
 from mipselect.tables.numbers import header, read_table
 from mipselect.tables.table_file import TableFile
@@ -27,48 +25,31 @@ from mipselect.tables.table_file import TableFile
 WAYS = {"delimiter": str, "encoding": str, "sheet": str}
 """Keys of a table, and arguments of `TableFile`."""
 
-DAMAGE = (
-    *(OSError, EOFError, ValueError, KeyError, RuntimeError, NotImplementedError),
-    *(zipfile.BadZipFile, zlib.error, struct.error, OverflowError, SyntaxError, TypeError),
-    MemoryError,
-)
-"""Exceptions that NumPy and its unpacker raise for files that are not what they seem."""
-
 MOST_NUMBERS = sys.maxsize // 8
 
 Loaded = tuple[FloatArray, FloatArray, Sequence[str] | None]
 Head = tuple[int | None, int, Sequence[str] | None]
-Loader = Callable[[Mapping[str, Any], Path], Loaded]
 
 
 @dataclass(frozen=True)
 class Source:
-    """One kind of [data]: its keys with their types.
+    """One kind of [data]: its keys with their types, and how arrays of numbers are read by it.
 
     Attributes
     ----------
     required, optional : mapping of str to type
-    """
-
-    required: Mapping[str, type]
-    optional: Mapping[str, type]
-
-
-@dataclass(frozen=True)
-class ArraySource(Source):
-    """One that gives arrays of numbers.
-
-    Attributes
-    ----------
-    load : callable
-        Takes the [data] section and the folder of the file; returns X, y and names or None.
+    load : callable or None
+        Takes the [data] section and the folder of the file; returns X, y and names or None. None of
+        a table with a schema.
     head : callable
         Takes the same; returns n, p and the same names, and reads or draws no row. Where n would
         have to be counted it is None.
     """
 
-    load: Loader
-    head: Callable[[Mapping[str, Any], Path], Head]
+    required: Mapping[str, type]
+    optional: Mapping[str, type]
+    load: Callable[[Mapping[str, Any], Path], Loaded] | None = None
+    head: Callable[[Mapping[str, Any], Path], Head] = lambda data, folder: (None, 0, None)
 
 
 def table_file(data: Mapping[str, Any], folder: Path) -> TableFile:
@@ -78,24 +59,9 @@ def table_file(data: Mapping[str, Any], folder: Path) -> TableFile:
     return TableFile(path if "://" in path else folder / path, **ways)
 
 
-def load_table(
-    source: TableFile, target: str, features: Sequence[str] | None, shift: float | None = None
-) -> Loaded:
-    """Read a table of numbers, and subtract a public constant from its target."""
-    X, y, names = read_table(source, target, features)
-    return X, _shifted(y, {"target_shift": shift}), names
-
-
-def _load_section(data: Mapping[str, Any], folder: Path) -> Loaded:
-    """Read the source "table" without a schema."""
-    source, shift = table_file(data, folder), data.get("target_shift")
-    return load_table(source, data["target"], data.get("features"), shift)
-
-
 def _load_npz(data: Mapping[str, Any], folder: Path) -> Loaded:
     path = regular_file(folder / data["path"])
-    X, y = (_member(path, name) for name in ("X", "y"))
-    return X, _shifted(y, data), None
+    return _member(path, "X"), _member(path, "y"), None
 
 
 def _member(path: Path, name: str) -> FloatArray:
@@ -104,7 +70,7 @@ def _member(path: Path, name: str) -> FloatArray:
         with path.open("rb") as file:
             stored = np.load(file, allow_pickle=False)
             found = stored.get(name) if isinstance(stored, np.lib.npyio.NpzFile) else None
-    except DAMAGE as error:
+    except (*DAMAGE, MemoryError) as error:
         raise InvalidInput(f"{path}: cannot be read as .npz: {error}") from error
     if not isinstance(found, np.ndarray):
         raise InvalidInput(f"{path}: must be an .npz file with the arrays X and y; {name} is none")
@@ -133,31 +99,25 @@ def _npz_shape(path: Path) -> tuple[int, int]:
                 (2, 0): np.lib.format.read_array_header_2_0,
             }[version]
             n, p = read(file)[0]
-    except DAMAGE as error:
+    except (*DAMAGE, MemoryError) as error:
         raise InvalidInput(f"{path}: cannot be read as .npz with a table X: {error}") from error
     return int(n), int(p)
 
 
-def _load_bundled(data: Mapping[str, Any], _: Path) -> Loaded:
-    X, y, names = bundled(data["name"])
-    return X, _shifted(y, data), names
-
-
-def _shifted(y: FloatArray, data: Mapping[str, Any]) -> FloatArray:
-    """Subtract the public constant target_shift from y: the model has no intercept."""
-    shift = data.get("target_shift")
-    if shift is None:
+def shifted(y: FloatArray, shift: float) -> FloatArray:
+    """Subtract a public constant from the target: the model has no intercept."""
+    if shift == 0.0:
         return y
     if not math.isfinite(shift):
         raise InvalidInput(f"target_shift must be a finite number, got {shift}")
     with np.errstate(over="ignore"):
-        shifted = y - float(shift)
-    if not np.isfinite(shifted).all():
+        difference = y - float(shift)
+    if not np.isfinite(difference).all():
         raise InvalidInput("(sensitive) the target minus target_shift is beyond all floats")
-    return shifted
+    return difference
 
 
-def _recipe(draw: Callable[..., tuple[FloatArray, FloatArray]]) -> ArraySource:
+def _recipe(draw: Callable[..., tuple[FloatArray, FloatArray]]) -> Source:
     """Make a synthetic source: its keys are the parameters of `draw`."""
 
     def load(data: Mapping[str, Any], _: Path) -> Loaded:
@@ -166,7 +126,7 @@ def _recipe(draw: Callable[..., tuple[FloatArray, FloatArray]]) -> ArraySource:
         settings = {key: value for key, value in data.items() if key != "source"}
         return *draw(**settings), None
 
-    return ArraySource(
+    return Source(
         required={"n": int, "p": int, "rho": float, "snr": float, "support_size": int, "seed": int},
         optional={},
         load=load,
@@ -185,22 +145,24 @@ def _head_of_bundled(data: Mapping[str, Any], _: Path) -> Head:
 
 
 SOURCES = {
-    "table": ArraySource(
+    "table": Source(
         required={"path": str, "target": str},
         optional={"features": list, "target_shift": float, **WAYS},
-        load=_load_section,
+        load=lambda data, folder: read_table(
+            table_file(data, folder), data["target"], data.get("features")
+        ),
         head=_head_of_table,
     ),
-    "npz": ArraySource(
+    "npz": Source(
         required={"path": str},
         optional={"target_shift": float},
         load=_load_npz,
         head=lambda data, folder: (*_npz_shape(folder / data["path"]), None),
     ),
-    "sklearn": ArraySource(
+    "sklearn": Source(
         required={"name": str},
         optional={"target_shift": float},
-        load=_load_bundled,
+        load=lambda data, _: bundled(data["name"]),
         head=_head_of_bundled,
     ),
     "correlated-gaussian": _recipe(correlated_gaussian),

@@ -18,7 +18,7 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import R2
 from mipselect.problem.stored.settings import problem_of
-from mipselect.problem.stored.sources import Loaded
+from mipselect.problem.stored.sources import Loaded, shifted
 from mipselect.problem.sums import ExactSums
 from mipselect.tables.frames import numeric_matrix, numeric_vector
 
@@ -56,12 +56,19 @@ class StoredData:
         target_shift: float = 0.0,
         blocks: BlockOptions | None = None,
     ) -> StoredData:
-        """Put arrays under the problem that settings describe; raise `InvalidInput` with `path`."""
+        """Put arrays, with a public shift of y, under the problem that settings describe.
+
+        Raises
+        ------
+        InvalidInput
+            With `path`.
+        """
         X, y, names = arrays
         with about(str(path)):
             matrix = numeric_matrix(X)[0]
             n, p = matrix.shape
             problem = problem_of(settings, p, names, target_shift, n=n, blocks=blocks)
+            y = shifted(y, target_shift)
         return cls(path, problem, Rows(problem.layout.ordered(matrix), y), settings, data_seed)
 
     @classmethod
@@ -132,7 +139,12 @@ class StoredData:
         if not isinstance(data, Rows) or isinstance(data, ClippedRows):
             return Instance.of(self.problem, data)
         with about(str(self.path)):
-            _check_classes(self.y, self.problem)
+            if self.problem.of_classes and len(np.unique(self.y)) != 2:
+                # No message says which values there are.
+                raise InvalidInput(
+                    f"(sensitive) the {self.problem.stated_loss.name} loss needs a target of two "
+                    "classes, such as 0 and 1, and here there are more or only one"
+                )
             return Instance.of_rows(self.problem, data)
 
     def rows(self) -> Rows | ExactSums:
@@ -142,12 +154,3 @@ class StoredData:
             return data
         y = self.instance().y if self.problem.of_classes else numeric_vector(data.y)
         return Rows(data.X, y)
-
-
-def _check_classes(y: FloatArray, problem: Problem) -> None:
-    """Refuse a target that has not two classes; no message says which values there are."""
-    if problem.of_classes and len(np.unique(y)) != 2:
-        raise InvalidInput(
-            f"(sensitive) the {problem.stated_loss.name} loss needs a target of two classes, such "
-            "as 0 and 1, and here there are more or only one"
-        )

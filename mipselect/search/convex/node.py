@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.restricted.fenchel import FenchelBounds, FenchelLoss, SteppingLoss
+from mipselect.restricted.fenchel import FenchelBounds, FenchelLoss, ScaledFenchelLoss
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.node import Node
@@ -119,7 +119,7 @@ def last_bounds(node: FenchelNode, cutoff: float, run: Run) -> FloatArray:
     open_ = np.flatnonzero(bounds < cutoff)
     if not len(open_) or cutoff == np.inf or not node.tuning.uses(Strategy.ONE_MORE):
         return bounds
-    if point is not None and isinstance(node.problem, SteppingLoss):
+    if point is not None and isinstance(node.problem, ScaledFenchelLoss):
         with run.accounts.trying(Strategy.ONE_MORE) as account:
             step = node.problem.bounds_with_one_more
             stepped = step(node.base, point[node.row], node.live[open_])

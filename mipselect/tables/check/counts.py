@@ -1,4 +1,4 @@
-"""`FieldCounts`: what one field holds, added up batch by batch in bounded memory. SENSITIVE."""
+"""`FieldCounts`: what one field holds, and where, in bounded memory. SENSITIVE."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ from mipselect.tables import values
 from mipselect.tables.check.kinds import (
     FINE,
     KINDS,
-    MISSING,
     UNLISTED,
     UNREADABLE,
     FieldRule,
     kinds_of_codes,
 )
-from mipselect.tables.check.spread import Spread
 from mipselect.tables.fields import Field
 from mipselect.validation import printable
 
@@ -30,6 +28,66 @@ MOST_BYTES = 80
 """Bytes of an odd value that are remembered."""
 
 BEYOND_TEXTS = "a number from 2^53 on"
+
+PARTS = 1000
+"""Parts of a range that values are counted in."""
+
+TAIL = 0.005
+"""Share of the values on either side of the middle 99 %."""
+
+LEAST_VALUES = 100
+"""With fewer values the middle 99 % are all of them."""
+
+
+@dataclass
+class Spread:
+    """Counts of numbers by the parts of a range, and of those far beyond it.
+
+    Attributes
+    ----------
+    low, high : float
+        The range.
+    parts : int array, shape (1000,)
+        Values of each part of the range; those beyond it are in its first and last part.
+    far_below, far_above : int
+        Values that are farther from the range than it is wide.
+    """
+
+    low: float
+    high: float
+    parts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(PARTS, np.int64))
+    far_below: int = 0
+    far_above: int = 0
+
+    def add(self, numbers: NDArray[np.float64]) -> None:
+        """Count numbers, none of them NaN."""
+        width = self.high - self.low
+        at = (np.clip(numbers, self.low, self.high) - self.low) * (PARTS / width)
+        places = np.minimum(at.astype(np.int64), PARTS - 1)
+        self.parts += np.bincount(places, minlength=PARTS)
+        self.far_below += int((numbers < self.low - width).sum())
+        self.far_above += int((numbers > self.high + width).sum())
+
+    @property
+    def middle(self) -> float | None:
+        """Share of the range that the middle 99 % of the values take up; None for few values."""
+        ends = self._ends()
+        return None if ends is None else (ends[1] - ends[0] + 1) / PARTS
+
+    @property
+    def reach(self) -> float | None:
+        """Share of the range, from its low end, that holds all but the largest 0.5 %."""
+        ends = self._ends()
+        return None if ends is None else (ends[1] + 1) / PARTS
+
+    def _ends(self) -> tuple[int, int] | None:
+        """Return the first and the last part of the middle 99 %; None for few values."""
+        total = int(self.parts.sum())
+        if total < LEAST_VALUES:
+            return None
+        up_to = np.cumsum(self.parts)
+        first, last = np.searchsorted(up_to, [TAIL * total, (1.0 - TAIL) * total]).tolist()
+        return first, last
 
 
 @dataclass
@@ -71,7 +129,15 @@ class FieldCounts:
         kinds = self.rule.kinds_of(column)
         self.kinds += np.bincount(kinds, minlength=len(KINDS))
         if self.rule.field.is_measured:
-            self._add_numbers(values.numbers(column, self.rule.field))
+            numbers = values.numbers(column, self.rule.field)
+            there = numbers[~np.isnan(numbers)]
+            if len(there):
+                ends = self.rule.low, self.rule.high
+                clipped = there if ends == (None, None) else np.clip(there, *ends)
+                self.lowest = min(self.lowest, float(clipped.min()))
+                self.highest = max(self.highest, float(clipped.max()))
+            if self.spread is not None:
+                self.spread.add(there)
         elif self.rule.field.is_listed:
             codes = values.codes(column, self.rule.field)
             listed = codes[kinds_of_codes(codes) == FINE]
@@ -86,24 +152,11 @@ class FieldCounts:
         return int(self.kinds.sum())
 
     @property
-    def present(self) -> int:
-        """Values that are there, of whatever kind."""
-        return self.rows - int(self.kinds[MISSING])
-
-    @property
     def is_constant(self) -> bool:
         """True if all values that can be read become the same."""
         if self.rule.field.is_measured:
             return self.lowest == self.highest
         return int((self.categories > 0).sum()) == 1 and not self.kinds[UNLISTED]
-
-    @property
-    def absent(self) -> tuple[str, ...]:
-        """Categories that no row has, if there are rows."""
-        if not self.rows:
-            return ()
-        names = self.rule.field.category_names
-        return tuple(names[k] for k in np.flatnonzero(self.categories == 0))
 
     def most_frequent(self, most: int) -> tuple[tuple[str, int], ...]:
         """Return the most frequent odd values as printable texts, with their numbers of rows."""
@@ -112,16 +165,6 @@ class FieldCounts:
             text = BEYOND_TEXTS if cell is None else cell.decode("utf-8", "backslashreplace")
             found[printable(text)] += count
         return tuple(sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:most])
-
-    def _add_numbers(self, numbers: NDArray[np.float64]) -> None:
-        there = numbers[~np.isnan(numbers)]
-        if len(there):
-            ends = self.rule.low, self.rule.high
-            clipped = there if ends == (None, None) else np.clip(there, *ends)
-            self.lowest = min(self.lowest, float(clipped.min()))
-            self.highest = max(self.highest, float(clipped.max()))
-        if self.spread is not None:
-            self.spread.add(there)
 
     def _remember(self, column: pa.Array) -> None:
         """Count odd values; of too many different ones the most frequent stay."""

@@ -134,14 +134,12 @@ class FieldCheck:
             lines += self._lines_of_target()
         elif self.is_constant and not self.odd:
             lines.append("is constant: all values that can be read become the same; leave it out")
-        if self.middle is not None and self._is_wide(self.middle):
+        # Values that are clipped say of themselves that the range is no wide one.
+        clipped = self.share(KINDS[BELOW]) + self.share(KINDS[ABOVE])
+        wide = self.middle is not None and self.middle < WIDE
+        if self.middle is not None and wide and clipped <= CLIPPED and not self.is_constant:
             lines.append(too_wide(self.rule, self.middle))
         return tuple(Finding(self.name, text) for text in lines if text)
-
-    def _is_wide(self, middle: float) -> bool:
-        """Return whether the range is far too wide for values that mostly lie within it."""
-        clipped = self.share(KINDS[BELOW]) + self.share(KINDS[ABOVE])
-        return middle < WIDE and clipped <= CLIPPED and not self.is_constant
 
     def _lines_of_target(self) -> list[str]:
         if self.is_constant:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.restricted.features import Features
+from mipselect.restricted.gram import KnownGram
+from mipselect.restricted.squared import PreparedSquared
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
 from mipselect.validation import checked_integer, checked_nonnegative, checked_positive
 
@@ -16,9 +21,6 @@ SUPPORT_SIZE = 5
 
 LEAST_RIDGE = 1e-9
 """Penalty in rows that keeps a fit of fields that repeat one another from being arbitrary."""
-
-HALVINGS = 100
-"""Halvings of the interval that the penalty lies in."""
 
 ALL, BEST = "all fields", "the best fields of a greedy search"
 
@@ -61,16 +63,6 @@ class TrialBounds:
             DEFAULT_RIDGE if ridge is None else checked_nonnegative(ridge, "ridge"),
             intercept,
         )
-
-    def radius(self, size: int, always: int) -> float:
-        """Return r for so many fields besides those that are always in."""
-        if self.coef_bound is not None:
-            return self.coef_bound
-        return default_coef_bound(size, always, self.intercept)
-
-    def reach(self, size: int, always: int) -> float:
-        """Return U, the largest prediction, in halves of the range of the target."""
-        return self.radius(size, always) * float(np.sqrt(size + always + self.intercept))
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,108 +133,87 @@ def trial_fits(
         Fields that are always in, by their places.
     options : TrialBounds
     """
-    base = [0] if options.intercept else []
     free = [k for k in range(len(blocks)) if k not in always]
-    size = min(options.support_size, len(free))
+    if not free:
+        return ()
+    # Columns of the fields to choose from, of those always in, and of an intercept.
+    rows = [j for k in (*free, *always) for j in blocks[k]] + [0] * options.intercept
+    widths = np.array([len(blocks[k]) for k in free], dtype=np.intp)
+    features = Features(widths, len(rows) - int(widths.sum()))
+    within = partial(_prepared, gram, rows, features, target, options.ridge)
+    mean = gram[0, target] ** 2 / gram[0, 0] if options.intercept else 0.0
+    size, unbound = min(options.support_size, len(free)), within(np.inf)
+    tried: list[tuple[str, IntArray]] = [(ALL, np.arange(len(free)))]
+    if 0 < size < len(free):
+        tried.append((BEST, _greedy(unbound, size)))
     fits = []
-    for what, chosen in ((ALL, free), (BEST, _greedy(gram, blocks, target, free, always, options))):
-        if not chosen or (what == BEST and size == len(free)):
-            continue
-        used = sorted({*chosen, *always})
-        places = [*base, *(j for k in used for j in blocks[k])]
-        coef = ridge_fit(gram, places, target, options.ridge)
-        count, kept = len(chosen), len(always)
-        radius = options.radius(count, kept)
+    for what, chosen in tried:
+        radius = options.coef_bound
+        if radius is None:
+            radius = default_coef_bound(len(chosen), len(always), options.intercept)
+        coef = _all_of(unbound, chosen)
         is_bound = bool(np.linalg.norm(coef) > radius)
+        used = sorted({*(free[k] for k in chosen.tolist()), *always})
         fits.append(
             TrialFit(
                 fields=tuple(names[k] for k in used),
                 what=what,
                 is_bound=is_bound,
-                lost=_lost(gram, places, target, coef, radius, options) if is_bound else 0.0,
-                reach=options.reach(count, kept),
+                lost=_lost(unbound, within(radius), chosen, float(mean)) if is_bound else 0.0,
+                reach=radius * math.sqrt(len(used) + options.intercept),
                 coef=coef,
-                places=tuple(places),
+                places=tuple(rows[c] for c in _columns_of(features, chosen).tolist()),
             )
         )
     return tuple(fits)
 
 
-def ridge_fit(gram: FloatArray, places: Sequence[int], target: int, ridge: float) -> FloatArray:
-    """Fit the coefficients of some columns by least squares, with a penalty λ on all of them."""
-    inside = gram[np.ix_(places, places)] + max(ridge, LEAST_RIDGE) * np.eye(len(places))
-    result: FloatArray = np.linalg.lstsq(inside, gram[places, target], rcond=None)[0]
-    return result
+def _prepared(
+    gram: FloatArray,
+    rows: Sequence[int],
+    features: Features,
+    target: int,
+    ridge: float,
+    radius: float,
+) -> PreparedSquared:
+    """Prepare least squares on rows of `gram`; where there is one, a column that fills up is 0."""
+    products, moment = np.zeros((features.size, features.size)), np.zeros(features.size)
+    products[: len(rows), : len(rows)] = gram[np.ix_(rows, rows)]
+    moment[: len(rows)] = gram[rows, target]
+    sums = KnownGram(products), moment, float(gram[target, target]), 1
+    columns = PreparedSquared(*sums, ridge=max(ridge, LEAST_RIDGE), radius=radius)
+    return columns.on_features(features)
 
 
-def fit_within(
-    gram: FloatArray, places: Sequence[int], target: int, ridge: float, radius: float
-) -> FloatArray:
-    """Fit within a ball that the free fit is outside of, by the penalty that ends on its edge."""
-    curvatures, directions = np.linalg.eigh(gram[np.ix_(places, places)])
-    moment = directions.T @ gram[places, target]
-    curvatures = np.maximum(curvatures, 0.0) + max(ridge, LEAST_RIDGE)
-    # ‖β‖ ≤ ‖Xᵀy‖/μ, so that the penalty lies below the upper end.
-    low, high = 0.0, float(np.linalg.norm(moment)) / radius
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        outside = np.linalg.norm(moment / (curvatures + middle)) > radius
-        low, high = (middle, high) if outside else (low, middle)
-    result: FloatArray = directions @ (moment / (curvatures + high))
-    return result
+def _columns_of(features: Features, support: IntArray) -> IntArray:
+    return np.append(features.columns(support), features.always_columns)
+
+
+def _all_of(problem: PreparedSquared, support: IntArray) -> FloatArray:
+    """Fit the coefficients of all columns of a support, those always in last."""
+    fit = problem.fit(support)
+    return np.concatenate([fit.coef, fit.always])
 
 
 def _lost(
-    gram: FloatArray,
-    places: Sequence[int],
-    target: int,
-    coef: FloatArray,
-    radius: float,
-    options: TrialBounds,
+    unbound: PreparedSquared, bound: PreparedSquared, support: IntArray, mean: float
 ) -> float:
-    """Compute the share of the explained squares that a fit within the radius does not explain."""
-    within = fit_within(gram, places, target, options.ridge, radius)
-    total = gram[target, target]
-    if options.intercept:
-        total = total - gram[0, target] ** 2 / gram[0, 0]
-    inside, moment = gram[np.ix_(places, places)], gram[places, target]
-    free, bound = (
-        float(gram[target, target] - 2.0 * moment @ beta + beta @ inside @ beta)
-        for beta in (coef, within)
+    """Compute the share of the explained squares that the fit within a radius does not explain."""
+    columns = _columns_of(unbound.features, support)
+    moment, inside = unbound.moment[columns], unbound.gram.block(columns)
+    free, within = (
+        float(unbound.target_norm - 2.0 * moment @ beta + beta @ inside @ beta)
+        for beta in (_all_of(unbound, support), _all_of(bound, support))
     )
-    explained = float(total) - free
-    return min(max((bound - free) / explained, 0.0), 1.0) if explained > 0.0 else 0.0
+    explained = unbound.target_norm - mean - free
+    return min(max((within - free) / explained, 0.0), 1.0) if explained > 0.0 else 0.0
 
 
-def _greedy(
-    gram: FloatArray,
-    blocks: Sequence[Collection[int]],
-    target: int,
-    free: Sequence[int],
-    always: Collection[int],
-    options: TrialBounds,
-) -> list[int]:
-    """Choose fields one after another: the one that explains most of what is left."""
-    chosen: list[int] = []
-    for _ in range(min(options.support_size, len(free))):
-        used = [
-            *([0] if options.intercept else []),
-            *(j for k in (*always, *chosen) for j in blocks[k]),
-        ]
-        coef = ridge_fit(gram, used, target, options.ridge) if used else np.zeros(0)
-        left = gram[:, target] - gram[:, used] @ coef
-        gains = {}
-        for k in free:
-            if k not in chosen:
-                own = list(blocks[k])
-                gains[k] = _gain(gram, own, left[own], options)
-        chosen.append(max(gains, key=lambda k: (gains[k], -k)))
+def _greedy(problem: PreparedSquared, size: int) -> IntArray:
+    """Choose fields one after another: the one with which a fit leaves least."""
+    chosen: IntArray = np.empty(0, dtype=np.intp)
+    for _ in range(size):
+        left = np.setdiff1d(np.arange(problem.features.count), chosen)
+        best = np.argmin(problem.values_of_additions(chosen, left))
+        chosen = np.sort(np.append(chosen, left[best]))
     return chosen
-
-
-def _gain(gram: FloatArray, own: list[int], left: FloatArray, options: TrialBounds) -> float:
-    """Compute the squares that the columns of a field explain of the rest, around their means."""
-    inside = gram[np.ix_(own, own)] + max(options.ridge, LEAST_RIDGE) * np.eye(len(own))
-    if options.intercept:
-        inside -= np.outer(gram[own, 0], gram[0, own]) / max(gram[0, 0], 1.0)
-    return float(left @ np.linalg.lstsq(inside, left, rcond=None)[0])

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
-from mipselect.tables import values
 from mipselect.tables.check.findings import Finding, share_of
 from mipselect.tables.fields import IGNORED, ROLE, Field
 from mipselect.tables.identifiers import MOST_VALUES, names_identities
 from mipselect.tables.parts import Part
-from mipselect.tables.people import each_person
+from mipselect.tables.people import PersonCounts
 from mipselect.tables.schema import PRIVACY_UNIT, TableSchema
 
 OF_IDENTITIES = ("string", "integer", "any")
@@ -31,14 +28,14 @@ OFTEN = 0.05
 """Share of rows with repeated values that is a finding where the name is not that of identities."""
 
 
-def columns_of_identities(schema: TableSchema, parts: Sequence[Part]) -> tuple[str, ...]:
-    """Name the columns that may say whose row it is; none where the schema names one.
+def identities_beside(schema: TableSchema, parts: Sequence[Part]) -> list[PersonCounts]:
+    """Begin counts for columns that may say whose row it is; none where the schema names one.
 
     These are ignored fields, texts without categories, and columns beside the schema with a name
     such as case_id.
     """
     if schema.privacy_unit is not None:
-        return ()
+        return []
     known = {each.name for each in schema.fields}
     own = [
         each.name
@@ -52,22 +49,8 @@ def columns_of_identities(schema: TableSchema, parts: Sequence[Part]) -> tuple[s
         for name, count in counts.items()
         if name not in known and count == len(parts) and names_identities(name)
     ]
-    return (*own, *beside)
-
-
-@dataclass
-class RowsByIdentity:
-    """Rows of each value of a column; of very many different values those that come first."""
-
-    name: str
-    rows: dict[bytes, int] = field(default_factory=dict)
-
-    def add(self, column: pa.Array) -> None:
-        """Count the rows of a batch that have a value."""
-        texts = values.identities(column, Field(self.name, "string"))
-        for who, _, count in each_person(texts):
-            if who is not None and (who in self.rows or len(self.rows) < MOST_VALUES):
-                self.rows[who] = self.rows.get(who, 0) + count
+    names = (*own, *beside)
+    return [PersonCounts(Field(name, "string"), most=MOST_VALUES) for name in names]
 
 
 @dataclass(frozen=True)
@@ -103,12 +86,12 @@ class IdentityCheck:
     repeated: int
 
     @classmethod
-    def of(cls, counts: RowsByIdentity, ignored: Collection[str]) -> IdentityCheck:
+    def of(cls, counts: PersonCounts, ignored: Collection[str]) -> IdentityCheck:
         """Return what was counted; `ignored` are the fields that are never features."""
-        rows = counts.rows.values()
+        rows = [count for who, count in counts.rows.items() if who is not None]
         return cls(
-            name=counts.name,
-            is_ignored=counts.name in ignored,
+            name=counts.unit.name,
+            is_ignored=counts.unit.name in ignored,
             identities=len(rows),
             rows=sum(rows),
             repeated=sum(count for count in rows if count > 1),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,14 +29,11 @@ class FieldRule:
     Attributes
     ----------
     field : Field
-    labels : mapping of str to str
-        What each category is called, by the category as a text.
     gap : str
         What a person has to write before the field can be used with ranges; "" if nothing.
     """
 
     field: Field
-    labels: Mapping[str, str] = dataclasses.field(default_factory=dict)
     gap: str = ""
 
     @property
@@ -80,24 +75,20 @@ class FieldRule:
     def kinds_of(self, column: pa.Array) -> NDArray[np.int8]:
         """Find the kind of every value, shape (rows,); no value raises an error."""
         if self.field.is_measured:
-            kinds = self.kinds_of_numbers(values.numbers(column, self.field))
+            numbers = values.numbers(column, self.field)
+            kinds = np.where(np.isnan(numbers), MISSING, FINE).astype(np.int8)
+            if self.high is not None:
+                kinds[numbers > self.high] = ABOVE
+            if self.low is not None:
+                kinds[numbers < self.low] = BELOW
+            if self.is_weight:
+                kinds[numbers <= 0.0] = BELOW
         elif self.field.is_listed:
             kinds = kinds_of_codes(values.codes(column, self.field))
         else:
             kinds = self._kinds_of_texts(column)
         if (kinds != FINE).any():
             kinds[values.unreadable(column, self.field)] = UNREADABLE
-        return kinds
-
-    def kinds_of_numbers(self, numbers: NDArray[np.float64]) -> NDArray[np.int8]:
-        """Find the kind of every number, NaN where there is none."""
-        kinds = np.where(np.isnan(numbers), MISSING, FINE).astype(np.int8)
-        if self.high is not None:
-            kinds[numbers > self.high] = ABOVE
-        if self.low is not None:
-            kinds[numbers < self.low] = BELOW
-        if self.is_weight:
-            kinds[numbers <= 0.0] = BELOW
         return kinds
 
     def _kinds_of_texts(self, column: pa.Array) -> NDArray[np.int8]:
@@ -135,22 +126,12 @@ def rules_of(
     """
     ranged = with_ranges(checked_schema(schema), ranges)
     left_out = checked_fields(schema, tuple(never), "never", None) | {*schema.ignored}
-    stored = {entry["name"]: entry for entry in schema.content["fields"]}
     sources = schema.only_read
     rules = tuple(
-        _rule_of(each, stored[each.name], is_source=each.name in sources)
+        FieldRule(each, "" if each.name in sources else each.gap)
         for each in ranged.fields
         if each.name not in left_out and each.name != schema.privacy_unit
     )
     if not rules:
         raise InvalidInput("the schema has no field besides those of never and the privacy unit")
     return rules
-
-
-def _rule_of(each: Field, stored: Mapping[str, Any], *, is_source: bool) -> FieldRule:
-    labels = {
-        str(entry["value"]): str(entry["label"])
-        for entry in stored.get("categories", ())
-        if isinstance(entry, Mapping) and "label" in entry
-    }
-    return FieldRule(each, labels, "" if is_source else each.gap)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from mipselect.tables import values
 from mipselect.tables.check.kinds import KINDS, FieldRule, columns_read
 from mipselect.tables.fields import Field
-from mipselect.tables.parts import Part
+from mipselect.tables.parts import ROWS, Part
 from mipselect.tables.people import each_person
 
 LAST = "last"
@@ -53,34 +52,17 @@ def kind_counts(
                 rows += len(kinds)
                 counts += _counted(kinds)
             else:
-                who = values.identities(batch.column(len(rules)), unit)
-                _remember(people, who, kinds, unit_rule)
-    if unit is not None:
-        rows = len(people)
-        for some in _some_at_a_time(list(people.values()), len(rules)):
-            counts += _counted(some)
-    return rows, counts
-
-
-def _remember(
-    people: dict[bytes | None, bytes], column: pa.Array, kinds: NDArray[np.int8], unit_rule: str
-) -> None:
-    """Remember the row of each person that counts."""
-    for who, at, _ in each_person(column, last=unit_rule == LAST):
-        if unit_rule == LAST:
-            people[who] = kinds[at].tobytes()
-        else:
-            people.setdefault(who, kinds[at].tobytes())
+                identities = values.identities(batch.column(len(rules)), unit)
+                for who, at, _ in each_person(identities, last=unit_rule == LAST):
+                    if unit_rule == LAST or who not in people:
+                        people[who] = kinds[at].tobytes()
+    stored = list(people.values())
+    for start in range(0, len(stored), ROWS):
+        some = np.frombuffer(b"".join(stored[start : start + ROWS]), np.int8)
+        counts += _counted(some.reshape(-1, len(rules)))
+    return rows + len(people), counts
 
 
 def _counted(kinds: NDArray[np.int8]) -> NDArray[np.int64]:
     """Count values of each kind, for every column of an array of kinds."""
     return np.stack([(kinds == k).sum(axis=0) for k in range(len(KINDS))], axis=1)
-
-
-def _some_at_a_time(stored: Sequence[bytes], width: int) -> list[NDArray[np.int8]]:
-    step = 1 << 16
-    return [
-        np.frombuffer(b"".join(stored[start : start + step]), np.int8).reshape(-1, width)
-        for start in range(0, len(stored), step)
-    ]

@@ -12,11 +12,7 @@ from mipselect.errors import InvalidInput
 from mipselect.tables.check.counts import FieldCounts
 from mipselect.tables.check.field_check import FieldCheck, PersonCheck
 from mipselect.tables.check.fits import TrialBounds, TrialFit, trial_fits
-from mipselect.tables.check.identities import (
-    IdentityCheck,
-    RowsByIdentity,
-    columns_of_identities,
-)
+from mipselect.tables.check.identities import IdentityCheck, identities_beside
 from mipselect.tables.check.kinds import FieldRule, columns_read, rules_of
 from mipselect.tables.check.sums import ColumnSums, Squeezed, comparable
 from mipselect.tables.check.table_check import TableCheck
@@ -168,7 +164,7 @@ class _Counted:
     people: PersonCounts | None
     encoders: Mapping[int, Encoder]
     sums: ColumnSums
-    identities: list[RowsByIdentity]
+    identities: list[PersonCounts]
     rows: int = 0
     empty: int = 0
 
@@ -188,10 +184,10 @@ class _Counted:
             None if unit is None else PersonCounts(unit),
             encoders,
             ColumnSums(tuple(encoders.values())),
-            [RowsByIdentity(name) for name in columns_of_identities(schema, parts)],
+            identities_beside(schema, parts),
         )
         names = columns_read(rules, unit)
-        of_identities = [each.name for each in counted.identities]
+        of_identities = [each.unit.name for each in counted.identities]
         read = list(dict.fromkeys([*names, *of_identities]))
         places = positions_of(of_identities, read)
         for part in parts:

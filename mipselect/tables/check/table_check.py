@@ -84,19 +84,19 @@ lie, such as from the codebook
             for one, other in self.repeats
             if self.target not in (one, other)
         )
-        told = (Finding(name, self._known_before(name, share)) for name, share in self.telling)
+        told = (
+            Finding(
+                name,
+                f"tells the target {self.target} nearly alone (R² {min(share, 0.999):.3f}); if it "
+                "is known only after the target, as the bill of a stay, it is of no use: leave it "
+                f"out, --never {name}, for what it is and not for this number",
+            )
+            for name, share in self.telling
+        )
         of_bounds = self._of_bounds() if self.of_loss else []
         return (
             *(*self._of_rows(), *of_people, *of_identities),
             *(*of_fields, *repeats, *told, *of_bounds),
-        )
-
-    def _known_before(self, name: str, share: float) -> str:
-        """Ask whether a field that tells the target is known before it."""
-        return (
-            f"tells the target {self.target} nearly alone (R² {min(share, 0.999):.3f}); if it is "
-            "known only after the target, as the bill of a stay, it is of no use: leave it out, "
-            f"--never {name}, for what it is and not for this number"
         )
 
     def _of_rows(self) -> list[Finding]:

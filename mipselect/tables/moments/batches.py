@@ -13,7 +13,6 @@ from mipselect.errors import InvalidInput
 from mipselect.tables.frames import numeric_matrix, numeric_target
 from mipselect.tables.mapping import open_table
 from mipselect.tables.parts import ROWS, Part
-from mipselect.tables.people import PersonCounts
 from mipselect.tables.places import Once
 from mipselect.tables.public_map import PublicMap
 from mipselect.validation import shown
@@ -67,7 +66,13 @@ def checked_pairs(source: Any) -> tuple[tuple[str, ...], Iterator[Pair]]:
     InvalidInput
         At once for what is wrong with the first pair; with those after it when they are read.
     """
-    given = iter([source] if _is_pair(source) else _iterable(source))
+    is_table = isinstance(source, str | Path | np.ndarray) or hasattr(source, "columns")
+    if not isinstance(source, Iterable) or is_table or hasattr(source, "__arrow_c_stream__"):
+        raise InvalidInput(
+            "without a schema the source must be (X, y), or batches of such pairs, with x_bound "
+            f"and y_bound; got {shown(type(source).__name__)}: give the schema of a table"
+        )
+    given = iter([source] if _is_pair(source) else source)
     first = next(given, None)
     if first is None:
         raise InvalidInput("there are no batches, and so no rows")
@@ -97,25 +102,8 @@ def _is_pair(source: Any) -> bool:
     return isinstance(source, tuple) and len(source) == 2
 
 
-def _iterable(source: Any) -> Iterable[Any]:
-    is_table = isinstance(source, str | Path | np.ndarray) or hasattr(source, "columns")
-    if isinstance(source, Iterable) and not (is_table or hasattr(source, "__arrow_c_stream__")):
-        return source
-    raise InvalidInput(
-        "without a schema the source must be (X, y), or batches of such pairs, with x_bound and "
-        f"y_bound; got {shown(type(source).__name__)}: give the schema of a table"
-    )
-
-
 def _checked(batch: Any, where: str) -> tuple[tuple[str, ...] | None, Pair]:
     if not _is_pair(batch):
         raise InvalidInput(f"{where}a batch must be a pair (X, y), got {shown(batch)}")
     X, names = numeric_matrix(batch[0], what=f"{where}X")
     return names, (X, numeric_target(batch[1], len(X), f"{where}y"))
-
-
-def skip(people: PersonCounts, parts: Sequence[Part]) -> None:
-    """Remember the people of parts that were counted before."""
-    for part in parts:
-        for batch in part.read([people.unit.name]):
-            people.add(batch.column(0))

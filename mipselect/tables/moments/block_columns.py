@@ -12,7 +12,7 @@ from mipselect.arrays import FloatArray
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
-from mipselect.tables.moments.columns import SchemaColumns, UnitBounds
+from mipselect.tables.moments.columns import ArrayColumns, SchemaColumns, UnitBounds
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.weights import counted_shares
 from mipselect.validation import checked_feature_names, set_fields
@@ -39,6 +39,7 @@ class ArrayBlockColumns(UnitBounds):
     feature_names: tuple[str, ...]
     blocks: Blocks
     reads: ClassVar[tuple[str, ...]] = ()
+    weighted: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         names = checked_feature_names(self.names, len(self.names))
@@ -47,11 +48,6 @@ class ArrayBlockColumns(UnitBounds):
         if listed != list(range(len(names))):
             raise InvalidInput("every column must be in one of groups and always, once")
         set_fields(self, names=names, feature_names=features)
-
-    @property
-    def weighted(self) -> bool:
-        """False: all rows count the same."""
-        return False
 
     @cached_property
     def parts(self) -> ColumnsOfFeatures:
@@ -118,6 +114,9 @@ class TableBlockColumns(SchemaColumns):
         """Return all but the seed, ready for JSON."""
         return self.stated("blocks of a table", **self.blocks.public())
 
+
+Columns = ArrayColumns | SchemaColumns | ArrayBlockColumns
+"""Columns that are added up: their names and bounds, public."""
 
 BlockColumns = ArrayBlockColumns | TableBlockColumns
 """Columns x and y of rows, and the features that they are normalised by. The rows of blocks are

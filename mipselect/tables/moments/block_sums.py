@@ -114,7 +114,8 @@ def block_sums(
     totals = Sums(1, size + 1).totals
     of_rows = totals[0, 1:, 1:]
     entries, turn = _entries_of(columns), Lock()
-    threads = min(MOST_THREADS, cores(), max(1, PARTIAL_BYTES // entries.bytes(size)))
+    of_one = size**2 * np.dtype(entries.type).itemsize
+    threads = min(MOST_THREADS, cores(), max(1, PARTIAL_BYTES // of_one))
     idle = SimpleQueue[PartialSums]()
     for _ in range(threads):
         idle.put(PartialSums(size, entries))
@@ -128,12 +129,14 @@ def block_sums(
         sums.add(rows, len(chunk))
         idle.put(sums)
 
+    most = max(CHUNK_ENTRIES // (blocks.rows * size), CHUNK_BLOCKS)
     waiting = deque[Future[None]]()
     n = 0
     with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
         for number, window in enumerate(_windows(columns, parts, pool)):
             for part in blocks.of_window(number, len(window)):
-                for chunk in _chunks(part, size):
+                for start in range(0, len(part), most):
+                    chunk = part[start : start + most]
                     if len(waiting) > 2 * threads:
                         waiting.popleft().result()
                     waiting.append(pool.submit(add, window, chunk))
@@ -148,13 +151,6 @@ def block_sums(
     fill_upper_half(of_rows)
     totals[0, 0, 0] = n * ONE
     return Sums.of(totals)
-
-
-def require_blocks(columns: BlockColumns, n: int) -> None:
-    """Raise `InvalidInput` if n rows have no block, or more than fit into sums."""
-    if n < columns.blocks.rows:
-        raise InvalidInput(f"{n} rows are no block of {columns.blocks.rows}")
-    require_room(columns, n)
 
 
 def require_room(columns: BlockColumns, n: int) -> None:
@@ -191,11 +187,6 @@ def _rows_of_blocks(
             factors = None if shares is None else factors_of_blocks(shares, piece)
             rows[place] = normalised(window, piece, columns.parts, factors)
     return rows
-
-
-def _chunks(blocks: IntArray, size: int) -> Iterator[IntArray]:
-    most = max(CHUNK_ENTRIES // (blocks.shape[1] * size), CHUNK_BLOCKS)
-    return (blocks[start : start + most] for start in range(0, len(blocks), most))
 
 
 def _windows(

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,50 +23,26 @@ from mipselect.tables.weights import counted_shares
 from mipselect.validation import checked_feature_names, checked_scale, checked_scales, set_fields
 
 
-class Columns(Protocol):
-    """Columns that are added up: their names and bounds, public."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns x, p of them."""
-        ...
-
-    @property
-    def x_bounds(self) -> tuple[float, ...]:
-        """b_j of every column: an entry of Z stands for so many times itself; shape (p,)."""
-        ...
-
-    @property
-    def y_bound(self) -> float:
-        """b_y, the same of the target."""
-        ...
-
-    @property
-    def ones(self) -> int:
-        """Place in Z of the column of an intercept."""
-        ...
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """Columns of a table that `rows` takes in a batch; none of arrays."""
-        ...
-
-    def rows(self, batch: Any) -> FloatArray:
-        """Return Z of a batch, shape (m, p + 2)."""
-        ...
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all of it, ready for JSON."""
-        ...
-
-
 @dataclass(frozen=True)
 class ArrayColumns:
-    """Columns of arrays, clipped to public bounds and divided by them."""
+    """Columns of arrays, clipped to public bounds and divided by them.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the columns x, p of them.
+    x_bounds : tuple of float
+        b_j of every column: an entry of Z stands for so many times itself; shape (p,).
+    y_bound : float
+        b_y, the same of the target.
+    ones : int
+        Place in Z of the column of an intercept: the ones that count the rows.
+    """
 
     names: tuple[str, ...]
     x_bounds: tuple[float, ...]
     y_bound: float
+    ones: ClassVar[int] = 0
     reads: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -77,11 +53,6 @@ class ArrayColumns:
             x_bounds=checked_scales(self.x_bounds, "x_bound", size),
             y_bound=checked_scale(self.y_bound, "y_bound"),
         )
-
-    @property
-    def ones(self) -> int:
-        """0: the ones that count the rows."""
-        return 0
 
     def rows(self, batch: tuple[FloatArray, FloatArray]) -> FloatArray:
         """Map (X, y), which are finite, to Z; shapes (m, p) and (m,)."""
@@ -94,27 +65,19 @@ class ArrayColumns:
         return Z
 
     def to_dict(self) -> dict[str, Any]:
-        """See `Columns`."""
-        return {
-            "kind": "arrays",
-            "names": list(self.names),
-            "x_bounds": list(self.x_bounds),
-            "y_bound": self.y_bound,
-        }
+        """Return all of it, ready for JSON."""
+        return {"kind": "arrays", **asdict(self)}
 
 
 class UnitBounds:
-    """Bounds of columns and a target that lie in [-1, 1]; an intercept is the ones of the rows."""
+    """Columns and a target that lie in [-1, 1]."""
+
+    y_bound: ClassVar[float] = 1.0
 
     @property
-    def x_bounds(self: Columns) -> tuple[float, ...]:
+    def x_bounds(self: Any) -> tuple[float, ...]:
         """All 1."""
         return (1.0,) * len(self.names)
-
-    @property
-    def y_bound(self) -> float:
-        """1."""
-        return 1.0
 
     @property
     def ones(self) -> int:
@@ -145,13 +108,21 @@ class SchemaColumns(UnitBounds, ABC):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """See `Columns`."""
+        """Names of the columns x, p of them."""
         return tuple(column.name for column in self.public.columns)
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """See `Columns`."""
+        """Columns of a table that `rows` takes in a batch."""
         return self.public.names
+
+    @abstractmethod
+    def rows(self, batch: Any) -> FloatArray:
+        """Return what a batch adds, shape (m, p + 2), or (m, p + 1) before it is in blocks."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it, ready for JSON."""
 
     def stated(self, kind: str, **more: Any) -> dict[str, Any]:
         """Return what the columns are made of, ready for JSON."""
@@ -190,9 +161,9 @@ class TableColumns(SchemaColumns):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """See `Columns`; the weight is the last."""
+        """See `SchemaColumns`; the weight is the last."""
         weight = self.public.weight
-        named = () if weight is None else (weight.field.name,)
+        named = () if weight is None else (weight.name,)
         return tuple(column.name for column in self.public.columns) + named
 
     @property
@@ -225,7 +196,7 @@ class TableColumns(SchemaColumns):
         return Z
 
     def to_dict(self) -> dict[str, Any]:
-        """See `Columns`."""
+        """See `SchemaColumns`."""
         ranges = {name: list(ends) for name, ends in self.question.ranges.items()}
         return self.stated("table", ranges=ranges)
 

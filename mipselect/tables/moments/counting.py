@@ -13,7 +13,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-from mipselect.tables.moments.columns import Columns
+from mipselect.tables.moments.block_columns import Columns
 from mipselect.tables.moments.sums import Sums
 from mipselect.tables.parts import Part, total_rows
 from mipselect.tables.people import PersonCounts
@@ -88,11 +88,14 @@ def count(
         for number, part in enumerate(parts):
             added, turn = Sums(len(totals.totals), totals.totals.shape[1]), Lock()
             waiting = deque[Future[None]]()
-            for batch, kept in _batches(part, columns, people):
+            for batch in part.read(columns.reads):
+                kept = None if people is None else people.add(batch.columns[-1])
                 if len(waiting) > threads:
                     waiting.popleft().result()
                 waiting.append(pool.submit(_add, batch, kept, columns, added, turn))
-                rows, size = rows + _rows_of(batch), size + _bytes_of(batch)
+                arrays = batch if isinstance(batch, tuple) else (batch,)
+                rows += _rows_of(batch)
+                size += sum(int(array.nbytes) for array in arrays)
                 if progress is not None:
                     progress(Counting(part.label, number, rows, size, known))
             while waiting:
@@ -106,17 +109,6 @@ def count(
 def blas() -> ThreadpoolController:
     """Find the libraries that multiply, once; finding them takes longer than a small table."""
     return ThreadpoolController()
-
-
-def _batches(
-    part: Part, columns: Columns, people: PersonCounts | None
-) -> Iterator[tuple[Any, Any]]:
-    """Yield batches, and which of their rows count; None is all."""
-    for batch in part.read(columns.reads):
-        if people is None:
-            yield batch, None
-        else:
-            yield batch, people.add(batch.column(batch.num_columns - 1))
 
 
 def _add(batch: Any, kept: Any, columns: Columns, added: Sums, turn: Lock) -> None:
@@ -136,11 +128,6 @@ def slices(batch: Any, rows: int) -> Iterator[Any]:
 
 def _rows_of(batch: Any) -> int:
     return len(batch[1] if isinstance(batch, tuple) else batch)
-
-
-def _bytes_of(batch: Any) -> int:
-    parts = batch if isinstance(batch, tuple) else (batch,)
-    return sum(int(part.nbytes) for part in parts)
 
 
 def cores() -> int:

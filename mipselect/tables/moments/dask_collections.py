@@ -17,16 +17,14 @@ from numpy.typing import ArrayLike
 from mipselect.errors import InvalidInput
 from mipselect.tables.frames import numeric_matrix, numeric_vector
 from mipselect.tables.moments.batches import open_tables, part_of_arrays
-from mipselect.tables.moments.block_columns import BlockColumns
+from mipselect.tables.moments.block_columns import BlockColumns, Columns
 from mipselect.tables.moments.columns import (
-    Columns,
     SchemaColumns,
     TableColumns,
     array_columns,
 )
 from mipselect.tables.moments.sums import Sums
 from mipselect.tables.parts import Part, require_columns
-from mipselect.tables.public_map import PublicMap
 
 BRANCHES = 8
 """So many sums are added by one task of the tree."""
@@ -40,7 +38,7 @@ def dask_sums(
     folds: int,
 ) -> tuple[Columns, Sums]:
     """Add up a data frame with described columns, or arrays (X, y) with bounds."""
-    columns: Columns = described or array_columns(_names(_pair(source)[0]), x_bound, y_bound)
+    columns: Columns = described or array_columns(names_of_dask(_pair(source)[0]), x_bound, y_bound)
     return columns, _tree([(_sums, part, columns, folds) for part in _parts(source, columns)])
 
 
@@ -102,23 +100,19 @@ def _added(parts: Iterable[Sums]) -> Sums:
 
 def _parts(source: Any, columns: Columns) -> Sequence[Any]:
     """Return the delayed parts of a data frame with a schema, or of arrays (X, y)."""
-    if isinstance(columns, SchemaColumns):
-        return _partitions(source, columns.public)
-    return _blocks(*_pair(source))
-
-
-def _partitions(frame: Any, public: PublicMap) -> Sequence[Any]:
-    """Return the delayed partitions with the columns that are read."""
-    if isinstance(frame, tuple) or not hasattr(frame, "to_delayed"):
+    if not isinstance(columns, SchemaColumns):
+        return _blocks(*_pair(source))
+    if isinstance(source, tuple) or not hasattr(source, "to_delayed"):
         raise InvalidInput("with a schema the source is one Dask data frame")
+    public = columns.public
     if public.unit is not None:
         raise InvalidInput(
             "rows of one person may be in several partitions: make one row of each person first, "
             "and a schema without csvw-eo:privacyUnit"
         )
-    labels = [label for label in frame.columns if isinstance(label, str)]
+    labels = [label for label in source.columns if isinstance(label, str)]
     require_columns("the Dask frame", (*public.names, *public.ignored), labels, public.roles)
-    parts: Sequence[Any] = frame[list(public.names)].to_delayed()
+    parts: Sequence[Any] = source[list(public.names)].to_delayed()
     return parts
 
 
@@ -133,7 +127,8 @@ def _pair(source: Any) -> tuple[Any, Any]:
     )
 
 
-def _names(X: Any) -> tuple[str, ...]:
+def names_of_dask(X: Any) -> tuple[str, ...]:
+    """Return the names of the columns of an array or a data frame."""
     if hasattr(X, "columns"):
         return tuple(str(name) for name in X.columns)
     if len(X.shape) != 2:

@@ -19,11 +19,10 @@ from mipselect.tables.moments.batches import (
     is_dask,
     open_tables,
     part_of_arrays,
-    skip,
 )
-from mipselect.tables.moments.block_columns import BlockColumns
-from mipselect.tables.moments.block_sums import require_blocks, sums_of_source
-from mipselect.tables.moments.columns import Columns, TableColumns, array_columns
+from mipselect.tables.moments.block_columns import BlockColumns, Columns
+from mipselect.tables.moments.block_sums import require_room, sums_of_source
+from mipselect.tables.moments.columns import TableColumns, array_columns
 from mipselect.tables.moments.counting import Progress, count
 from mipselect.tables.moments.notes import Notes
 from mipselect.tables.moments.stored import Stored
@@ -82,7 +81,8 @@ class Moments:
         set_fields(self, folds=folds)
         if isinstance(self.columns, BlockColumns):
             # Those of several sites may be too many together.
-            require_blocks(self.columns, self.n)
+            self.columns.blocks.count(self.n)
+            require_room(self.columns, self.n)
 
     @classmethod
     def of(
@@ -287,20 +287,17 @@ def _counted(
     if checkpoint is None:
         count(parts, columns, totals, people=people, progress=progress)
     else:
-        listing = _files(parts)
+        listing = list(parts) if isinstance(parts, Sequence) else []
+        if not listing or any(part.file is None for part in listing):
+            raise InvalidInput("only a pass over files here can be resumed: leave out checkpoint")
         notes = Notes(Path(checkpoint), columns, totals)
         left = notes.go_on(listing)
         if people is not None:
-            skip(people, [part for part in listing if part not in left])
+            for part in listing:
+                for batch in part.read([people.unit.name]) if part not in left else ():
+                    people.add(batch.column(0))
         try:
             count(left, columns, totals, people=people, progress=progress, done=notes.note)
         finally:
             notes.write()
     return totals
-
-
-def _files(parts: Iterable[Part]) -> list[Part]:
-    listing = list(parts) if isinstance(parts, Sequence) else []
-    if not listing or any(part.file is None for part in listing):
-        raise InvalidInput("only a pass over files here can be resumed: leave out checkpoint")
-    return listing

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mipselect.errors import InvalidInput
 from mipselect.tables.moments import stored
-from mipselect.tables.moments.columns import Columns
+from mipselect.tables.moments.block_columns import Columns
 from mipselect.tables.moments.stored import Stored
 from mipselect.tables.moments.sums import Sums
 from mipselect.tables.parts import Part

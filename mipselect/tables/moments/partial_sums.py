@@ -32,10 +32,6 @@ class Entries:
     unit: int
     most_blocks: int
 
-    def bytes(self, size: int) -> int:
-        """Return the number of bytes of the products of so many columns."""
-        return size**2 * np.dtype(self.type).itemsize
-
 
 SIGNS = Entries(np.float32, ONE, 1 << 24)
 ON_GRID = Entries(np.float64, 1, 1 << 21)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,9 +18,10 @@ from mipselect.grid import MOST_ROWS
 from mipselect.tables.moments.block_columns import (
     ArrayBlockColumns,
     BlockColumns,
+    Columns,
     TableBlockColumns,
 )
-from mipselect.tables.moments.columns import ArrayColumns, Columns, TableColumns
+from mipselect.tables.moments.columns import ArrayColumns, TableColumns
 from mipselect.tables.moments.sums import MOST_BYTES, ONE, IntMatrix
 from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema
@@ -77,10 +76,7 @@ def read(path: Path) -> Stored:
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             about, totals = json.loads(str(archive["about"][()])), archive["totals"]
-    except (
-        *(OSError, EOFError, ValueError, KeyError, AttributeError, IndexError, MemoryError),
-        *(RecursionError, NotImplementedError, zipfile.BadZipFile, zlib.error),
-    ):
+    except (*disk.DAMAGE, MemoryError):
         raise InvalidInput(f"{path}: is no file of moments, or a damaged one") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise InvalidInput(f"{path}: is no file of moments in the format {FORMAT!r}")
