@@ -167,8 +167,10 @@ class FitPlan:
         return self.one.delta
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
-        """See `Plan`: of Tukey's test, which needs many rows."""
-        return doubts_of_a_test(self.drawn, self.options.epsilon, n)
+        """See `Plan`: of a target of two values, and of Tukey's test, which needs many rows."""
+        of_target = self.drawn.doubt_of_the_target
+        told = (of_target,) if of_target else ()
+        return (*told, *doubts_of_a_test(self.drawn, self.options.epsilon, n))
 
     @property
     def rows(self) -> Any:

@@ -337,6 +337,11 @@ class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
         """True for Huber's loss, whatever its κ."""
         return math.isfinite(regression_loss(self.loss).slope(1.0, math.inf))
 
+    @property
+    def estimates_means(self) -> bool:
+        """True for the squared loss; Huber's goes by what most rows have."""
+        return not self._bounds_slopes
+
     def _for_rows(self, count: int | None) -> Self:
         """Give Huber's loss without a number its κ."""
         if self.loss != HUBER:

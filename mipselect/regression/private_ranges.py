@@ -18,6 +18,7 @@ from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.typical_intervals import PARTS, IntervalLaw
 from mipselect.tables.encoders import Scaled, Unscaled
+from mipselect.tables.fields import counts_whole
 from mipselect.tables.input_map import Ranges
 from mipselect.tables.mapping import open_table, read_rows, table_of
 from mipselect.tables.public_map import PublicMap
@@ -46,7 +47,8 @@ PLACEHOLDER = (-1.0, 1.0)
 ADVICE = (
     "State typical ranges if anyone knows them: private ones take a fifth of epsilon, and come "
     "near ranges twice the span of the data only where rows times epsilon is 5,000 or more and no "
-    "number has a long tail"
+    "number has a long tail. A number of two values, such as 0 and 1, may get a range of one of "
+    "them, and says nothing then: a schema makes it a boolean, a category or an integer"
 )
 
 
@@ -65,6 +67,16 @@ def range_of(values: FloatArray, epsilon: float, source: random.Random) -> tuple
     drawn = IntervalLaw(values, epsilon, outside_of(epsilon, len(values))).sample(source)
     reach = WIDER * drawn.half_width
     return drawn.centre - reach, drawn.centre + reach
+
+
+def with_whole_ends(field: object, ends: tuple[float, float]) -> tuple[float, float]:
+    """Extend a drawn range to whole numbers, where the field counts them.
+
+    Most values of a rare 0 and 1 are 0: a range that is narrower than 1 holds them, and a
+    coefficient would be far too large for all that differ.
+    """
+    low, high = ends
+    return (float(math.floor(low)), float(math.ceil(high))) if counts_whole(field) else ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +197,12 @@ class PrivateRanges:
         columns[target] = y
         drawn = [name for name in self.open if name in columns]
         each = round_down(exact(self.epsilon) / max(len(drawn), 1))
-        ranges = {name: range_of(columns[name], each, generator) for name in drawn}
+        encoders = (*unscaled.encoders, unscaled.target.encoder)
+        fields = {encoder.field.name: encoder.field for encoder in encoders}
+        ranges = {
+            name: with_whole_ends(fields[name], range_of(columns[name], each, generator))
+            for name in drawn
+        }
         mapped = table_of(source, replace(asked, ranges={**asked.ranges, **ranges}))
         question = self._with(ranges)
         return RangedRows(

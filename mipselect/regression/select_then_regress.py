@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, warn_of_little_use
 from mipselect.estimators import (
     refuse_another_order,
     refuse_repeated_names,
@@ -371,6 +371,8 @@ class SelectThenRegress(NumberPredictor):
             warn_near_chance(scored.problem, plan.method, scored.n)
             least = plan.narrowest
             plan.model_on(least).warn_of_doubt(scored.n, plan.columns_of(least))
+        if plan.doubt_of_the_target:
+            warn_of_little_use(plan.doubt_of_the_target)
         instance = plan.rows_of_model(table, scored)
         pair = TablePair.of(plan, instance, sources[0], private=private, scored=scored)
         release = pair.release(self.ledger, sources, table)

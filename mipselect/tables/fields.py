@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -182,6 +183,21 @@ class Field:
         if self.decimal_char != ".":
             text = text.replace(self.decimal_char, ".")
         return float(text) if re.fullmatch(NUMBER, text, re.IGNORECASE) else None
+
+
+def counts_whole(field: object) -> bool:
+    """Return whether the schema says that the values of a field are whole numbers."""
+    return isinstance(field, Field) and field.type == "integer" and field.is_measured
+
+
+def two_whole_numbers(
+    field: object, low: float | None, high: float | None
+) -> tuple[int, int] | None:
+    """Return the values of a field of whole numbers whose range has two, such as 0 and 1."""
+    if low is None or high is None or not counts_whole(field):
+        return None
+    first, second = math.ceil(low), math.floor(high)
+    return (first, second) if second - first == 1 else None
 
 
 def field_of(content: Mapping[str, Any], missing: tuple[str, ...], where: str) -> Field:

@@ -17,6 +17,7 @@ from mipselect.tables.check.findings import (
     WIDE,
     Finding,
     does_not_fit,
+    is_a_number_of_two,
     is_finding,
     looks_like,
     number,
@@ -34,6 +35,7 @@ from mipselect.tables.check.kinds import (
     UNREADABLE,
     FieldRule,
 )
+from mipselect.tables.fields import two_whole_numbers
 from mipselect.tables.people import PersonCounts
 
 HANDFUL, EACH = 20, 10
@@ -146,6 +148,9 @@ class FieldCheck:
     def _lines_of_target(self) -> list[str]:
         if self.is_constant:
             return ["the target is constant after the map; nothing can explain it"]
+        two = two_whole_numbers(self.rule.field, self.rule.low, self.rule.high)
+        if two is not None:
+            return [is_a_number_of_two(*two)]
         listed = sum(self.categories.values())
         if not listed or self.rule.field.ordered:
             return []

@@ -164,6 +164,14 @@ def number(value: float | None) -> str:
     return "" if value is None else f"{value:,.12g}"
 
 
+def is_a_number_of_two(first: int, second: int) -> str:
+    """Say what a target of two whole numbers is, and what it would be as two classes."""
+    return (
+        f"the target is a number here, {first} or {second}: fit gives neither odds nor "
+        f'probabilities; for these write "categories": [{first}, {second}] in place of the range'
+    )
+
+
 def without_rows(categories: Sequence[str]) -> str:
     """Say which categories no row has."""
     names = listed([repr(name) for name in categories])
