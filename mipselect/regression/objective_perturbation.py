@@ -102,7 +102,8 @@ class _ObjectivePerturbation(PrivateLinearModel):
         f"reach {FAR:g} bounds of the target, which is no bound in practice: the ridge decides.",
         default=None,
         check=checked_scale,
-        assumption="the largest length of the coefficients, with the intercept",
+        assumption="the largest length of the coefficients, with the intercept; "
+        'loss="huber" needs none',
     )
     ridge: float | None = parameter(
         "float, optional",

@@ -39,12 +39,18 @@ def with_column(frame: Any, name: str, values: Any) -> Any:
     if isinstance(frame, pa.Table):
         _require_length(count, frame.num_rows)
         others = frame.select([column for column in frame.column_names if column != name])
-        return others.append_column(name, arrow_cells(_cells(values)))
+        return others.append_column(name, column_of(values))
     raise InvalidInput(
         "with a schema X must be a DataFrame of pandas or Polars or a pyarrow.Table, to which y "
         f"is joined; got a {type(frame).__name__}. SelectThenRegress.fit_table reads others, with "
         "the target among the columns"
     )
+
+
+def column_of(values: Any) -> pa.Array:
+    """Return values of shape (n,) as a column that a field of a schema can read."""
+    _length(values)
+    return arrow_cells(_cells(values))
 
 
 def _pandas(frame: Any, name: str, values: Any) -> Any:

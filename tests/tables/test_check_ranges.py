@@ -60,6 +60,33 @@ def test_values_far_beyond_the_range_may_be_in_another_unit() -> None:
     assert (infinite.far_below, infinite.far_above) == (2, 2)
 
 
+@pytest.mark.parametrize("rows", [20, 400])
+def test_one_number_far_from_the_range_may_be_a_code_of_no_value(rows: int) -> None:
+    """Also where it is too rare for a range that cuts off values."""
+    age = np.random.default_rng(0).normal(60, 12, 3000).clip(18, 95)
+    (text,) = findings(np.where(np.arange(3000) < rows, 999, age), 18, 100)
+    assert text.startswith(
+        f"{'0.7' if rows == 20 else '13'} % of values are 999, far above the maxi"
+    )
+    assert text.endswith('"missingValues": ["", "999"]')
+    (text,) = findings(np.where(np.arange(3000) < rows, -99, age), 18, 100)
+    assert "are -99, far below the minimum 18" in text
+    assert not findings(np.where(np.arange(3000) < 2, 999, age), 18, 100)
+
+
+def test_a_long_tail_is_no_code() -> None:
+    income = np.random.default_rng(0).lognormal(10, 1, 5000)
+    assert not findings(income, 0, 200_000)
+
+
+def test_far_values_are_counted_in_bounded_memory() -> None:
+    spread = Spread(0.0, 1.0)
+    for k in range(20):
+        spread.add(np.append(np.linspace(10 + k, 11 + k, 400, endpoint=False), [99.0, 99.0]))
+    assert len(spread.far) <= 1000
+    assert spread.most_frequent_far == (99.0, 40)
+
+
 def test_the_json_has_both() -> None:
     schema = TableSchema.of_numbers({"x": (0.0, 100.0)})
     (field,) = check_table(pa.table({"x": [1.0, 2.0, 900.0] * 99}), schema).to_dict()["fields"]

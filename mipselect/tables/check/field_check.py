@@ -10,6 +10,8 @@ from mipselect.tables.check.counts import FieldCounts
 from mipselect.tables.check.findings import (
     ANOTHER_UNIT,
     CLIPPED,
+    CODE_ROWS,
+    CODE_SHARE,
     MOSTLY,
     NEARLY_ALL,
     RARE,
@@ -20,6 +22,7 @@ from mipselect.tables.check.findings import (
     is_a_number_of_two,
     is_finding,
     looks_like,
+    looks_like_no_value,
     number,
     percent,
     share_of,
@@ -70,6 +73,8 @@ class FieldCheck:
         a value.
     far : mapping of str to int
         Values "below" and "above" the range that are farther from it than it is wide.
+    code : (float, int) or None
+        The most frequent of these values, and its rows.
 
     Examples
     --------
@@ -92,6 +97,7 @@ class FieldCheck:
     is_target: bool
     middle: float | None
     far: Mapping[str, int]
+    code: tuple[float, int] | None = None
 
     @classmethod
     def of(cls, counts: FieldCounts, target: str | None) -> FieldCheck:
@@ -114,6 +120,7 @@ class FieldCheck:
             is_target=counts.rule.name == target,
             middle=middle,
             far=dict(zip((KINDS[BELOW], KINDS[ABOVE]), far, strict=True)),
+            code=None if spread is None or weighs else spread.most_frequent_far,
         )
 
     @property
@@ -166,6 +173,8 @@ class FieldCheck:
     def _line(self, kind: int) -> str:
         """Say that values are of a kind, if so many are that it matters; else ""."""
         share = self.share(KINDS[kind])
+        if kind in (BELOW, ABOVE) and (told := self._code_of_no_value(kind)):
+            return told
         if not is_finding(self.rule, kind, share):
             return ""
         present = self.rows - self.kinds[KINDS[MISSING]]
@@ -177,6 +186,19 @@ class FieldCheck:
             return f"{said}; {ANOTHER_UNIT}" if far else said
         frequent = ", ".join(f"'{text}' ({count:,} rows)" for text, count in self.odd)
         return f"{said}{'; ' if self.looks else ''}{self.looks}. Most frequent: {frequent}"
+
+    def _code_of_no_value(self, kind: int) -> str:
+        """Say that most of the values on one side are a number far from the range; else ""."""
+        if self.code is None:
+            return ""
+        value, count = self.code
+        is_there = (value > (self.rule.high or 0.0)) == (kind == ABOVE)
+        rare = count < max(CODE_ROWS, CODE_SHARE * self.rows)
+        if not is_there or rare or count >= MOSTLY * self.rows:
+            return ""
+        if count < MOSTLY * self.kinds[KINDS[kind]]:
+            return ""
+        return looks_like_no_value(self.rule, kind, value, percent(count / self.rows))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts, ready for JSON."""

@@ -6,6 +6,7 @@ never from the data.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,9 @@ SHOWN = 5
 
 WIDE = 0.1
 """Share of a range that is a finding where the middle 99 % of the values take up less."""
+
+CODE_ROWS, CODE_SHARE = 5, 0.001
+"""Rows, and their share, from which on one number far from the range is a finding."""
 
 TAKE_A_RANGE = "take a range where nearly all values lie, such as from the codebook"
 ANOTHER_UNIT = (
@@ -107,8 +111,11 @@ def does_not_fit(rule: FieldRule, kind: int, share: str) -> str:
         return f"{share} have bytes that are no UTF-8; {SAVE_AS_UTF8}, or say its --encoding"
     if rule.field.format != "default":
         return f"{share} are no {rule.field.type} of the format {rule.field.format}"
-    example = "07:30" if rule.field.type == "time" else "2020-01-31"
-    return f"{share} are no {rule.field.type} of ISO 8601, such as {example}"
+    example, way = ("07:30", "%H.%M") if rule.field.type == "time" else ("2020-01-31", "%d.%m.%Y")
+    return (
+        f"{share} are no {rule.field.type} of ISO 8601, such as {example}; if they are written in "
+        f'another way, say which: "format": "{way}"'
+    )
 
 
 def _codes(field: Field) -> str:
@@ -146,6 +153,19 @@ def looks_like(rule: FieldRule, odd: Sequence[tuple[str, int]]) -> str:
     """Say what values that do not fit look like, or ""; sensitive."""
     told = hint_of_categories(rule, odd) if rule.field.is_listed else ""
     return told or (hint_of_numbers(odd) if rule.field.is_number else "")
+
+
+def looks_like_no_value(rule: FieldRule, kind: int, value: float, share: str) -> str:
+    """Say that a number far from the range may be a code of no value; sensitive."""
+    side, end = (
+        ("below the minimum", rule.low) if kind == BELOW else ("above the maximum", rule.high)
+    )
+    written = f"{value:.15g}"
+    texts = json.dumps([*rule.field.missing_values, written], ensure_ascii=False)
+    return (
+        f"{share} of values are {written}, far {side} {number(end)}, and count as it; if that is a "
+        f'code of no value, such as unknown, give the field "missingValues": {texts}'
+    )
 
 
 def is_finding(rule: FieldRule, kind: int, share: float) -> bool:

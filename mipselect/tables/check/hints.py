@@ -21,8 +21,9 @@ WITH_LETTERS = re.compile(f"{PLAIN}{AFTER}|{BEFORE}{PLAIN}|{BEFORE}{PLAIN}{AFTER
 SHAPES: tuple[tuple[Callable[[str], object], str], ...] = (
     (
         DATE.fullmatch,
-        'they look like dates, which are no numbers: give the field the type "date" and write '
-        "dates as 2020-01-31, or replace them by numbers such as days since a fixed day",
+        'they look like dates, which are no numbers: give the field the type "date", with a '
+        '"format" such as "%d.%m.%Y" unless they are written as 2020-01-31, or replace them by '
+        "numbers such as days since a fixed day",
     ),
     (
         DECIMAL_COMMA.fullmatch,
@@ -43,8 +44,8 @@ SHAPES: tuple[tuple[Callable[[str], object], str], ...] = (
     ),
     (
         WITH_LETTERS.fullmatch,
-        "they look like numbers with a unit or a sign: write the bare numbers, and the unit in the "
-        "schema",
+        "they look like numbers with a unit or a sign: write the bare numbers into the file, and "
+        "the unit into the schema",
     ),
 )
 """Shapes of texts that are no numbers, each with what would be right; the first one counts."""
@@ -82,7 +83,7 @@ def hint_of_numbers(odd: Sequence[tuple[str, int]]) -> str:
                 counts[k] += count
                 break
     most = max(range(len(SHAPES)), key=counts.__getitem__)
-    return SHAPES[most][1] if total and counts[most] >= MOST_OF_THEM * total else ""
+    return _hint(SHAPES[most][1], counts[most], total)
 
 
 def hint_of_categories(rule: FieldRule, odd: Sequence[tuple[str, int]]) -> str:
@@ -101,9 +102,16 @@ def hint_of_categories(rule: FieldRule, odd: Sequence[tuple[str, int]]) -> str:
     total = sum(count for _, count in odd)
     for matches, words in ways:
         found = sum(count for text, count in odd if matches(text.strip().casefold()))
-        if total and found >= MOST_OF_THEM * total:
-            return words
+        if told := _hint(words, found, total):
+            return told
     return ""
+
+
+def _hint(words: str, found: int, total: int) -> str:
+    """Give a hint about all values that do not fit, or most of them; "" for fewer."""
+    if not total or found < MOST_OF_THEM * total:
+        return ""
+    return words if found == total else words.replace("they", "most of these", 1)
 
 
 def _codes(field: Field) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,6 +13,9 @@ PARTS = 1000
 
 TAIL = 0.005
 """Share of the values on either side of the middle 99 %."""
+
+MOST_REMEMBERED = 1000
+"""Different values far from the range that are counted at a time."""
 
 LEAST_VALUES = 100
 """With fewer values the middle 99 % are all of them."""
@@ -29,6 +33,8 @@ class Spread:
         Values of each part of the range; those beyond it are in its first and last part.
     far_below, far_above : int
         Values that are farther from the range than it is wide.
+    far : Counter of float
+        These values, at most `MOST_REMEMBERED` different ones.
     """
 
     low: float
@@ -36,6 +42,7 @@ class Spread:
     parts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(PARTS, np.int64))
     far_below: int = 0
     far_above: int = 0
+    far: Counter[float] = field(default_factory=Counter)
 
     def add(self, numbers: NDArray[np.float64]) -> None:
         """Count numbers, none of them NaN."""
@@ -43,8 +50,18 @@ class Spread:
         at = (np.clip(numbers, self.low, self.high) - self.low) * (PARTS / width)
         places = np.minimum(at.astype(np.int64), PARTS - 1)
         self.parts += np.bincount(places, minlength=PARTS)
-        self.far_below += int((numbers < self.low - width).sum())
-        self.far_above += int((numbers > self.high + width).sum())
+        below, above = numbers < self.low - width, numbers > self.high + width
+        self.far_below += int(below.sum())
+        self.far_above += int(above.sum())
+        values, counts = np.unique(numbers[below | above], return_counts=True)
+        self.far.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+        if len(self.far) > MOST_REMEMBERED:
+            self.far = Counter(dict(self.far.most_common(MOST_REMEMBERED)))
+
+    @property
+    def most_frequent_far(self) -> tuple[float, int] | None:
+        """The most frequent value that is far from the range, and its rows; None without any."""
+        return max(self.far.items(), key=lambda pair: (pair[1], pair[0]), default=None)
 
     @property
     def middle(self) -> float | None:
