@@ -92,3 +92,25 @@ def test_the_json_has_both() -> None:
     (field,) = check_table(pa.table({"x": [1.0, 2.0, 900.0] * 99}), schema).to_dict()["fields"]
     assert field["farther_out_than_the_range_is_wide"] == {"below": 0, "above": 99}
     assert field["share_of_range_of_the_middle_99_percent"] == 0.99
+
+
+@pytest.mark.parametrize(
+    ("signs", "texts", "share"),
+    [
+        ({"decimalChar": ","}, ["1.234", "850,50", "12"], "33 %"),
+        ({"decimalChar": ",", "groupChar": "."}, ["1.234", "28.8", "1.234,5"], "33 %"),
+        ({"groupChar": ","}, ["1,80", "1,234", "12,345.6"], "33 %"),
+        ({"decimalChar": ","}, ["1,5", "12", "x.y"], ""),
+        ({"decimalChar": ",", "groupChar": "."}, ["1.234", "-12.345,6", "7"], ""),
+        ({}, ["1.234", "28.8", "7"], ""),
+    ],
+)
+def test_a_separator_that_the_schema_does_not_mean(
+    signs: dict[str, str], texts: list[str], share: str
+) -> None:
+    schema = TableSchema.of({"fields": [{"name": "x", "type": "number", **signs}]})
+    found = check_table(pa.table({"x": texts * 100}), schema).findings
+    told = [one.text for one in found if "of values have a" in one.text]
+    assert [text.split(" of ")[0] for text in told] == ([share] if share else [])
+    # Numbers that are stored as such have no separator.
+    assert not check_table(pa.table({"x": [1.5, 28.8, 7.0] * 100}), schema).findings

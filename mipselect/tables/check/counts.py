@@ -19,6 +19,7 @@ from mipselect.tables.check.kinds import (
     FieldRule,
     kinds_of_codes,
 )
+from mipselect.tables.check.separators import doubtful_separators
 from mipselect.tables.check.spread import Spread
 from mipselect.tables.fields import Field
 from mipselect.validation import printable
@@ -50,6 +51,8 @@ class FieldCounts:
     spread : Spread or None
         Where the numbers lie beside their range, weights from 0 to their maximum; None where there
         is no range.
+    doubtful : int
+        Numbers whose text has a separator at a place that the schema does not mean.
     """
 
     rule: FieldRule
@@ -59,6 +62,7 @@ class FieldCounts:
     highest: float = -np.inf
     odd: Counter[bytes | None] = field(default_factory=Counter)
     spread: Spread | None = field(init=False, default=None)
+    doubtful: int = 0
 
     def __post_init__(self) -> None:
         self.categories = np.zeros(len(self.rule.field.category_names), np.int64)
@@ -71,7 +75,10 @@ class FieldCounts:
         kinds = self.rule.kinds_of(column)
         self.kinds += np.bincount(kinds, minlength=len(KINDS))
         if self.rule.field.is_measured:
-            self._add_numbers(values.numbers(column, self.rule.field))
+            numbers = values.numbers(column, self.rule.field)
+            self._add_numbers(numbers)
+            doubtful = doubtful_separators(column, self.rule.field) & ~np.isnan(numbers)
+            self.doubtful += int(doubtful.sum())
         elif self.rule.field.is_listed:
             codes = values.codes(column, self.rule.field)
             listed = codes[kinds_of_codes(codes) == FINE]

@@ -19,6 +19,7 @@ from mipselect.tables.check.findings import (
     WIDE,
     Finding,
     does_not_fit,
+    has_other_separators,
     is_a_number_of_two,
     is_finding,
     looks_like,
@@ -75,6 +76,8 @@ class FieldCheck:
         Values "below" and "above" the range that are farther from it than it is wide.
     code : (float, int) or None
         The most frequent of these values, and its rows.
+    doubtful : int
+        Numbers whose text has a separator at a place that the schema does not mean.
 
     Examples
     --------
@@ -98,6 +101,7 @@ class FieldCheck:
     middle: float | None
     far: Mapping[str, int]
     code: tuple[float, int] | None = None
+    doubtful: int = 0
 
     @classmethod
     def of(cls, counts: FieldCounts, target: str | None) -> FieldCheck:
@@ -121,6 +125,7 @@ class FieldCheck:
             middle=middle,
             far=dict(zip((KINDS[BELOW], KINDS[ABOVE]), far, strict=True)),
             code=None if spread is None or weighs else spread.most_frequent_far,
+            doubtful=counts.doubtful,
         )
 
     @property
@@ -143,6 +148,8 @@ class FieldCheck:
             lines += self._lines_of_target()
         elif self.is_constant and not self.odd:
             lines.append("is constant: all values that can be read become the same; leave it out")
+        if self.doubtful:
+            lines.append(has_other_separators(self.rule, percent(self.doubtful / self.rows)))
         if self.middle is not None and self._is_wide(self.middle):
             lines.append(too_wide(self.rule, self.middle))
         return tuple(Finding(self.name, text) for text in lines if text)

@@ -168,6 +168,22 @@ def looks_like_no_value(rule: FieldRule, kind: int, value: float, share: str) ->
     )
 
 
+def has_other_separators(rule: FieldRule, share: str) -> str:
+    """Say that numbers have a point or comma that the schema does not mean; sensitive."""
+    sign, decimal = rule.field.group_char, rule.field.decimal_char
+    if sign:
+        return (
+            f'{share} of values have a "{sign}" that does not stand before three digits, and count '
+            f'without it, such as 28{sign}8 as 288; see whether "groupChar" and "decimalChar" are '
+            "those of the file"
+        )
+    return (
+        f'{share} of values have a point, though the schema says "decimalChar": "{decimal}", and '
+        'count with it as that, 1.234 as little more than 1; say "groupChar": "." if it stands '
+        "between thousands"
+    )
+
+
 def is_finding(rule: FieldRule, kind: int, share: float) -> bool:
     """Tell whether so large a share of a kind is worth a line."""
     if kind == MISSING:
