@@ -18,7 +18,6 @@ from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.typical_intervals import PARTS, IntervalLaw
 from mipselect.tables.encoders import Scaled, Unscaled
-from mipselect.tables.fields import counts_whole
 from mipselect.tables.input_map import Ranges
 from mipselect.tables.mapping import open_table, read_rows, table_of
 from mipselect.tables.public_map import PublicMap
@@ -67,16 +66,6 @@ def range_of(values: FloatArray, epsilon: float, source: random.Random) -> tuple
     drawn = IntervalLaw(values, epsilon, outside_of(epsilon, len(values))).sample(source)
     reach = WIDER * drawn.half_width
     return drawn.centre - reach, drawn.centre + reach
-
-
-def with_whole_ends(field: object, ends: tuple[float, float]) -> tuple[float, float]:
-    """Extend a drawn range to whole numbers, where the field counts them.
-
-    Most values of a rare 0 and 1 are 0: a range that is narrower than 1 holds them, and a
-    coefficient would be far too large for all that differ.
-    """
-    low, high = ends
-    return (float(math.floor(low)), float(math.ceil(high))) if counts_whole(field) else ends
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,7 +189,7 @@ class PrivateRanges:
         encoders = (*unscaled.encoders, unscaled.target.encoder)
         fields = {encoder.field.name: encoder.field for encoder in encoders}
         ranges = {
-            name: with_whole_ends(fields[name], range_of(columns[name], each, generator))
+            name: fields[name].whole_ends(*range_of(columns[name], each, generator))
             for name in drawn
         }
         mapped = table_of(source, replace(asked, ranges={**asked.ranges, **ranges}))

@@ -24,14 +24,14 @@ from mipselect.problem.scores import LOSS
 from mipselect.regression.base import PrivateLinearModel
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
 from mipselect.regression.pair import promised_together
-from mipselect.regression.private_ranges import PrivateRanges, with_whole_ends
+from mipselect.regression.private_ranges import PrivateRanges
 from mipselect.regression.shares import default_range_share
 from mipselect.regression.typical_range import NARROWEST, TypicalRange, within
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.encoders import Encoder, Scaled
-from mipselect.tables.fields import counts_whole, two_whole_numbers
+from mipselect.tables.fields import two_whole_numbers
 from mipselect.tables.input_map import Ranges
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap
@@ -363,13 +363,19 @@ def _two_numbers(encoder: Encoder) -> tuple[int, int] | None:
 
 
 def _to_whole_numbers(encoder: Encoder, part: tuple[float, float]) -> tuple[float, float]:
-    """Extend a part of a range, within [-1, 1], to whole numbers of a field that counts them."""
-    if not counts_whole(encoder.field):
-        return part
+    """Extend a part of a range, within [-1, 1], to whole numbers of a field that counts them.
+
+    Most values of a rare 0 and 1 are 0: a part without the other one holds them, and a coefficient
+    per unit would be far too large.
+    """
     number = encoder.columns()[0]
     offset, scale = number.offset, number.scale
-    low, high = with_whole_ends(encoder.field, (offset + scale * part[0], offset + scale * part[1]))
-    return max(-1.0, (low - offset) / scale), min(1.0, (high - offset) / scale)
+    ends = offset + scale * part[0], offset + scale * part[1]
+    whole = encoder.field.whole_ends(*ends)
+    if whole == ends:
+        return part
+    low, high = ((end - offset) / scale for end in whole)
+    return max(-1.0, low), min(1.0, high)
 
 
 def _narrowed(encoder: Encoder, ranges: Ranges) -> Encoder:

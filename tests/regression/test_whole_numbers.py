@@ -96,6 +96,61 @@ def test_private_ranges_of_whole_numbers_have_a_unit() -> None:
     assert effects(model)["diabetes"] == pytest.approx(4.0, abs=1.5)
 
 
+def test_features_made_of_whole_numbers_keep_their_unit_too() -> None:
+    """Of visits most are 0, and most years are the first."""
+    content = schema().content
+    years = np.where(np.random.default_rng(1).random(5000) < 0.05, 2021, 2020)
+    rows = table().append_column("when", pa.array([f"{year}-03-01" for year in years]))
+    made = [
+        {"name": "log visits", "from": "visits", "transform": "log1p"},
+        {"name": "year", "from": "when", "part": "year", "minimum": 2015, "maximum": 2025},
+    ]
+    known = TableSchema.of(
+        {
+            "fields": [*content["fields"], {"name": "when", "type": "date"}],
+            "mipselect:features": made,
+        }
+    )
+    model = SelectThenRegress(
+        PermuteAndFlipSelector(2, random_state=0),
+        ObjectivePerturbationRegressor(loss="huber", random_state=0),
+        epsilon=4,
+    ).fit_table(rows, known, target="days", never=["dead", "visits", "age", "diabetes"])
+    ranges = model.release_.table.ranges
+    assert ranges["log visits"][0] == pytest.approx(0.0, abs=1e-9)
+    assert np.expm1(ranges["log visits"][1]) == pytest.approx(
+        round(np.expm1(ranges["log visits"][1]))
+    )
+    assert ranges["log visits"][1] > 0.6
+    low, high = ranges["year"]
+    assert low <= 2020.0
+    assert (low, high) == pytest.approx((round(low), round(high)))
+    assert high >= 2021.0 - 1e-6
+
+
+@pytest.mark.parametrize(
+    ("transform", "low", "high", "expected"),
+    [
+        ("log1p", 0.01, 0.02, (0.0, np.log(2.0))),
+        ("sqrt", 0.0, 0.1, (0.0, 1.0)),
+        ("sqrt", -3.0, 0.5, (-3.0, 1.0)),
+        ("log", 0.1, 0.2, (0.0, np.log(2.0))),
+        ("log", -5.0, 1e9, (-5.0, 1e9)),
+        ("log1p", -1e9, 0.5, (-1e9, np.log(2.0))),
+    ],
+)
+def test_curves_of_whole_numbers(
+    transform: str, low: float, high: float, expected: tuple[float, float]
+) -> None:
+    source = {"name": "k", "type": "integer", "constraints": {"minimum": 1, "maximum": 9}}
+    made = {"name": "f", "from": "k", "transform": transform}
+    (of_whole,) = TableSchema.of({"fields": [source], "mipselect:features": [made]}).derived
+    assert of_whole.whole_ends(low, high) == pytest.approx(expected)
+    fractions = {**source, "type": "number"}
+    (other,) = TableSchema.of({"fields": [fractions], "mipselect:features": [made]}).derived
+    assert other.whole_ends(low, high) == (low, high)
+
+
 def test_a_target_of_two_numbers_is_doubted_before_it_is_paid() -> None:
     ledger = Ledger(epsilon=4)
     with warnings.catch_warnings():
