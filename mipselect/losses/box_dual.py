@@ -24,7 +24,7 @@ GRID = 41
 """Points on each side of the grid that a stated range is compared on."""
 
 SLACK, ROUNDED = 1e-9, 1e-14
-"""What rounding may add to a range: shares of it, and of the largest value."""
+"""Shares of a range, and of the largest value, that rounding may add to the range."""
 
 
 class BoxDualLoss(Loss):
