@@ -114,3 +114,19 @@ def test_a_separator_that_the_schema_does_not_mean(
     assert [text.split(" of ")[0] for text in told] == ([share] if share else [])
     # Numbers that are stored as such have no separator.
     assert not check_table(pa.table({"x": [1.5, 28.8, 7.0] * 100}), schema).findings
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "found"),
+    [
+        ("number", [0.0, 1.0], True),
+        ("number", [0.0, 1.0, 2.0], False),
+        ("integer", [0.0, 1.0], False),
+        ("boolean", [0.0, 1.0], False),
+    ],
+)
+def test_a_number_of_two_values_is_told(kind: str, values: list[float], found: bool) -> None:
+    ends = {} if kind == "boolean" else {"constraints": {"minimum": 0, "maximum": 2}}
+    schema = TableSchema.of({"fields": [{"name": "x", "type": kind, **ends}]})
+    told = [one.text for one in check_table(pa.table({"x": values * 300}), schema).findings]
+    assert any('"categories": [0, 1]' in text for text in told) == found

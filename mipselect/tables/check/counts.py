@@ -53,6 +53,8 @@ class FieldCounts:
         is no range.
     doubtful : int
         Numbers whose text has a separator at a place that the schema does not mean.
+    distinct : set of float
+        Different numbers, as long as there are no more than two, and then some more.
     """
 
     rule: FieldRule
@@ -63,6 +65,7 @@ class FieldCounts:
     odd: Counter[bytes | None] = field(default_factory=Counter)
     spread: Spread | None = field(init=False, default=None)
     doubtful: int = 0
+    distinct: set[float] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.categories = np.zeros(len(self.rule.field.category_names), np.int64)
@@ -105,6 +108,14 @@ class FieldCounts:
         return int((self.categories > 0).sum()) == 1 and not self.kinds[UNLISTED]
 
     @property
+    def only_two(self) -> tuple[float, float] | None:
+        """The numbers, rising, where there are two."""
+        if len(self.distinct) != 2:
+            return None
+        first, second = sorted(self.distinct)
+        return first, second
+
+    @property
     def absent(self) -> tuple[str, ...]:
         """Categories that no row has, if there are rows."""
         if not self.rows:
@@ -127,6 +138,8 @@ class FieldCounts:
             clipped = there if ends == (None, None) else np.clip(there, *ends)
             self.lowest = min(self.lowest, float(clipped.min()))
             self.highest = max(self.highest, float(clipped.max()))
+            if len(self.distinct) <= 2:
+                self.distinct.update(np.unique(there).tolist()[:3])
         if self.spread is not None:
             self.spread.add(there)
 

@@ -20,6 +20,7 @@ from mipselect.tables.check.findings import (
     Finding,
     does_not_fit,
     has_other_separators,
+    has_two_values,
     is_a_number_of_two,
     is_finding,
     looks_like,
@@ -78,6 +79,8 @@ class FieldCheck:
         The most frequent of these values, and its rows.
     doubtful : int
         Numbers whose text has a separator at a place that the schema does not mean.
+    only_two : (float, float) or None
+        The values, rising, where there are two.
 
     Examples
     --------
@@ -102,6 +105,7 @@ class FieldCheck:
     far: Mapping[str, int]
     code: tuple[float, int] | None = None
     doubtful: int = 0
+    only_two: tuple[float, float] | None = None
 
     @classmethod
     def of(cls, counts: FieldCounts, target: str | None) -> FieldCheck:
@@ -126,6 +130,7 @@ class FieldCheck:
             far=dict(zip((KINDS[BELOW], KINDS[ABOVE]), far, strict=True)),
             code=None if spread is None or weighs else spread.most_frequent_far,
             doubtful=counts.doubtful,
+            only_two=counts.only_two,
         )
 
     @property
@@ -148,11 +153,19 @@ class FieldCheck:
             lines += self._lines_of_target()
         elif self.is_constant and not self.odd:
             lines.append("is constant: all values that can be read become the same; leave it out")
+        if self.only_two is not None and self._may_lose_one:
+            lines.append(has_two_values(*self.only_two))
         if self.doubtful:
             lines.append(has_other_separators(self.rule, percent(self.doubtful / self.rows)))
         if self.middle is not None and self._is_wide(self.middle):
             lines.append(too_wide(self.rule, self.middle))
         return tuple(Finding(self.name, text) for text in lines if text)
+
+    @property
+    def _may_lose_one(self) -> bool:
+        """True where a drawn range of the number may hold one of its two values alone."""
+        clipped = self.kinds[KINDS[BELOW]] + self.kinds[KINDS[ABOVE]]
+        return not (clipped or self.rule.is_weight or self.rule.field.counts_whole)
 
     def _is_wide(self, middle: float) -> bool:
         """Return whether the range is far too wide for values that mostly lie within it."""

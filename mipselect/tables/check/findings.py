@@ -208,6 +208,15 @@ def is_a_number_of_two(first: int, second: int) -> str:
     )
 
 
+def has_two_values(first: float, second: float) -> str:
+    """Say what a number of two values would be better; sensitive."""
+    return (
+        f"the only values are {first:.12g} and {second:.12g}; a model may count one of them alone, "
+        f'so give the field "categories": [{first:.12g}, {second:.12g}], or the type integer if '
+        "they are whole"
+    )
+
+
 def without_rows(categories: Sequence[str]) -> str:
     """Say which categories no row has."""
     names = listed([repr(name) for name in categories])
