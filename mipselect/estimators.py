@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
@@ -27,6 +26,7 @@ from mipselect.tables.frames import (
     refuse_lazy,
     require_finite_entries,
 )
+from mipselect.tables.row_order import refuse_another_order
 from mipselect.validation import checked_feature_names, listed, require_public
 
 SCHEMA_READS_IT = (
@@ -280,29 +280,6 @@ def warn_of_target_among(X: Any, y: Any) -> None:
         warn_of_little_use(
             f"X has a column {name!r}, and y is called so too: a target among the columns explains "
             f"itself; leave it out of X, such as by X.drop(columns={name!r})"
-        )
-
-
-def refuse_another_order(X: Any, y: Any) -> None:
-    """Raise `InvalidInput` for two frames of pandas whose labels say that rows came apart.
-
-    Rows are taken by their place, as scikit-learn takes them. Labels 0, 1, 2, ... may come from
-    an array, and say nothing beside others; but not the same labels in another order.
-    """
-    pandas = sys.modules.get("pandas")
-    if pandas is None or not isinstance(X, pandas.DataFrame):
-        return
-    if not isinstance(y, pandas.Series | pandas.DataFrame) or len(X) != len(y):
-        return
-    if X.index.equals(y.index):
-        return
-    shared, counted = X.index.isin(y.index), pandas.RangeIndex(len(X))
-    named = not (X.index.equals(counted) or y.index.equals(counted))
-    if shared.all() or (named and shared.any()):
-        raise InvalidInput(
-            "X and y have index labels in common, at other places: rows are taken by their place, "
-            "and y would be of other rows. y.loc[X.index] has the order of X; where the places are "
-            "right, give y.to_numpy()"
         )
 
 

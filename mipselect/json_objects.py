@@ -89,7 +89,9 @@ def _wanted(error: Any) -> str:
         case "maxLength":
             return f"must have at most {error.validator_value} letters, got {shown(error.instance)}"
         case _:
-            return f"must be a value, or {{value, label}}, got {shown(error.instance)}"
+            said = f"must be a value, or {{value, label}}, got {shown(error.instance)}"
+            number = isinstance(error.instance, int | float) and "missingValues" in error.path
+            return f'{said}; in quotes, as texts are: "{error.instance}"' if number else said
 
 
 def _no_constant(name: str) -> NoReturn:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mipselect import Ledger
+from mipselect import BlockScores, Instance, Ledger, Moments
 from mipselect.errors import InvalidInput, UsefulnessWarning
 from mipselect.regression import (
     AdaSSPRegressor,
@@ -69,6 +69,25 @@ def test_what_the_refusal_advises_is_taken(name: str) -> None:
     estimators()[name].fit(X.loc[y.index], y)
     named = {"target": "y"} if "table" in name else {}
     estimators()[name].set_params(**named).fit(X, y.to_numpy())
+
+
+BOUNDS = {"x_bound": 1.0, "y_bound": 1.0}
+OF_ROWS = {
+    "Instance": lambda X, y: Instance(X, y, support_size=1, coef_bound=1.0, ridge=1.0, **BOUNDS),
+    "from_blocks": lambda X, y: Instance.from_blocks(X, y, support_size=1),
+    "BlockScores": lambda X, y: BlockScores(X, y, support_size=1, epsilon=1.0),
+    "Moments": lambda X, y: Moments.of((X, y), **BOUNDS),
+    "batches": lambda X, y: Moments.of([(X, y)], **BOUNDS),
+}
+
+
+@pytest.mark.parametrize("made", OF_ROWS.values(), ids=OF_ROWS)
+def test_instances_scores_and_sums_refuse_another_order_too(made: Any) -> None:
+    X, y = frame(), target().sort_values()
+    with pytest.raises(InvalidInput, match="at other places"):
+        made(X, y)
+    made(X, y.loc[X.index])
+    made(X, y.to_numpy())
 
 
 def test_rows_that_were_left_out_of_one_are_missed() -> None:

@@ -228,7 +228,8 @@ def _becomes(field: Field) -> str:
         of = " × " if isinstance(field.derivation, Crossed) else ", "
         return f"made of {escape(of.join(field.inputs))}{missing}"
     if field.type == "boolean":
-        return f"{field.false_values[0]} is -1, {field.true_values[0]} is +1{missing}"
+        no, yes = escape(field.false_values[0]), escape(field.true_values[0])
+        return f"{no} is -1, {yes} is +1{missing}"
     if field.categories is None:
         return f"{field.minimum:g} to {field.maximum:g}{missing}"
     k = len(field.categories)

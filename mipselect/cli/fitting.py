@@ -153,7 +153,12 @@ class FitPlan:
         return HeldOut.of_table(rows, question, share, self.options.relation, source)
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
-        """See `SupportPlan`: of the private test of --regression tukey, which needs many rows."""
+        """See `SupportPlan`: of a target of two values, and of Tukey's test."""
+        of_target = self.drawn.doubt_of_the_target
+        return (*((of_target,) if of_target else ()), *self._doubts_of_the_test(n))
+
+    def _doubts_of_the_test(self, n: int | None) -> tuple[str, ...]:
+        """Say that the private test of --regression tukey, which needs many rows, may fail."""
         drawn = self.drawn
         model, most = drawn.model_on(drawn.widest), drawn.columns_of(drawn.widest)
         if not isinstance(model, TukeyRegressor):

@@ -96,7 +96,7 @@ def print_statements(console: Console, found: tuple[Statement, ...]) -> None:
             statement.way,
             f"{epsilon} *" if statement is least else epsilon,
             f"{statement.delta:.6g}",
-            statement.meaning,
+            escape(statement.meaning),
         )
     console.print(table)
     console.print("* the least ε. Only the currency of the ledger decides what is still allowed.")

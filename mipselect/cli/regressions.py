@@ -69,7 +69,7 @@ class DivisionOptions:
         "Keep this share of the rows, or people, apart from the fit, to say how good the model is; "
         "it costs no further ε.",
         metavar="A",
-        show_default="nothing says it",
+        show_default="none",
     )
 
 

@@ -15,6 +15,7 @@ from mipselect.cli.options import MethodKind, ReleaseDelivery, require_positive
 from mipselect.cli.options import stated as stated_options
 from mipselect.cli.output import check_output
 from mipselect.cli.releasing import SupportPlan, plan_draws
+from mipselect.cli.streams import say
 from mipselect.cli.table_inputs import NumberTable, SchemaTable
 from mipselect.cli.table_options import (
     HAS_SCHEMA,
@@ -55,6 +56,11 @@ mipselect select patients.parquet --schema patients.schema.json \\
     --target los_days --support-size 3 --epsilon 1 --always age,sex
 """
 
+BY_LOSS = (
+    "--range is for the loss of rows within ranges, so fields are compared by that; without it "
+    "they are by blocks of rows, which need no range and mostly find more"
+)
+
 
 @options
 class SelectArguments:
@@ -86,11 +92,13 @@ def select(arguments: SelectArguments) -> None:
     Target, size and ε are enough for a table of numbers. One with categories
     needs --schema, a public description of it (see 'mipselect describe').
 
-    Columns are compared by least squares on blocks of a few rows, for which no
-    range of any column is needed. With public bounds they are compared by a loss
-    of the rows: permute-and-flip, exponential, top-r and mistakes need all four.
-    mcmc needs all but the ridge, sis the first two; kendall and sample-aggregate
-    need none. No bound has a default: one derived from the data would leak.
+    Sets of columns are compared within blocks of a few rows, by R² where all sets
+    can be listed, else by least squares: no range of any column is needed. With
+    public bounds they are compared by a loss of the rows: permute-and-flip,
+    exponential, top-r and mistakes need --x-bound, --y-bound, --coef-bound and
+    --ridge. mcmc needs all but the ridge, sis the first two; kendall and
+    sample-aggregate need none. Without --schema no bound has a default: one
+    derived from the data would leak.
     """
     table, delivery, drawing = arguments.table, arguments.delivery, arguments.drawing
     plan = plan_draws(drawing)
@@ -158,6 +166,10 @@ def _of_schema(arguments: SelectArguments, plan: SupportPlan, size: int) -> Task
         of_loss = {**chosen_loss(arguments.scores.loss, plan.method, plan.name), **bounds}
         of_loss |= {"intercept": not options.no_intercept}
     question = options.question_about(schema, table.target)
+    by_ranges = question.ranges and not (bounds or options.no_intercept) and blocks is None
+    if by_ranges and _blocks(arguments, plan, stated=False) is not None:
+        _ = question.public  # Mistakes first.
+        say(f"note: {BY_LOSS}.")
     scored = ScoredTable(table.source, question, size, of_loss, blocks)
     return SchemaTable(Path(table.data), scored)
 

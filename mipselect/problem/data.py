@@ -15,6 +15,7 @@ from mipselect.problem.layout import Groups
 from mipselect.problem.problem import Problem
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.tables.frames import numeric_matrix
+from mipselect.tables.row_order import refuse_another_order
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,7 @@ def problem_with_rows(
     **question: Any,
 ) -> tuple[Problem, Rows]:
     """Return the problem of arrays, and their rows; see `Problem.of_columns` for the question."""
+    refuse_another_order(X, y)
     matrix, names = numeric_matrix(X, feature_names if groups is None else None)
     problem = Problem.of_columns(
         matrix.shape[1], names, feature_names=feature_names, groups=groups, **question

@@ -16,6 +16,7 @@ from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.losses import Loss, SquaredLoss, checked_loss
 from mipselect.losses.base import degree_of, wants_classes
+from mipselect.losses.box_dual import BoxDualLoss
 from mipselect.problem.layout import Always, Groups, Layout, laid_out, layout_of_table, missing
 from mipselect.tables import Units
 from mipselect.tables.defaults import DEFAULT_RIDGE as RIDGE_OF_ROWS
@@ -116,6 +117,8 @@ class Problem:
         if self.of_classes or (self.classes is not None and self.y_bound is not None):
             checked["y_bound"] = 1.0
         set_fields(self, **checked)
+        if isinstance(self.loss, BoxDualLoss) and None not in (self.y_bound, self.coef_bound):
+            self.loss.require_stated(self.bound("y_bound"), self.prediction_bound)
 
     def _flat_beyond(self) -> float:
         """Return the |y| beyond which targets change R by a constant, for supports of any size."""

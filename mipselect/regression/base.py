@@ -116,6 +116,11 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
     noise_grows_with_ranges: ClassVar[bool] = False
     """True if coefficients of a table cost less where a number keeps to a part of its range."""
 
+    @property
+    def estimates_means(self) -> bool:
+        """True if predictions of numbers are means, and of 0 and 1 probabilities."""
+        return True
+
     def promise(self, size: int) -> Guarantee:
         """Return the guarantee of a fit on `size` columns; nothing is drawn or charged.
 

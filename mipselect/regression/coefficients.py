@@ -211,6 +211,9 @@ class CoefficientTable:
         per = OF_NUMBERS if self.of_fields else OF_COLUMNS
         if self.of_shares:
             per = self._of_shares()
+        elif self.rule.classes is not None:
+            first, second = self.rule.classes
+            per = f"A coefficient is added to a score, below 0 for {first} and above 0 for {second}"
         notes = [f"{OF_ODDS if self.rule.log_odds else per}, {OF_NOISE}."]
         if self.rule.step:
             notes = [f"{OF_STEPS} of {self.rule.target}, {OF_NOISE}: {self.rule.step}."]

@@ -102,7 +102,8 @@ class _ObjectivePerturbation(PrivateLinearModel):
         f"reach {FAR:g} bounds of the target, which is no bound in practice: the ridge decides.",
         default=None,
         check=checked_scale,
-        assumption="the largest length of the coefficients, with the intercept",
+        assumption="the largest length of the coefficients, with the intercept; "
+        'loss="huber" needs none',
     )
     ridge: float | None = parameter(
         "float, optional",
@@ -336,6 +337,11 @@ class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
     def _bounds_slopes(self) -> bool:
         """True for Huber's loss, whatever its κ."""
         return math.isfinite(regression_loss(self.loss).slope(1.0, math.inf))
+
+    @property
+    def estimates_means(self) -> bool:
+        """True for the squared loss; Huber's goes by what most rows have."""
+        return not self._bounds_slopes
 
     def _for_rows(self, count: int | None) -> Self:
         """Give Huber's loss without a number its κ."""

@@ -46,7 +46,8 @@ PLACEHOLDER = (-1.0, 1.0)
 ADVICE = (
     "State typical ranges if anyone knows them: private ones take a fifth of epsilon, and come "
     "near ranges twice the span of the data only where rows times epsilon is 5,000 or more and no "
-    "number has a long tail"
+    "number has a long tail. A number of two values, such as 0 and 1, may get a range of one of "
+    "them, and says nothing then: a schema makes it a boolean, a category or an integer"
 )
 
 
@@ -185,7 +186,12 @@ class PrivateRanges:
         columns[target] = y
         drawn = [name for name in self.open if name in columns]
         each = round_down(exact(self.epsilon) / max(len(drawn), 1))
-        ranges = {name: range_of(columns[name], each, generator) for name in drawn}
+        encoders = (*unscaled.encoders, unscaled.target.encoder)
+        fields = {encoder.field.name: encoder.field for encoder in encoders}
+        ranges = {
+            name: fields[name].whole_ends(*range_of(columns[name], each, generator))
+            for name in drawn
+        }
         mapped = table_of(source, replace(asked, ranges={**asked.ranges, **ranges}))
         question = self._with(ranges)
         return RangedRows(

@@ -25,6 +25,7 @@ from mipselect.regression.stored_models import FORMAT, VERSION, fields_of
 from mipselect.tables.equation import TableEquation
 from mipselect.tables.frames import numeric_matrix
 from mipselect.tables.model_table import ModelTable
+from mipselect.tables.named_columns import columns_by_name
 from mipselect.tables.replaced_values import ReplacedValues
 from mipselect.validation import (
     checked_finite,
@@ -201,7 +202,7 @@ class ModelRelease(Release):
                 f"({listed(self.column_names)}); paths are for models of a table with a schema"
             )
         coefficients = np.array(self._released())
-        table = numeric_matrix(X)[0]
+        table = numeric_matrix(columns_by_name(X, self.column_names))[0]
         if table.shape[1] != self.rows.size:
             raise InvalidInput(
                 f"X must have {self.rows.size} columns ({listed(self.column_names)}), got "
@@ -256,7 +257,8 @@ class ModelRelease(Release):
         Parameters
         ----------
         X : array_like of shape (n, k), or a table
-            The columns of the model, in the order of its coefficients. For a model of a table what
+            The columns of the model, in the order of its coefficients; of a frame those that are
+            called so, in any order. For a model of a table what
             `mipselect.tables.sources.open_source` takes, such as a path or a frame; the target
             need not be there, and other columns are ignored. Predictions are then in units of the
             target.

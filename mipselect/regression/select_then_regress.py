@@ -10,17 +10,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, clone
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput
-from mipselect.estimators import (
-    refuse_another_order,
-    refuse_repeated_names,
-    warn_of_target_among,
-)
+from mipselect.errors import InvalidInput, warn_of_little_use
+from mipselect.estimators import refuse_repeated_names, warn_of_target_among
 from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
 from mipselect.mechanisms.base import Mechanism
@@ -61,6 +58,7 @@ from mipselect.tables.derivations import DerivedField
 from mipselect.tables.input_map import Ranges, checked_schema
 from mipselect.tables.joined import with_column
 from mipselect.tables.question import TableQuestion
+from mipselect.tables.row_order import refuse_another_order
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import read_again
 from mipselect.validation import checked_budget, checked_choice, checked_share, joined
@@ -371,6 +369,8 @@ class SelectThenRegress(NumberPredictor):
             warn_near_chance(scored.problem, plan.method, scored.n)
             least = plan.narrowest
             plan.model_on(least).warn_of_doubt(scored.n, plan.columns_of(least))
+        if plan.doubt_of_the_target:
+            warn_of_little_use(plan.doubt_of_the_target)
         instance = plan.rows_of_model(table, scored)
         pair = TablePair.of(plan, instance, sources[0], private=private, scored=scored)
         release = pair.release(self.ledger, sources, table)
@@ -447,7 +447,21 @@ class SelectThenRegress(NumberPredictor):
         return self.release_.decision(X if self.release_.table is not None else self._table(X))
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return R² of the predictions, or the share of classes that are right; not private."""
+        """Return R² of the predictions, or the share of classes that are right; not private.
+
+        With a schema y has classes as its table may write them. Rows without one count in neither,
+        and R² is that of scores, -1 and +1.
+        """
+        check_is_fitted(self)
+        table = self.release_.table
+        if table is not None and table.classes is not None:
+            signs = table.signs(y)
+            there = np.isfinite(signs)
+            weights = None if sample_weight is None else np.asarray(sample_weight)[there]
+            found, known = self._decision(X)[there], signs[there]
+            if _classifies(self.regressor):
+                return float(accuracy_score(known > 0.0, found > 0.0, sample_weight=weights))
+            return float(r2_score(known, found, sample_weight=weights))
         if _classifies(self.regressor):
             return float(ClassifierMixin.score(self, X, y, sample_weight))
         return float(super().score(X, y, sample_weight))

@@ -24,8 +24,8 @@ DATE_ADVICE = (
     "since a fixed day"
 )
 SCHEMA_ADVICE = (
-    f"{ADVICE}, or describe the table in a schema, which knows categories and missing values "
-    "('mipselect describe', then --schema)"
+    f"{ADVICE}, or describe the table in a schema, which knows categories, decimal commas and "
+    "missing values ('mipselect describe', then --schema)"
 )
 CHUNK = 1 << 20
 LONGEST = 1 << 24

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mipselect.docstrings import completed_by
 from mipselect.tables import dates, values
-from mipselect.tables.fields import Arrays, Field
+from mipselect.tables.fields import Arrays, Field, outward
 
 Ends = tuple[float, float] | None
 
@@ -106,6 +106,18 @@ class Transformed(OfOneField):
         first, last = CURVES[self.transform](np.array([low, high])).tolist()
         return first, last
 
+    def whole_ends(self, low: float, high: float) -> tuple[float, float]:
+        """Extend a range of the values to those of whole numbers, if the source has such."""
+        if not self.source.counts_whole:
+            return low, high
+        with np.errstate(all="ignore"):
+            source = CURVES[self.transform].inverse(np.array([low, high])).tolist()
+        first, last = self.ends(*self.source.whole_ends(*source))
+        return (
+            min(low, first) if np.isfinite(first) else low,
+            max(high, last) if np.isfinite(last) else high,
+        )
+
 
 @dataclass(frozen=True)
 class PartOfTime(OfOneField):
@@ -196,6 +208,13 @@ class DerivedField(Field):
         """Return its values, of the columns `inputs` of a batch; a product has several columns."""
         assert not isinstance(self.derivation, Crossed)
         return self.derivation.column(arrays)
+
+    def whole_ends(self, low: float, high: float) -> tuple[float, float]:
+        """Extend a range of days, years, or a curve of whole numbers to whole ones."""
+        made = self.derivation
+        if isinstance(made, PartOfTime) and made.part in COUNTS:
+            return outward(low, high)
+        return made.whole_ends(low, high) if isinstance(made, Transformed) else (low, high)
 
     @property
     def gap(self) -> str:

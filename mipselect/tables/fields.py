@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from mipselect.errors import InvalidInput
@@ -172,6 +174,15 @@ class Field:
         needed = " and ".join(name for name, end in ends.items() if end is None)
         return f"{needed}, or categories" if needed else ""
 
+    @property
+    def counts_whole(self) -> bool:
+        """True for a number that is said to be whole."""
+        return self.type == "integer" and self.is_measured
+
+    def whole_ends(self, low: float, high: float) -> tuple[float, float]:
+        """Extend a range to whole numbers, where the values are such."""
+        return outward(low, high) if self.counts_whole else (low, high)
+
     def number(self, text: str) -> float | None:
         """Return the number that a text stands for, or None: the rule for all values of a field."""
         text = text.strip(BLANKS)
@@ -182,6 +193,21 @@ class Field:
         if self.decimal_char != ".":
             text = text.replace(self.decimal_char, ".")
         return float(text) if re.fullmatch(NUMBER, text, re.IGNORECASE) else None
+
+
+def outward(low: float, high: float) -> tuple[float, float]:
+    """Round the ends of a range to whole numbers outside of it."""
+    return float(np.floor(low)), float(np.ceil(high))
+
+
+def two_whole_numbers(
+    field: Field, low: float | None, high: float | None
+) -> tuple[int, int] | None:
+    """Return the values of a field of whole numbers whose range has two, such as 0 and 1."""
+    if low is None or high is None or not field.counts_whole:
+        return None
+    first, second = math.ceil(low), math.floor(high)
+    return (first, second) if second - first == 1 else None
 
 
 def field_of(content: Mapping[str, Any], missing: tuple[str, ...], where: str) -> Field:

@@ -272,7 +272,8 @@ def _refuse(
             at = _place((row, *(j + first_column for j in rest)), names)
             why = f"; {DATES}" if isinstance(value, DATE_TYPES) else ""
             if isinstance(value, str):
-                why = "; a table with texts needs a schema"
+                classes = "" if array.ndim > 1 else ", and two classes may be given as 0 and 1"
+                why = f"; a table with texts needs a schema{classes}"
             raise InvalidInput(
                 f"{what} must hold real numbers only: {at} holds {shown(value)}{why}"
             )

@@ -52,7 +52,13 @@ def with_column(frame: Any, name: str, values: Any) -> Any:
         cells = polars.Series(name, _cells(values).tolist(), dtype=polars.Object)
         return frame.with_columns(cells)
     others = frame.select([column for column in frame.column_names if column != name])
-    return others.append_column(name, arrow_cells(_cells(values)))
+    return others.append_column(name, column_of(values))
+
+
+def column_of(values: Any) -> pa.Array:
+    """Return values of shape (n,) as a column that a field of a schema can read."""
+    _length(values)
+    return arrow_cells(_cells(values))
 
 
 def _cells(values: Any) -> NDArray[Any]:

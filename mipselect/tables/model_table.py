@@ -19,6 +19,7 @@ from mipselect.tables.encoders import Indicators, Scaled, checked_range, places_
 from mipselect.tables.equation import TableEquation, equation
 from mipselect.tables.fields import POINTS
 from mipselect.tables.input_map import Ranges
+from mipselect.tables.joined import column_of
 from mipselect.tables.mapping import mapped_batches
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.question import TableQuestion
@@ -161,6 +162,11 @@ class ModelTable:
             return (False, True) if target.classes == ("false", "true") else target.classes
         first, second = (field.categories or ())[:2]
         return (int(first), int(second)) if field.type == "integer" else (first, second)
+
+    def signs(self, y: Any) -> NDArray[np.float64]:
+        """Return the classes of a target as -1 and +1, NaN for what is neither; shape (n,)."""
+        places = self.public.target.encoder.scaled([column_of(y)])
+        return np.where(np.abs(places) == 1.0, places, np.nan)
 
     @property
     def column_names(self) -> tuple[str, ...]:

@@ -29,8 +29,18 @@ PAIRS = {
 """Usual pairs of texts of a boolean, the one for true first, in small letters."""
 
 NUMBERS = ("integer", "number")
-DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-"""A day as ISO 8601 writes it."""
+DAYS = {
+    "date": (re.compile(r"\d{4}-\d{2}-\d{2}"), "%Y-%m-%d"),
+    "day.month.year": (re.compile(r"\d{2}\.\d{2}\.\d{4}"), "%d.%m.%Y"),
+}
+"""Days as ISO 8601 writes them, and as much of Europe does."""
+
+COMMA, EITHER = "decimal comma", "comma before three digits"
+COMMAS = {
+    EITHER: re.compile(r"[+-]?[1-9]\d{0,2},\d{3}"),
+    COMMA: re.compile(r"[+-]?\d+,\d+"),
+}
+"""The first may have thousands, and counts as the second only beside some of these."""
 
 PLAIN_NUMBER = field_of({"name": "x", "type": "number"}, ("",), "")
 
@@ -38,9 +48,9 @@ PLAIN_NUMBER = field_of({"name": "x", "type": "number"}, ("",), "")
 def proposed_types(source: Any) -> dict[str, dict[str, Any]]:
     """Propose a type for every column of a table without types, as properties of its field.
 
-    It is integer, number, boolean, date or string; a boolean of yes and no, or of y and n, has its
-    texts too. All rows are read. The result is SENSITIVE: it is computed from them without any
-    privacy.
+    It is integer, number, boolean, date or string. A boolean of yes and no, or of y and n, has its
+    texts too, a number its decimal comma, and a date its format where that is 31.01.2020. All rows
+    are read. The result is SENSITIVE: it is computed from them without any privacy.
 
     Parameters
     ----------
@@ -57,16 +67,16 @@ def proposed_types(source: Any) -> dict[str, dict[str, Any]]:
         raise InvalidInput(
             f"{parts[0].label}: has types of its own; they are proposed for CSV and Excel only"
         )
-    kinds: dict[str, str] = dict.fromkeys(parts[0].names, "nothing")
+    kinds: dict[str, set[str]] = {name: set() for name in parts[0].names}
     for part in parts:
         # Of two columns with one name a file has no type; the schema will be refused.
         names = list(dict.fromkeys(name for name in part.names if name in kinds))
         for batch in part.read(names):
             for name, column in zip(names, batch.columns, strict=True):
                 is_union = pa.types.is_union(column.type)
-                for value in (column if is_union else compute.unique(column)).to_pylist():
-                    kinds[name] = _together(kinds[name], _kind(value))
-    return {name: _properties(kind) for name, kind in kinds.items()}
+                found = (column if is_union else compute.unique(column)).to_pylist()
+                kinds[name].update(map(_kind, found))
+    return {name: _properties(_together(found)) for name, found in kinds.items()}
 
 
 def confirmed(schema: TableSchema) -> TableSchema:
@@ -89,12 +99,16 @@ def _kind(value: Any) -> str:
     pair = next((name for name, words in PAIRS.items() if text.lower() in words), None)
     if pair is not None:
         return pair
-    if DAY.fullmatch(text):
-        try:
-            datetime.date.fromisoformat(text)
-        except ValueError:
-            return "string"
-        return "date"
+    for kind, (day, format_) in DAYS.items():
+        if day.fullmatch(text):
+            try:
+                datetime.datetime.strptime(text, format_)
+            except ValueError:
+                return "string"
+            return kind
+    for kind, number_with in COMMAS.items():
+        if number_with.fullmatch(text):
+            return kind
     number = PLAIN_NUMBER.number(text)
     if number is None:
         return "string"
@@ -104,18 +118,24 @@ def _kind(value: Any) -> str:
     return "integer" if digits.isdigit() else "number"
 
 
-def _together(one: str, other: str) -> str:
-    """Return the kind of values of two kinds: all but numbers together are texts."""
-    kinds = {one, other} - {"nothing"}
-    if len(kinds) < 2:
-        return next(iter(kinds), "nothing")
-    return "number" if kinds == {*NUMBERS} else "string"
+def _together(kinds: set[str]) -> str:
+    """Return the kind of values of these kinds: all but numbers together are texts."""
+    found = kinds - {"nothing"}
+    if len(found) < 2:
+        return next(iter(found - {EITHER}), "string" if found else "nothing")
+    if found == {*NUMBERS}:
+        return "number"
+    return COMMA if COMMA in found and found <= {"integer", COMMA, EITHER} else "string"
 
 
 def _properties(kind: str) -> dict[str, Any]:
     """Return the properties of a field of a kind; texts of a boolean in all usual letters."""
     if kind == "nothing":
         return {"type": "string"}
+    if kind == COMMA:
+        return {"type": "number", "decimalChar": ","}
+    if kind in DAYS:
+        return {"type": "date", **({} if kind == "date" else {"format": DAYS[kind][1]})}
     if kind not in PAIRS:
         return {"type": kind}
     spelt = ([word, word.capitalize(), word.upper()] for word in PAIRS[kind])

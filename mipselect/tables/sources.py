@@ -86,6 +86,7 @@ def open_source(source: Any) -> tuple[Part, ...]:
         return (_part_of_polars("the data frame", source.schema, source.height, batches),)
     if is_frame(source, "polars", "LazyFrame"):
         return (_lazy_part(source),)
+    _refuse_series(source)
     if hasattr(source, "__arrow_c_stream__"):
         return (_reader_part("the table", pa.RecordBatchReader.from_stream(source)),)
     if hasattr(source, "__dask_graph__"):
@@ -107,7 +108,17 @@ def read_again(source: Any) -> Any:
         return source
     if is_frame(source, "polars", "LazyFrame"):
         return _computed(source)
+    _refuse_series(source)
     return pa.table(source) if hasattr(source, "__arrow_c_stream__") else source
+
+
+def _refuse_series(source: Any) -> None:
+    """Raise `InvalidInput` for one column or row of a frame, which offers a stream all the same."""
+    if any(is_frame(source, module, "Series") for module in ("pandas", "polars")):
+        raise InvalidInput(
+            "a Series is one column or one row, and no table; give a frame, such as df[[name]] or "
+            "df.iloc[[0]]"
+        )
 
 
 def is_frame(source: Any, module: str, name: str) -> bool:

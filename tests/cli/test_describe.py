@@ -52,6 +52,13 @@ def test_of_a_file_without_types_a_type_comes_first(run: Run, tmp_path: Path) ->
     assert "categories" in proposed
 
 
+def test_texts_of_a_boolean_are_no_markup(run: Run, table: Path) -> None:
+    path = table.with_name("t.schema.json")
+    smoker = {"name": "smoker", "type": "boolean", "trueValues": ["[y]"], "falseValues": ["[n]"]}
+    path.write_text(json.dumps({"fields": [smoker]}))
+    assert "[n] is -1, [y] is +1" in run("describe", table, "--schema", path).out
+
+
 def test_nothing_is_asked_where_nothing_is_left(run: Run, table: Path) -> None:
     path = table.with_name("t.schema.json")
     fields = [

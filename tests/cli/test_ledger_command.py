@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,14 @@ def test_create_show_verify_export(run: Run, file: Path) -> None:
         previous = hashlib.sha256("\n".join(lines).encode()).hexdigest()
         assert row["hash"] == previous
     assert run("ledger", "verify", file, "--head", previous).code == 0
+
+
+def test_a_missing_package_is_named_whole(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld.common", None)
+    Ledger.create(file, epsilon=9.0).spend(Guarantee(1.0), "exponential")
+    assert "pip install 'mipselect[accounting]'" in run("ledger", "show", file).out
 
 
 def test_a_ledger_of_nothing_is_not_made(run: Run, file: Path) -> None:

@@ -179,6 +179,12 @@ def test_categories_in_other_letters(run: Run, tmp_path: Path) -> None:
     assert "in capital letters or blanks only" in line
 
 
+def test_what_most_of_them_are_is_not_said_of_all(run: Run, tmp_path: Path) -> None:
+    write(tmp_path, [AGE, SMOKER], {"smoker": ["No", "YES", "unknown", "no"] * 100})
+    line = lines(run, tmp_path)[0]
+    assert "most of these differ from the categories in capital letters or blanks only" in line
+
+
 def test_codes_that_are_written_as_other_numbers(run: Run, tmp_path: Path) -> None:
     codes = {**SMOKER, "categories": ["0", "1"]}
     write(tmp_path, [AGE, codes], {"smoker": ["0.0", "1.0", "01", ""] * 100})

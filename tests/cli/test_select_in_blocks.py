@@ -228,6 +228,22 @@ def test_a_schema_needs_no_ranges(run: Run, table: Path) -> None:
     assert (always["features"], always["always"]) == (["c", "d", "e"], ["a"])
 
 
+def test_a_range_that_changes_the_score_is_told(run: Run, table: Path) -> None:
+    ends = {"minimum": -3, "maximum": 3}
+    fields = [{"name": name, "type": "number", "constraints": ends} for name in "abcdey"]
+    schema = table.with_name("schema.json")
+    schema.write_text(json.dumps({"fields": fields}))
+
+    def told(*more: str) -> str:
+        question = ("--schema", str(schema), "--dry-run", *more)
+        return str(run(*select(table, *question)).err)
+
+    words = "--range is for the loss of rows within ranges"
+    assert words in told("--range", "a=-2:2")
+    for other in ((), ("--score", "loss"), ("--loss", "squared"), ("--coef-bound", "1")):
+        assert words not in told(*other, *(("--range", "a=-2:2") if other else ()))
+
+
 def test_two_classes_come_from_blocks(run: Run, table: Path) -> None:
     """Without ranges, beside a category too; with a bound it is the loss."""
     rows = [line.split(",") for line in table.read_text().splitlines()]

@@ -263,6 +263,36 @@ def test_a_loss_of_classes_is_known_by_what_it_wants(monkeypatch: pytest.MonkeyP
         problem.instance()
 
 
+class Stated(BoxDualLoss):
+    """½|y - u|, with a range and a box that somebody states."""
+
+    name = "stated"
+
+    def __init__(self, spread: float = 0.5, moved: float = 1.0, low: float = -0.5) -> None:
+        self.share, self.moved, self.low = spread, moved, low
+
+    def box(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.full(len(y), self.low), np.full(len(y), 0.5)
+
+    def spread(self, y_bound: float, u_bound: float) -> float:
+        return self.share * (y_bound + u_bound)
+
+    def oscillation(self, y_bound: float, u_bound: float) -> float:
+        return self.moved * u_bound
+
+
+def test_a_range_that_the_loss_leaves_is_refused() -> None:
+    y = [0.5, -0.5] * 6
+    assert small(y, Stated()).sensitivity > 0.0
+    for wrong, words in (
+        (Stated(spread=0.4), "spread is stated as"),
+        (Stated(moved=0.9), "oscillation is stated as"),
+        (Stated(low=0.5), r"lo\(y\) < hi\(y\)"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            small(y, wrong)
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_zero_columns_duplicates_and_separable_data(loss: str) -> None:
     y = np.array([-1.0, 1.0] * 10)

@@ -118,6 +118,31 @@ def test_two_classes() -> None:
     assert of_deaths().fit(X, died).classes_.tolist() == [False, True]
 
 
+def test_classes_are_scored_as_the_schema_reads_them() -> None:
+    X, died = apart("died")
+    yes = (died == "True").to_numpy()
+    model = of_deaths(target="died").fit(X, yes.astype(int))
+    right = float(np.mean((model._decision(X) > 0.0) == yes))
+    for y in (died, yes, yes.astype(int), yes.astype(float).tolist()):
+        assert model.score(X, y) == pytest.approx(right)
+    none = [None if k < 700 else one for k, one in enumerate(yes.tolist())]
+    assert model.score(X, none) == pytest.approx(model.score(X[700:], yes[700:]))
+    weights = np.where(yes, 3.0, 1.0)
+    assert model.score(X, died, weights) == pytest.approx(
+        np.average((model._decision(X) > 0.0) == yes, weights=weights)
+    )
+
+
+def test_scores_of_classes_have_r_squared_beside_minus_one_and_one() -> None:
+    X, died = apart("died")
+    least_squares = ObjectivePerturbationRegressor(loss="squared")
+    model = of_deaths(target="died").set_params(regressor=least_squares).fit(X, died)
+    yes = np.where(died == "True", 1.0, -1.0)
+    expected = 1.0 - np.sum((yes - model.predict(X)) ** 2) / np.sum((yes - yes.mean()) ** 2)
+    for y in (died, yes > 0.0, (yes > 0.0).astype(int)):
+        assert model.score(X, y) == pytest.approx(expected)
+
+
 def test_nothing_is_raised_because_of_the_rows() -> None:
     X, _ = apart("stay", 40)
     rows: list[Any] = [None, "x", [1, 2], {}, np.nan, pd.NA, 10**400, b"\xff", pd.Timestamp(0)]

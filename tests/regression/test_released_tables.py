@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -74,6 +75,25 @@ def test_a_model_of_arrays_says_what_it_takes() -> None:
             call(X[["a"]])
         with pytest.raises(InvalidInput, match=r"row 0, column 1 \(b\) holds 'x'"):
             call(X.assign(b="x"))
+
+
+@pytest.mark.parametrize("kind", [lambda X: X, pl.from_pandas, pa.Table.from_pandas])
+def test_a_frame_is_read_by_the_names_of_the_columns(kind: Any) -> None:
+    X = pd.DataFrame({"a": [0.1, 0.2, 0.9], "b": [0.3, 0.4, -0.5], "text": ["x", "y", "z"]})
+    known = X[["a", "b"]]
+    release = AdaSSPRegressor(x_bound=1.0, y_bound=1.0).fit(known, [0.0, 1.0, 1.0]).release_
+    expected = release.predict(known.to_numpy())
+    for other in (known, X[["b", "a"]], X):
+        np.testing.assert_array_equal(release.predict(kind(other)), expected)
+    with pytest.raises(InvalidInput, match=r"X must have the columns a, b, got a, B"):
+        release.predict(kind(known.rename(columns={"b": "B"})))
+
+
+def test_columns_without_names_are_read_by_their_place() -> None:
+    X = np.array([[0.1, 0.3], [0.2, 0.4], [0.9, -0.5]])
+    release = AdaSSPRegressor(x_bound=1.0, y_bound=1.0).fit(X, [0.0, 1.0, 1.0]).release_
+    frame = pd.DataFrame(X, columns=["a", "b"])
+    np.testing.assert_array_equal(release.predict(frame), release.predict(X))
 
 
 CLASSES = [

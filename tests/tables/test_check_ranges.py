@@ -60,8 +60,73 @@ def test_values_far_beyond_the_range_may_be_in_another_unit() -> None:
     assert (infinite.far_below, infinite.far_above) == (2, 2)
 
 
+@pytest.mark.parametrize("rows", [20, 400])
+def test_one_number_far_from_the_range_may_be_a_code_of_no_value(rows: int) -> None:
+    """Also where it is too rare for a range that cuts off values."""
+    age = np.random.default_rng(0).normal(60, 12, 3000).clip(18, 95)
+    (text,) = findings(np.where(np.arange(3000) < rows, 999, age), 18, 100)
+    assert text.startswith(
+        f"{'0.7' if rows == 20 else '13'} % of values are 999, far above the maxi"
+    )
+    assert text.endswith('"missingValues": ["", "999"]')
+    (text,) = findings(np.where(np.arange(3000) < rows, -99, age), 18, 100)
+    assert "are -99, far below the minimum 18" in text
+    assert not findings(np.where(np.arange(3000) < 2, 999, age), 18, 100)
+
+
+def test_a_long_tail_is_no_code() -> None:
+    income = np.random.default_rng(0).lognormal(10, 1, 5000)
+    assert not findings(income, 0, 200_000)
+
+
+def test_far_values_are_counted_in_bounded_memory() -> None:
+    spread = Spread(0.0, 1.0)
+    for k in range(20):
+        spread.add(np.append(np.linspace(10 + k, 11 + k, 400, endpoint=False), [99.0, 99.0]))
+    assert len(spread.far) <= 1000
+    assert spread.most_frequent_far == (99.0, 40)
+
+
 def test_the_json_has_both() -> None:
     schema = TableSchema.of_numbers({"x": (0.0, 100.0)})
     (field,) = check_table(pa.table({"x": [1.0, 2.0, 900.0] * 99}), schema).to_dict()["fields"]
     assert field["farther_out_than_the_range_is_wide"] == {"below": 0, "above": 99}
     assert field["share_of_range_of_the_middle_99_percent"] == 0.99
+
+
+@pytest.mark.parametrize(
+    ("signs", "texts", "share"),
+    [
+        ({"decimalChar": ","}, ["1.234", "850,50", "12"], "33 %"),
+        ({"decimalChar": ",", "groupChar": "."}, ["1.234", "28.8", "1.234,5"], "33 %"),
+        ({"groupChar": ","}, ["1,80", "1,234", "12,345.6"], "33 %"),
+        ({"decimalChar": ","}, ["1,5", "12", "x.y"], ""),
+        ({"decimalChar": ",", "groupChar": "."}, ["1.234", "-12.345,6", "7"], ""),
+        ({}, ["1.234", "28.8", "7"], ""),
+    ],
+)
+def test_a_separator_that_the_schema_does_not_mean(
+    signs: dict[str, str], texts: list[str], share: str
+) -> None:
+    schema = TableSchema.of({"fields": [{"name": "x", "type": "number", **signs}]})
+    found = check_table(pa.table({"x": texts * 100}), schema).findings
+    told = [one.text for one in found if "of values have a" in one.text]
+    assert [text.split(" of ")[0] for text in told] == ([share] if share else [])
+    # Numbers that are stored as such have no separator.
+    assert not check_table(pa.table({"x": [1.5, 28.8, 7.0] * 100}), schema).findings
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "found"),
+    [
+        ("number", [0.0, 1.0], True),
+        ("number", [0.0, 1.0, 2.0], False),
+        ("integer", [0.0, 1.0], False),
+        ("boolean", [0.0, 1.0], False),
+    ],
+)
+def test_a_number_of_two_values_is_told(kind: str, values: list[float], found: bool) -> None:
+    ends = {} if kind == "boolean" else {"constraints": {"minimum": 0, "maximum": 2}}
+    schema = TableSchema.of({"fields": [{"name": "x", "type": kind, **ends}]})
+    told = [one.text for one in check_table(pa.table({"x": values * 300}), schema).findings]
+    assert any('"categories": [0, 1]' in text for text in told) == found

@@ -255,6 +255,29 @@ def test_booleans_of_two_words_and_days_are_proposed(tmp_path: Path) -> None:
     assert counted["day"]["fine"] == 3
 
 
+def test_decimal_commas_and_days_of_europe_are_proposed(tmp_path: Path) -> None:
+    columns = {
+        "height": ["1,80", "2", "-0,5", ""],
+        "weight": ["0,650", "1,060", "12,345", "2"],
+        "either": ["1,060", "12,345", "2", ""],
+        "only either": ["1,060", "12,345", "2,000", ""],
+        "both": ["1,80", "1.80", "", ""],
+        "day": ["31.01.2020", "", "01.12.1999", ""],
+        "no day": ["31.02.2020", "", "", ""],
+        "two ways": ["31.01.2020", "2020-01-31", "", ""],
+    }
+    path = tmp_path / "t.csv"
+    pd.DataFrame(columns).to_csv(path, index=False)
+    types = proposed_types(path)
+    assert types["height"] == types["weight"] == {"type": "number", "decimalChar": ","}
+    assert types["day"] == {"type": "date", "format": "%d.%m.%Y"}
+    for name in ("either", "only either", "both", "no day", "two ways"):
+        assert types[name] == {"type": "string"}
+    schema = confirmed(described(path, types=types).schema)
+    counted = {field.name: field.kinds["fine"] for field in check_table(path, schema).fields}
+    assert (counted["height"], counted["weight"], counted["day"]) == (3, 4, 2)
+
+
 def test_nothing_uses_types_that_nobody_confirmed(tmp_path: Path) -> None:
     content = proposed(tmp_path / "t.csv").content
     for entry in content["fields"]:

@@ -17,6 +17,7 @@ from pyarrow import dataset, feather, ipc, parquet
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import TableSchema, map_table
+from mipselect.tables.sources import read_again
 
 SCHEMA = TableSchema.of(
     {
@@ -254,6 +255,16 @@ def test_what_is_no_table(tmp_path: Path) -> None:
         with pytest.raises(InvalidInput, match=message) as caught:
             map_table(source, SCHEMA, target="y")
         assert "\n" not in str(caught.value)
+
+
+def test_a_series_is_no_table() -> None:
+    pd, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    row = pd.DataFrame({"age": [1], "sex": ["f"]}).iloc[0]
+    for source in (pd.Series([1, 2]), row, polars.Series([1, 2])):
+        with pytest.raises(InvalidInput, match="a Series is one column or one row"):
+            map_table(source, SCHEMA, target="y")
+        with pytest.raises(InvalidInput, match="a Series is one column or one row"):
+            read_again(source)
 
 
 def test_a_damaged_file_says_nothing_of_its_rows(tmp_path: Path) -> None:

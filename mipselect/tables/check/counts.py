@@ -18,11 +18,12 @@ from mipselect.tables.check.kinds import (
     FieldRule,
     kinds_of_codes,
 )
+from mipselect.tables.check.separators import doubtful_separators
 from mipselect.tables.fields import Field
 from mipselect.validation import printable
 
 MOST_REMEMBERED = 1000
-"""Different odd values of a field that are counted at a time."""
+"""Different odd values of a field, or far from its range, that are counted at a time."""
 
 MOST_BYTES = 80
 """Bytes of an odd value that are remembered."""
@@ -51,6 +52,8 @@ class Spread:
         Values of each part of the range; those beyond it are in its first and last part.
     far_below, far_above : int
         Values that are farther from the range than it is wide.
+    far : Counter of float
+        These values, at most `MOST_REMEMBERED` different ones.
     """
 
     low: float
@@ -58,6 +61,7 @@ class Spread:
     parts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(PARTS, np.int64))
     far_below: int = 0
     far_above: int = 0
+    far: Counter[float] = field(default_factory=Counter)
 
     def add(self, numbers: NDArray[np.float64]) -> None:
         """Count numbers, none of them NaN."""
@@ -65,8 +69,18 @@ class Spread:
         at = (np.clip(numbers, self.low, self.high) - self.low) * (PARTS / width)
         places = np.minimum(at.astype(np.int64), PARTS - 1)
         self.parts += np.bincount(places, minlength=PARTS)
-        self.far_below += int((numbers < self.low - width).sum())
-        self.far_above += int((numbers > self.high + width).sum())
+        below, above = numbers < self.low - width, numbers > self.high + width
+        self.far_below += int(below.sum())
+        self.far_above += int(above.sum())
+        found, counts = np.unique(numbers[below | above], return_counts=True)
+        self.far.update(dict(zip(found.tolist(), counts.tolist(), strict=True)))
+        if len(self.far) > MOST_REMEMBERED:
+            self.far = Counter(dict(self.far.most_common(MOST_REMEMBERED)))
+
+    @property
+    def most_frequent_far(self) -> tuple[float, int] | None:
+        """The most frequent value that is far from the range, and its rows; None without any."""
+        return max(self.far.items(), key=lambda pair: (pair[1], pair[0]), default=None)
 
     @property
     def middle(self) -> float | None:
@@ -108,6 +122,10 @@ class FieldCounts:
     spread : Spread or None
         Where the numbers lie beside their range, weights from 0 to their maximum; None where there
         is no range.
+    doubtful : int
+        Numbers whose text has a separator at a place that the schema does not mean.
+    distinct : set of float
+        Different numbers, as long as there are no more than two, and then some more.
     """
 
     rule: FieldRule
@@ -117,6 +135,8 @@ class FieldCounts:
     highest: float = -np.inf
     odd: Counter[bytes | None] = field(default_factory=Counter)
     spread: Spread | None = field(init=False, default=None)
+    doubtful: int = 0
+    distinct: set[float] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.categories = np.zeros(len(self.rule.field.category_names), np.int64)
@@ -136,8 +156,12 @@ class FieldCounts:
                 clipped = there if ends == (None, None) else np.clip(there, *ends)
                 self.lowest = min(self.lowest, float(clipped.min()))
                 self.highest = max(self.highest, float(clipped.max()))
+                if len(self.distinct) <= 2:
+                    self.distinct.update(np.unique(there).tolist()[:3])
             if self.spread is not None:
                 self.spread.add(there)
+            doubtful = doubtful_separators(column, self.rule.field) & ~np.isnan(numbers)
+            self.doubtful += int(doubtful.sum())
         elif self.rule.field.is_listed:
             codes = values.codes(column, self.rule.field)
             listed = codes[kinds_of_codes(codes) == FINE]
@@ -157,6 +181,14 @@ class FieldCounts:
         if self.rule.field.is_measured:
             return self.lowest == self.highest
         return int((self.categories > 0).sum()) == 1 and not self.kinds[UNLISTED]
+
+    @property
+    def only_two(self) -> tuple[float, float] | None:
+        """The numbers, rising, where there are two."""
+        if len(self.distinct) != 2:
+            return None
+        first, second = sorted(self.distinct)
+        return first, second
 
     def most_frequent(self, most: int) -> tuple[tuple[str, int], ...]:
         """Return the most frequent odd values as printable texts, with their numbers of rows."""

@@ -10,6 +10,8 @@ from mipselect.tables.check.counts import FieldCounts
 from mipselect.tables.check.findings import (
     ANOTHER_UNIT,
     CLIPPED,
+    CODE_ROWS,
+    CODE_SHARE,
     MOSTLY,
     NEARLY_ALL,
     RARE,
@@ -17,8 +19,12 @@ from mipselect.tables.check.findings import (
     WIDE,
     Finding,
     does_not_fit,
+    has_other_separators,
+    has_two_values,
+    is_a_number_of_two,
     is_finding,
     looks_like,
+    looks_like_no_value,
     number,
     percent,
     share_of,
@@ -34,6 +40,7 @@ from mipselect.tables.check.kinds import (
     UNREADABLE,
     FieldRule,
 )
+from mipselect.tables.fields import two_whole_numbers
 from mipselect.tables.people import PersonCounts
 
 HANDFUL, EACH = 20, 10
@@ -68,6 +75,12 @@ class FieldCheck:
         a value.
     far : mapping of str to int
         Values "below" and "above" the range that are farther from it than it is wide.
+    code : (float, int) or None
+        The most frequent of these values, and its rows.
+    doubtful : int
+        Numbers whose text has a separator at a place that the schema does not mean.
+    only_two : (float, float) or None
+        The values, rising, where there are two.
 
     Examples
     --------
@@ -90,6 +103,9 @@ class FieldCheck:
     is_target: bool
     middle: float | None
     far: Mapping[str, int]
+    code: tuple[float, int] | None = None
+    doubtful: int = 0
+    only_two: tuple[float, float] | None = None
 
     @classmethod
     def of(cls, counts: FieldCounts, target: str | None) -> FieldCheck:
@@ -112,6 +128,9 @@ class FieldCheck:
             is_target=counts.rule.name == target,
             middle=middle,
             far=dict(zip((KINDS[BELOW], KINDS[ABOVE]), far, strict=True)),
+            code=None if spread is None or weighs else spread.most_frequent_far,
+            doubtful=counts.doubtful,
+            only_two=counts.only_two,
         )
 
     @property
@@ -134,6 +153,10 @@ class FieldCheck:
             lines += self._lines_of_target()
         elif self.is_constant and not self.odd:
             lines.append("is constant: all values that can be read become the same; leave it out")
+        if self.only_two is not None and self._may_lose_one:
+            lines.append(has_two_values(*self.only_two))
+        if self.doubtful:
+            lines.append(has_other_separators(self.rule, percent(self.doubtful / self.rows)))
         # Values that are clipped say of themselves that the range is no wide one.
         clipped = self.share(KINDS[BELOW]) + self.share(KINDS[ABOVE])
         wide = self.middle is not None and self.middle < WIDE
@@ -141,9 +164,18 @@ class FieldCheck:
             lines.append(too_wide(self.rule, self.middle))
         return tuple(Finding(self.name, text) for text in lines if text)
 
+    @property
+    def _may_lose_one(self) -> bool:
+        """True where a drawn range of the number may hold one of its two values alone."""
+        clipped = self.kinds[KINDS[BELOW]] + self.kinds[KINDS[ABOVE]]
+        return not (clipped or self.rule.is_weight or self.rule.field.counts_whole)
+
     def _lines_of_target(self) -> list[str]:
         if self.is_constant:
             return ["the target is constant after the map; nothing can explain it"]
+        two = two_whole_numbers(self.rule.field, self.rule.low, self.rule.high)
+        if two is not None:
+            return [is_a_number_of_two(*two)]
         listed = sum(self.categories.values())
         if not listed or self.rule.field.ordered:
             return []
@@ -159,6 +191,8 @@ class FieldCheck:
     def _line(self, kind: int) -> str:
         """Say that values are of a kind, if so many are that it matters; else ""."""
         share = self.share(KINDS[kind])
+        if kind in (BELOW, ABOVE) and (told := self._code_of_no_value(kind)):
+            return told
         if not is_finding(self.rule, kind, share):
             return ""
         present = self.rows - self.kinds[KINDS[MISSING]]
@@ -170,6 +204,19 @@ class FieldCheck:
             return f"{said}; {ANOTHER_UNIT}" if far else said
         frequent = ", ".join(f"'{text}' ({count:,} rows)" for text, count in self.odd)
         return f"{said}{'; ' if self.looks else ''}{self.looks}. Most frequent: {frequent}"
+
+    def _code_of_no_value(self, kind: int) -> str:
+        """Say that most of the values on one side are a number far from the range; else ""."""
+        if self.code is None:
+            return ""
+        value, count = self.code
+        is_there = (value > (self.rule.high or 0.0)) == (kind == ABOVE)
+        rare = count < max(CODE_ROWS, CODE_SHARE * self.rows)
+        if not is_there or rare or count >= MOSTLY * self.rows:
+            return ""
+        if count < MOSTLY * self.kinds[KINDS[kind]]:
+            return ""
+        return looks_like_no_value(self.rule, kind, value, percent(count / self.rows))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts, ready for JSON."""

@@ -6,6 +6,7 @@ never from the data.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -30,6 +31,9 @@ SHOWN = 5
 WIDE = 0.1
 """Share of a range that is a finding where the middle 99 % of the values take up less."""
 
+CODE_ROWS, CODE_SHARE = 5, 0.001
+"""Rows, and their share, from which on one number far from the range is a finding."""
+
 TAKE_A_RANGE = "take a range where nearly all values lie, such as from the codebook"
 ANOTHER_UNIT = (
     "most of these are farther from the range than it is wide, as where some rows are in another "
@@ -47,8 +51,9 @@ WITH_LETTERS = re.compile(f"{PLAIN}{AFTER}|{BEFORE}{PLAIN}|{BEFORE}{PLAIN}{AFTER
 SHAPES: tuple[tuple[Callable[[str], object], str], ...] = (
     (
         DATE.fullmatch,
-        'they look like dates, which are no numbers: give the field the type "date" and write '
-        "dates as 2020-01-31, or replace them by numbers such as days since a fixed day",
+        'they look like dates, which are no numbers: give the field the type "date", with a '
+        '"format" such as "%d.%m.%Y" unless they are written as 2020-01-31, or replace them by '
+        "numbers such as days since a fixed day",
     ),
     (
         DECIMAL_COMMA.fullmatch,
@@ -69,8 +74,8 @@ SHAPES: tuple[tuple[Callable[[str], object], str], ...] = (
     ),
     (
         WITH_LETTERS.fullmatch,
-        "they look like numbers with a unit or a sign: write the bare numbers, and the unit in the "
-        "schema",
+        "they look like numbers with a unit or a sign: write the bare numbers into the file, and "
+        "the unit into the schema",
     ),
 )
 """Shapes of texts that are no numbers, each with what would be right; the first one counts."""
@@ -164,8 +169,11 @@ def does_not_fit(rule: FieldRule, kind: int, share: str) -> str:
         return f"{share} have bytes that are no UTF-8; {SAVE_AS_UTF8}, or say its --encoding"
     if rule.field.format != "default":
         return f"{share} are no {rule.field.type} of the format {rule.field.format}"
-    example = "07:30" if rule.field.type == "time" else "2020-01-31"
-    return f"{share} are no {rule.field.type} of ISO 8601, such as {example}"
+    example, way = ("07:30", "%H.%M") if rule.field.type == "time" else ("2020-01-31", "%d.%m.%Y")
+    return (
+        f"{share} are no {rule.field.type} of ISO 8601, such as {example}; if they are written in "
+        f'another way, say which: "format": "{way}"'
+    )
 
 
 def _codes(field: Field) -> str:
@@ -205,6 +213,35 @@ def looks_like(rule: FieldRule, odd: Sequence[tuple[str, int]]) -> str:
     return told or (_hint_of_numbers(odd) if rule.field.is_number else "")
 
 
+def looks_like_no_value(rule: FieldRule, kind: int, value: float, share: str) -> str:
+    """Say that a number far from the range may be a code of no value; sensitive."""
+    side, end = (
+        ("below the minimum", rule.low) if kind == BELOW else ("above the maximum", rule.high)
+    )
+    written = f"{value:.15g}"
+    texts = json.dumps([*rule.field.missing_values, written], ensure_ascii=False)
+    return (
+        f"{share} of values are {written}, far {side} {number(end)}, and count as it; if that is a "
+        f'code of no value, such as unknown, give the field "missingValues": {texts}'
+    )
+
+
+def has_other_separators(rule: FieldRule, share: str) -> str:
+    """Say that numbers have a point or comma that the schema does not mean; sensitive."""
+    sign, decimal = rule.field.group_char, rule.field.decimal_char
+    if sign:
+        return (
+            f'{share} of values have a "{sign}" that does not stand before three digits, and count '
+            f'without it, such as 28{sign}8 as 288; see whether "groupChar" and "decimalChar" are '
+            "those of the file"
+        )
+    return (
+        f'{share} of values have a point, though the schema says "decimalChar": "{decimal}", and '
+        'count with it as that, 1.234 as little more than 1; say "groupChar": "." if it stands '
+        "between thousands"
+    )
+
+
 def is_finding(rule: FieldRule, kind: int, share: float) -> bool:
     """Tell whether so large a share of a kind is worth a line."""
     if kind == MISSING:
@@ -219,6 +256,23 @@ def is_finding(rule: FieldRule, kind: int, share: float) -> bool:
 def number(value: float | None) -> str:
     """Write a number of the schema as people do."""
     return "" if value is None else f"{value:,.12g}"
+
+
+def is_a_number_of_two(first: int, second: int) -> str:
+    """Say what a target of two whole numbers is, and what it would be as two classes."""
+    return (
+        f"the target is a number here, {first} or {second}: fit gives neither odds nor "
+        f'probabilities; for these write "categories": [{first}, {second}] in place of the range'
+    )
+
+
+def has_two_values(first: float, second: float) -> str:
+    """Say what a number of two values would be better; sensitive."""
+    return (
+        f"the only values are {first:.12g} and {second:.12g}; a model may count one of them alone, "
+        f'so give the field "categories": [{first:.12g}, {second:.12g}], or the type integer if '
+        "they are whole"
+    )
 
 
 def without_rows(categories: Sequence[str]) -> str:
@@ -243,7 +297,7 @@ def _hint_of_numbers(odd: Sequence[tuple[str, int]]) -> str:
         found[next((words for matches, words in SHAPES if matches(text)), "")] += count
     total, _ = found.total(), found.pop("", None)
     ((words, most),) = found.most_common(1)
-    return words if total and most >= MOST_OF_THEM * total else ""
+    return _hint(words, most, total)
 
 
 def _hint_of_categories(rule: FieldRule, odd: Sequence[tuple[str, int]]) -> str:
@@ -262,9 +316,16 @@ def _hint_of_categories(rule: FieldRule, odd: Sequence[tuple[str, int]]) -> str:
     total = sum(count for _, count in odd)
     for matches, words in ways:
         found = sum(count for text, count in odd if matches(text.strip().casefold()))
-        if total and found >= MOST_OF_THEM * total:
-            return words
+        if told := _hint(words, found, total):
+            return told
     return ""
+
+
+def _hint(words: str, found: int, total: int) -> str:
+    """Give a hint about all values that do not fit, or most of them; "" for fewer."""
+    if not total or found < MOST_OF_THEM * total:
+        return ""
+    return words if found == total else words.replace("they", "most of these", 1)
 
 
 def _texts(field: Field) -> tuple[str, ...]:

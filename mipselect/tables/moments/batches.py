@@ -15,6 +15,7 @@ from mipselect.tables.mapping import open_table
 from mipselect.tables.parts import ROWS, Part
 from mipselect.tables.places import Once
 from mipselect.tables.public_map import PublicMap
+from mipselect.tables.row_order import refuse_another_order
 from mipselect.validation import shown
 
 Pair = tuple[FloatArray, FloatArray]
@@ -105,5 +106,6 @@ def _is_pair(source: Any) -> bool:
 def _checked(batch: Any, where: str) -> tuple[tuple[str, ...] | None, Pair]:
     if not _is_pair(batch):
         raise InvalidInput(f"{where}a batch must be a pair (X, y), got {shown(batch)}")
+    refuse_another_order(*batch)
     X, names = numeric_matrix(batch[0], what=f"{where}X")
     return names, (X, numeric_target(batch[1], len(X), f"{where}y"))
