@@ -156,7 +156,8 @@ class SelectThenRegress(NumberPredictor):
         "float, optional",
         "Of a table: the part of the regressor's ε that finds in which part of its range most "
         "values of each number of the model lie, where the regressor's noise grows with ranges; 0 "
-        "takes ranges as they are. Default: 0.04 for each number, 0.16 at most; by experiment.",
+        "takes ranges as they are. Default: 0.04 for each number, more with few rows, and 0.16 at "
+        "most; by experiment.",
         default=None,
         check=checked_range_share,
     )

@@ -15,7 +15,13 @@ SHARE_OF_PRIVATE_RANGES = 0.2
 
 SHARE_OF_A_RANGE = 0.04
 SHARE_OF_ALL_RANGES = 0.16
-"""Share of the ε of a model for all numbers together at most; one costs `SHARE_OF_A_RANGE`."""
+"""Share of the ε of a model for all numbers together at most; one costs `SHARE_OF_A_RANGE`, or more
+where rows are few."""
+
+LEAST_OF_A_RANGE = 16.0
+"""Least n times the ε of a range that is looked for by default. In simulations less than half of
+the values were in the part that was drawn in up to 3 % of draws at 32, 14 % at 20, 43 % at 10; on
+real tables of some hundred rows models are better for it from 16 on."""
 
 
 def share_of_selection(asked: float | None, *, in_blocks: bool) -> float:
@@ -44,12 +50,25 @@ def checked_range_share(share: Any, what: str) -> None:
         checked_share(share, what, closed=False)
 
 
-def default_range_share(numbers: int) -> float:
+def default_range_share(numbers: int, product: float | None, *, pure: bool) -> float:
     """Return the part of a model's ε that finds where most values of its numbers lie.
+
+    For each 0.04, or of a pure model as much as makes `LEAST_OF_A_RANGE` of n rows, and 0.16
+    together at most; 0 where that is too little.
 
     Parameters
     ----------
     numbers : int
         How many fields of the model are numbers with a range.
+    product : float or None
+        n times the ε of the model, where n is public.
+    pure : bool
+        True if the model is pure: the ρ of another one is stated for any n, so of 0.04 or nothing.
     """
-    return min(SHARE_OF_A_RANGE * numbers, SHARE_OF_ALL_RANGES)
+    plain = min(SHARE_OF_A_RANGE * numbers, SHARE_OF_ALL_RANGES)
+    if product is None:
+        return plain
+    most = SHARE_OF_ALL_RANGES if pure else plain
+    if most * product < LEAST_OF_A_RANGE * numbers:
+        return 0.0
+    return min(max(plain, LEAST_OF_A_RANGE * numbers / product), most)

@@ -40,10 +40,6 @@ from mipselect.validation import SMALLEST_SCALE
 SMALLEST_PART = 2.0**-40
 """A range stays as it is where its narrowest part could be less than this, beside its numbers."""
 
-LEAST_PRODUCT = 32.0
-"""Least n times the ε of a range that is looked for by default. In simulations less than half of
-the values were in the part that was drawn in up to 3 % of draws at 32, 14 % at 20, 43 % at 10."""
-
 OF_CLASSES = (
     "{name} has two classes, and Huber's loss goes by what most rows have, so that a model of it "
     "says little of a rare class: take the logistic loss for probabilities, or the squared loss "
@@ -141,7 +137,8 @@ class TablePlan:
     def model_promise(self) -> Guarantee:
         """Guarantee of ranges and coefficients together, whatever fields were selected.
 
-        ε and δ are the same for any number of ranges; ρ is the largest.
+        ε and δ are the same for any number of ranges; ρ is the largest. Few rows may have dearer
+        ranges in pure models only, whose ρ is largest undivided.
         """
         widths = self._widths(self.widest)
         model = self.regressor.for_features(widths)
@@ -197,6 +194,12 @@ class TablePlan:
         return model
 
     @property
+    def _pure(self) -> bool:
+        """True if the model has no δ."""
+        widths = self._widths(self.widest)
+        return self.regressor.for_features(widths).promise(sum(widths)).delta == 0.0
+
+    @property
     def looks_for_ranges(self) -> bool:
         """True if ranges are drawn for some selected fields."""
         return self.regressor.noise_grows_with_ranges and self.range_share != 0.0
@@ -207,12 +210,13 @@ class TablePlan:
 
     def _epsilon_each(self, numbers: int) -> float:
         """Return what each of so many ranges costs."""
-        share = default_range_share(numbers) if self.range_share is None else self.range_share
+        share = self.range_share
+        if share is None:
+            product = None if self.rows is None else self.rows * float(self.regressor.epsilon)
+            share = default_range_share(numbers, product, pure=self._pure)
         if numbers == 0 or share == 0.0:
             return 0.0
-        each = round_down(exact(self.regressor.epsilon) * exact(share) / numbers)
-        too_few = self.rows is not None and self.rows * each < LEAST_PRODUCT
-        return 0.0 if too_few and self.range_share is None else each
+        return round_down(exact(self.regressor.epsilon) * exact(share) / numbers)
 
     @property
     def _most_ranges(self) -> int:

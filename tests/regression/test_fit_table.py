@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from mipselect.regression import (
     SelectThenRegress,
     TukeyRegressor,
 )
+from mipselect.regression.shares import default_range_share
 from mipselect.regression.table_pair import TablePair
 from mipselect.regression.table_plan import TablePlan
 from mipselect.selectors import (
@@ -241,7 +243,13 @@ def test_ranges_cost_a_part_of_the_model() -> None:
             assert planned.epsilon_of_a_range(support) == pytest.approx(spent)
             assert planned.model_on(support).epsilon == pytest.approx(1.0 - spent)
     # From too few rows a part of a range would be noise.
-    for rows, share, spent in ((799, None, 0.0), (801, None, 0.04), (10, 0.3, 0.3)):
+    for rows, share, spent in (
+        (99, None, 0.0),
+        (101, None, 16 / 101),
+        (200, None, 0.08),
+        (401, None, 0.04),
+        (10, 0.3, 0.3),
+    ):
         asked = {"range_share": share, "rows": rows}
         planned = TablePlan(question, ExponentialSelector(1), HUBER, 1, **asked)
         assert planned.epsilon_of_a_range((0,)) == pytest.approx(spent)
@@ -270,12 +278,34 @@ def test_rho_is_that_of_any_number_of_ranges(epsilon: float, share: float | None
     assert stated.rho == pytest.approx(max(rhos), rel=1e-9)
 
 
-@pytest.mark.parametrize("n", [300, 3000])
+def test_the_share_of_ranges() -> None:
+    for product, numbers, share in (
+        (None, 1, 0.04), (None, 9, 0.16), (99.0, 1, 0.0), (101.0, 1, 16 / 101), (299.0, 3, 0.0),
+        (310.0, 3, 48 / 310), (401.0, 4, 0.16), (401.0, 1, 0.04), (1e6, 3, 0.12),
+    ):  # fmt: skip
+        assert default_range_share(numbers, product, pure=True) == pytest.approx(share)
+    assert default_range_share(1, 399.0, pure=False) == 0.0
+    assert default_range_share(1, 401.0, pure=False) == 0.04
+
+
+@pytest.mark.parametrize("rows", [3, 5, 8, 12, 400])
+def test_rho_of_few_rows_is_no_more_than_stated(rows: int) -> None:
+    """An (ε, δ) model has little ρ beside pure draws of the same ε."""
+    _, schema = aged(1)
+    regressor = AdaSSPRegressor(epsilon=40.0, delta=1e-6)
+    planned = TablePlan(TableQuestion(schema, "stay"), ExponentialSelector(1), regressor, 1)
+    known = replace(planned, rows=rows)
+    ranges = 0.5 * known.epsilon_of_a_range((0,)) ** 2
+    rest = known.model_on((0,)).promise(2).rho
+    assert ranges + rest <= planned.model_promise.rho * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("n", [40, 3000])
 def test_no_part_of_a_range_is_drawn_from_few_rows(n: int) -> None:
     frame, schema = aged(n)
     made = SelectThenRegress(ExponentialSelector(1), HUBER, epsilon=2.0, always=["age"])
     text = str(made.fit_table(frame, schema, target="stay").release_)
-    assert ("age -900 to 1100" in text) is (n == 300)
+    assert ("age -900 to 1100" in text) is (n == 40)
 
 
 def test_fields_that_the_estimator_has_always_or_never_hold_for_a_table() -> None:
