@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
@@ -90,11 +91,12 @@ class Task:
             return None
         return chance_level(problem, self.plan.method, n)
 
-    def warn(self, notes: Iterable[str], problem: Problem, chance: ChanceLevel | None) -> None:
-        """Warn, before anything is paid, of what speaks against a draw."""
-        near = "" if chance is None else chance.sentence
-        more = (near, of_nothing(self.plan.method, problem))
-        warn_before_a_draw([*notes, *filter(None, more)])
+    def doubts(self, problem: Problem, chance: ChanceLevel | None) -> Iterator[str]:
+        """Say that a draw stays near chance, and that it is one of all features."""
+        if chance is not None and chance.sentence:
+            yield chance.sentence
+        if nothing := of_nothing(self.plan.method, problem):
+            yield nothing
 
 
 def deliver_task(task: Task, delivery: Delivery, *, dry_run: bool) -> None:
@@ -113,7 +115,7 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
     problem, n = task.source.problem()
     settings, plan = task.settings(problem, n), task.plan
     notes = task.cautions(settings, None if task.hides_n else n)
-    task.warn(notes, problem, task.chance_level(problem, n))
+    warn_before_a_draw(notes)
     with about(task.title):
         stated = plan.method.stated(plan.method.problem(problem))
         total = plan.total(stated)
@@ -144,23 +146,25 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
         },
     }
     delivery.deliver(report, render)
+    for doubt in task.doubts(problem, task.chance_level(problem, n)):
+        say(f"warning: {doubt}")
 
 
 def _deliver_answer(task: Task, delivery: Delivery) -> None:
-    """Read, say where the draw stays near chance level, charge, draw and deliver."""
+    """Read, charge, draw and deliver; say so where the draw stays near chance level."""
     plan, data = task.plan, task.source.data()
     n = None if task.hides_n else data.data.n
     settings = task.settings(data.problem, n)
     if "schema" in task.head and (plan.ledger is not None or plan.seed is None):
         say(f"note: {expected_check(task.head, task.asked)}")
     notes = task.cautions(settings, n)
-    chance = task.chance_level(data.problem, n)
-    task.warn(notes, data.problem, chance)
+    warn_before_a_draw(notes)
     for alike in like_identifiers(task.head, data.problem.feature_names):
         say(f"note: {alike}")
     with ledger_entry(plan.ledger, {**task.head, **settings}, plan.noted) as ledger:
         with about(task.title), Watch(task.title, details=False) as watch:
             answer = plan.draw(data, ledger, watch)
+        chance = task.chance_level(data.problem, n)
         charged = charged_report(plan.ledger)
 
         def render(console: Console) -> None:
@@ -181,5 +185,5 @@ def _deliver_answer(task: Task, delivery: Delivery) -> None:
             "ledger": charged,
         }
         delivery.deliver(report, render)
-    for warning in answer.warnings:
+    for warning in chain(task.doubts(data.problem, chance), answer.warnings):
         say(f"warning: {warning}")

@@ -10,6 +10,9 @@ from mipselect.validation import shown
 OPTIMAL = ("1", "101", "102")
 """Status values: optimal; integer optimal; integer optimal within its tolerance."""
 
+DEEPEST = 3
+"""Depth to which elements are nested."""
+
 WITHOUT_SOLUTION = ("3", "103", "108", "114", "118", "119")
 """Infeasible, unbounded, or ended without an integer solution."""
 
@@ -26,6 +29,8 @@ def cplex_solution(text: str) -> Solution:
         if not inside and tag != "CPLEXSolution":
             raise Unreadable(f"is {shown(tag)}, not a CPLEXSolution", line)
         inside.append(tag)
+        if len(inside) > DEEPEST:
+            raise Unreadable("has elements inside of elements that CPLEX does not nest", line)
         match inside:
             case ["CPLEXSolution", "header"]:
                 header.update(attributes)

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -246,35 +245,16 @@ def test_a_draw_that_fails_or_is_interrupted_is_paid(
     assert ledger.remaining == Guarantee(2.0)
 
 
+@pytest.mark.parametrize("step", ["chance_level", "charged_report"])
 def test_an_interrupt_before_the_answer_says_that_it_is_paid(
-    run: Run, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     ledger, output = Ledger.create(file, epsilon=3.0), folder / "answer.json"
     command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
-    monkeypatch.setattr(task, "charged_report", interrupted)
+    monkeypatch.setattr(task, step, interrupted)
     run(*command, "--output", output).failed_with(130, STAYS)
     assert not output.exists()
     assert ledger.remaining == Guarantee(2.0)
-
-
-def test_an_interrupt_at_a_warning_of_chance_or_of_nothing_costs_nothing(
-    run: Run, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The number of rows is known once they are read, and the warning came after the charge."""
-    ledger, told = Ledger.create(file, epsilon=3.0), []
-
-    def at(sentences: Iterable[str]) -> None:
-        told.extend(sentences)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(task, "warn_before_a_draw", at)
-    select = ("select", folder / "data.csv", "--target", "y", "--ledger", file, "--epsilon", "0.01")
-    run(*select, "--support-size", "2").failed_with(130, NOTHING)
-    run(*select, "--support-size", "3").failed_with(130, NOTHING)
-    near, nothing = told
-    assert near.startswith("near chance: ")
-    assert nothing.startswith("all 3 features are asked for")
-    assert ledger.entries == ()
 
 
 def test_an_interrupt_after_the_file_says_where_the_answer_is(
@@ -307,7 +287,7 @@ def test_a_second_interrupt_promises_nothing(
 
 @pytest.mark.parametrize(
     "late",
-    ["mipselect.cli.releasing.DrawnReleases.warnings = property(wait)", "atexit.register(wait)"],
+    ["mipselect.cli.task.of_nothing = wait", "atexit.register(wait)"],
     ids=["after the answer", "while Python ends"],
 )
 def test_an_interrupt_after_the_answer_changes_nothing(folder: Path, file: Path, late: str) -> None:
@@ -316,12 +296,11 @@ def test_an_interrupt_after_the_answer_changes_nothing(folder: Path, file: Path,
     program = f"""
 import atexit, sys, time
 {LISTENING}
-import mipselect.cli.releasing
+import mipselect.cli.task
 
 def wait(*_):
     print("ready", file=sys.stderr, flush=True)
     time.sleep(1.0)
-    return ()
 
 {late}
 sys.argv[1:] = {[*command, "--output", str(output)]!r}

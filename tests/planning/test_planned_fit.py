@@ -134,7 +134,7 @@ def test_a_model_that_a_test_keeps_back_counts_as_the_mean() -> None:
         fits = SimulatedFits(model, Question(schema, target, 1), Guesses(effect=0.6), 0)
         for one in fits.models(0, 60, 0.5, 60.0):
             assert (one.score, one.released, one.quality) == (level, False, None)
-        for one in fits.models(0, 20_000, 8.0, 60.0):
+        for one in fits.models(1, 20_000, 8.0, 60.0):
             assert one.released
             assert one.score > level + 0.2
             assert one.quality is not None

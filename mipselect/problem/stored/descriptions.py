@@ -58,6 +58,24 @@ def is_list(value: object, kind: type) -> bool:
     return all(isinstance(entry, kind) and not isinstance(entry, bool) for entry in value)
 
 
+def _is_column(value: object) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)
+
+
+def _are_columns(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_column, value))
+
+
+def _are_groups(value: object) -> bool:
+    if isinstance(value, dict):
+        return all(map(_are_columns, value.values()))
+    return isinstance(value, list) and all(map(_are_columns, value))
+
+
+def _are_parts(value: object) -> bool:
+    return isinstance(value, list) and all(_is_column(v) or _are_columns(v) for v in value)
+
+
 KINDS = {
     str: Kind("a text", lambda value: isinstance(value, str)),
     int: Kind("an integer", lambda value: isinstance(value, int) and not isinstance(value, bool)),
@@ -73,14 +91,8 @@ BOUNDS = Kind(
     "a number, or a list of numbers, one for every feature",
     lambda value: is_number(value) or is_list(value, float),
 )
-GROUPS = Kind(
-    "a list of lists of columns, or a table of names with such lists",
-    lambda value: isinstance(value, list | dict),
-)
-PARTS = Kind(
-    "a list of columns, or of lists of those that are bounded together",
-    lambda value: isinstance(value, list),
-)
+GROUPS = Kind("a list of lists of columns, or a table of names with such lists", _are_groups)
+PARTS = Kind("a list of columns, or of lists of those that are bounded together", _are_parts)
 
 INSTANCE_KEYS: Kinds = {
     "support_size": int,
