@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -193,7 +194,7 @@ class TablePlan:
         model.set_params(epsilon=round_down(exact(model.epsilon) - ranges))
         return model
 
-    @property
+    @cached_property
     def _pure(self) -> bool:
         """True if the model has no δ."""
         widths = self._widths(self.widest)
