@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check fuzz docs tables linkcheck hostile faults compare system-solvers system-browser bench clean
+.PHONY: demo test lint types check oldest fuzz docs tables linkcheck hostile faults compare system-solvers system-browser bench clean
 
 # Installed once, and again when the dependencies change.
 $(VENV)/installed: pyproject.toml
@@ -30,6 +30,15 @@ types: $(VENV)/installed
 # As many tests at once as there are cores, so each with one thread.
 check: $(VENV)/installed
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto
+
+# The tests with the oldest versions that pyproject.toml claims, in an environment of their own. These
+# have packages for Python 3.11, and may warn of what newer versions no longer have.
+oldest:
+	$(PYTHON) -m venv --clear $(VENV)/oldest
+	$(VENV)/oldest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	VIRTUAL_ENV=$(VENV)/oldest $(VENV)/oldest/bin/uv pip install --quiet --resolution lowest-direct \
+	  --editable '.[dev]'
+	OMP_NUM_THREADS=1 $(VENV)/oldest/bin/pytest --numprocesses auto -W ignore::DeprecationWarning
 
 # The tests that draw their examples, with new examples and twenty times as many.
 fuzz: $(VENV)/installed

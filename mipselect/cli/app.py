@@ -25,9 +25,6 @@ Error = TypeVar("Error", BaseException, None)
 KNOWN = (MipselectError, UsageError, typer.Abort, KeyboardInterrupt, OSError, MemoryError)
 """Errors that end with one line. Anything else is a mistake in the program and shows where."""
 
-OF_PYDANTIC = "Value error, "
-"""Stands in typer's messages before what was wrong."""
-
 app = typer.Typer(
     name="mipselect",
     cls=CommandGroup,
@@ -84,8 +81,7 @@ def told(error: BaseException, interruptions: Interruptions) -> tuple[str, int]:
             return _with_notes(error), FAILED
         case UsageError():
             command = error.ctx.command_path if error.ctx else "mipselect"
-            message = error.format_message().replace(OF_PYDANTIC, "")
-            return f"{message} (see {command} --help)", BAD_INPUT
+            return f"{error.format_message()} (see {command} --help)", BAD_INPUT
         case MemoryError():
             return f"this machine has too little memory for it{_because(error)}", FAILED
         case OSError():

@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from dataclasses import Field as DataclassField
-from functools import partial, wraps
+from functools import wraps
 from inspect import Parameter, Signature
 from types import NoneType
 from typing import (
@@ -109,7 +109,7 @@ class DeclaredOption:
         """Parameter of a function as typer reads it."""
         words = dict(self.words)
         if self.kind in (int, float):
-            words["parser"] = partial(_number, self.kind, self.words.get("min"))
+            words["parser"] = _reader(self.kind, self.words.get("min"))
         told = typer.Argument(**words) if self.by_place else typer.Option(self.name, **words)
         default = Parameter.empty if self.required else self.default
         return Parameter(
@@ -120,15 +120,19 @@ class DeclaredOption:
         )
 
 
-def _number(kind: type[int | float], least: int | None, text: object) -> int | float:
-    """Read the number of an option; raise `ValueError`, which typer tells with its name."""
+def _reader(kind: type[int | float], least: int | None) -> Callable[[str], int | float]:
+    """Return the function that reads the number of an option, for typer to name the option."""
     wanted = "an integer" if kind is int else "a number"
-    try:
-        number = kind(plain_digits(str(text)))
-    except ValueError:
-        raise ValueError(f"must be {wanted}, got {shown(text)}") from None
-    if least is not None and number < least:
-        raise ValueError(f"must be {wanted} ≥ {least}, got {shown(text)}")
+
+    def number(text: str) -> int | float:
+        try:
+            read = kind(plain_digits(str(text)))
+        except ValueError:
+            raise typer.BadParameter(f"must be {wanted}, got {shown(text)}") from None
+        if least is not None and read < least:
+            raise typer.BadParameter(f"must be {wanted} ≥ {least}, got {shown(text)}")
+        return read
+
     return number
 
 

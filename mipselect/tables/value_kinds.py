@@ -55,6 +55,8 @@ def plain(column: pa.Array) -> pa.Array:
         return pa.DictionaryArray.from_arrays(column.indices, known).dictionary_decode()
     if pa.types.is_run_end_encoded(kind):
         return plain(compute.run_end_decode(column))
+    if pa.types.is_float16(kind):
+        return column.cast(pa.float32())
     return column
 
 

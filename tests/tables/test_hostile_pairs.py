@@ -155,7 +155,7 @@ def test_an_odd_cell_leaves_the_numbers_of_its_column(odd: str) -> None:
         "constraints": {"minimum": 0, "maximum": 4},
     }
     cells = [0.5, 1, ODD_CELLS[odd], 3.25]
-    frames: list[Any] = [pd.DataFrame({"dose": cells, "y": 0.5})]
+    frames: list[Any] = [pd.DataFrame({"dose": pd.Series(cells, dtype=object), "y": 0.5})]
     if odd in {"complex", "beyond 64 bits", "beyond all floats", "a list"}:
         # Beside the rest Polars has no place, or makes texts.
         frames.append(pl.DataFrame({"dose": pl.Series(cells, strict=False), "y": [0.5] * 4}))
