@@ -305,6 +305,7 @@ def test_the_rule_of_b_grows_with_n_epsilon_and_s(size: int) -> None:
     assert default_block_rows(8000, 0.5, size) == default_block_rows(4000, 1.0, size)
     assert default_block_rows(100, 0.1, size + 4) > found[0]
     assert default_block_rows(10_000_000, 100.0, size) == MOST_ROWS_OF_A_BLOCK
+    assert default_block_rows(5_000, 1e308, size) == MOST_ROWS_OF_A_BLOCK
 
 
 def test_the_rule_of_partitions_fits_its_time() -> None:
