@@ -7,8 +7,10 @@ but the one that was replaced are the same, in arrays, sparse ones and frames.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -30,6 +32,7 @@ from mipselect.selectors import (
 )
 from mipselect.selectors.scores.kendall_tau import Rankings
 from mipselect.tables import TableSchema
+from mipselect.tables.frames import numeric_matrix
 from mipselect.tables.moments import Moments, columns
 
 ROW = 3
@@ -108,6 +111,18 @@ def test_rows_of_an_instance_do_not_depend_on_the_type_of_others(layout: str) ->
             assert held[0].X.dtype == np.float32
             assert held[1].X.dtype == np.float64
             assert others(held[0].X) == others(held[1].X)
+
+
+@pytest.mark.parametrize(
+    "frame", [pa.table, pl.DataFrame, lambda columns: duckdb.from_arrow(pa.table(columns))]
+)
+def test_a_decimal_of_many_places_leaves_the_other_rows(frame: Callable[[Any], Any]) -> None:
+    """It gives all rows of its column as many places, and so another type."""
+    cells = [Decimal(k).scaleb(-7) for k in range(1, 10**8, 10**5 + 7)]
+    odd = [*cells[:ROW], Decimal(1).scaleb(-20), *cells[ROW + 1 :]]
+    found = [numeric_matrix(frame({"x": column}))[0] for column in (cells, odd)]
+    assert others(found[0]) == others(found[1])
+    assert found[1][:, 0].tolist() == [float(cell) for cell in odd]
 
 
 def test_the_target_does_not_depend_on_its_type() -> None:

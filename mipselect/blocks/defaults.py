@@ -71,8 +71,8 @@ def default_block_rows(n: int, epsilon: float, support_size: int) -> int:
     ----------
     docs/mathematics/block-r2.md, (5).
     """
-    rising = round(0.5 * math.sqrt(n * epsilon))
-    return max(12, 2 * support_size + 4, min(rising, MOST_ROWS_OF_A_BLOCK))
+    rising = round(min(0.5 * math.sqrt(n * epsilon), MOST_ROWS_OF_A_BLOCK))
+    return max(12, 2 * support_size + 4, rising)
 
 
 def default_partitions(seconds: float) -> int:

@@ -257,7 +257,7 @@ def rounded_share(g: FloatArray, best: FloatArray, depth: float) -> FloatArray:
 
     A g that rounding made no number, under a tiny penalty, is as bad as any.
     """
-    share = np.fmax(np.fmin(g / best, 1.0), -depth)
+    share = np.fmax(np.minimum(g / best, 1.0), -depth)
     return np.rint((share + depth) * (UNITS / (1.0 + depth)))
 
 

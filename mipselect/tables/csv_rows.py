@@ -34,6 +34,8 @@ BLOCK = 1 << 22
 LARGEST_BLOCK = 1 << 30
 """Bytes that PyArrow looks at together; a record must fit into them."""
 
+INSTEAD_OF_NUL = b"\x01"
+
 DELIMITERS = {",": "','", ";": "';'", "\t": "tab", "|": "'|'"}
 """Usual delimiters, as they are given to --delimiter."""
 
@@ -171,14 +173,17 @@ class CsvRows:
 def opened_text(
     label: str, opener: Opener, *, compressed: bool, encoding: str
 ) -> Iterator[IO[bytes]]:
-    """Open the text of a file in UTF-8, behind its byte order mark; see `CsvRows`."""
+    """Open the text of a file in UTF-8, behind its byte order mark; see `CsvRows`.
+
+    NUL becomes another letter that stands for nothing.
+    """
     with ExitStack() as files:
         file: Any = files.enter_context(opener())
         if compressed:
             file = files.enter_context(gzip.GzipFile(fileobj=file, mode="rb"))
         if encoding != UTF8:
             file = files.enter_context(Transcoded(file, encoding))
-        buffered = files.enter_context(io.BufferedReader(file))
+        buffered = files.enter_context(io.BufferedReader(_WithoutNul(file)))
         mark = buffered.peek(4)[:4]
         if mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             raise InvalidInput(
@@ -208,6 +213,28 @@ def require_delimiter(label: str, header: Sequence[str], delimiter: str) -> None
             f"{DELIMITERS.get(delimiter, shown(delimiter))} the header has one name; use "
             f"--delimiter {DELIMITERS[likely]}, in Python TableFile"
         )
+
+
+class _WithoutNul(io.RawIOBase):
+    """A stream with `INSTEAD_OF_NUL` for every NUL.
+
+    PyArrow overlooks quotes that stand just behind a NUL where it looks for the last record of a
+    piece: it then ends the piece at a line break in quotes, and where pieces end depends on the
+    rows before.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        """See `io.RawIOBase`."""
+        content = self._file.read(len(buffer))
+        buffer[: len(content)] = content.replace(b"\0", INSTEAD_OF_NUL)
+        return len(content)
 
 
 class _LinesInLF:

@@ -161,8 +161,7 @@ def _arrow_matrix(table: Any, what: str) -> FloatArray:
             told = "".join(f"; its first value is {value}" for value in first)
             advice = DATES if types.is_temporal(kind) else ADVICE
             raise InvalidInput(f"{what}: column {shown(name)} is of type {kind}{told}; {advice}")
-        # Unsafe only in that integers beyond 2⁵³ are rounded.
-        numbers: FloatArray = column.cast(pa.float64(), safe=False).to_numpy()
+        numbers = doubles(column)
         result[:, k] = numbers
         bad = np.flatnonzero(~np.isfinite(numbers))
         if bad.size:
@@ -180,6 +179,16 @@ def is_numeric(kind: Any) -> bool:
     """Return whether an Arrow type is one of numbers."""
     types = pa.types
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def doubles(column: pa.Array | pa.ChunkedArray) -> NDArray[np.float64]:
+    """Convert a column of numbers or truth values to doubles, each rounded once; null is NaN."""
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.string())  # PyArrow rounds twice, and differently at every scale.
+    # Unsafe only in that integers beyond 2⁵³ are rounded.
+    converted = column.cast(pa.float64(), safe=False)
+    found: NDArray[np.float64] = converted.to_numpy(zero_copy_only=False)
+    return found
 
 
 def _arrow_table(X: object) -> Any:

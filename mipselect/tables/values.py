@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pyarrow import compute
 
 from mipselect.tables.fields import NUMBER, Field
-from mipselect.tables.frames import is_numeric
+from mipselect.tables.frames import doubles, is_numeric
 from mipselect.tables.value_kinds import by_kind, kinds, plain, plain_texts
 from mipselect.validation import LAST_INTEGER, TRUTHS
 
@@ -33,7 +33,7 @@ _SINGLE = np.finfo(np.float32)
 
 def numbers(column: pa.Array, field: Field) -> NDArray[np.float64]:
     """Read the values of a field of numbers, NaN for missing, shape (rows,); may be infinite."""
-    result = by_kind(column, lambda part: _doubles(part, field), np.float64)
+    result = by_kind(column, lambda part: _of_one_kind(part, field), np.float64)
     missing = [x for x in map(field.number, field.missing_values) if x is not None]
     if missing:
         result = np.where(_places_of_numbers(result, missing) >= 0, np.nan, result)
@@ -139,11 +139,11 @@ def _is_no_utf8(texts: pa.Array) -> NDArray[np.bool_]:
 def _identities(column: pa.Array, field: Field) -> pa.Array:
     """Write values of one kind as `identities` does."""
     if is_numeric(column.type):
-        texts = _written(_doubles(column, field))
+        texts = _written(_of_one_kind(column, field))
     else:
         texts = plain_texts(column)
         if field.is_number:
-            values = _doubles(column, field)
+            values = _of_one_kind(column, field)
             # Polars writes NaN as a text where another row holds one.
             texts = compute.if_else(compute.equal(compute.ascii_lower(texts), "nan"), None, texts)
             texts = compute.if_else(np.isnan(values), texts, _written(values))
@@ -167,7 +167,7 @@ def _places(column: pa.Array, known: Sequence[str]) -> NDArray[np.int64]:
     """Find each value, of one kind, in a list of texts; -1 where it is not in it."""
     if is_numeric(column.type):
         among = [k for k, text in enumerate(known) if _is_written(text)]
-        found = _places_of_numbers(_as_doubles(column), [float(known[k]) for k in among])
+        found = _places_of_numbers(doubles(column), [float(known[k]) for k in among])
         return np.array([*among, -1])[found]
     found = compute.index_in(plain_texts(column), value_set=pa.array(known, pa.string()))
     result: NDArray[np.int64] = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -195,21 +195,11 @@ def _places_of_numbers(values: NDArray[np.float64], listed: Sequence[float]) -> 
     return np.where(both[order][at] == values, order[at] % len(listed), -1)
 
 
-def _doubles(column: pa.Array, field: Field) -> NDArray[np.float64]:
+def _of_one_kind(column: pa.Array, field: Field) -> NDArray[np.float64]:
     """Convert values of one kind to doubles, NaN where there is no number."""
     if is_numeric(column.type) or pa.types.is_boolean(column.type):
-        return _as_doubles(column)
+        return doubles(column)
     result: NDArray[np.float64] = _parsed(plain_texts(column), field).to_numpy(zero_copy_only=False)
-    return result
-
-
-def _as_doubles(column: pa.Array) -> NDArray[np.float64]:
-    """Convert a column of numbers to doubles, each rounded once."""
-    if pa.types.is_decimal(column.type):
-        column = column.cast(pa.string())  # PyArrow rounds twice, and differently at every scale.
-    result: NDArray[np.float64] = column.cast(pa.float64(), safe=False).to_numpy(
-        zero_copy_only=False
-    )
     return result
 
 
@@ -241,4 +231,4 @@ def _parsed(texts: pa.Array, field: Field) -> pa.Array:
 
 def texts_of(column: pa.Array) -> pa.Array:
     """Write values of one kind as texts; a number as `written` does."""
-    return _written(_as_doubles(column)) if is_numeric(column.type) else plain_texts(column)
+    return _written(doubles(column)) if is_numeric(column.type) else plain_texts(column)

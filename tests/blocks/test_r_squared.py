@@ -207,6 +207,11 @@ def test_a_tiny_penalty_leaves_no_block_more_than_its_share(penalty: float) -> N
     assert (found <= (N // 6) << 20).all()
 
 
+def test_what_is_no_number_is_as_bad_as_any() -> None:
+    shares = r_squared.rounded_share(np.array([np.nan, -np.inf, 0.5, np.inf]), np.ones(4), 0.3)
+    assert shares.tolist() == [0.0, 0.0, np.rint(0.8 / 1.3 * 2**20), 2.0**20]
+
+
 def test_noise_explains_nothing_however_many_columns_it_has() -> None:
     """Over targets that are noise g has the mean 1 - √((b - 1) tr M²)/tr M, at most 0."""
     rng = np.random.default_rng(0)
@@ -300,6 +305,7 @@ def test_the_rule_of_b_grows_with_n_epsilon_and_s(size: int) -> None:
     assert default_block_rows(8000, 0.5, size) == default_block_rows(4000, 1.0, size)
     assert default_block_rows(100, 0.1, size + 4) > found[0]
     assert default_block_rows(10_000_000, 100.0, size) == MOST_ROWS_OF_A_BLOCK
+    assert default_block_rows(5_000, 1e308, size) == MOST_ROWS_OF_A_BLOCK
 
 
 def test_the_rule_of_partitions_fits_its_time() -> None:

@@ -143,6 +143,17 @@ def test_line_breaks_in_values_are_the_same_wherever_a_piece_ends(
         assert found == [b"x\n\ny"] * 50
 
 
+def test_a_nul_hides_no_quote_behind_it(tmp_path: Path) -> None:
+    """Wherever a piece ends in the quotes, with a line break in the next one."""
+    rows = [b"5," + b"n" * 20 + b",\xc3\xa9,5\n"] * 6
+    before = in_blocks(tmp_path, rows, BLOCK)
+    rows[4] = b'5,\0,"' + b"x" * 30 + b'\n",5\n'
+    for block in range(64, 128, 4):
+        after = in_blocks(tmp_path, rows, block)
+        for found, known in zip(after, before, strict=True):
+            np.testing.assert_array_equal(np.delete(found, 4, 0), np.delete(known, 4, 0))
+
+
 def test_a_mark_and_other_line_ends_are_no_values(tmp_path: Path) -> None:
     plain = mapped(tmp_path, GOOD)
     marked = mapped(tmp_path, GOOD, header=b"\xef\xbb\xbf" + HEADER)
