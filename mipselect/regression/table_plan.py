@@ -30,8 +30,7 @@ from mipselect.regression.typical_range import NARROWEST, TypicalRange, within
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
-from mipselect.tables.encoders import Encoder, Scaled
-from mipselect.tables.fields import two_whole_numbers
+from mipselect.tables.encoders import Encoder, Scaled, two_numbers
 from mipselect.tables.input_map import Ranges
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap
@@ -131,7 +130,7 @@ class TablePlan:
             return ""
         if target.classes is not None:
             return OF_CLASSES.format(name=name)
-        two = _two_numbers(target.encoder)
+        two = two_numbers(target.encoder)
         return OF_TWO_NUMBERS.format(name=name, first=two[0], second=two[1]) if two else ""
 
     @property
@@ -352,18 +351,11 @@ def _may_be_narrowed(encoder: Encoder) -> bool:
     """
     if not isinstance(encoder, Scaled):
         return False
-    if _two_numbers(encoder):
+    if two_numbers(encoder):
         return False
     narrowest = 0.25 * NARROWEST * (encoder.high - encoder.low)
     largest = max(abs(encoder.low), abs(encoder.high))
     return narrowest >= max(SMALLEST_SCALE, SMALLEST_PART * largest)
-
-
-def _two_numbers(encoder: Encoder) -> tuple[int, int] | None:
-    """Return the values of a range of two whole numbers, such as 0 and 1."""
-    if not isinstance(encoder, Scaled):
-        return None
-    return two_whole_numbers(encoder.field, encoder.low, encoder.high)
 
 
 def _to_whole_numbers(encoder: Encoder, part: tuple[float, float]) -> tuple[float, float]:
