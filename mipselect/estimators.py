@@ -115,6 +115,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise
         except ValueError as error:
             refuse_text(X)
+            if "Complex data" in str(error):  # The message quotes all of X.
+                raise InvalidInput("Complex data not supported: X must be real numbers") from None
             if "NaN" in str(error) or "infinity" in str(error):
                 _refuse_not_finite(X)
                 _require_all_there(plain_array(y, "y"))

@@ -152,3 +152,11 @@ def test_na_of_rows_that_are_predicted_is_told_too() -> None:
     model = AdaSSPRegressor(x_bound=1.0, y_bound=1.0).fit(frame(), target())
     with pytest.raises(InvalidInput, match=r"row 3, column 1 .*<NA>"):
         model.predict(X)
+
+
+def test_complex_numbers_are_refused_without_a_value() -> None:
+    X = np.random.default_rng(0).uniform(0.1, 0.9, (N, 2)) + 1j
+    with pytest.raises(InvalidInput, match="Complex data not supported") as caught:
+        PermuteAndFlipSelector(1).fit(X, X[:, 0].real)
+    assert "[" not in str(caught.value)
+    assert caught.value.__suppress_context__

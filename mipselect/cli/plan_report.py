@@ -35,8 +35,8 @@ UNWEIGHTED = (
     "best what Σw/W rows find, W the maximum of the weight; plan with about so many --rows."
 )
 OF_TWO_NUMBERS = (
-    "{name} is a number here, {first} or {second}, and is simulated as any number between these, so "
-    "that the plan says too much of it: for two classes, with probabilities and AUC, write "
+    "{name} is a number here, {first} or {second}, and is simulated as any number between these, "
+    "so that the plan says too much of it: for two classes, with probabilities and AUC, write "
     '"categories": [{first}, {second}] into the schema in place of the range'
 )
 SIMULATED = "Simulated tables; no row of yours was read. A plan guarantees nothing."
