@@ -43,7 +43,7 @@ SIMULATED = "Simulated tables; no row of yours was read. A plan guarantees nothi
 
 
 def notes_of_the_target(target: Encoder) -> list[str]:
-    """Say of a target of two whole numbers that it is simulated as a number, and what is better."""
+    """Say that a target of two whole numbers is simulated as a number, and what is better."""
     two = two_numbers(target)
     if two is None:
         return []

@@ -256,7 +256,7 @@ def _is_no_number(value: Any) -> bool:
 
 
 def _kind(value: Any) -> str:
-    """Say of what kind a wrong value is; the value itself is sensitive, and never quoted."""
+    """Name the kind of a wrong value; the value itself is sensitive, and never quoted."""
     if value is None:
         return "nothing"
     if isinstance(value, str):
