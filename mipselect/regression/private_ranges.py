@@ -16,6 +16,7 @@ from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
+from mipselect.regression.drawn import ModelRows
 from mipselect.regression.typical_intervals import PARTS, IntervalLaw
 from mipselect.tables.encoders import Scaled, Unscaled
 from mipselect.tables.input_map import Ranges
@@ -70,26 +71,22 @@ def range_of(values: FloatArray, epsilon: float, source: random.Random) -> tuple
 
 @dataclass(frozen=True, eq=False)
 class RangedRows:
-    """Rows of the selected fields by ranges that were drawn; sensitive but for the table.
+    """Rows of the selected fields by ranges that were drawn; sensitive but for the question.
 
     Attributes
     ----------
-    X : ndarray of shape (n, k)
-    y : ndarray of shape (n,)
-        A number is in units of its range and not clipped to it; a missing one is 0.
+    rows : ModelRows
+        A target that is a number is in units of its range and not clipped to it. In the draw of a
+        range all rows count the same.
     question : TableQuestion
         With the ranges that were drawn, of all fields; others have placeholders still.
     spent : mapping of str to float
         ε of each range that was drawn.
-    weights : ndarray of shape (n,), or None
-        How much each row counts in a model; in the draw of a range all count the same.
     """
 
-    X: FloatArray
-    y: FloatArray
+    rows: ModelRows
     question: TableQuestion
     spent: Mapping[str, float]
-    weights: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -194,13 +191,10 @@ class PrivateRanges:
         }
         mapped = table_of(source, replace(asked, ranges={**asked.ranges, **ranges}))
         question = self._with(ranges)
-        return RangedRows(
-            mapped.X,
-            _in_units(y, question.public, mapped.y),
-            question,
-            dict.fromkeys(drawn, each),
-            mapped.weights,
-        )
+        target_in_units = _in_units(y, question.public, mapped.y)
+        targeted = question.public.target.given(y)
+        rows = ModelRows(mapped.X, target_in_units, weights=mapped.weights, targeted=targeted)
+        return RangedRows(rows, question, dict.fromkeys(drawn, each))
 
 
 def _in_units(y: FloatArray, public: PublicMap, mapped: FloatArray) -> FloatArray:

@@ -22,6 +22,7 @@ from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.scores import LOSS
 from mipselect.regression.base import PrivateLinearModel
+from mipselect.regression.drawn import ModelRows
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
 from mipselect.regression.pair import promised_together
 from mipselect.regression.private_ranges import PrivateRanges
@@ -247,15 +248,15 @@ class TablePlan:
         }
 
     def drawn_ranges(
-        self, support: Support, X: FloatArray, source: random.Random
+        self, support: Support, rows: ModelRows, source: random.Random
     ) -> dict[str, tuple[float, float]]:
         """Draw where most values of the numbers lie: the parts of their ranges, within [-1, 1].
 
         Parameters
         ----------
         support : tuple of int
-        X : ndarray of shape (n, k)
-            The columns of the model, in [-1, 1].
+        rows : ModelRows
+            The columns of the model, in [-1, 1]. Those without a target count nowhere.
         source : random.Random
         """
         epsilon = self.epsilon_of_a_range(support)
@@ -264,7 +265,9 @@ class TablePlan:
         encoders = {encoder.field.name: encoder for encoder in self._encoders(support)}
         found = {}
         for name, field in self._narrowed_fields(support).items():
-            values = _values(X[:, field])
+            values = _values(rows.X[:, field])
+            if rows.targeted is not None:
+                values = np.where(rows.targeted, values, np.nan)
             part = TypicalRange(values, epsilon, self.regressor.relation).draw(source)
             found[name] = _to_whole_numbers(encoders[name], part)
         return found
