@@ -45,6 +45,12 @@ def notes_of(check: TableCheck) -> tuple[str, ...]:
     lines = [f"{check.rows:,} rows"]
     if check.people is not None:
         lines.append(check.people.summary)
+    lines += [
+        f"weighted by {field.name}, all rows count as {field.worth:,.0f} of the largest weight: "
+        "plan with so many"
+        for field in check.fields
+        if field.worth is not None
+    ]
     if check.fits and check.of_loss:
         fit = check.fits[-1]
         active = "does not bind"

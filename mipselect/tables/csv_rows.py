@@ -107,8 +107,8 @@ class CsvRows:
                     return
                 if block >= LARGEST_BLOCK:
                     raise InvalidInput(
-                        f"{self.label}: (sensitive) a record is larger than 1 GiB, as where a double "
-                        "quote is left open"
+                        f"{self.label}: (sensitive) a record is larger than 1 GiB, as where a "
+                        "double quote is left open"
                     ) from error
                 block *= 16
             except (OSError, EOFError, zlib.error) as error:
