@@ -31,8 +31,9 @@ from mipselect.validation import joined, listed
 
 CHANCE_LEVEL = "chance level"
 UNWEIGHTED = (
-    "Weights are not simulated: all rows count the same here. Weighted by {}, a table finds at "
-    "best what Σw/W rows find, W the maximum of the weight; plan with about so many --rows."
+    "Weights are not simulated: all rows count the same here. Weighted by {}, a model is at best "
+    "that of Σw/W rows, W the maximum of the weight, and a draw of fields from blocks of two rows "
+    "finds about what (Σw/W)²/n rows find; plan with so many --rows."
 )
 OF_TWO_NUMBERS = (
     "{name} is a number here, {first} or {second}, and is simulated as any number between these, "
