@@ -103,7 +103,8 @@ class TablePair:
                 ranged = plan.ranges.rows(source, support, generator)
                 plan, spent = replace(plan, question=ranged.question), ranged.spent
                 rows = ranged.rows
-            parts = plan.drawn_ranges(support, rows, generator)
+            each = self.plan.epsilon_of_a_range(support)
+            parts = plan.drawn_ranges(support, rows, each, generator)
             table = plan.table_within(support, parts)
             stated = {name: e for name, e in table.stated_ranges.items() if name not in spent}
             table = replace(table, private_ranges=spent, stated_ranges=stated)

@@ -248,7 +248,7 @@ class TablePlan:
         }
 
     def drawn_ranges(
-        self, support: Support, rows: ModelRows, source: random.Random
+        self, support: Support, rows: ModelRows, epsilon: float, source: random.Random
     ) -> dict[str, tuple[float, float]]:
         """Draw where most values of the numbers lie: the parts of their ranges, within [-1, 1].
 
@@ -257,9 +257,11 @@ class TablePlan:
         support : tuple of int
         rows : ModelRows
             The columns of the model, in [-1, 1]. Those without a target count nowhere.
+        epsilon : float
+            ε of each, from the plan that the model was paid by: where ranges were drawn, of two
+            whole numbers too, fewer numbers may be left than were foreseen.
         source : random.Random
         """
-        epsilon = self.epsilon_of_a_range(support)
         if epsilon == 0.0:
             return {}
         encoders = {encoder.field.name: encoder for encoder in self._encoders(support)}
