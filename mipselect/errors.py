@@ -1,4 +1,4 @@
-"""The errors that users may catch, all of which derive from `MipselectError`, and a warning."""
+"""The errors that users may catch, all of which derive from `MipselectError`, and two warnings."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import FrameType
 from typing import Any
 
@@ -18,6 +19,7 @@ __all__ = [
     "LedgerForked",
     "LedgerNotWritten",
     "MipselectError",
+    "NoLedgerWarning",
     "NotCertified",
     "NotPrivate",
     "RelationMismatch",
@@ -25,6 +27,9 @@ __all__ = [
     "UnknownSolver",
     "UsefulnessWarning",
 ]
+
+LIBRARIES = ("mipselect", "sklearn", "joblib")
+"""Packages whose lines no warning names."""
 
 
 class MipselectError(Exception):
@@ -270,12 +275,54 @@ class UsefulnessWarning(UserWarning):
     """
 
 
+class NoLedgerWarning(UserWarning):
+    """A search or a cross-validation fits many times, and no ledger adds up what that costs.
+
+    It comes once in a process, before anything is drawn.
+
+    Examples
+    --------
+    >>> from mipselect.errors import NoLedgerWarning
+    >>> issubclass(NoLedgerWarning, UserWarning)
+    True
+    """
+
+
 def warn_of_little_use(sentence: str) -> None:
     """Warn, naming the line that led here: the last one that is no library's."""
+    _warn(sentence, UsefulnessWarning)
+
+
+@cache
+def warn_of_no_ledger() -> None:
+    """Warn that no ledger adds up the fits of a search; once, for each of them would say the same.
+
+    As an error it comes each time, for nothing is remembered then.
+    """
+    _warn(
+        "a search or a cross-validation of scikit-learn fits many times: each fit is a draw that "
+        "costs the whole ε of the estimator, and no ledger adds them up, as "
+        "ledger=Ledger(epsilon=...) would. Scores on held-out rows are not private, nor is what is "
+        "chosen by them",
+        NoLedgerWarning,
+    )
+
+
+def called_from(module: str) -> bool:
+    """Return whether a module, or one within it, is among those that led here."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None:
+        if f"{frame.f_globals.get('__name__', '')}.".startswith(f"{module}."):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _warn(sentence: str, category: type[Warning]) -> None:
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and _package_of(frame) in ("mipselect", "sklearn"):
+    while frame.f_back is not None and _package_of(frame) in LIBRARIES:
         level, frame = level + 1, frame.f_back
-    warnings.warn(sentence, UsefulnessWarning, stacklevel=level)
+    warnings.warn(sentence, category, stacklevel=level)
 
 
 def _package_of(frame: FrameType) -> str:

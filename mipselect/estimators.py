@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from mipselect.errors import InvalidInput, warn_of_little_use
+from mipselect.errors import InvalidInput, called_from, warn_of_little_use, warn_of_no_ledger
 from mipselect.parameters import Check, estimator, parameter, parameters_of
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
@@ -84,6 +84,11 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             about.checked(kept[name] if name in kept else getattr(self, name), named(name))
         return self
 
+    def _warn_of_no_ledger(self) -> None:
+        """Warn where scikit-learn fits many times, and nothing adds up what that costs."""
+        if self.ledger is None and called_from("sklearn.model_selection"):
+            warn_of_no_ledger()
+
     def _public(self, *names: str) -> dict[str, Any]:
         """Return public assumptions by name; raise `InvalidInput` if one is missing."""
         known, given = parameters_of(self), {name: getattr(self, name) for name in names}
@@ -115,6 +120,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise
         except ValueError as error:
             refuse_text(X)
+            if "Complex data" in str(error):  # The message quotes all of X.
+                raise InvalidInput("Complex data not supported: X must be real numbers") from None
             if "NaN" in str(error) or "infinity" in str(error):
                 _refuse_not_finite(X)
                 _require_all_there(plain_array(y, "y"))
@@ -177,6 +184,7 @@ class PrivateDraw(PrivateEstimator):
             From the ledger, before anything is drawn.
         """
         self.check()
+        self._warn_of_no_ledger()
         warn_of_target_among(X, y)
         source, _ = source_of(self.random_state)
         self._fit(X, y, source)

@@ -106,7 +106,16 @@ def test_labels_of_an_array_say_nothing(counted: str) -> None:
     else:
         y = y.reset_index(drop=True)
     PermuteAndFlipSelector(1).fit(X, y)
-    PermuteAndFlipSelector(1).fit(X.set_axis([f"p{j}" for j in range(len(X))]), y)
+
+
+def test_labels_that_have_none_in_common_are_refused() -> None:
+    """Unless one side counts its rows from 0, as what is made of an array does."""
+    named = [f"p{j}" for j in range(N)]
+    X, y, other = frame().set_axis(named), target(), target().set_axis([f"q{j}" for j in range(N)])
+    with pytest.raises(InvalidInput, match=r"no index label in common: .* y\.to_numpy\(\)"):
+        PermuteAndFlipSelector(1).fit(X, other)
+    for accepted in (y, other.to_numpy(), other.set_axis(named)):
+        PermuteAndFlipSelector(1).fit(X, accepted)
 
 
 @pytest.mark.parametrize("name", ["selector", "regressor", "pair"])
@@ -152,3 +161,11 @@ def test_na_of_rows_that_are_predicted_is_told_too() -> None:
     model = AdaSSPRegressor(x_bound=1.0, y_bound=1.0).fit(frame(), target())
     with pytest.raises(InvalidInput, match=r"row 3, column 1 .*<NA>"):
         model.predict(X)
+
+
+def test_complex_numbers_are_refused_without_a_value() -> None:
+    X = np.random.default_rng(0).uniform(0.1, 0.9, (N, 2)) + 1j
+    with pytest.raises(InvalidInput, match="Complex data not supported") as caught:
+        PermuteAndFlipSelector(1).fit(X, X[:, 0].real)
+    assert "[" not in str(caught.value)
+    assert caught.value.__suppress_context__

@@ -20,6 +20,7 @@ from mipselect.documents.blocks import (
 from mipselect.documents.html import html_page
 from mipselect.quality import Measure, TableShares
 from mipselect.tables import Finding, TableCheck
+from mipselect.tables.check.field_check import FieldCheck
 from mipselect.tables.check.kinds import KINDS
 from mipselect.validation import listed, printable
 
@@ -45,6 +46,7 @@ def notes_of(check: TableCheck) -> tuple[str, ...]:
     lines = [f"{check.rows:,} rows"]
     if check.people is not None:
         lines.append(check.people.summary)
+    lines += [_of_weights(field) for field in check.fields if field.worth is not None]
     if check.fits and check.of_loss:
         fit = check.fits[-1]
         active = "does not bind"
@@ -70,6 +72,17 @@ def notes_of(check: TableCheck) -> tuple[str, ...]:
     if check.ignored:
         lines.append(f"columns that are not in the schema, ignored: {listed(check.ignored)}")
     return tuple(printable(f"{text[:1].upper()}{text[1:]}.") for text in lines)
+
+
+def _of_weights(weight: FieldCheck) -> str:
+    """Say how many rows weighted ones count as, in a model and where pairs of them are compared."""
+    assert weight.worth is not None
+    in_pairs = weight.worth**2 / max(weight.rows, 1)
+    return (
+        f"weighted by {weight.name}, all rows count as {weight.worth:,.0f} of the largest weight "
+        f"in a model, and as {in_pairs:,.0f} in a draw of fields from blocks of two rows: plan "
+        "with so many"
+    )
 
 
 def print_check(console: Console, check: TableCheck, title: str) -> None:

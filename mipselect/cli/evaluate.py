@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -16,8 +18,9 @@ from mipselect.cli.output import NOT_PRIVATE, banner, check_output, heading, lin
 from mipselect.cli.progress import Spinner
 from mipselect.cli.quality import show_quality
 from mipselect.cli.streams import say
+from mipselect.disk import small_text
 from mipselect.errors import InvalidInput, about
-from mipselect.json_objects import read_json
+from mipselect.json_objects import parsed
 from mipselect.privacy.guarantee import ROW, Guarantee
 from mipselect.regression import ModelRelease, evaluate_model
 from mipselect.regression.release import LARGEST
@@ -85,7 +88,8 @@ def evaluate(arguments: EvaluateArguments) -> None:
     """
     delivery = arguments.delivery
     checked_budget(arguments.epsilon, "--epsilon")
-    model = ModelRelease.load(arguments.model)
+    text = small_text(arguments.model, LARGEST)
+    model = ModelRelease.from_json(text, str(arguments.model))
     if model.table is None:
         raise InvalidInput(
             f"{arguments.model}: is a model of arrays, not of a table with a schema, and cannot be "
@@ -111,7 +115,7 @@ def evaluate(arguments: EvaluateArguments) -> None:
     promised = Guarantee(arguments.epsilon, relation=relation, private=private)
     notes = (
         *cautions(ledger, unit, promised, head),
-        *_of_the_fit(arguments.model, arguments.table.data),
+        *_of_the_fit(parsed(text, str(arguments.model)), arguments.table.data),
     )
     warn_before_a_draw(notes)
     with ledger_entry(ledger, head) as noting:
@@ -144,9 +148,9 @@ def evaluate(arguments: EvaluateArguments) -> None:
         say(f"warning: {quality.verdict}")
 
 
-def _of_the_fit(model: Path, data: str) -> list[str]:
+def _of_the_fit(stored: Mapping[str, Any], data: str) -> list[str]:
     """Say that the model was fitted to a table of this name; a file of `save` names no table."""
-    fitted_to = read_json(model, LARGEST).get("data")
+    fitted_to = stored.get("data")
     name = Path(data).name
     if not isinstance(fitted_to, str) or Path(fitted_to).name != name:
         return []

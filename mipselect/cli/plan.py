@@ -26,6 +26,7 @@ from mipselect.cli.plan_report import (
     UNWEIGHTED,
     assumed,
     legend,
+    notes_of_the_target,
     picture,
     plan_report,
     plan_table,
@@ -137,6 +138,7 @@ def plan(arguments: PlanArguments) -> None:
         **({} if weight is None else {"not_simulated": [weight.name]}),
         "model": None if model is None else {**model_report(model), **mechanism},
         "ranges": advice or None,
+        "notes": notes_of_the_target(question.public.target.encoder),
     }
     arguments.delivery.deliver(report, show)
 
@@ -155,6 +157,8 @@ def _planned(
     question = Question(schema, target, size, score=score, **scales, **chosen)
     checked_methods(methods, question)
     checked_share(simulation["goal"], "goal", closed=False)
+    for note in notes_of_the_target(question.public.target.encoder):
+        say(f"warning: {note}")
     options = planned_options(arguments.model, arguments.division, score, of_classes=of_classes)
     with Spinner("planning") as spinner:
         model = fitted = None

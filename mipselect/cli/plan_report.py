@@ -26,14 +26,29 @@ from mipselect.planning.lines import (
 )
 from mipselect.planning.simulation import REPEATED_CORRELATION
 from mipselect.problem.scores import R2
+from mipselect.tables.encoders import Encoder, two_numbers
 from mipselect.validation import joined, listed
 
 CHANCE_LEVEL = "chance level"
 UNWEIGHTED = (
-    "Weights are not simulated: all rows count the same here. Weighted by {}, a table finds at "
-    "best what Σw/W rows find, W the maximum of the weight; plan with about so many --rows."
+    "Weights are not simulated: all rows count the same here. Weighted by {}, a model is at best "
+    "that of Σw/W rows, W the maximum of the weight, and a draw of fields from blocks of two rows "
+    "finds about what (Σw/W)²/n rows find; plan with so many --rows."
+)
+OF_TWO_NUMBERS = (
+    "{name} is a number here, {first} or {second}, and is simulated as any number between these, "
+    "so that the plan says too much of it: for two classes, with probabilities and AUC, write "
+    '"categories": [{first}, {second}] into the schema in place of the range'
 )
 SIMULATED = "Simulated tables; no row of yours was read. A plan guarantees nothing."
+
+
+def notes_of_the_target(target: Encoder) -> list[str]:
+    """Say that a target of two whole numbers is simulated as a number, and what is better."""
+    two = two_numbers(target)
+    if two is None:
+        return []
+    return [OF_TWO_NUMBERS.format(name=target.field.name, first=two[0], second=two[1])]
 
 
 def assumed(guesses: Guesses, *, of_classes: bool) -> str:

@@ -91,7 +91,7 @@ class Task:
             return None
         return chance_level(problem, self.plan.method, n)
 
-    def doubts(self, problem: Problem, chance: ChanceLevel | None) -> Iterator[str]:
+    def of_little_use(self, problem: Problem, chance: ChanceLevel | None) -> Iterator[str]:
         """Say that a draw stays near chance, and that it is one of all features."""
         if chance is not None and chance.sentence:
             yield chance.sentence
@@ -146,8 +146,8 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
         },
     }
     delivery.deliver(report, render)
-    for doubt in task.doubts(problem, task.chance_level(problem, n)):
-        say(f"warning: {doubt}")
+    for warning in task.of_little_use(problem, task.chance_level(problem, n)):
+        say(f"warning: {warning}")
 
 
 def _deliver_answer(task: Task, delivery: Delivery) -> None:
@@ -185,5 +185,5 @@ def _deliver_answer(task: Task, delivery: Delivery) -> None:
             "ledger": charged,
         }
         delivery.deliver(report, render)
-    for warning in chain(task.doubts(data.problem, chance), answer.warnings):
+    for warning in chain(task.of_little_use(data.problem, chance), answer.warnings):
         say(f"warning: {warning}")

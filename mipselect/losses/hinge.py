@@ -84,9 +84,9 @@ class HingeLoss(BoxDualLoss):
             f"the {self.name} loss needs y of two classes, such as 0 and 1, -1 and 1, or two names"
         )
         if len(classes) < 2:
-            raise InvalidInput(f"{wanted}; all {len(labels)} rows are {classes.tolist()}")
+            raise InvalidInput(f"{wanted}; all {len(labels)} rows have the same")
         row = int(np.flatnonzero(~np.isin(labels, classes[:2]))[0])
         raise InvalidInput(
-            f"{wanted}; y has {len(classes)} different values, row {row} holds {labels[row]!s} "
-            f"besides {classes[0]!s} and {classes[1]!s}"
+            f"{wanted}; y has {len(classes)} different values, and row {row} another one than the "
+            "first two in order"
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from mipselect.arrays import FloatArray
 from mipselect.losses.base import degree_of
@@ -97,9 +97,13 @@ class ClippedRows(Rows):
     weights : float array, shape (n,), or None
         How much the loss of each row counts, in [0, 1]; None where all count the same. X and y
         are not multiplied by it.
+    targeted : ndarray of bool, shape (n,), or None
+        False for a row of a table without a target; None where each has one. The loss does not
+        ask, and models leave such a row out.
     """
 
     weights: FloatArray | None = field(default=None, repr=False)
+    targeted: NDArray[np.bool_] | None = field(default=None, repr=False)
     has_rows: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -109,11 +113,17 @@ class ClippedRows(Rows):
 
     @classmethod
     def of(
-        cls, problem: Problem, X: FloatArray, y: ArrayLike, weights: FloatArray | None = None
+        cls,
+        problem: Problem,
+        X: FloatArray,
+        y: ArrayLike,
+        weights: FloatArray | None = None,
+        targeted: NDArray[np.bool_] | None = None,
     ) -> ClippedRows:
         """Clip a target, shape (n,), and keep columns that are clipped already."""
         bound = problem.bound("y_bound")
-        return cls(X, np.clip(np.asarray(y, dtype=np.float64), -bound, bound), weights)
+        clipped = np.clip(np.asarray(y, dtype=np.float64), -bound, bound)
+        return cls(X, clipped, weights, targeted)
 
     @property
     def weighted(self) -> bool:

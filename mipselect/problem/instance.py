@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
@@ -245,9 +244,9 @@ class Instance(Restricted):
 
         Notes
         -----
-        A missing target counts as the middle of its range. Where the loss wants classes, a row
-        without one has no features and no intercept, so that its loss is the same whatever is
-        chosen.
+        In the loss a missing target counts as the middle of its range. Where the loss wants
+        classes, a row without one has no features and no intercept, so that its loss is the same
+        whatever is chosen. Models that are fitted to a table leave out rows without a target.
 
         Where the schema has a survey weight v with maximum W, the loss of a row counts
         clip(v, 0, W)/W, and 0 where v is missing; R(S) remains a mean over all n rows. The squared
@@ -287,10 +286,11 @@ class Instance(Restricted):
         X[:, mapped:] = 0.0
         if problem.layout.intercept:
             X[:, mapped] = 1.0
-        y[np.isnan(y)] = 0.0
+        targeted = public.target.given(y)
+        y[~targeted] = 0.0
         if problem.of_classes:
             _leave_out(X, y)
-        return cls.of(problem, ClippedRows.of(problem, X, y, weights))
+        return cls.of(problem, ClippedRows.of(problem, X, y, weights, targeted))
 
     @classmethod
     def from_blocks(

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
@@ -89,6 +89,14 @@ class Restricted(OfProblem):
         None where all rows count the same, and where there are sums and no rows.
         """
         return getattr(self.data, "weights", None)
+
+    @property
+    def targeted(self) -> NDArray[np.bool_] | None:
+        """False for rows of a table without a target, shape (n,); sensitive. None where all have.
+
+        Models leave such rows out.
+        """
+        return getattr(self.data, "targeted", None)
 
     @property
     def moments(self) -> Moments | None:

@@ -238,6 +238,13 @@ class Quality:
         return f"{said[:1].upper()}{said[1:]}: {self.first} ({100.0 * self.level:.6g} % interval)"
 
     @property
+    def common(self) -> float | None:
+        """Share of the more frequent class, which naming it in every row would reach."""
+        shares = [one.value for one in self.measures if one.name == SHARE]
+        known = [max(share, 1.0 - share) for share in shares if share is not None]
+        return known[0] if known else None
+
+    @property
     def lines(self) -> tuple[str, ...]:
         """The verdict, where squares were clipped, other measures, a threshold, and the bins."""
         clip, threshold = self.clip, self.matching_threshold
@@ -247,6 +254,10 @@ class Quality:
             above = f"{threshold:.3g}"
             of_threshold = (f"as many are predicted as there are at a threshold of {above}",)
         measures = [str(replace(one, name=self.name_of(one))) for one in self.measures[1:]]
+        if self.common is not None:
+            measures.append(
+                f"naming the more frequent class in every row is right in {self.common:.3f}"
+            )
         return (f"{self.verdict}.", *of_clip, *measures, *of_threshold, *map(str, self.bins))
 
     def name_of(self, one: Measure) -> str:

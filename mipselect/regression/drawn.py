@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mipselect.arrays import FloatArray
 from mipselect.losses.classes import Classes
 from mipselect.privacy.guarantee import Guarantee
@@ -28,12 +31,22 @@ class ModelRows:
         What a model of a table remembers of it.
     weights : ndarray of shape (n,), or None
         How much each row counts, in [0, 1]; None where all count the same.
+    targeted : ndarray of bool, shape (n,), or None
+        False for a row without a target, which counts in nothing; None where each has one.
     """
 
     X: FloatArray
     y: FloatArray
     table: ModelTable | None = None
     weights: FloatArray | None = None
+    targeted: NDArray[np.bool_] | None = None
+
+    @property
+    def shares(self) -> FloatArray | None:
+        """Shares that rows count with, shape (n,), 0 without a target; None where all count 1."""
+        if self.targeted is None:
+            return self.weights
+        return self.targeted * (1.0 if self.weights is None else self.weights)
 
 
 @dataclass(frozen=True)

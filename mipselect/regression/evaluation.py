@@ -240,7 +240,7 @@ def _predictions(
     classes, field = public.target.classes, public.target.encoder.field
     of_classes = classes is not None
     second = None if classes is None else printable(f"{field.name}={classes[1]}")
-    # A required target that is missing counts as the middle of its range, as in a fit.
+    # A required target that is missing counts as the middle of its range: n rows count.
     everyone = of_classes or field.required
     return Predictions(
         target=np.nan_to_num(y) if everyone else y,

@@ -242,7 +242,7 @@ class _ObjectivePerturbation(PrivateLinearModel):
             chosen.ridge,
             noise,
             radius,
-            rows.weights,
+            rows.shares,
         )
         return Drawn(
             np.trunc(theta / radius * STEPS) / STEPS * radius,

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, RelationMismatch
 from mipselect.losses.classes import Classes
 from mipselect.mechanisms.base import Mechanism, Support
@@ -189,12 +188,3 @@ def columns_of(layout: Layout, support: Support) -> tuple[int, ...]:
 def most_columns(widths: Sequence[int], always: Sequence[int], size: int) -> int:
     """Count the most columns that a model on `size` features of these widths may have."""
     return sum(sorted(widths)[-size:]) + sum(always)
-
-
-def counted(X: FloatArray, y: FloatArray) -> FloatArray:
-    """Return the classes of an instance of a table, 0 where there was none.
-
-    `Instance.from_table` leaves nothing of the features of such a row. A loss of yu is the same
-    for y = 0 whatever u is, so the row does not count.
-    """
-    return np.where(X.any(axis=1), y, 0.0)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -14,14 +15,19 @@ import numpy as np
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
+from mipselect.mechanisms.scores.permute_and_flip import permute_and_flip
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
+from mipselect.regression.drawn import ModelRows
 from mipselect.regression.typical_intervals import PARTS, IntervalLaw
+from mipselect.tables.derivations import DerivedField
 from mipselect.tables.encoders import Scaled, Unscaled
+from mipselect.tables.fields import Field, outward
 from mipselect.tables.input_map import Ranges
 from mipselect.tables.mapping import open_table, read_rows, table_of
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.question import TableQuestion
+from mipselect.tables.schema import TableSchema
 
 PRIVATE, PUBLIC = "private", "public"
 WAYS = (PUBLIC, PRIVATE)
@@ -40,14 +46,16 @@ LEAST_PRODUCT = 48.0
 """Least n times the ε of a range. In simulations of 300 rows below it a range of numbers that are
 five deviations from 0 may be noise: in a fifth of the draws at 40, in nearly all at 24."""
 
+SHARE_OF_WHOLE = Fraction(1, 16)
+"""Part of the ε of a range that finds whether its values are whole numbers."""
+
 PLACEHOLDER = (-1.0, 1.0)
 """Stands for a range that is not drawn yet, where nothing depends on it."""
 
 ADVICE = (
     "State typical ranges if anyone knows them: private ones take a fifth of epsilon, and come "
     "near ranges twice the span of the data only where rows times epsilon is 5,000 or more and no "
-    "number has a long tail. A number of two values, such as 0 and 1, may get a range of one of "
-    "them, and says nothing then: a schema makes it a boolean, a category or an integer"
+    "number has a long tail"
 )
 
 
@@ -68,28 +76,60 @@ def range_of(values: FloatArray, epsilon: float, source: random.Random) -> tuple
     return drawn.centre - reach, drawn.centre + reach
 
 
+def log_odds_of_whole(values: FloatArray, epsilon: float) -> Fraction:
+    """Return ε/2 times the number of whole values less that of others; NaN and infinity are none.
+
+    It is by how much `counts_whole` prefers to say yes, and moves by ε at most.
+    """
+    there = values[np.isfinite(values)]
+    whole = int((there == np.floor(there)).sum())
+    return exact(epsilon) / 2 * (2 * whole - len(there))
+
+
+def counts_whole(values: FloatArray, epsilon: float, source: random.Random) -> bool:
+    """Draw whether most values of a column, shape (n,), are whole numbers; ε under both relations.
+
+    References
+    ----------
+    docs/mathematics/regression.md, (11).
+    """
+    return permute_and_flip([log_odds_of_whole(values, epsilon), Fraction(0)], source) == 0
+
+
+def range_of_field(
+    field: Field, values: FloatArray, epsilon: float, source: random.Random
+) -> tuple[tuple[float, float], bool]:
+    """Draw the range of a field with ε in all, and whether it is one of whole numbers.
+
+    Whether they are is drawn too where the schema does not say it. Most values of 0 and 1 are often
+    the same, and an interval around these alone would leave no room for the others.
+    """
+    if field.counts_whole or isinstance(field, DerivedField):
+        return field.whole_ends(*range_of(values, epsilon, source)), field.counts_whole
+    asked = exact(epsilon) * SHARE_OF_WHOLE
+    whole = counts_whole(values, round_down(asked), source)
+    found = range_of(values, round_down(exact(epsilon) - asked), source)
+    return outward(*found) if whole else found, whole
+
+
 @dataclass(frozen=True, eq=False)
 class RangedRows:
-    """Rows of the selected fields by ranges that were drawn; sensitive but for the table.
+    """Rows of the selected fields by ranges that were drawn; sensitive but for the question.
 
     Attributes
     ----------
-    X : ndarray of shape (n, k)
-    y : ndarray of shape (n,)
-        A number is in units of its range and not clipped to it; a missing one is 0.
+    rows : ModelRows
+        A target that is a number is in units of its range and not clipped to it. In the draw of a
+        range all rows count the same.
     question : TableQuestion
         With the ranges that were drawn, of all fields; others have placeholders still.
     spent : mapping of str to float
         ε of each range that was drawn.
-    weights : ndarray of shape (n,), or None
-        How much each row counts in a model; in the draw of a range all count the same.
     """
 
-    X: FloatArray
-    y: FloatArray
+    rows: ModelRows
     question: TableQuestion
     spent: Mapping[str, float]
-    weights: FloatArray | None = None
 
 
 @dataclass(frozen=True)
@@ -188,19 +228,27 @@ class PrivateRanges:
         each = round_down(exact(self.epsilon) / max(len(drawn), 1))
         encoders = (*unscaled.encoders, unscaled.target.encoder)
         fields = {encoder.field.name: encoder.field for encoder in encoders}
-        ranges = {
-            name: fields[name].whole_ends(*range_of(columns[name], each, generator))
-            for name in drawn
+        found = {
+            name: range_of_field(fields[name], columns[name], each, generator) for name in drawn
         }
+        ranges = {name: ends for name, (ends, _) in found.items()}
+        whole = {name for name, (_, is_whole) in found.items() if is_whole}
         mapped = table_of(source, replace(asked, ranges={**asked.ranges, **ranges}))
         question = self._with(ranges)
-        return RangedRows(
-            mapped.X,
-            _in_units(y, question.public, mapped.y),
-            question,
-            dict.fromkeys(drawn, each),
-            mapped.weights,
-        )
+        question = replace(question, schema=_of_whole_numbers(question.schema, whole))
+        target_in_units = _in_units(y, question.public, mapped.y)
+        targeted = question.public.target.given(y)
+        rows = ModelRows(mapped.X, target_in_units, weights=mapped.weights, targeted=targeted)
+        return RangedRows(rows, question, dict.fromkeys(drawn, each))
+
+
+def _of_whole_numbers(schema: TableSchema, names: Collection[str]) -> TableSchema:
+    """Return a schema that says of some fields that they are integers."""
+    content = schema.content
+    for field in content["fields"]:
+        if field["name"] in names:
+            field["type"] = "integer"
+    return TableSchema.of(content)
 
 
 def _in_units(y: FloatArray, public: PublicMap, mapped: FloatArray) -> FloatArray:

@@ -208,6 +208,7 @@ class SelectThenRegress(NumberPredictor):
         Takes and raises what `PrivateDraw.fit` does. With a `schema` X is a DataFrame of pandas or
         Polars or a `pyarrow.Table`, y its target, and `fit_table` says what is raised.
         """
+        self._warn_of_no_ledger()
         if self.schema is not None:
             return self._fit_frame(X, y, self.schema)
         self._refuse_fields()

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mipselect.arrays import FloatArray
+import numpy as np
+
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.privacy.ledger import Ledger
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.regression.drawn import ModelRows
-from mipselect.regression.pair import Pair, counted
+from mipselect.regression.pair import Pair
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.table_plan import TablePlan
 from mipselect.search.progress import ProgressCallback
@@ -97,25 +98,29 @@ class TablePair:
             plan = self.plan
             spent: Mapping[str, float] = {}
             if plan.ranges is None:
-                X, y, weights = self._mapped(columns)
+                rows = self._mapped(columns)
             else:
                 ranged = plan.ranges.rows(source, support, generator)
                 plan, spent = replace(plan, question=ranged.question), ranged.spent
-                X, y, weights = ranged.X, ranged.y, ranged.weights
-            parts = plan.drawn_ranges(support, X, generator)
+                rows = ranged.rows
+            each = self.plan.epsilon_of_a_range(support)
+            parts = plan.drawn_ranges(support, rows, each, generator)
             table = plan.table_within(support, parts)
             stated = {name: e for name, e in table.stated_ranges.items() if name not in spent}
             table = replace(table, private_ranges=spent, stated_ranges=stated)
-            return ModelRows(plan.rows_within(support, X, parts), y, table, weights)
+            return replace(rows, X=plan.rows_within(support, rows.X, parts), table=table)
 
         return self.pair.release(rows_of, ledger, sources, classes)[0]
 
-    def _mapped(self, columns: tuple[int, ...]) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    def _mapped(self, columns: tuple[int, ...]) -> ModelRows:
         """Return some columns of the instance, its target, and how much its rows count."""
         instance = self.instance
         assert instance is not None
-        y = counted(instance.X, instance.y) if instance.of_classes else instance.y
-        return instance.X[:, list(columns)], y, instance.weights
+        targeted = instance.targeted
+        y = instance.y if targeted is None else np.where(targeted, instance.y, 0.0)
+        return ModelRows(
+            instance.X[:, list(columns)], y, weights=instance.weights, targeted=targeted
+        )
 
 
 def _law(

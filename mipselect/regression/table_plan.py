@@ -22,6 +22,7 @@ from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.scores import LOSS
 from mipselect.regression.base import PrivateLinearModel
+from mipselect.regression.drawn import ModelRows
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
 from mipselect.regression.pair import promised_together
 from mipselect.regression.private_ranges import PrivateRanges
@@ -30,8 +31,7 @@ from mipselect.regression.typical_range import NARROWEST, TypicalRange, within
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
-from mipselect.tables.encoders import Encoder, Scaled
-from mipselect.tables.fields import two_whole_numbers
+from mipselect.tables.encoders import Encoder, Scaled, two_numbers
 from mipselect.tables.input_map import Ranges
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap
@@ -131,7 +131,7 @@ class TablePlan:
             return ""
         if target.classes is not None:
             return OF_CLASSES.format(name=name)
-        two = _two_numbers(target.encoder)
+        two = two_numbers(target.encoder)
         return OF_TWO_NUMBERS.format(name=name, first=two[0], second=two[1]) if two else ""
 
     @property
@@ -248,24 +248,28 @@ class TablePlan:
         }
 
     def drawn_ranges(
-        self, support: Support, X: FloatArray, source: random.Random
+        self, support: Support, rows: ModelRows, epsilon: float, source: random.Random
     ) -> dict[str, tuple[float, float]]:
         """Draw where most values of the numbers lie: the parts of their ranges, within [-1, 1].
 
         Parameters
         ----------
         support : tuple of int
-        X : ndarray of shape (n, k)
-            The columns of the model, in [-1, 1].
+        rows : ModelRows
+            The columns of the model, in [-1, 1]. Those without a target count nowhere.
+        epsilon : float
+            ε of each, from the plan that the model was paid by: where ranges were drawn, of two
+            whole numbers too, fewer numbers may be left than were foreseen.
         source : random.Random
         """
-        epsilon = self.epsilon_of_a_range(support)
         if epsilon == 0.0:
             return {}
         encoders = {encoder.field.name: encoder for encoder in self._encoders(support)}
         found = {}
         for name, field in self._narrowed_fields(support).items():
-            values = _values(X[:, field])
+            values = _values(rows.X[:, field])
+            if rows.targeted is not None:
+                values = np.where(rows.targeted, values, np.nan)
             part = TypicalRange(values, epsilon, self.regressor.relation).draw(source)
             found[name] = _to_whole_numbers(encoders[name], part)
         return found
@@ -352,18 +356,11 @@ def _may_be_narrowed(encoder: Encoder) -> bool:
     """
     if not isinstance(encoder, Scaled):
         return False
-    if _two_numbers(encoder):
+    if two_numbers(encoder):
         return False
     narrowest = 0.25 * NARROWEST * (encoder.high - encoder.low)
     largest = max(abs(encoder.low), abs(encoder.high))
     return narrowest >= max(SMALLEST_SCALE, SMALLEST_PART * largest)
-
-
-def _two_numbers(encoder: Encoder) -> tuple[int, int] | None:
-    """Return the values of a range of two whole numbers, such as 0 and 1."""
-    if not isinstance(encoder, Scaled):
-        return None
-    return two_whole_numbers(encoder.field, encoder.low, encoder.high)
 
 
 def _to_whole_numbers(encoder: Encoder, part: tuple[float, float]) -> tuple[float, float]:

@@ -222,6 +222,8 @@ class TukeyRegressor(PrivateRegressor):
         bounds, steps = self._grid(size)
         height, count = self._blocks(n, row_map.columns, source, private)
         blocks = random_blocks(n, count, height, source)
+        if (targeted := rows.targeted) is not None:
+            blocks = [[row for row in block if targeted[row]] for block in blocks]
         guesses = standard_normals(source, count * size).reshape(count, size)
         models = block_models(
             rows.X, rows.y, blocks, guesses, row_map.fit_intercept, self.block_ridge

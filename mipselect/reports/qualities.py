@@ -125,11 +125,10 @@ def _accuracy(quality: Quality, accuracy: Measure) -> str:
     if accuracy.value is None:
         return "How often the class that it names is right is not known."
     said = f"The class that it names is right in {of_hundred(accuracy.value)} rows."
-    share = _named(quality, SHARE)
-    if share is None or share.value is None:
+    if quality.common is None:
         return said
-    common = max(share.value, 1.0 - share.value)
-    return f"{said} Always naming the more frequent class would be right in {100.0 * common:.0f}."
+    common = 100.0 * quality.common
+    return f"{said} Always naming the more frequent class would be right in {common:.0f}."
 
 
 def _named(quality: Quality, name: str) -> Measure | None:

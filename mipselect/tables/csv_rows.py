@@ -108,7 +108,10 @@ class CsvRows:
                 if "Empty CSV" in str(error):  # A header without a line end.
                     return
                 if block >= LARGEST_BLOCK:
-                    raise MemoryError(f"{self.label}: a record is larger than 1 GiB") from error
+                    raise InvalidInput(
+                        f"{self.label}: (sensitive) a record is larger than 1 GiB, as where a "
+                        "double quote is left open"
+                    ) from error
                 block *= 16
             except (OSError, EOFError, zlib.error) as error:
                 raise InvalidInput(f"{self.label}: cannot be read: {_reason(error)}") from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +33,15 @@ SEVERAL_ROWS = (
     "csvw-eo:privacyUnit, beside fields, and take its role out. Without it the guarantee is for "
     "one row of a person, and not for the person"
 )
+OF_WEIGHTS = (
+    "is {} the weight of a survey, how many people a row stands for? Then give it "
+    '"mipselect:role": "weight" and a maximum; without the role it is a feature'
+)
+WEIGHTS = re.compile(
+    r"[pfd]?(weights?|wgt)|(survey|sample|sampling|design|person|final|post)[ _.-]?(weights?|wgt)",
+    re.IGNORECASE,
+)
+"""Names of weights of surveys; one may be that of a body."""
 
 
 @dataclass(frozen=True)
@@ -124,5 +134,8 @@ def _notes(schema: TableSchema, part: Part, codebook: Codebook) -> Iterator[str]
     if labelled:
         yield CHECK.format(listed(labelled))
     absent = [name for name in codebook.fields if name not in part.names]
+    weights = [f.name for f in schema.fields if f.role is None and WEIGHTS.fullmatch(f.name)]
+    if weights:
+        yield OF_WEIGHTS.format(listed(weights))
     if absent:
         yield f"the codebook describes columns that are not there: {listed(absent)}"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import values
-from mipselect.tables.fields import Arrays, Field
+from mipselect.tables.fields import Arrays, Field, two_whole_numbers
 from mipselect.validation import SMALLEST_SCALE, shown
 
 MISSING_COLUMN = "missing"
@@ -245,6 +245,13 @@ def encoder_of(field: Field, *, scaled: bool = True, where: str = "") -> Encoder
         raise InvalidInput(f"field {shown(field.name)} ({field.type}) has no {field.gap}")
     ends = checked_range(field.minimum, field.maximum, f"field {field.name}{where}")
     return Scaled(field, *ends)
+
+
+def two_numbers(encoder: Encoder) -> tuple[int, int] | None:
+    """Return the values of a range of two whole numbers, such as 0 and 1; None for any other."""
+    if not isinstance(encoder, Scaled):
+        return None
+    return two_whole_numbers(encoder.field, encoder.low, encoder.high)
 
 
 def checked_range(low: float, high: float, what: str) -> tuple[float, float]:

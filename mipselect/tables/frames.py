@@ -157,10 +157,8 @@ def _arrow_matrix(table: Any, what: str) -> FloatArray:
     for k, (name, column) in enumerate(zip(table.column_names, table.columns, strict=True)):
         kind, types = column.type, pa.types
         if not (types.is_boolean(kind) or is_numeric(kind) or types.is_null(kind)):
-            first = [shown(value.as_py()) for value in column.drop_null()[:1]]
-            told = "".join(f"; its first value is {value}" for value in first)
             advice = DATES if types.is_temporal(kind) else ADVICE
-            raise InvalidInput(f"{what}: column {shown(name)} is of type {kind}{told}; {advice}")
+            raise InvalidInput(f"{what}: column {shown(name)} is of type {kind}; {advice}")
         numbers = doubles(column)
         result[:, k] = numbers
         bad = np.flatnonzero(~np.isfinite(numbers))
@@ -169,7 +167,7 @@ def _arrow_matrix(table: Any, what: str) -> FloatArray:
             is_missing = value is None or bool(np.isnan(numbers[bad[0]]))
             raise InvalidInput(
                 f"{what}: row {bad[0]} (counted from 0), column {shown(name)} holds "
-                f"{'nothing' if value is None else shown(value)}; "
+                f"{_kind(value)}; "
                 f"{MISSING if is_missing else ADVICE}"
             )
     return result
@@ -266,6 +264,21 @@ def _is_no_number(value: Any) -> bool:
     return False
 
 
+def _kind(value: Any) -> str:
+    """Name the kind of a wrong value; the value itself is sensitive, and never quoted."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, Real | Decimal):
+        return "no finite number"
+    if _is_na(value):
+        return "<NA>"
+    if isinstance(value, DATE_TYPES):
+        return "a date or a time"
+    return f"a value of type {type(value).__name__}"
+
+
 def _refuse(
     array: NDArray[Any],
     wrong: Callable[[Any], bool],
@@ -284,7 +297,7 @@ def _refuse(
                 classes = "" if array.ndim > 1 else ", and two classes may be given as 0 and 1"
                 why = f"; a table with texts needs a schema{classes}"
             raise InvalidInput(
-                f"{what} must hold real numbers only: {at} holds {shown(value)}{why}"
+                f"{what} must hold real numbers only: {at} holds {_kind(value)}{why}"
             )
 
 

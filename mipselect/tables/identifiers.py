@@ -23,6 +23,9 @@ OF_PERSONS = (
 )
 """Names of identifiers in one word."""
 
+PEOPLE = frozenset({"patient", "person", "participant", "respondent"})
+"""Names of a column that says who somebody is, and of no feature."""
+
 OF_TEXT = frozenset(
     (
         *("name", "surname", "lastname", "firstname", "forename", "fullname"),
@@ -64,12 +67,14 @@ def looks_ignored(name: str, field: Mapping[str, Any], key: Collection[str]) -> 
     words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", name)]
     if not words:
         return False
-    if {words[0], words[-1]} & OF_IDENTIFIERS or re.fullmatch(OF_PERSONS, "".join(words)):
+    in_one = "".join(words)
+    named = in_one in PEOPLE or re.fullmatch(OF_PERSONS, in_one)
+    if {words[0], words[-1]} & OF_IDENTIFIERS or named:
         return True
     if field.get("type", "any") not in TEXTS:
         return False
     is_text = words[-1] in OF_TEXT and set(words[:-1]) <= BEFORE
-    return is_text or "".join(words) in OF_TEXT or field.get("format") in FORMATS
+    return is_text or in_one in OF_TEXT or field.get("format") in FORMATS
 
 
 def names_identities(name: str) -> bool:

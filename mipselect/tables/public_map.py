@@ -52,6 +52,14 @@ class Target:
     scale: float
     offset: float
 
+    def given(self, y: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Tell which rows of y, as `PublicMap.encode` maps it, have a target, shape (n,).
+
+        A class that is in no list is none.
+        """
+        there: NDArray[np.bool_] = ~np.isnan(y)
+        return there if self.classes is None else there & (y != 0.0)
+
 
 @completed_by(InputMap)
 @dataclass(frozen=True)

@@ -47,6 +47,20 @@ def question(schema: Path) -> tuple[str | Path, ...]:
     return ("plan", "--schema", schema, *options)
 
 
+def test_a_target_of_two_numbers_is_told(run: Run, schema: Path) -> None:
+    content = json.loads(schema.read_text())
+    target = content["fields"][-1] = {"name": "y", "type": "integer"}
+    target["constraints"] = {"minimum": 0, "maximum": 1}
+    asked = ["--target", "y", "--rows", "200", "--support-size", "2", "--tables", "1"]
+    for described, told in ((target, True), ({"name": "y", "type": "boolean"}, False)):
+        content["fields"][-1] = described
+        schema.write_text(json.dumps(content))
+        outcome = run("plan", "--schema", schema, *asked, "--json")
+        note = 'write "categories": [0, 1] into the schema'
+        assert (note in outcome.err) == told
+        assert any(note in one for one in outcome.report["notes"]) == told
+
+
 def test_text_and_json_say_the_same(run: Run, question: tuple[str | Path, ...]) -> None:
     text = run(*question)
     outcome = run(*question, "--json")

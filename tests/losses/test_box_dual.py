@@ -199,8 +199,8 @@ def test_two_classes_are_mapped_and_reported(y: object, classes: tuple[str, str]
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([1, 1, 1], "two classes.*all 3 rows are"),
-        (["a", "b", "c"], "3 different values, row 2 holds c besides a and b"),
+        ([1, 1, 1], "two classes.*all 3 rows have the same"),
+        (["a", "b", "c"], "3 different values, and row 2 another"),
         ([0.0, np.nan, 1.0], "y must be finite: row 1"),
         (np.array(["a", None, "b"], dtype=object), "row 1 holds None"),
     ],

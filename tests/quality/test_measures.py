@@ -311,6 +311,9 @@ def test_a_quality_survives_json_and_says_what_it_knows() -> None:
     assert "accuracy at one half unknown, at most 1.000" in quality().lines
     named = replace(quality(), second_class="ill=yes", measures=(*quality().measures, YES))
     assert "share of ill=yes 0.500 in [0.250, 0.750]" in named.lines
+    assert "naming the more frequent class in every row is right in 0.500" in named.lines
+    rare = replace(named, measures=(*quality().measures, replace(YES, value=0.25)))
+    assert (rare.common, quality().common, open_end.common) == (0.75, None, None)
     assert "share of ill=yes" in named._repr_html_()
     assert Quality.from_dict(json.loads(json.dumps(named.to_dict()))) == named
     with pytest.raises(InvalidInput, match="no 'R²'"):

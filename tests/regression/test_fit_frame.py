@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 
 from mipselect import Ledger
-from mipselect.errors import BudgetExceeded, InvalidInput
+from mipselect.errors import BudgetExceeded, InvalidInput, NoLedgerWarning, warn_of_no_ledger
 from mipselect.regression import (
     ObjectivePerturbationClassifier,
     ObjectivePerturbationRegressor,
@@ -96,6 +97,40 @@ def test_cross_validation_charges_each_fit_and_clones_keep_the_ledger() -> None:
     with pytest.raises(BudgetExceeded):
         clone(model).fit(X, y)
     assert len(ledger.entries) == 3
+
+
+@pytest.mark.parametrize("search", ["grid", "folds"])
+def test_a_search_without_a_ledger_warns_once(search: str) -> None:
+    X, y = apart("stay", 300)
+    y = y.astype(float)
+
+    def run(model: SelectThenRegress) -> None:
+        if search == "grid":
+            GridSearchCV(model, {"epsilon": [1.0, 2.0]}, cv=2).fit(X, y)
+        else:
+            cross_val_score(model, X, y, cv=2)
+
+    warn_of_no_ledger.cache_clear()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", NoLedgerWarning)
+        of_stays().fit(X, y)
+        run(of_stays(ledger=Ledger(1000.0)))
+        assert not caught
+        run(of_stays())
+        run(of_stays())
+    (told,) = caught
+    assert told.filename == __file__
+    assert "Ledger(epsilon=...)" in str(told.message)
+
+
+def test_as_an_error_a_search_without_a_ledger_stops_before_each_draw() -> None:
+    X, y = apart("stay", 300)
+    warn_of_no_ledger.cache_clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NoLedgerWarning)
+        for _ in range(2):
+            with pytest.raises(NoLedgerWarning):
+                cross_val_score(of_stays(), X, y.astype(float), cv=2, error_score="raise")
 
 
 def test_searches_over_parameters() -> None:

@@ -27,6 +27,7 @@ from mipselect.regression import (
     SelectThenRegress,
     TukeyRegressor,
 )
+from mipselect.regression.drawn import ModelRows
 from mipselect.regression.shares import default_range_share
 from mipselect.regression.table_pair import TablePair
 from mipselect.regression.table_plan import TablePlan
@@ -220,9 +221,11 @@ def test_a_model_is_fitted_to_the_rows_that_it_predicts() -> None:
     planned = TablePlan(question, ExponentialSelector(2), HUBER, 2)
     support = (0, 1)
     wide = map_table(frame, schema, target="stay")
-    ranges = planned.drawn_ranges(support, wide.X.astype(float), random.Random(0))
+    mapped = ModelRows(wide.X.astype(float), wide.y)
+    each = planned.epsilon_of_a_range(support)
+    ranges = planned.drawn_ranges(support, mapped, each, random.Random(0))
     assert set(ranges) == {"age"}
-    rows = planned.rows_within(support, wide.X.astype(float), ranges)
+    rows = planned.rows_within(support, mapped.X, ranges)
     table = planned.table_within(support, ranges)
     again = np.concatenate(list(table.batches(frame)))
     np.testing.assert_allclose(rows, again, atol=2e-5)

@@ -26,7 +26,7 @@ from mipselect.regression import (
     ObjectivePerturbationRegressor,
     typical_range,
 )
-from mipselect.regression.pair import Pair, counted
+from mipselect.regression.pair import Pair
 from mipselect.regression.table_pair import TablePair
 from mipselect.regression.table_plan import TablePlan
 from mipselect.regression.typical_range import LEVELS, TypicalRange, ends
@@ -96,7 +96,10 @@ def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[tuple[int
     instance = Instance.from_table(
         table, SCHEMA, support_size=1, intercept=False, loss=loss, **asked
     )
-    y = counted(instance.X, instance.y) if loss == "hinge" else instance.y
+    # A row without a target has no part in ranges and coefficients, and is one of n.
+    there = instance.targeted
+    assert there is not None
+    y = np.where(there, instance.y, 0.0)
     # Ties are broken in the same way on both tables, for the law is given how.
     scored = None if planned.blocks is None else planned.scored(table, {}).made()
     pair = TablePair.of(planned, instance, random.Random(0), private=True, scored=scored)
@@ -107,7 +110,8 @@ def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[tuple[int
         model = planned.model_on((j,))
         chosen, map_, smooth = model._perturbation(1, known), model._rows(1), model._loss()
         columns = instance.X[:, [j]].astype(float)
-        for index, part, log_range in ranges(planned, (j,), columns):
+        known_columns = np.where(there[:, None], columns, np.nan)
+        for index, part, log_range in ranges(planned, (j,), known_columns):
             within = {} if part is None else {NAMES[j]: part}
             x = map_(planned.rows_within((j,), columns, within))[:, 0]
 
@@ -116,8 +120,8 @@ def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[tuple[int
             ) -> tuple[float, float]:
                 """b(β), which makes β the minimiser, and how fast it falls."""
                 _, slopes, curvatures = smooth.values(y, x * beta)
-                curvature = float((curvatures * x * x).sum()) + ridge
-                return -float((slopes * x).sum()) - ridge * beta, curvature
+                curvature = float((there * curvatures * x * x).sum()) + ridge
+                return -float((there * slopes * x).sum()) - ridge * beta, curvature
 
             values = []
             for beta in grid:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import warnings
 from typing import Any
@@ -14,6 +15,7 @@ from sklearn.base import clone
 
 from mipselect import Ledger
 from mipselect.errors import BudgetExceeded, InvalidInput
+from mipselect.mechanisms.scores.permute_and_flip import permute_and_flip_log_probability
 from mipselect.regression import (
     AdaSSPRegressor,
     ModelRelease,
@@ -21,9 +23,17 @@ from mipselect.regression import (
     ObjectivePerturbationRegressor,
     SelectThenRegress,
     private_ranges,
+    table_plan,
 )
-from mipselect.regression.private_ranges import outside_of, range_of
+from mipselect.regression.private_ranges import (
+    counts_whole,
+    log_odds_of_whole,
+    outside_of,
+    range_of,
+    range_of_field,
+)
 from mipselect.regression.typical_intervals import IntervalLaw
+from mipselect.regression.typical_range import TypicalRange
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
 
@@ -252,3 +262,85 @@ def test_bad_questions(more: dict[str, Any], asked: dict[str, Any], words: str) 
 def test_private_ranges_are_of_tables() -> None:
     with pytest.raises(InvalidInput, match="ranges needs a schema"):
         pair().fit(np.zeros((4, 4)), np.zeros(4))
+
+
+def law_of_whole(values: list[float], epsilon: float) -> list[float]:
+    utilities = np.array([float(log_odds_of_whole(np.array(values), epsilon)), 0.0])
+    return [permute_and_flip_log_probability(utilities - utilities.max(), k) for k in (0, 1)]
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 5.0])
+def test_both_outcomes_of_the_draw_of_whole_numbers_are_private(epsilon: float) -> None:
+    """Any row of nine against any other, one that is missing, and one row fewer."""
+    kinds = [0.0, 1.0, 0.5, np.nan, np.inf]
+    largest = 0.0
+    for whole in range(9):
+        rest = [1.0] * whole + [0.25] * (8 - whole)
+        laws = [law_of_whole([*rest, value], epsilon) for value in kinds]
+        laws.append(law_of_whole(rest, epsilon))
+        for k in (0, 1):
+            logs = [law[k] for law in laws]
+            largest = max(largest, max(logs) - min(logs))
+    assert 0.5 * epsilon < largest <= epsilon + 1e-12
+
+
+def test_the_draw_of_whole_numbers_has_that_law() -> None:
+    source, values = random.Random(0), np.array([0.0, 1.0, 1.0, 0.5])
+    drawn = np.mean([counts_whole(values, 0.5, source) for _ in range(4000)])
+    assert drawn == pytest.approx(math.exp(law_of_whole(values.tolist(), 0.5)[0]), abs=0.03)
+
+
+@pytest.mark.parametrize("share", [0.03, 0.2, 0.5, 0.97])
+@pytest.mark.parametrize("shift", [0.0, 7.0])
+def test_a_range_of_two_numbers_holds_both_without_a_schema(share: float, shift: float) -> None:
+    """Most are the same, so that an interval around these alone is the likeliest."""
+    source, rng = random.Random(1), np.random.default_rng(0)
+    field = schema_of().field("age", "field")
+    values = shift + (rng.random(5000) < share)
+    for _ in range(20):
+        (low, high), whole = range_of_field(field, values, 0.1, source)
+        assert whole
+        assert low <= shift
+        assert high >= shift + 1.0
+    others = [range_of_field(field, 0.01 * rng.normal(size=5000), 0.1, source) for _ in range(20)]
+    assert not any(whole for _, whole in others)
+    assert np.median([high - low for (low, high), _ in others]) < 0.2  # They keep their units.
+
+
+def test_a_coefficient_of_an_indicator_is_per_unit_without_a_range() -> None:
+    rng = np.random.default_rng(0)
+    rare, x = (rng.random(6000) < 0.06).astype(float), rng.normal(50.0, 10.0, 6000)
+    y = 20.0 + 4.0 * rare + 0.1 * x + rng.normal(0.0, 1.0, 6000)
+    schema = TableSchema.of({"fields": [{"name": n, "type": "number"} for n in ("rare", "x", "y")]})
+    model = pair(size=2, epsilon=8.0)
+    model.fit_table(pd.DataFrame({"rare": rare, "x": x, "y": y}), schema, target="y")
+    found = {t.field: t.coefficient for t in model.release_.in_units.terms if not t.aside}
+    assert found["rare"] == pytest.approx(4.0, abs=1.5)
+
+
+@pytest.mark.parametrize("kind", ["integer", "number"])
+def test_parts_of_ranges_cost_no_more_than_the_model_leaves(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four numbers are too many for a part of each; of three the range is one of 0 and 1."""
+    rng, n, spent = np.random.default_rng(0), 3000, []
+    indicators = {name: rng.integers(0, 2, n) for name in ("b", "c", "d")}
+    frame = pd.DataFrame({"a": rng.normal(0.0, 1.0, n), **indicators})
+    frame["y"] = np.where(frame["a"] + frame["b"] > 0.5, "yes", "no")
+    fields = [{"name": "a", "type": "number"}, *({"name": k, "type": kind} for k in indicators)]
+    fields.append({"name": "y", "type": "string", "categories": ["no", "yes"]})
+    # 16/360 each is more than .16 of the model's ε for four, and less for one.
+    model = pair(360.0 / (0.8 * n), 4, regressor=ObjectivePerturbationClassifier(random_state=2))
+
+    class Counted(TypicalRange):
+        def draw(self, source: random.Random) -> tuple[float, float]:
+            spent.append(self.epsilon)
+            return super().draw(source)
+
+    monkeypatch.setattr(table_plan, "TypicalRange", Counted)
+    monkeypatch.setattr(private_ranges, "LEAST_PRODUCT", 0.0)
+    monkeypatch.setattr(private_ranges, "range_of", lambda *_: (0.2, 0.9))
+    monkeypatch.setattr(private_ranges, "counts_whole", lambda x, *_: bool((x == x.round()).all()))
+    drawn = model.fit_table(frame, TableSchema.of({"fields": fields}), target="y").release_
+    assert len(drawn.drawn_ranges) == 4
+    assert not spent

@@ -73,7 +73,7 @@ def test_a_model_of_arrays_says_what_it_takes() -> None:
             call("t.csv")
         with pytest.raises(InvalidInput, match=r"X must have 2 columns \(a, b\), got 1"):
             call(X[["a"]])
-        with pytest.raises(InvalidInput, match=r"row 0, column 1 \(b\) holds 'x'"):
+        with pytest.raises(InvalidInput, match=r"row 0, column 1 \(b\) holds text"):
             call(X.assign(b="x"))
 
 
@@ -142,7 +142,7 @@ def test_classes_are_of_the_type_of_their_field(field: dict[str, Any], classes: 
 )
 def test_text_in_a_frame_is_named_with_what_reads_it(estimator: Any) -> None:
     frame = pd.DataFrame({"age": [1.0, 2.0], "sex": ["female", "male"]})
-    words = r"(column 1 .*holds 'female'|column 'sex' is of type).*TableSchema\.skeleton"
+    words = r"(column 1 .*holds text|column 'sex' is of type).*TableSchema\.skeleton"
     for table in (frame, frame.astype({"sex": "category"}), frame.to_numpy(), pa.table(frame)):
         with pytest.raises(InvalidInput, match=words):
             estimator.fit(table, [0.0, 1.0])

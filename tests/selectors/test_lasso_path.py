@@ -137,13 +137,16 @@ from joblib import parallel_config
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
+from mipselect import Ledger
 from mipselect.selectors import SampleAggregateSelector
 
+ledger = Ledger(100.0, relation="add-remove")
 X = np.random.default_rng(0).normal(size=(600, 60))
 y = np.zeros(600)
 y[17] = float(sys.argv[1])
 for alpha in (None, 1e-3):
-    model = make_pipeline(SampleAggregateSelector(5, alpha=alpha), LinearRegression())
+    selector = SampleAggregateSelector(5, alpha=alpha, ledger=ledger)
+    model = make_pipeline(selector, LinearRegression())
     with parallel_config(backend="threading"):
         cross_val_score(model, np.hstack([X, X]), y, n_jobs=4, error_score="raise")
 """

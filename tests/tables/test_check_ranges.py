@@ -65,13 +65,41 @@ def test_one_number_far_from_the_range_may_be_a_code_of_no_value(rows: int) -> N
     """Also where it is too rare for a range that cuts off values."""
     age = np.random.default_rng(0).normal(60, 12, 3000).clip(18, 95)
     (text,) = findings(np.where(np.arange(3000) < rows, 999, age), 18, 100)
-    assert text.startswith(
-        f"{'0.7' if rows == 20 else '13'} % of values are 999, far above the maxi"
-    )
+    assert text.startswith(f"{'0.7' if rows == 20 else '13'} % of values are 999, above the maxi")
     assert text.endswith('"missingValues": ["", "999"]')
     (text,) = findings(np.where(np.arange(3000) < rows, -99, age), 18, 100)
-    assert "are -99, far below the minimum 18" in text
+    assert "are -99, below the minimum 18" in text
     assert not findings(np.where(np.arange(3000) < 2, 999, age), 18, 100)
+
+
+@pytest.mark.parametrize(
+    ("code", "low", "high", "told"),
+    [
+        (-9.0, 5.0, 20.0, True),  # Nearer to the range than it is wide.
+        (-8.0, 0.0, 10_000.0, True),
+        (-1.0, 0.0, 10_000.0, True),
+        (99.0, 0.0, 80.0, True),
+        (9.0, 1.0, 7.0, True),
+        (-9.0, -5.0, 5.0, True),
+        (-6.0, -5.0, 5.0, False),
+        (-8.5, 0.0, 100.0, False),
+        (21.0, 5.0, 20.0, False),
+        (98.0, 0.0, 80.0, False),
+        (99.0, 0.0, 100.0, False),
+    ],
+)
+def test_a_code_of_no_value_may_lie_near_the_range(
+    code: float, low: float, high: float, told: bool
+) -> None:
+    values = np.linspace(low, high, 1000)
+    found = findings(np.where(np.arange(1000) % 50 == 7, code, values), low, high)
+    assert any(f"are {code:.15g}, " in text and "missingValues" in text for text in found) == told
+
+
+def test_values_around_a_code_are_no_codes() -> None:
+    """More than half of the values on that side are others."""
+    values = np.append(np.linspace(0, 80, 1000), np.repeat([-9.0, -3.5, -2.5], 20))
+    assert not any("missingValues" in text for text in findings(values, 0, 80))
 
 
 def test_a_long_tail_is_no_code() -> None:
@@ -83,8 +111,8 @@ def test_far_values_are_counted_in_bounded_memory() -> None:
     spread = Spread(0.0, 1.0)
     for k in range(20):
         spread.add(np.append(np.linspace(10 + k, 11 + k, 400, endpoint=False), [99.0, 99.0]))
-    assert len(spread.far) <= 1000
-    assert spread.most_frequent_far == (99.0, 40)
+    assert len(spread.suspects) <= 1000
+    assert spread.most_frequent_suspect == (99.0, 40)
 
 
 def test_the_json_has_both() -> None:

@@ -97,6 +97,22 @@ def test_a_field_that_is_known_only_after_the_target_is_named() -> None:
     assert "group" not in dict(check_table(table[:80], schema, target="age").telling)
 
 
+def test_what_only_one_of_two_classes_has_is_named() -> None:
+    """Of a default what was recovered is small in many rows: R² is far below 1."""
+    rng = np.random.default_rng(0)
+    failed, dti = rng.random(4000) < 0.2, rng.uniform(0, 50, 4000)
+    amount = np.where(failed, rng.lognormal(7, 0.8, 4000), 0.0)
+    table = pd.DataFrame({"recovered": amount, "dti": dti, "failed": failed.astype(int)})
+    classes = {"name": "failed", "type": "integer", "categories": [0, 1]}
+    schema = schema_of(number("recovered", 0, 10_000), number("dti", 0, 50), classes)
+    check = check_table(table, schema, target="failed")
+    ((name, share),) = check.telling
+    assert name == "recovered"
+    assert 0.4 < share < 0.8
+    (line,) = texts(check)
+    assert line.startswith("recovered: tells much of the target failed alone (R² 0.")
+
+
 def test_a_copy_of_the_target_is_said_once() -> None:
     table = of_stays().assign(copy=lambda t: t["days"])
     schema = schema_of(number("days", 0, 40), number("copy", 0, 40), number("age", 18, 90))
@@ -118,7 +134,12 @@ def test_a_maximum_far_above_all_weights_is_told(largest: float, found: bool) ->
     table = pd.DataFrame({"days": np.arange(400.0) % 40, "w": np.linspace(1.0, largest, 400)})
     table.loc[0, "w"] = 290.0
     told = "w: all but 0.5 % of weights are at most 9.7 % of the maximum 300; a row counts as its "
-    assert [line[: len(told)] for line in texts(check_table(table, schema))] == [told] * found
+    check = check_table(table, schema)
+    assert [line[: len(told)] for line in texts(check)] == [told] * found
+    weight = check.fields[-1]
+    assert weight.worth == pytest.approx(table["w"].sum() / 300, abs=0.5)
+    assert weight.to_dict()["rows_of_the_largest_weight"] == weight.worth
+    assert check.fields[0].worth is None
 
 
 def test_a_range_asks_for_the_loss_as_in_select() -> None:

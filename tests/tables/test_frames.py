@@ -127,30 +127,30 @@ def test_decimals_and_whole_numbers_beyond_floats() -> None:
         (pa.table({"a": [1.0], "b\x1b[31m": [2.0]}), r"column 1 must be .* got 'b\\x1b\[31m'"),
         (pa.table({"a": [1.0, None]}), r"row 1 \(counted from 0\), column 'a' holds nothing"),
         (pa.table({"a": [datetime.date(2020, 1, 1)]}), "column 'a' is of type date32.*leave them"),
-        (pa.table({"a": ["1"]}), "column 'a' is of type string; its first value is '1'"),
+        (pa.table({"a": ["1"]}), "column 'a' is of type string; values must"),
         (pa.table({"a": [[1.0]]}), "column 'a' is of type list"),
         (pd.DataFrame({"a": pd.array([1, None], dtype="Int64")}), r"row 1, column 0 \(a\)"),
         (pd.DataFrame({"a": pd.array([True, None], dtype="boolean")}), r"row 1, column 0 \(a\)"),
-        (pd.DataFrame({"a": [True, None]}), r"row 1, column 0 \(a\) holds None"),
+        (pd.DataFrame({"a": [True, None]}), r"row 1, column 0 \(a\) holds nothing"),
         (pd.DataFrame({"a": [1.0] * 3, "day": pd.to_datetime(DAYS)}), r"column 1 \(day\).*leave"),
         (pd.DataFrame({"a": pd.to_timedelta([1, None])}), r"column 0 \(a\).*leave them out"),
         (pd.DataFrame({"a": pd.period_range("2020", periods=2)}), r"column 0 \(a\).*leave them"),
         (pd.DataFrame({"a": [datetime.date(2020, 1, 1)]}), r"column 0 \(a\).*leave them out"),
         (pd.DataFrame({"a": pd.Categorical([1, 2])}), r"column 0 \(a\) is of type category"),
-        (pd.DataFrame({"a": ["1", "2"]}), r"row 0, column 0 \(a\) holds '1'"),
+        (pd.DataFrame({"a": ["1", "2"]}), r"row 0, column 0 \(a\) holds text"),
         (np.ma.array(VALUES, mask=np.eye(3, 2)), r"row 0, column 0 \(x0\) is masked"),
         ([np.ma.array([1.0, 2.0], mask=[0, 1])], r"row 0, column 1 \(x1\) is masked"),
         ([np.ma.array([1.0, 2.0]), np.ma.array([1.0])], "X must hold real numbers only"),
         ([[1.0, 2.0], np.ma.masked], "X must hold real numbers only|masked"),
         (np.array([DAYS[:2]], dtype="datetime64[D]"), r"X holds datetime64\[D\]; dates"),
         (np.array([[1]], dtype="timedelta64[s]"), r"X holds timedelta64\[s\]; dates"),
-        ([[1.0, pd.NaT]], r"row 0, column 1 \(x1\) holds NaT"),
+        ([[1.0, pd.NaT]], r"row 0, column 1 \(x1\) holds <NA>"),
         ([[1.0, pd.NA]], r"row 0, column 1 \(x1\) holds <NA>"),
-        ([[1.0, None]], r"row 0, column 1 \(x1\) holds None"),
-        ([["1", "2"]], r"row 0, column 0 \(x0\) holds '1'"),
+        ([[1.0, None]], r"row 0, column 1 \(x1\) holds nothing"),
+        ([["1", "2"]], r"row 0, column 0 \(x0\) holds text"),
         ([[1j]], "complex128"),
-        ([[10**400]], r"row 0, column 0 \(x0\) holds 1000"),
-        ([[10**5000]], r"row 0, column 0 \(x0\) holds int of too many digits"),
+        ([[10**400]], r"row 0, column 0 \(x0\) holds no finite number"),
+        ([[10**5000]], r"row 0, column 0 \(x0\) holds no finite number"),
         (10**400, "X must be an array, got int"),
         (np.array([(1, 2.0)], dtype=[("a", "i4"), ("b", "f8")]), "X must hold real numbers only"),
         (sparse.eye_array(2), r"X must be an array, got .*, give X\.toarray\(\)"),
@@ -165,6 +165,25 @@ def test_what_only_looks_like_numbers_is_named(table: Any, message: str) -> None
     assert str(caught.value).isprintable()
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        [[1.0, "SECRET"]],
+        [[1.0, b"SECRET"]],
+        pd.DataFrame({"a": [1.0], "b": ["SECRET"]}),
+        pd.DataFrame({"a": pd.Categorical(["SECRET"])}),
+        pa.table({"a": ["SECRET"]}),
+        [[10**400]],
+        [[datetime.date(1950, 3, 4)]],
+    ],
+    ids=lambda table: type(table).__name__,
+)
+def test_no_value_is_quoted(table: Any) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        numeric_matrix(table)
+    assert not any(secret in str(caught.value) for secret in ("SECRET", "1950", "1000"))
+
+
 def test_a_mask_that_hides_nothing_is_no_reason() -> None:
     assert numeric_matrix(np.ma.array(VALUES, mask=np.zeros((3, 2))))[0].tolist() == VALUES
 
@@ -174,7 +193,7 @@ def test_a_mask_that_hides_nothing_is_no_reason() -> None:
     [
         (np.ma.array([1.0, 2.0], mask=[0, 1]), "y: row 1 is masked"),
         (np.array(DAYS[:2], dtype="datetime64[D]"), "y holds datetime64"),
-        ([datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)], "row 0 holds datetime.date"),
+        ([datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)], "row 0 holds a date"),
         (pd.Series([1, None], dtype="Int64"), "y must.* row 1 holds"),
         (pd.Series(pd.to_datetime(DAYS[1:])), "y holds datetime64"),
         (pa.chunked_array([[datetime.date(2020, 1, 1)] * 2]), "y holds datetime64"),
@@ -191,7 +210,7 @@ def test_responses_and_classes_are_looked_at_too(y: Any, message: str, loss: str
 
 def test_text_is_a_class_and_no_number() -> None:
     assert plain_array(["u", "v"], "y").tolist() == ["u", "v"]
-    with pytest.raises(InvalidInput, match="row 0 holds '1'"):
+    with pytest.raises(InvalidInput, match="row 0 holds text"):
         numeric_vector(["1", "2"])
 
 

@@ -166,6 +166,27 @@ def test_names_of_what_may_be_a_feature(name: str) -> None:
     assert not looks_ignored(name, {"type": "string"}, ())
 
 
+@pytest.mark.parametrize(("name", "is_one"), [("respondent", True), ("Patient", True),
+    ("patients", False), ("person years", False), ("subject", False)])  # fmt: skip
+def test_who_somebody_is(name: str, is_one: bool) -> None:
+    for kind in ("string", "integer"):
+        assert looks_ignored(name, {"type": kind}, ()) == is_one
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [("weight", True), ("pweight", True), ("survey_weight", True), ("Final Weight", True),
+     ("wgt", True), ("weighted_sum", False), ("birth_weight", False)],
+)  # fmt: skip
+def test_a_weight_is_asked_for(name: str, asked: bool) -> None:
+    for role in ({}, {"mipselect:role": "ignored"}):
+        codebook = Codebook(fields={name: {"type": "number", **role}})
+        notes = described(pa.table({name: [1.0], "b": [2.0]}), codebook).notes
+        assert any(f"is {name} the weight of a survey" in note for note in notes) == (
+            asked and not role
+        )
+
+
 def test_a_key_and_a_format_of_a_codebook_are_public() -> None:
     assert looks_ignored("nr", {"type": "integer"}, ("nr",))
     assert not looks_ignored("nr", {"type": "integer"}, ("nr", "year"))

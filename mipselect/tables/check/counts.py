@@ -30,6 +30,9 @@ MOST_BYTES = 80
 
 BEYOND_TEXTS = "a number from 2^53 on"
 
+CODES = (7.0, 8.0, 9.0)
+"""Digits that stand for no value where a number beyond the range has no other, as 9, -99 or 888."""
+
 PARTS = 1000
 """Parts of a range that values are counted in."""
 
@@ -52,8 +55,9 @@ class Spread:
         Values of each part of the range; those beyond it are in its first and last part.
     far_below, far_above : int
         Values that are farther from the range than it is wide.
-    far : Counter of float
-        These values, at most `MOST_REMEMBERED` different ones.
+    suspects : Counter of float
+        These values, and others beyond the range that are written as codes of no value are; at most
+        `MOST_REMEMBERED` different ones.
     """
 
     low: float
@@ -61,7 +65,7 @@ class Spread:
     parts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(PARTS, np.int64))
     far_below: int = 0
     far_above: int = 0
-    far: Counter[float] = field(default_factory=Counter)
+    suspects: Counter[float] = field(default_factory=Counter)
 
     def add(self, numbers: NDArray[np.float64]) -> None:
         """Count numbers, none of them NaN."""
@@ -72,15 +76,17 @@ class Spread:
         below, above = numbers < self.low - width, numbers > self.high + width
         self.far_below += int(below.sum())
         self.far_above += int(above.sum())
-        found, counts = np.unique(numbers[below | above], return_counts=True)
-        self.far.update(dict(zip(found.tolist(), counts.tolist(), strict=True)))
-        if len(self.far) > MOST_REMEMBERED:
-            self.far = Counter(dict(self.far.most_common(MOST_REMEMBERED)))
+        outside = (numbers < self.low) | (numbers > self.high)
+        suspect = below | above | (outside & written_as_codes(numbers, self.low))
+        found, counts = np.unique(numbers[suspect], return_counts=True)
+        self.suspects.update(dict(zip(found.tolist(), counts.tolist(), strict=True)))
+        if len(self.suspects) > MOST_REMEMBERED:
+            self.suspects = Counter(dict(self.suspects.most_common(MOST_REMEMBERED)))
 
     @property
-    def most_frequent_far(self) -> tuple[float, int] | None:
-        """The most frequent value that is far from the range, and its rows; None without any."""
-        return max(self.far.items(), key=lambda pair: (pair[1], pair[0]), default=None)
+    def most_frequent_suspect(self) -> tuple[float, int] | None:
+        """The most frequent value that may be a code of no value, and its rows; None without."""
+        return max(self.suspects.items(), key=lambda pair: (pair[1], pair[0]), default=None)
 
     @property
     def middle(self) -> float | None:
@@ -94,6 +100,11 @@ class Spread:
         ends = self._ends()
         return None if ends is None else (ends[1] + 1) / PARTS
 
+    @property
+    def total(self) -> float:
+        """Sum of the values, clipped to the range, in units of it and from its low end."""
+        return float(self.parts @ (np.arange(PARTS) + 0.5)) / PARTS
+
     def _ends(self) -> tuple[int, int] | None:
         """Return the first and the last part of the middle 99 %; None for few values."""
         total = int(self.parts.sum())
@@ -102,6 +113,20 @@ class Spread:
         up_to = np.cumsum(self.parts)
         first, last = np.searchsorted(up_to, [TAIL * total, (1.0 - TAIL) * total]).tolist()
         return first, last
+
+
+def written_as_codes(numbers: NDArray[np.float64], low: float) -> NDArray[np.bool_]:
+    """Tell which numbers are written as codes of no value are: -9, 88, 999; shape (n,).
+
+    Where none is expected below 0 any whole number below it may be one.
+    """
+    whole = np.abs(numbers)
+    digits = np.clip(np.floor(np.log10(np.maximum(whole, 1.0))), 0.0, 8.0)
+    ones = np.floor(10.0 ** (digits + 1.0) / 9.0)  # 1, 11, 111, ...
+    written: NDArray[np.bool_] = np.isin(whole / ones, CODES)
+    if low >= 0.0:
+        written |= (numbers < 0.0) & (whole == np.floor(whole))
+    return written
 
 
 @dataclass

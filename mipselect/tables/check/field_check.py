@@ -76,11 +76,13 @@ class FieldCheck:
     far : mapping of str to int
         Values "below" and "above" the range that are farther from it than it is wide.
     code : (float, int) or None
-        The most frequent of these values, and its rows.
+        The most frequent value beyond the range that may be a code of no value, and its rows.
     doubtful : int
         Numbers whose text has a separator at a place that the schema does not mean.
     only_two : (float, float) or None
         The values, rising, where there are two.
+    worth : float or None
+        Rows of the largest weight that all rows count as, Σw/W; None for what is no weight.
 
     Examples
     --------
@@ -106,6 +108,7 @@ class FieldCheck:
     code: tuple[float, int] | None = None
     doubtful: int = 0
     only_two: tuple[float, float] | None = None
+    worth: float | None = None
 
     @classmethod
     def of(cls, counts: FieldCounts, target: str | None) -> FieldCheck:
@@ -128,9 +131,10 @@ class FieldCheck:
             is_target=counts.rule.name == target,
             middle=middle,
             far=dict(zip((KINDS[BELOW], KINDS[ABOVE]), far, strict=True)),
-            code=None if spread is None or weighs else spread.most_frequent_far,
+            code=None if spread is None or weighs else spread.most_frequent_suspect,
             doubtful=counts.doubtful,
             only_two=counts.only_two,
+            worth=spread.total if spread is not None and weighs else None,
         )
 
     @property
@@ -206,7 +210,7 @@ class FieldCheck:
         return f"{said}{'; ' if self.looks else ''}{self.looks}. Most frequent: {frequent}"
 
     def _code_of_no_value(self, kind: int) -> str:
-        """Say that most of the values on one side are a number far from the range; else ""."""
+        """Say that most of the values on one side may be a code of no value; else ""."""
         if self.code is None:
             return ""
         value, count = self.code
@@ -231,6 +235,7 @@ class FieldCheck:
             "categories": dict(self.categories),
             "constant": self.is_constant,
             "share_of_range_of_the_middle_99_percent": self.middle,
+            "rows_of_the_largest_weight": self.worth,
             "farther_out_than_the_range_is_wide": dict(self.far),
             "most_frequent_odd_values": [
                 {"value": text, "rows": count} for text, count in self.odd

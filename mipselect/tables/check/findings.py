@@ -214,14 +214,14 @@ def looks_like(rule: FieldRule, odd: Sequence[tuple[str, int]]) -> str:
 
 
 def looks_like_no_value(rule: FieldRule, kind: int, value: float, share: str) -> str:
-    """Say that a number far from the range may be a code of no value; sensitive."""
+    """Say that a number beyond the range may be a code of no value; sensitive."""
     side, end = (
         ("below the minimum", rule.low) if kind == BELOW else ("above the maximum", rule.high)
     )
     written = f"{value:.15g}"
     texts = json.dumps([*rule.field.missing_values, written], ensure_ascii=False)
     return (
-        f"{share} of values are {written}, far {side} {number(end)}, and count as it; if that is a "
+        f"{share} of values are {written}, {side} {number(end)}, and count as it; if that is a "
         f'code of no value, such as unknown, give the field "missingValues": {texts}'
     )
 

@@ -24,8 +24,9 @@ from mipselect.tables.schema import TableSchema, unit_of
 from mipselect.tables.sources import open_source, read_again
 from mipselect.validation import listed
 
-TELLING = 0.8
-"""R² from which on a field tells the target nearly alone."""
+TELLING, TELLING_A_CLASS = 0.8, 0.4
+"""R² from which on a field alone tells so much of a number, or of two classes, that it is doubtful.
+An amount that only one class has may be small in many of its rows."""
 
 Progress = Callable[[int], object]
 """Receives the number of rows that were read so far."""
@@ -223,7 +224,9 @@ class _Counted:
             return ()
         shares = self.sums.explained_alone(list(self.encoders).index(aim))
         pairs = zip(self.names, shares, strict=True)
-        return tuple((name, share) for name, share in pairs if share >= TELLING)
+        of_classes = len(self.fields[aim].rule.field.category_words) == 2
+        least = TELLING_A_CLASS if of_classes else TELLING
+        return tuple((name, share) for name, share in pairs if share >= least)
 
     @property
     def repeats(self) -> tuple[tuple[str, str], ...]:

@@ -13,6 +13,9 @@ from mipselect.tables.check.identities import IdentityCheck
 LOST = 0.2
 """Share of what a fit explains, lost to the bound on its coefficients, that is a finding."""
 
+NEARLY = 0.8
+"""R² from which on a field tells nearly all of the target."""
+
 BEYOND = 0.01
 """Share of predictions beyond their bound that is a finding."""
 
@@ -35,7 +38,8 @@ class TableCheck:
     repeats : tuple of (str, str)
         Fields that say the same: absolute correlation of columns above 0.999.
     telling : tuple of (str, float)
-        Fields that alone explain four fifths of the target or more, with their adjusted R².
+        Fields that alone explain four fifths of the target or more, or two fifths of two classes,
+        with their adjusted R².
     fits : tuple of TrialFit
         Fits of the target on all fields and on a few; do the public bounds bind?
     of_loss : bool
@@ -87,7 +91,8 @@ lie, such as from the codebook
         told = (
             Finding(
                 name,
-                f"tells the target {self.target} nearly alone (R² {min(share, 0.999):.3f}); if it "
+                f"tells {'' if share >= NEARLY else 'much of '}the target {self.target} "
+                f"{'nearly ' if share >= NEARLY else ''}alone (R² {min(share, 0.999):.3f}); if it "
                 "is known only after the target, as the bill of a stay, it is of no use: leave it "
                 f"out, --never {name}, for what it is and not for this number",
             )

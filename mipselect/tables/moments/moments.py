@@ -141,7 +141,8 @@ class Moments:
 
         Notes
         -----
-        A missing target counts as the middle of its range, as in `Instance.from_table`.
+        A missing target counts as the middle of its range, as in the loss of
+        `Instance.from_table`.
 
         Where the schema has a survey weight, rows are multiplied by √w, w in [0, 1] the share of
         its maximum, and √w is one more column, the last. The ones still count the rows.
