@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mipselect.arrays import FloatArray
@@ -11,6 +11,7 @@ from mipselect.losses.classes import Classes
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows import RowMap
+from mipselect.regression.typical_target import TargetPart
 from mipselect.tables.model_table import ModelTable
 
 
@@ -28,12 +29,15 @@ class ModelRows:
         What a model of a table remembers of it.
     weights : ndarray of shape (n,), or None
         How much each row counts, in [0, 1]; None where all count the same.
+    part : TargetPart or None
+        The part of the range of the target in whose units y is; None for the whole.
     """
 
     X: FloatArray
     y: FloatArray
     table: ModelTable | None = None
     weights: FloatArray | None = None
+    part: TargetPart | None = None
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,18 @@ class Drawn:
     bounds: Mapping[str, float] = field(default_factory=dict)
     statistics: Mapping[str, Any] = field(default_factory=dict)
     footnotes: tuple[str, ...] = ()
+
+    def in_units_of(self, rows: ModelRows) -> Drawn:
+        """Convert a model of rows whose target is in units of a part of its range to all of it."""
+        if rows.part is None or rows.table is None or self.theta is None:
+            return self
+        target = rows.table.public.target
+        return replace(
+            self,
+            theta=rows.part.coefficients(self.theta),
+            bounds=rows.part.bounds(self.bounds),
+            footnotes=(*self.footnotes, rows.part.note(target.scale, target.offset)),
+        )
 
 
 def released(

@@ -106,7 +106,9 @@ class TablePair:
             table = plan.table_within(support, parts)
             stated = {name: e for name, e in table.stated_ranges.items() if name not in spent}
             table = replace(table, private_ranges=spent, stated_ranges=stated)
-            return ModelRows(plan.rows_within(support, X, parts), y, table, weights)
+            part = plan.drawn_target(y, generator)
+            y = y if part is None else part.units(y)
+            return ModelRows(plan.rows_within(support, X, parts), y, table, weights, part)
 
         return self.pair.release(rows_of, ledger, sources, classes)[0]
 
