@@ -168,7 +168,7 @@ def _implementation(read: ReportedRelease) -> CardPart:
                 "integers.",
             ),
             *(
-                Entry("Arithmetic", note[:1].upper() + note[1:])
+                Entry("Note", note[:1].upper() + note[1:])
                 for note in (() if read.model is None else read.model.footnotes)
             ),
             Entry(

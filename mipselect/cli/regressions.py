@@ -62,7 +62,8 @@ class DivisionOptions:
         "What part of the model's ε finds where most values of each number lie within its range; "
         "0 takes ranges as they are. Not for --regression tukey.",
         metavar="A",
-        show_default="0.04 for each number of the model, more with few rows, 0.16 at most",
+        show_default="0.04 for each number of the model, more with few rows, 0.16 at most; with "
+        "Huber's loss 0.08 to 0.25 more for the target",
     )
     quality_share: float | None = option(
         "--quality-share",

@@ -121,6 +121,11 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         """True if predictions of numbers are means, and of 0 and 1 probabilities."""
         return True
 
+    @property
+    def noise_grows_with_target(self) -> bool:
+        """True if they cost less where the target keeps to a part of its range, and none is cut."""
+        return False
+
     def promise(self, size: int) -> Guarantee:
         """Return the guarantee of a fit on `size` columns; nothing is drawn or charged.
 

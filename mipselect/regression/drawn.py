@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from mipselect.losses.classes import Classes
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows import RowMap
+from mipselect.regression.typical_target import TargetPart
 from mipselect.tables.model_table import ModelTable
 
 
@@ -33,6 +34,8 @@ class ModelRows:
         How much each row counts, in [0, 1]; None where all count the same.
     targeted : ndarray of bool, shape (n,), or None
         False for a row without a target, which counts in nothing; None where each has one.
+    part : TargetPart or None
+        The part of the range of the target in whose units y is; None for the whole.
     """
 
     X: FloatArray
@@ -40,6 +43,7 @@ class ModelRows:
     table: ModelTable | None = None
     weights: FloatArray | None = None
     targeted: NDArray[np.bool_] | None = None
+    part: TargetPart | None = None
 
     @property
     def shares(self) -> FloatArray | None:
@@ -69,6 +73,18 @@ class Drawn:
     bounds: Mapping[str, float] = field(default_factory=dict)
     statistics: Mapping[str, Any] = field(default_factory=dict)
     footnotes: tuple[str, ...] = ()
+
+    def in_units_of(self, rows: ModelRows) -> Drawn:
+        """Convert a model of rows whose target is in units of a part of its range to all of it."""
+        if rows.part is None or rows.table is None or self.theta is None:
+            return self
+        target = rows.table.public.target
+        return replace(
+            self,
+            theta=rows.part.coefficients(self.theta),
+            bounds=rows.part.bounds(self.bounds),
+            footnotes=(*self.footnotes, rows.part.note(target.scale, target.offset)),
+        )
 
 
 def released(

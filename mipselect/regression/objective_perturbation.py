@@ -343,6 +343,12 @@ class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
         """True for the squared loss; Huber's goes by what most rows have."""
         return not self._bounds_slopes
 
+    @property
+    def noise_grows_with_target(self) -> bool:
+        """True for Huber's loss whose κ follows the target, if the intercept says where it is."""
+        plain = self.fit_intercept and self.coef_bound is None and self.row_bound is None
+        return plain and self.loss == HUBER
+
     def _for_rows(self, count: int | None) -> Self:
         """Give Huber's loss without a number its κ."""
         if self.loss != HUBER:

@@ -85,7 +85,7 @@ class Pair:
             columns = columns_of(self.layout, support)
             model = self.model_on(support, columns)
             rows = rows_of(support, columns, model_source)
-            drawn = model._draw(rows, model_source, self.guarantee.private)
+            drawn = model._draw(rows, model_source, self.guarantee.private).in_units_of(rows)
         drawn = replace(drawn, mechanism=f"{self.selection.name}, then {drawn.mechanism}")
         names = self.layout.feature_names
         release = released(

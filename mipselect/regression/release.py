@@ -74,7 +74,8 @@ class ModelRelease(Release):
     statistics : mapping of str to nested tuples of float
         Further released numbers, at no further cost, from which intervals are computed.
     footnotes : tuple of str
-        Additions of double precision to the guarantee; empty where everything is exact.
+        Additions of double precision to the guarantee, and the part of its range where the target
+        was found.
     table : ModelTable, optional
         For a model of a table: the public map of its rows into `columns`. Coefficients then are
         those of columns and a target in [-1, 1], and `in_units` has them in units of the table.

@@ -23,6 +23,17 @@ LEAST_OF_A_RANGE = 16.0
 the values were in the part that was drawn in up to 3 % of draws at 32, 14 % at 20, 43 % at 10; on
 real tables of some hundred rows models are better for it from 16 on."""
 
+SHARE_OF_A_TARGET = 0.08
+MOST_OF_A_TARGET = 0.25
+"""Share of the ε of a model for the range of its target: the first, or up to the second where rows
+are few."""
+
+ENOUGH_FOR_A_TARGET = 32.0
+LEAST_OF_A_TARGET = 24.0
+"""n times the ε of that range: what is asked for, and the least with which it is looked for. In
+simulations of 300 rows less than half of the values were in the part that was drawn in no draw at
+32, up to 3 % at 24 and 18 % at 20."""
+
 
 def share_of_selection(asked: float | None, *, in_blocks: bool) -> float:
     """Return the part of ε that the selection may cost, between 0 and 1.
@@ -72,3 +83,19 @@ def default_range_share(numbers: int, product: float | None, *, pure: bool) -> f
     if most * product < LEAST_OF_A_RANGE * numbers:
         return 0.0
     return min(max(plain, LEAST_OF_A_RANGE * numbers / product), most)
+
+
+def target_share(product: float) -> float:
+    """Return the part of a model's ε that finds where nearly all values of its target lie.
+
+    As much as makes `ENOUGH_FOR_A_TARGET` of n rows, within 0.08 and 0.25; 0 where that is less
+    than `LEAST_OF_A_TARGET`.
+
+    Parameters
+    ----------
+    product : float
+        n times the ε of the model.
+    """
+    if MOST_OF_A_TARGET * product < LEAST_OF_A_TARGET:
+        return 0.0
+    return min(max(SHARE_OF_A_TARGET, ENOUGH_FOR_A_TARGET / product), MOST_OF_A_TARGET)

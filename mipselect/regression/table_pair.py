@@ -108,7 +108,10 @@ class TablePair:
             table = plan.table_within(support, parts)
             stated = {name: e for name, e in table.stated_ranges.items() if name not in spent}
             table = replace(table, private_ranges=spent, stated_ranges=stated)
-            return replace(rows, X=plan.rows_within(support, rows.X, parts), table=table)
+            part = self.plan.drawn_target(rows, generator)
+            y = rows.y if part is None else part.units(rows.y)
+            X = plan.rows_within(support, rows.X, parts)
+            return replace(rows, X=X, y=y, table=table, part=part)
 
         return self.pair.release(rows_of, ledger, sources, classes)[0]
 

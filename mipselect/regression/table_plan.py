@@ -26,8 +26,9 @@ from mipselect.regression.drawn import ModelRows
 from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
 from mipselect.regression.pair import promised_together
 from mipselect.regression.private_ranges import PrivateRanges
-from mipselect.regression.shares import default_range_share
+from mipselect.regression.shares import default_range_share, target_share
 from mipselect.regression.typical_range import NARROWEST, TypicalRange, within
+from mipselect.regression.typical_target import TargetPart, TypicalTarget
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
@@ -139,7 +140,7 @@ class TablePlan:
         """Guarantee of ranges and coefficients together, whatever fields were selected.
 
         ε and δ are the same for any number of ranges; ρ is the largest. Few rows may have dearer
-        ranges in pure models only, whose ρ is largest undivided.
+        ranges, and one of the target, in pure models only, whose ρ is largest undivided.
         """
         widths = self._widths(self.widest)
         model = self.regressor.for_features(widths)
@@ -190,7 +191,7 @@ class TablePlan:
 
     def _within_the_rest(self, model: PrivateLinearModel, numbers: int) -> PrivateLinearModel:
         """Give the model the ε that the ranges of so many numbers leave."""
-        ranges = exact(self._epsilon_each(numbers)) * numbers
+        ranges = exact(self._epsilon_each(numbers)) * numbers + exact(self.epsilon_of_target)
         model.set_params(epsilon=round_down(exact(model.epsilon) - ranges))
         return model
 
@@ -199,6 +200,22 @@ class TablePlan:
         """True if the model has no δ."""
         widths = self._widths(self.widest)
         return self.regressor.for_features(widths).promise(sum(widths)).delta == 0.0
+
+    @property
+    def epsilon_of_target(self) -> float:
+        """Cost of the part of its range where nearly all values of the target lie; 0 for none.
+
+        It is looked for by the default rule only, where n is public and its range is stated.
+        """
+        rule = self.range_share is None and self.regressor.noise_grows_with_target
+        drawn = () if self.ranges is None else self.ranges.open
+        target = self.public.target.encoder
+        if not rule or self.rows is None or target.field.name in drawn:
+            return 0.0
+        if not _may_be_narrowed(target):
+            return 0.0
+        share = target_share(self.rows * float(self.regressor.epsilon))
+        return round_down(exact(self.regressor.epsilon) * exact(share))
 
     @property
     def looks_for_ranges(self) -> bool:
@@ -273,6 +290,15 @@ class TablePlan:
             part = TypicalRange(values, epsilon, self.regressor.relation).draw(source)
             found[name] = _to_whole_numbers(encoders[name], part)
         return found
+
+    def drawn_target(self, rows: ModelRows, source: random.Random) -> TargetPart | None:
+        """Draw the part of [-1, 1] where nearly all targets lie; None for all of it."""
+        epsilon = self.epsilon_of_target
+        if epsilon == 0.0:
+            return None
+        y = rows.y if rows.targeted is None else np.where(rows.targeted, rows.y, np.nan)
+        law = TypicalTarget(y, epsilon, self.regressor.relation)
+        return TargetPart(*law.draw(source), epsilon)
 
     def rows_within(self, support: Support, X: FloatArray, ranges: Ranges) -> FloatArray:
         """Map the columns of the model as their encoders do with narrower ranges; shape (n, k)."""

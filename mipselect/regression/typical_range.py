@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +99,14 @@ class TypicalRange:
     epsilon: float
     relation: str = "replace-one"
 
+    gains: ClassVar[NDArray[np.int64]] = GAINS
+    """Percent of `weight` that an interval is worth by its halvings."""
+
+    longer: ClassVar[Mapping[str, Fraction]] = {
+        relation: LOG_2 + less for relation, less in LESS_LIKELY.items()
+    }
+    """Log of how much likelier one interval is without data than one with one halving more."""
+
     def __post_init__(self) -> None:
         checked_epsilon(self.epsilon)
         checked_relation(self.relation, "relation")
@@ -110,7 +120,7 @@ class TypicalRange:
         A value adds 1 where it lies and, where the weight rises, the gain of every interval.
         Replaced by another one the gains cancel; added, removed, or replaced by none they do not.
         """
-        added = PERCENT + int(GAINS[-1])
+        added = PERCENT + int(self.gains[-1])
         return {"replace-one": max(2 * PERCENT, added), "add-remove": added}[self.relation]
 
     @cached_property
@@ -119,7 +129,7 @@ class TypicalRange:
         # [-1, 1] is the whole line: what lies on its ends, or rounds beyond, is inside.
         first = np.searchsorted(self.values, np.where(LOWS > -1.0, LOWS, -np.inf), side="right")
         last = np.searchsorted(self.values, np.where(HIGHS < 1.0, HIGHS, np.inf), side="left")
-        found: NDArray[np.int64] = PERCENT * (last - first) + GAINS[LEVELS] * self.weight
+        found: NDArray[np.int64] = PERCENT * (last - first) + self.gains[LEVELS] * self.weight
         return found
 
     @property
@@ -130,7 +140,7 @@ class TypicalRange:
 
     @property
     def _exponents(self) -> list[Fraction]:
-        rate, halving = exact(self.epsilon) / self.spread, LOG_2 + LESS_LIKELY[self.relation]
+        rate, halving = exact(self.epsilon) / self.spread, self.longer[self.relation]
         pairs = zip(self.scores.tolist(), LEVELS.tolist(), strict=True)
         return [rate * score - level * halving for score, level in pairs]
 

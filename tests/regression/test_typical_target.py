@@ -1,0 +1,224 @@
+"""Where nearly all targets lie: its law and the model in its units, on hostile neighbours."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import random
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.regression import (
+    AdaSSPRegressor,
+    ModelRelease,
+    ObjectivePerturbationRegressor,
+    SelectThenRegress,
+    shares,
+    typical_range,
+)
+from mipselect.regression.shares import target_share
+from mipselect.regression.table_plan import TablePlan
+from mipselect.regression.typical_range import LEVELS, TypicalRange, ends
+from mipselect.regression.typical_target import TargetPart, TypicalTarget
+from mipselect.selectors import PermuteAndFlipSelector
+from mipselect.selectors.all_features import AllFeaturesSelector
+from mipselect.tables import TableSchema
+from mipselect.tables.question import TableQuestion
+
+NOWHERE = math.nan
+HOSTILE = [-1.0, 1.0, 0.0, 0.5, 2.0**-7, 0.3, -0.999, NOWHERE]
+BASES = [[], [0.3] * 40, [-1.0] * 20 + [1.0] * 21, [NOWHERE] * 30 + [0.25] * 5]
+
+
+@pytest.fixture
+def few_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = LEVELS <= 2
+    for name in ("LEVELS", "LOWS", "HIGHS"):
+        monkeypatch.setattr(typical_range, name, getattr(typical_range, name)[few])
+
+
+def logs_of(law: TypicalTarget) -> np.ndarray:
+    return np.array([law.log_probability(k) for k in range(len(law.scores))])
+
+
+def largest_loss(epsilon: float) -> float:
+    """Largest loss over replaced values, in units of ε."""
+    worst = 0.0
+    for base, (one, other) in itertools.product(BASES, itertools.permutations(HOSTILE, 2)):
+        laws = [logs_of(TypicalTarget(np.array([*base, t]), epsilon)) for t in (one, other)]
+        worst = max(worst, float(np.abs(laws[0] - laws[1]).max()) / epsilon)
+    return worst
+
+
+@pytest.mark.usefixtures("few_ranges")
+def test_exact_probabilities_keep_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert 0.6 < largest_loss(1.0) <= 1.0 + 1e-9
+    monkeypatch.setattr(TypicalTarget, "spread", 100)
+    assert largest_loss(1.0) > 1.0
+
+
+@pytest.mark.parametrize(
+    ("product", "missed"), [(shares.LEAST_OF_A_TARGET, 0.04), (shares.ENOUGH_FOR_A_TARGET, 0.0)]
+)
+def test_nearly_all_values_are_inside(product: float, missed: float) -> None:
+    """Half of them or more, in all but few of the draws, whatever part of the range they fill."""
+    for width in (0.02, 0.1, 0.5):
+        values = np.clip(np.random.default_rng(0).normal(0.37, width, 300), -1.0, 1.0)
+        law, source = TypicalTarget(values, product / 300), random.Random(0)
+        drawn = [law.draw(source) for _ in range(60)]
+        inside = [np.mean((values >= low) & (values <= high)) for low, high in drawn]
+        assert np.mean(np.array(inside) < 0.5) <= missed
+        assert np.mean(inside) > 0.9
+
+
+def test_few_values_are_left_outside() -> None:
+    """A quarter in a tail is more than a halving is worth."""
+    values = np.where(np.arange(600) % 4 == 0, 0.95, -0.5)
+    low, high = TypicalTarget(values, 0.3).draw(random.Random(0))
+    assert low < -0.5 < 0.95 <= high
+    # Of a number among the features a quarter may be cut off.
+    assert TypicalRange(values, 0.3).draw(random.Random(0))[1] < 0.95
+
+
+@pytest.mark.parametrize(
+    ("product", "share"),
+    [(95.0, 0.0), (97.0, 0.25), (128.0, 0.25), (320.0, 0.1), (400.0, 0.08), (1e6, 0.08)],
+)
+def test_its_share_of_epsilon(product: float, share: float) -> None:
+    assert target_share(product) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("rows", [3, 5, 8, 12, 400])
+def test_rho_is_no_less_than_that_of_the_parts(rows: int) -> None:
+    """Where an (ε, δ) model has little ρ beside pure draws of the same ε."""
+    frame, schema = weights(1)
+    del frame
+    selector = AllFeaturesSelector(2, epsilon=1.0)
+    for regressor in (AdaSSPRegressor(epsilon=40.0, delta=1e-6), clone(HUBER)):
+        plan = TablePlan(TableQuestion(schema, "y"), selector, regressor, 2)
+        known = replace(plan, rows=rows)
+        each, of_target = known.epsilon_of_a_range((0, 1)), known.epsilon_of_target
+        spent = 2 * 0.5 * each**2 + 0.5 * of_target**2
+        whole = spent + rho_of(known.model_on((0, 1)).promise(4))
+        assert whole <= rho_of(plan.model_promise) * (1.0 + 1e-9)
+
+
+def rho_of(guarantee: Guarantee) -> float:
+    return 0.5 * guarantee.epsilon**2 if guarantee.rho is None else guarantee.rho
+
+
+def test_a_model_in_units_of_a_part_predicts_the_same() -> None:
+    part = TargetPart(0.2, 0.6, 0.1)
+    rows = np.column_stack([np.random.default_rng(0).uniform(-1, 1, (50, 2)), np.ones(50)])
+    theta = np.array([0.3, -0.2, 0.1])
+    y = rows @ part.coefficients(theta)
+    np.testing.assert_allclose(part.units(y), rows @ theta, atol=1e-12)
+
+
+NUMBER = {"type": "number"}
+SCHEMA = TableSchema.of(
+    {
+        "fields": [
+            {"name": "a", "type": "boolean", "constraints": {"required": True}},
+            {"name": "y", **NUMBER, "constraints": {"minimum": -1, "maximum": 1}},
+        ]
+    }
+)
+HUBER = ObjectivePerturbationRegressor(loss="huber", epsilon=1.0)
+
+
+def planned(rows: int) -> TablePlan:
+    selector = AllFeaturesSelector(1, epsilon=1.0)
+    return TablePlan(TableQuestion(SCHEMA, "y"), selector, HUBER, 1, rows=rows)
+
+
+def law_of_pairs(plan: TablePlan, rows: list[tuple[bool, float]]) -> np.ndarray:
+    """Log densities of all parts, and of coefficients of a grid in units of each."""
+    x = np.array([[1.0 if a else -1.0, 1.0] for a, _ in rows])
+    y = np.array([t for _, t in rows])
+    epsilon = plan.epsilon_of_target
+    model = plan.model_on((0,))._for_rows(len(rows))
+    chosen, loss = model._perturbation(1, len(rows)), model._loss()
+    balls, _ = model._change(1)
+    law = TypicalTarget(y, epsilon)
+    found = []
+    for index, log_part in enumerate(logs_of(law)):
+        target = TargetPart(*ends(index), epsilon).units(y)
+        for theta in itertools.product(np.linspace(-3.0, 3.0, 7), repeat=2):
+            _, slopes, curvatures = loss.values(target, x @ theta)
+            noise = -(slopes @ x + chosen.ridge * np.array(theta))
+            hessian = (x * curvatures[:, None]).T @ x + chosen.ridge * np.eye(2)
+            log_noise = -balls.norms(noise[None])[0] / chosen.noise_scale
+            found.append(log_part + log_noise + np.linalg.slogdet(hessian)[1])
+    return np.array(found)
+
+
+@pytest.mark.usefixtures("few_ranges")
+def test_part_and_coefficients_keep_epsilon_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Densities of the pair, up to constants that are public, on rows that differ in one."""
+    monkeypatch.setattr(shares, "LEAST_OF_A_TARGET", 0.0)
+    hostile = [(a, t) for a in (False, True) for t in (-1.0, 1.0, 0.26)]
+    worst = 0.0
+    for base in ([(True, 0.9), (False, -1.0)], [(True, 0.3)] * 6):
+        plan = planned(len(base) + 1)
+        assert plan.epsilon_of_target > 0.0
+        assert plan.epsilon_of_target + plan.model_on((0,)).epsilon <= 1.0
+        for one, other in itertools.combinations(hostile, 2):
+            first, second = (law_of_pairs(plan, [*base, row]) for row in (one, other))
+            worst = max(worst, float(np.abs(first - second).max()))
+    assert 0.5 < worst <= 1.0
+
+
+def weights(n: int, seed: int = 0) -> tuple[pd.DataFrame, TableSchema]:
+    """A target that keeps to a fiftieth of the range that is stated, which some do not tell."""
+    rng = np.random.default_rng(seed)
+    a = rng.uniform(0.0, 10.0, n)
+    y = 640.0 + 2.0 * a + rng.normal(0.0, 2.0, n)
+    frame = pd.DataFrame({"a": a, "b": rng.uniform(0.0, 10.0, n), "y": y})
+    frame.loc[rng.random(n) < 0.1, "y"] = np.nan
+    tens = {**NUMBER, "constraints": {"minimum": 0, "maximum": 10}}
+    fields = [{"name": "a", **tens}, {"name": "b", **tens}]
+    target = {"name": "y", **NUMBER, "constraints": {"minimum": 0, "maximum": 1000}}
+    return frame, TableSchema.of({"fields": [*fields, target]})
+
+
+def fitted(n: int, loss: str, **options: float) -> ModelRelease:
+    frame, schema = weights(n)
+    regressor = ObjectivePerturbationRegressor(loss=loss, random_state=2)
+    model = SelectThenRegress(
+        PermuteAndFlipSelector(1, random_state=1), regressor, epsilon=2.0, **options
+    )
+    return model.fit_table(frame, schema, target="y").release_
+
+
+def test_a_wide_range_of_the_target_costs_little() -> None:
+    frame, _ = weights(800)
+    there = frame[frame["y"].notna()]
+    errors = {}
+    for name, release in {
+        "huber": fitted(800, "huber"),
+        "as stated": fitted(800, "huber", range_share=0.0),
+        "a κ of the user": fitted(800, "huber(0.25)"),
+    }.items():
+        errors[name] = float(np.abs(release.predict(there) - there["y"]).mean())
+        assert ("most values of the target lie" in str(release)) is (name == "huber")
+        assert release.guarantee.epsilon <= 2.0
+        assert ModelRelease.from_json(json.dumps(release.to_dict())) == release
+    assert errors["huber"] < 4.0 < min(errors["as stated"], errors["a κ of the user"])
+
+
+def test_few_rows_and_private_numbers_of_rows_leave_it() -> None:
+    frame, schema = weights(120)
+    selector = PermuteAndFlipSelector(1)
+    model = SelectThenRegress(selector, ObjectivePerturbationRegressor(loss="huber"), epsilon=1.0)
+    text = str(model.fit_table(frame, schema, target="y").release_)
+    assert "most values of the target" not in text
+    question = TableQuestion(schema, "y")
+    plan = TablePlan(question, selector, HUBER, 1)
+    assert plan.epsilon_of_target == 0.0
