@@ -176,7 +176,7 @@ def test_part_and_coefficients_keep_epsilon_together(monkeypatch: pytest.MonkeyP
 
 
 def weights(n: int, seed: int = 0) -> tuple[pd.DataFrame, TableSchema]:
-    """A target that keeps to a fiftieth of the range that is stated, which some do not tell."""
+    """A target that keeps to a small part of the range that is stated, which some do not tell."""
     rng = np.random.default_rng(seed)
     a = rng.uniform(0.0, 10.0, n)
     y = 640.0 + 2.0 * a + rng.normal(0.0, 2.0, n)
@@ -184,7 +184,7 @@ def weights(n: int, seed: int = 0) -> tuple[pd.DataFrame, TableSchema]:
     frame.loc[rng.random(n) < 0.1, "y"] = np.nan
     tens = {**NUMBER, "constraints": {"minimum": 0, "maximum": 10}}
     fields = [{"name": "a", **tens}, {"name": "b", **tens}]
-    target = {"name": "y", **NUMBER, "constraints": {"minimum": 0, "maximum": 1000}}
+    target = {"name": "y", **NUMBER, "constraints": {"minimum": 0, "maximum": 10_000}}
     return frame, TableSchema.of({"fields": [*fields, target]})
 
 
@@ -210,7 +210,7 @@ def test_a_wide_range_of_the_target_costs_little() -> None:
         assert ("most values of the target lie" in str(release)) is (name == "huber")
         assert release.guarantee.epsilon <= 2.0
         assert ModelRelease.from_json(json.dumps(release.to_dict())) == release
-    assert errors["huber"] < 4.0 < min(errors["as stated"], errors["a κ of the user"])
+    assert errors["huber"] < 2.0 < 8.0 < min(errors["as stated"], errors["a κ of the user"])
 
 
 def test_few_rows_and_private_numbers_of_rows_leave_it() -> None:
