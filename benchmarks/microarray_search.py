@@ -17,13 +17,13 @@ from pathlib import Path
 from benchmarks.exact_draws_small_n import DATA, TABLES, instance_of
 from benchmarks.stored import Record, add_json_option, print_records
 from mipselect import Instance, NotCertified
-from mipselect.search.drivers import find_levels, find_supports
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.method import LeastSquaresMethod
+from mipselect.search.levels import find_levels
 from mipselect.search.options import DEFAULT_TOLERANCE
 from mipselect.search.progress import Deadline, Reporter, Run, Statistics
 from mipselect.search.setup import Search
-from mipselect.search.supports import number_of_listed
+from mipselect.search.supports import find_supports, number_of_listed
 
 SHARES = (0.003, 0.024, 0.2)
 """λ / n."""

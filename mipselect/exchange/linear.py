@@ -23,16 +23,16 @@ from mipselect.problem.instance import Instance
 from mipselect.restricted.fenchel import FenchelLoss
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.collectors import BestSupport
+from mipselect.search.collectors import Collector
 from mipselect.search.convex.cuts import cut_of_point
 from mipselect.search.cuts import Cut
 from mipselect.search.cutting_loop import OuterApproximation
-from mipselect.search.drivers import find_supports
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
 from mipselect.search.least_squares.node import squared_node
 from mipselect.search.options import SearchOptions
 from mipselect.search.progress import TimeUp
 from mipselect.search.setup import outer_approximation, set_up
+from mipselect.search.supports import find_supports
 
 MASTERS = "highs"
 """Back end that finds where cuts are too low; it is always there, and proves nothing."""
@@ -116,7 +116,7 @@ def linear_model(instance: Instance, options: SearchOptions) -> LinearModel:
     search = set_up(instance, options)
     problem, run = instance.prepared, search.run
     best = find_supports(search, 1)
-    collector = BestSupport(search.allowance)
+    collector = Collector(1, search.allowance)
     collector.offer(best.supports, best.values)
     cuts, visited = [cut_at(problem, best.supports[0])], [best.supports[0]]
 
@@ -144,7 +144,6 @@ def linear_model(instance: Instance, options: SearchOptions) -> LinearModel:
     supports = np.array(visited)
     reached = float(np.max([cut.at(supports) for cut in cuts], axis=0).min())
     bound = min(collector.bound, reached) if proven else -math.inf
-    assert collector.support is not None
     if bound < collector.value - search.allowance - instance.uncertain:
         raise NotCertified(
             f"the {len(cuts):,} cuts of the linear model do not prove the best support; {why}",
@@ -152,7 +151,8 @@ def linear_model(instance: Instance, options: SearchOptions) -> LinearModel:
             incumbent=collector.value,
         )
     floor = max(0.0, *(cut.minimum(instance.support_size) for cut in cuts))
-    return LinearModel(tuple(cuts), floor, bound, collector.support, collector.value)
+    (support,), _ = collector.best()
+    return LinearModel(tuple(cuts), floor, bound, support, collector.value)
 
 
 def cut_at(problem: PreparedLoss, support: IntArray) -> Cut:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TypeVar, cast
 
-from mipselect.arrays import IntArray
 from mipselect.backends.discovery import NATIVE, usable_solver
 from mipselect.backends.protocols import Capability, MasterSolver
 from mipselect.errors import InvalidInput
@@ -73,13 +74,10 @@ class Search:
             relations=self.instance.problem.relations,
         )
 
-    def center(self) -> Neighbourhood:
-        """Find a support that no swap improves."""
-        return self.method.center(self.instance.support_size, self.run)
-
-    def center_at(self, support: IntArray, value: float) -> Neighbourhood:
-        """Return the neighbourhood of a support whose value is known."""
-        return self.method.center_at(support, value, self.run)
+    def bounds_ahead(self, center: Neighbourhood) -> list[float]:
+        """Bound all levels after each level, from 0 on; ``inf`` after the last."""
+        bounds = [center.level_bound(level) for level in range(1, self.levels)]
+        return [*accumulate([math.inf, *reversed(bounds)], min)][::-1]
 
 
 def set_up(instance: Instance, options: SearchOptions, *, listed: int = 1) -> Search:

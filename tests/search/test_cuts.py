@@ -14,7 +14,7 @@ from mipselect.restricted.fenchel import FenchelBounds
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search import mistake_levels, top_supports
 from mipselect.search.bounds.modular import Budget
-from mipselect.search.collectors import BestSupport
+from mipselect.search.collectors import Collector
 from mipselect.search.convex.cuts import fenchel_cut
 from mipselect.search.cuts import Cut
 from mipselect.search.least_squares.branch_and_bound import around_points
@@ -140,7 +140,7 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
         if problem.features.singles and size > 1:
             check_children(sub, sets, values, curvatures, rng)
             check_clusters(sub, sets, values, rng)
-        known = BestSupport(0.0)
+        known = Collector(1, 0.0)
         known.offer(supports[:1], np.array([threshold]))
         kept = around_points(sub, tree_of(problem, collector=known))
         assert set(below[:, base_size:].ravel()) <= set(kept.live)

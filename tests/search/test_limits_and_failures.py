@@ -19,14 +19,14 @@ from mipselect.search import (
     mistake_levels,
     top_supports,
 )
-from mipselect.search.drivers import find_levels, find_supports
 from mipselect.search.enumeration import Enumeration
 from mipselect.search.least_squares import cuts
+from mipselect.search.levels import find_levels
 from mipselect.search.progress import (
     TimeUp,
 )
 from mipselect.search.setup import Search
-from mipselect.search.supports import number_of_listed
+from mipselect.search.supports import find_supports, number_of_listed
 from tests.support.back_ends import back_ends
 from tests.support.designs import all_supports
 from tests.support.scripted_solvers import Scripted, change_of, weak_levels

@@ -16,7 +16,7 @@ from mipselect.restricted.fenchel import FenchelBounds
 from mipselect.restricted.gram import KnownGram
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import Budget, ModularBound
-from mipselect.search.collectors import BestSupport, BestSupports
+from mipselect.search.collectors import Collector
 from mipselect.search.convex.cuts import fenchel_cut
 from mipselect.search.convex.method import ConvexNeighbourhood, DivideAll, divide
 from mipselect.search.convex.node import FenchelNode, last_bounds
@@ -239,7 +239,7 @@ def test_bounds_around_centres(bad: float, field: str, by: str) -> None:
     bound = best_expanded(sub, convexity, budgets, start, -math.inf, 0.02)
     assert bound.largest(budgets) == math.inf
     if field != "h":  # A centre needs no h of features that it is not made of.
-        known = BestSupport(0.0)
+        known = Collector(1, 0.0)
         known.offer(np.arange(3)[None], np.zeros(1))
         kept = around_points(sub, tree_of(sub.problem, collector=known))
         assert kept.bound is not None
@@ -325,17 +325,17 @@ def test_families_of_removed_sets_and_cuts_around_centres(
     assert level_bound(center, cut, 2) == 0.0
 
 
-def test_collectors(bad: float) -> None:
+@pytest.mark.parametrize("count", [1, 2])
+def test_collectors(bad: float, count: int) -> None:
     rows = np.array([[0, 1], [0, 2], [1, 2]])
-    for collector in (BestSupport(0.0), BestSupports(1, 2, 0.0)):
-        collector.offer(rows, np.array([bad, 0.5, 0.7]))
-        found = collector.result()[2] if isinstance(collector, BestSupports) else collector.bound
-        assert found == -math.inf
-    for other in (BestSupport(0.0), BestSupports(1, 2, 0.0)):
-        other.offer(rows[1:], np.array([0.5, 0.7]))
-        other.settle(bad)
-        found = other.result()[2] if isinstance(other, BestSupports) else other.bound
-        assert found in ((0.5, 0.7) if bad == math.inf else (-math.inf,))
+    collector = Collector(count, 0.0)
+    collector.offer(rows, np.array([bad, 0.5, 0.7]))
+    assert collector.bound == -math.inf
+    assert collector.best()[1].tolist() == [0.5, 0.7][:count]
+    other = Collector(count, 0.0)
+    other.offer(rows[1:], np.array([0.5, 0.7]))
+    other.settle(bad)
+    assert other.bound == (0.5 if bad == math.inf else -math.inf)
 
 
 @pytest.mark.parametrize("part", ["constant", "coefficients"])

@@ -15,7 +15,7 @@ import numpy as np
 
 from mipselect.arrays import IntArray
 from mipselect.restricted.fenchel import EPS, FenchelBounds, FenchelLoss
-from mipselect.search.collectors import BestSupport, Collector
+from mipselect.search.collectors import Collector
 from mipselect.search.convex.expansion import screened_by_family_point
 from mipselect.search.convex.node import (
     FenchelNode,
@@ -204,14 +204,15 @@ class ConvexMethod(TreeMethod[FenchelLoss, FenchelNode]):
             support = np.sort(np.append(support, int(np.argmax(weights))))
         center = self.center_at(support, float(self.problem.values(support[None])[0]), run)
         while size < self.problem.p and self.tuning.uses(Strategy.SWAPS):
-            best = BestSupport(0.0)
+            best = Collector(1, 0.0)
             best.offer(center.support[None], np.array([center.value]))
             with run.accounts.trying(Strategy.SWAPS) as account:
                 center.search_level(1, best, run)
                 account.successes += best.value < center.value
-            if best.support is None or best.value >= center.value:
+            if best.value >= center.value:
                 break
-            center = self.center_at(best.support, best.value, run)
+            (support,), _ = best.best()
+            center = self.center_at(support, best.value, run)
         return center
 
     def center_at(self, support: IntArray, value: float, run: Run) -> ConvexNeighbourhood:

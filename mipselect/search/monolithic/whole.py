@@ -23,8 +23,8 @@ from mipselect.restricted.box_dual import PreparedBoxDual
 from mipselect.restricted.features import plain_features
 from mipselect.restricted.grouping import FeatureProblem
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.collectors import BestSupport, Collector
-from mipselect.search.drivers import find_levels
+from mipselect.search.collectors import Collector
+from mipselect.search.levels import find_levels
 from mipselect.search.monolithic.formulations import Form, LeastSquaresModels, at_distance
 from mipselect.search.monolithic.piecewise_linear import PiecewiseLinearModels
 from mipselect.search.neighbourhood import Neighbourhood
@@ -73,12 +73,12 @@ def whole_optimum(instance: Instance, *, form: Form | None = None, **options: An
     """
     method = _set_up(instance, form, SearchOptions(**options))
     native, run = method.native, method.native.run
-    best = BestSupport(native.allowance)
+    best = Collector(1, native.allowance)
     run.reporter.stage = "optimum"
     try:
         found = method.solve(instance.support_size, run)
         best.offer(found.support[None], np.array([found.value]))
-        around = native.center_at(found.support, found.value)
+        around = native.method.center_at(found.support, found.value, run)
         for level in range(1, native.levels):
             around.search_level(level, best, run)
     except Stopped as stop:
@@ -157,7 +157,7 @@ class WholeNeighbourhood:
             # The driver moves there, and asks for all levels anew.
             collector.settle(0.0)
             return
-        best = BestSupport(self.method.native.allowance, floor=self.value)
+        best = Collector(1, self.method.native.allowance, floor=self.value)
         best.offer(found.support[None], value)
         try:
             self.around.search_level(level, best, run)
