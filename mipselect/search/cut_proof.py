@@ -23,7 +23,8 @@ from scipy.optimize import linprog
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import EPS
-from mipselect.search.cuts import Cut
+from mipselect.search.bounds.modular import ModularBound
+from mipselect.search.cuts import tightened
 from mipselect.search.tuning import TUNING, CutMasters
 
 
@@ -62,8 +63,8 @@ class CutProof:
 
     Parameters
     ----------
-    cuts : list of Cut
-        With coefficients ≤ 0, shape (L,).
+    cuts : list of ModularBound
+        On -R, with terms ≥ 0, shape (L,).
     size : int
         m, how many columns are chosen.
     floor : float
@@ -75,7 +76,7 @@ class CutProof:
 
     def __init__(
         self,
-        cuts: list[Cut],
+        cuts: list[ModularBound],
         size: int,
         floor: float,
         visited: Collection[tuple[int, ...]],
@@ -83,14 +84,14 @@ class CutProof:
     ) -> None:
         self._limits = limits
         self._size, self._floor, self._visited = size, floor, set(visited)
-        tight = [cut.tightened(floor) for cut in cuts]
-        coefficients = np.array([cut.coefficients for cut in tight])
+        tight = [tightened(cut, floor) for cut in cuts]
+        coefficients = -np.array([cut.terms for cut in tight])
         # The most gainful columns first: late beginnings are then proven at once.
         self._order = np.argsort(coefficients.sum(axis=0), kind="stable")
         position = np.empty_like(self._order)
         position[self._order] = np.arange(len(position))
         self._coefficients = coefficients[:, self._order]
-        self._constants = np.array([cut.constant for cut in tight]) - floor
+        self._constants = -np.array([cut.constant for cut in tight]) - floor
         self._closed = np.zeros((len(self._visited), coefficients.shape[1]))
         for row, choice in zip(self._closed, sorted(self._visited), strict=True):
             row[position[list(choice)]] = 1.0

@@ -25,13 +25,14 @@ from mipselect.backends.protocols import (
     MipStatus,
 )
 from mipselect.errors import SolverFailure
+from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.cut_proof import CutProof, Verdict
-from mipselect.search.cuts import Cut
+from mipselect.search.cuts import least_value, scaled
 from mipselect.search.progress import Run
 from mipselect.search.tuning import TUNING, CutMasters
 
-Visit = Callable[[IntArray], tuple[float, Cut]]
+Visit = Callable[[IntArray], tuple[float, ModularBound]]
 """Takes a choice of columns; offers it, and returns its value and its cut."""
 
 
@@ -61,7 +62,7 @@ class OuterApproximation:
         return math.comb(columns, size) <= self.limits.enumerated
 
     def prove(
-        self, cuts: list[Cut], size: int, visit: Visit, collector: Collector, run: Run
+        self, cuts: list[ModularBound], size: int, visit: Visit, collector: Collector, run: Run
     ) -> bool:
         """Solve masters until they prove that nothing below the threshold is left.
 
@@ -77,14 +78,14 @@ class OuterApproximation:
         run : Run
         """
         # No loss is negative; a weak cut alone would let the coefficients be of any size.
-        floor = max(0.0, *(cut.minimum(size) for cut in cuts))
+        floor = max(0.0, *(least_value(cut, size) for cut in cuts))
         if floor >= collector.threshold:
             collector.settle(floor)
             return True
-        reach = max(cut.constant for cut in cuts) - floor
+        reach = max(-cut.constant for cut in cuts) - floor
         spread = max(collector.threshold - floor, reach)
         unit = max(self._unit, spread / self.limits.largest_range)
-        master = self._solver.master(len(cuts[0].coefficients), size)
+        master = self._solver.master(len(cuts[0].terms), size)
         one = _MasterRun(self, master, visit, collector, run, floor, unit)
         for cut in cuts:
             one.add(cut)
@@ -114,11 +115,11 @@ class _MasterRun:
         self._collector, self._run = collector, run
         self._floor, self._unit = floor, unit
         self._visited: set[tuple[int, ...]] = set()
-        self._cuts: list[Cut] = []
-        self._answers: list[tuple[IntArray, Cut]] = []
+        self._cuts: list[ModularBound] = []
+        self._answers: list[tuple[IntArray, ModularBound]] = []
         run.statistics.masters += 1
 
-    def add(self, cut: Cut) -> None:
+    def add(self, cut: ModularBound) -> None:
         """Add a cut to the master."""
         self._master.add_cut(*self._scaled(cut))
         self._count(cut)
@@ -174,12 +175,11 @@ class _MasterRun:
     def _value(self, bound: float) -> float:
         return self._floor + bound * self._unit
 
-    def _scaled(self, cut: Cut) -> tuple[float, FloatArray]:
+    def _scaled(self, cut: ModularBound) -> tuple[float, FloatArray]:
         size, negligible = self._master.cardinality, self._limits.negligible
-        scaled = cut.scaled(self._floor, self._unit, size, negligible)
-        return scaled.constant, scaled.coefficients
+        return scaled(cut, self._floor, self._unit, size, negligible)
 
-    def _count(self, cut: Cut) -> None:
+    def _count(self, cut: ModularBound) -> None:
         self._cuts.append(cut)
         self._run.statistics.cuts += 1
 
@@ -202,7 +202,7 @@ class _MasterRun:
             self._collector.settle(target)
         return verdict
 
-    def _answer(self, chosen: IntArray) -> Cut:
+    def _answer(self, chosen: IntArray) -> ModularBound:
         """Evaluate and offer a choice, check all cuts against it, and return the cut there."""
         key = tuple(sorted(int(j) for j in chosen))
         size = self._master.cardinality
@@ -213,7 +213,7 @@ class _MasterRun:
             )
         self._visited.add(key)
         value, cut = self._visit(np.asarray(key))
-        claimed = max(float(cut.at(np.asarray(key))) for cut in self._cuts)
+        claimed = max(-float(cut.at(np.asarray(key))) for cut in self._cuts)
         if claimed > value + self._limits.margin * self._unit:
             raise SolverFailure(
                 f"a cut claims the bound {claimed:.9g} for a support of value {value:.9g}: "

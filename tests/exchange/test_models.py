@@ -142,7 +142,7 @@ def test_rounding_of_the_cuts_is_part_of_the_bound_or_refused() -> None:
     supports = all_supports(instance)
     values = instance.objectives(supports)
     model = linear_model(instance, SearchOptions())
-    lowest = np.max([cut.at(supports) for cut in model.cuts], axis=0).min()
+    lowest = np.max([-cut.at(supports) for cut in model.cuts], axis=0).min()
     assert model.bound <= lowest * (1.0 + 1e-12)
     tau = TOLERANCE * instance.sensitivity
     assert values.min() - tau < model.bound < values.min() - 0.1 * tau

@@ -252,7 +252,7 @@ def test_a_bound_above_a_known_value_is_noticed(
     def raised(sub, chosen):
         cut = cut_at(sub, chosen)
         wrong = 0.0 if len(chosen) == 0 else 0.05 * abs(cut.constant)
-        return type(cut)(cut.constant + wrong, cut.coefficients)
+        return type(cut)(cut.constant - wrong, cut.terms)
 
     monkeypatch.setattr(cuts, "sparse_diagonal_cut", raised)
     with pytest.raises(SolverFailure, match="its cuts or its bound are wrong"):

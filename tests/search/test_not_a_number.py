@@ -22,7 +22,7 @@ from mipselect.search.convex.method import ConvexNeighbourhood, DivideAll, divid
 from mipselect.search.convex.node import FenchelNode, last_bounds
 from mipselect.search.convex.node import screened as screened_completions
 from mipselect.search.cut_proof import CutProof
-from mipselect.search.cuts import Cut
+from mipselect.search.cuts import least_value
 from mipselect.search.least_squares.branch_and_bound import (
     around_points,
     branch_and_bound,
@@ -253,7 +253,7 @@ def test_screening_shares_clusters_and_cuts(bad: float, field: str) -> None:
     assert len(screened(sub, 0.0, lambda: None).live) == 9
     assert sub.lower_bound(0.0) < math.inf
     cut = sparse_diagonal_cut(sub, np.array([0, WRONG]))
-    assert cut.minimum(3) <= 0.0
+    assert least_value(cut, 3) <= 0.0
     near = LiveSets(near_columns(sub.problem)).up_to(3)
     assert near is not None
     division, _ = by_clusters(sub, near, sub.needed_gain(0.0))
@@ -338,21 +338,20 @@ def test_collectors(bad: float, count: int) -> None:
     assert other.bound == (0.5 if bad == math.inf else -math.inf)
 
 
-@pytest.mark.parametrize("part", ["constant", "coefficients"])
+@pytest.mark.parametrize("part", ["constant", "terms"])
 def test_masters_and_their_proofs(bad: float, part: str) -> None:
-    coefficients = np.full(5, -1.0)
-    if part == "coefficients":
-        coefficients[WRONG] = bad
-    cut = Cut(bad if part == "constant" else 9.0, coefficients)
-    assert cut.minimum(2) == 0.0
-    for cuts in ([cut], [cut, Cut(0.5, np.full(5, -0.1))]):
+    terms = np.full(5, 1.0)
+    if part == "terms":
+        terms[WRONG] = -bad
+    weak = ModularBound(-0.5, np.full(5, 0.1))
+    cut = ModularBound(-bad if part == "constant" else -9.0, terms)
+    for cuts in ([cut], [cut, weak]):
         proof = CutProof(cuts, 2, 0.0, set())
         verdict = proof.decide(1.0, lambda: None)
         assert not verdict.proven
         assert verdict.open is not None
     if not bad < 0.0:
-        proof = CutProof([Cut(0.5, np.full(5, -0.1))], 2, 0.0, set())
-        assert not proof.decide(bad, lambda: None).proven
+        assert not CutProof([weak], 2, 0.0, set()).decide(bad, lambda: None).proven
 
 
 @pytest.mark.parametrize("chosen", [True, False])
@@ -438,7 +437,7 @@ def test_cuts_and_shares_of_dual_points(bad: float, part: str) -> None:
     bounds = dual_bounds(part, bad)
     own, live = bounds.own(0, np.array([WRONG])), np.arange(3, 10)
     cut = fenchel_cut(bounds, 0, own, bounds.weights[0][live], math.sqrt(own))
-    assert cut.minimum(3) <= 0.0
+    assert least_value(cut, 3) <= 0.0
     found = [ModularBound(0.0, np.full(7, bad))]
     found += modular_bounds(bounds, 0, Node(np.array([WRONG]), 2, live))
     cell = tight(SpoiltFamily(live, found), [], TARGET)

@@ -8,17 +8,17 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.fenchel import EPS, FenchelBounds
+from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.convex.node import FenchelNode, enumerate_completions
-from mipselect.search.cuts import Cut
 from mipselect.search.cutting_loop import OuterApproximation
 from mipselect.search.progress import Run
 
 
 def fenchel_cut(
     bounds: FenchelBounds, row: int, own: float, credits: FloatArray, length: float
-) -> Cut:
-    """Turn the bound of a dual point α into an affine cut (docs/mathematics/cuts.md, (2)).
+) -> ModularBound:
+    """Turn the bound of a dual point α into a cut, a bound on -R (docs/mathematics/cuts.md, (2)).
 
     R(B ∪ T') ≥ (1/n) [Σ_i -ℓ*(y_i, -α_i) - νr²/2 - Σ_{j∈B∪T'} w_j² / (2(λ+ν))], w = Xᵀα.
 
@@ -44,12 +44,12 @@ def fenchel_cut(
     terms = np.array([bounds.constants[row], -nu * bounds.radius**2 / 2.0]) / bounds.n
     terms = np.append(terms, -shrink * own)
     rounding = 16.0 * EPS * float(np.abs(terms).sum())
-    return Cut(float(terms.sum()) - rounding, -shrink * credits * (1.0 + 16.0 * EPS))
+    return ModularBound(rounding - float(terms.sum()), shrink * credits * (1.0 + 16.0 * EPS))
 
 
 def cut_of_point(
     bounds: FenchelBounds, row: int, base: IntArray, live: IntArray, chosen: IntArray
-) -> Cut:
+) -> ModularBound:
     """Return the cut of a dual point on B ∪ T, tightest at the length of a choice T.
 
     Parameters
@@ -60,7 +60,7 @@ def cut_of_point(
     base : ndarray of int, shape (k,)
         B.
     live : ndarray of int, shape (L,)
-        Features that may be added; the cut has a coefficient for each.
+        Features that may be added; the cut has a term for each.
     chosen : ndarray of int
         Positions of T among them.
     """
@@ -82,10 +82,10 @@ class FenchelMasters(OuterApproximation):
             enumerate_completions(sub, collector, run)
             return True
 
-        def cut_of(bounds: FenchelBounds, row: int, chosen: IntArray) -> Cut:
+        def cut_of(bounds: FenchelBounds, row: int, chosen: IntArray) -> ModularBound:
             return cut_of_point(bounds, row, sub.base, sub.live, chosen)
 
-        def visit(chosen: IntArray) -> tuple[float, Cut]:
+        def visit(chosen: IntArray) -> tuple[float, ModularBound]:
             support = sub.supports(chosen[None])
             value = float(sub.problem.values(support)[0])
             collector.offer(support, np.array([value]))
