@@ -18,7 +18,7 @@ from mipselect import Instance, NotCertified
 from mipselect.datasets import correlated_gaussian, logistic_gaussian
 from mipselect.search.levels import find_levels
 from mipselect.search.options import SearchOptions
-from mipselect.search.progress import Deadline, Reporter, Run, Statistics
+from mipselect.search.progress import Deadline, Run
 from mipselect.search.setup import Search, set_up
 from mipselect.search.supports import find_supports, number_of_listed
 
@@ -56,7 +56,7 @@ def problem(
 def seconds(instance: Instance, find: Callable[[Search], object], limit: float) -> float | str:
     """CPU seconds; where they did not suffice, how far the proven bound is from the optimum."""
     search = set_up(instance, SearchOptions("native", None, limit))
-    run = Run(Deadline(limit, time.process_time), Statistics(), Reporter())
+    run = Run(Deadline(limit, time.process_time))
     started = time.process_time()
     try:
         find(Search(instance, search.method, search.tolerance, run))

@@ -21,7 +21,7 @@ from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.method import LeastSquaresMethod
 from mipselect.search.levels import find_levels
 from mipselect.search.options import DEFAULT_TOLERANCE
-from mipselect.search.progress import Deadline, Reporter, Run, Statistics
+from mipselect.search.progress import Deadline, Run
 from mipselect.search.setup import Search
 from mipselect.search.supports import find_supports, number_of_listed
 
@@ -66,7 +66,7 @@ def with_setting(instance: Instance, support_size: int, ridge: float) -> Instanc
 def search_of(instance: Instance, limit: float, tolerance: float = DEFAULT_TOLERANCE) -> Search:
     """A native search with a limit in CPU seconds."""
     method = LeastSquaresMethod(instance.prepared, ClosedForm())
-    run = Run(Deadline(limit, cpu_clock()), Statistics(), Reporter())
+    run = Run(Deadline(limit, cpu_clock()))
     return Search(instance, method, tolerance, run)
 
 

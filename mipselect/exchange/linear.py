@@ -126,10 +126,10 @@ def linear_model(instance: Instance, options: SearchOptions) -> LinearModel:
         collector.offer(chosen[None], np.array([value]))
         cuts.append(cut_at(problem, chosen))
         visited.append(chosen)
-        run.reporter.done = len(cuts)
+        run.done = len(cuts)
         return value, cuts[-1]
 
-    run.reporter.stage = "cuts"
+    run.stage = "cuts"
     why = "rounding leaves too much of them open: export another formulation"
     solver = MASTERS if options.solver == "auto" else options.solver
     # The loop of masters may take as long as the deadline says.

@@ -27,7 +27,7 @@ from mipselect.backends.protocols import (
 from mipselect.errors import SolverFailure
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
-from mipselect.search.cut_proof import CutProof, Verdict
+from mipselect.search.cut_proof import CutProof
 from mipselect.search.cuts import least_value, scaled
 from mipselect.search.progress import Run
 from mipselect.search.tuning import TUNING, CutMasters
@@ -37,7 +37,7 @@ Visit = Callable[[IntArray], tuple[float, ModularBound]]
 
 
 class OuterApproximation:
-    """Proof of bounds by cuts and a MIP solver; an engine derives from it and makes the cuts.
+    """Proof of bounds by cuts and a MIP solver; engines derive from it and make the cuts.
 
     Parameters
     ----------
@@ -53,10 +53,6 @@ class OuterApproximation:
         self.name, self.limits = solver.status.name, limits
         self._solver, self._unit = solver, unit
 
-    def fits(self, columns: int) -> bool:
-        """Tell whether a master may have so many columns."""
-        return columns <= self.limits.columns
-
     def enumerates(self, columns: int, size: int) -> bool:
         """Tell whether evaluating all choices takes less time than a master."""
         return math.comb(columns, size) <= self.limits.enumerated
@@ -68,12 +64,11 @@ class OuterApproximation:
 
         Parameters
         ----------
-        cuts : list of Cut
+        cuts : list of ModularBound
             At least one; they tell the number of columns.
         size : int
             How many columns are chosen.
-        visit : callable
-            Takes a choice, shape (size,); offers it, and returns its value and its cut.
+        visit : Visit
         collector : Collector
         run : Run
         """
@@ -117,7 +112,7 @@ class _MasterRun:
         self._visited: set[tuple[int, ...]] = set()
         self._cuts: list[ModularBound] = []
         self._answers: list[tuple[IntArray, ModularBound]] = []
-        run.statistics.masters += 1
+        run.masters += 1
 
     def add(self, cut: ModularBound) -> None:
         """Add a cut to the master."""
@@ -132,9 +127,10 @@ class _MasterRun:
             if not self._ended(solution):
                 return False
             target, chosen = self._target, solution.chosen
-            if chosen is None or self._value(solution.bound) >= target:
-                verdict = self._proof(target)
+            if chosen is None or self._floor + solution.bound * self._unit >= target:
+                verdict = self._proof().decide(target, self._run.tick)
                 if verdict.proven:
+                    self._collector.settle(target)
                     return True
                 chosen = verdict.open
             if chosen is None or len(self._visited) >= self._patience:
@@ -172,35 +168,26 @@ class _MasterRun:
     def _cutoff(self, target: float) -> float:
         return (target - self._floor) / self._unit + self._limits.margin
 
-    def _value(self, bound: float) -> float:
-        return self._floor + bound * self._unit
-
     def _scaled(self, cut: ModularBound) -> tuple[float, FloatArray]:
         size, negligible = self._master.cardinality, self._limits.negligible
         return scaled(cut, self._floor, self._unit, size, negligible)
 
     def _count(self, cut: ModularBound) -> None:
         self._cuts.append(cut)
-        self._run.statistics.cuts += 1
+        self._run.cuts += 1
 
     def _ended(self, solution: MasterSolution) -> bool:
         """Count a solve, and tell whether it came to its end."""
-        self._run.statistics.iterations += 1
-        self._run.statistics.solver_nodes += solution.nodes
+        self._run.iterations += 1
+        self._run.solver_nodes += solution.nodes
         if solution.status is MipStatus.FAILED:
             raise self._failure(f"failed on a master: {solution.detail}")
         self._run.tick()
         return solution.status in (MipStatus.OPTIMAL, MipStatus.INFEASIBLE)
 
-    def _proof(self, target: float) -> Verdict:
-        """Prove that nothing below the target is left, and settle it."""
-        proof = CutProof(
-            self._cuts, self._master.cardinality, self._floor, self._visited, self._limits
-        )
-        verdict = proof.decide(target, self._run.tick)
-        if verdict.proven:
-            self._collector.settle(target)
-        return verdict
+    def _proof(self) -> CutProof:
+        size = self._master.cardinality
+        return CutProof(self._cuts, size, self._floor, self._visited, self._limits)
 
     def _answer(self, chosen: IntArray) -> ModularBound:
         """Evaluate and offer a choice, check all cuts against it, and return the cut there."""

@@ -13,7 +13,7 @@ from mipselect.problem.instance import Instance
 from mipselect.search.collectors import Collector
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import MistakeLevels
-from mipselect.search.progress import ProgressCallback, Stopped, refusal
+from mipselect.search.progress import ProgressCallback, Stopped
 from mipselect.search.setup import Search, set_up
 
 
@@ -69,11 +69,11 @@ def mistake_levels(
 
 def find_levels(search: Search) -> MistakeLevels:
     """Find the optimum and the best support of every mistake level; see `mistake_levels`."""
-    run, reporter = search.run, search.run.reporter
+    run = search.run
     found: list[Collector] = []
     bound = -math.inf
     try:
-        reporter.stage = "optimum"
+        run.stage = "optimum"
         run.tick()
         center = search.method.center(search.instance.support_size, run)
         while True:
@@ -81,10 +81,10 @@ def find_levels(search: Search) -> MistakeLevels:
             found[0].offer(center.support[None], np.array([center.value]))
             ahead = search.bounds_ahead(center)
             bound = ahead[0]
-            reporter.done = 0
-            reporter.total = 2 ** len(center.support) - 1
+            run.done = 0
+            run.total = 2 ** len(center.support) - 1
             for level in range(1, search.levels):
-                reporter.stage = f"level {level}"
+                run.stage = f"level {level}"
                 found.append(Collector(1, search.allowance, floor=center.value))
                 bound = ahead[level]
                 center.search_level(level, found[-1], run)
@@ -104,7 +104,7 @@ def find_levels(search: Search) -> MistakeLevels:
             return partial
         needed = known[-1].target if known else math.inf
         proven = _proven_part(partial, open_bound)
-        raise refusal(stop, run, open_bound, needed, partial, proven) from stop
+        raise run.refusal(stop, open_bound, needed, partial, proven) from stop
 
 
 def _levels(search: Search, found: list[Collector]) -> MistakeLevels:

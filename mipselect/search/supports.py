@@ -15,7 +15,7 @@ from mipselect.problem.problem import Problem
 from mipselect.search.collectors import Collector
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import SupportPool
-from mipselect.search.progress import ProgressCallback, Stopped, refusal
+from mipselect.search.progress import ProgressCallback, Stopped
 from mipselect.search.setup import Search, set_up
 
 LARGEST_POOL = 10_000_000
@@ -82,15 +82,15 @@ def find_supports(search: Search, count: int) -> SupportPool:
     collector = Collector(count, search.allowance)
     bound = -math.inf
     try:
-        run.reporter.stage = "pool"
+        run.stage = "pool"
         run.tick()
         center = search.method.center(size, run)
         collector.offer(center.support[None], np.array([center.value]))
         ahead = search.bounds_ahead(center)
         bound = ahead[0]
-        run.reporter.total = sum(math.comb(size, level) for level in range(1, search.levels))
+        run.total = sum(math.comb(size, level) for level in range(1, search.levels))
         for level in range(1, search.levels):
-            run.reporter.stage = f"pool, level {level}"
+            run.stage = f"pool, level {level}"
             bound = ahead[level]
             center.search_level(level, collector, run)
     except Stopped as stop:
@@ -100,7 +100,7 @@ def find_supports(search: Search, count: int) -> SupportPool:
         rows = pool.certified_rows
         proven = f"; a pool of {rows} is certified" if rows else ""
         partial = pool if len(pool) else None
-        raise refusal(stop, run, pool.rest_bound, collector.target, partial, proven) from stop
+        raise run.refusal(stop, pool.rest_bound, collector.target, partial, proven) from stop
     pool = _pool(search, collector, math.inf)
     if not pool.certified:
         raise NotCertified(

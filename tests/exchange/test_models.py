@@ -15,6 +15,7 @@ from mipselect.errors import InvalidInput, NotCertified
 from mipselect.exchange import SolverSettings, export_model, exported
 from mipselect.exchange.linear import cut_at, linear_model
 from mipselect.losses.expression import ExpressionLoss
+from mipselect.search.cuts import tightened
 from mipselect.search.options import SearchOptions
 from tests.support.back_ends import back_ends
 from tests.support.designs import (
@@ -118,7 +119,7 @@ def test_a_linear_model_bounds_every_support_and_proves_the_best(loss: str) -> N
         supports = all_supports(instance)
         values = instance.objectives(supports)
         model = linear_model(instance, SearchOptions())
-        bounds = np.max([cut.tightened(model.floor).at(supports) for cut in model.cuts], axis=0)
+        bounds = np.max([-tightened(cut, model.floor).at(supports) for cut in model.cuts], axis=0)
         bounds = np.maximum(bounds, model.floor)
         off = 1e-9 * np.abs(values) + 2e-6 * instance.sensitivity
         assert np.all(bounds <= values + off)

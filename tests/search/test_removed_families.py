@@ -44,7 +44,7 @@ def test_every_removed_set_is_yielded_or_settled(seed: int, design: Design, chea
         every = set(itertools.combinations(center, level))
         assert set(open_sets) <= every
         assert len(set(open_sets)) == len(open_sets)
-        assert tree.run.reporter.done == len(every) - len(open_sets)
+        assert tree.run.done == len(every) - len(open_sets)
         entering = {removed: set(node.live) for removed, node in zip(open_sets, nodes, strict=True)}
         for row in np.flatnonzero(here):
             removed = tuple(sorted(missing[row]))

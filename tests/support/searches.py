@@ -20,7 +20,7 @@ from mipselect.search.levels import find_levels
 from mipselect.search.neighbourhood import Engine
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import MistakeLevels, SupportPool
-from mipselect.search.progress import Deadline, ProgressCallback, Reporter, Run, Statistics
+from mipselect.search.progress import Deadline, ProgressCallback, Run
 from mipselect.search.scheduler import Scheduler
 from mipselect.search.setup import Search, outer_approximation
 from mipselect.search.supports import find_supports, number_of_listed
@@ -42,7 +42,7 @@ class Ticks:
 
 def run_of(looks: int, progress: ProgressCallback | None = None) -> Run:
     """A run that ends after so many looks at the clock."""
-    return Run(Deadline(float(looks), Ticks()), Statistics(), Reporter(progress, every=2.0))
+    return Run(Deadline(float(looks), Ticks()), progress, every=2.0)
 
 
 def tuned(

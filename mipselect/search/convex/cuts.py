@@ -74,7 +74,7 @@ class FenchelMasters(OuterApproximation):
 
     def takes(self, sub: FenchelNode) -> bool:
         """Tell whether a master may have its columns."""
-        return self.fits(len(sub.live))
+        return len(sub.live) <= self.limits.columns
 
     def settle(self, sub: FenchelNode, collector: Collector, run: Run) -> bool:
         """Add cuts until the master proves that nothing below the threshold is left."""

@@ -159,7 +159,7 @@ class ConvexNeighbourhood:
         try:
             for batch in _batches(removed_sets(costs, level), tuning.dual_points.bases):
                 proven = self._root_bound(batch[0][0], level)
-                run.reporter.bound, run.reporter.incumbent = proven, collector.threshold
+                run.bound, run.incumbent = proven, collector.threshold
                 run.tick()
                 if proven >= tree.cutoff:
                     collector.settle(proven)
@@ -176,7 +176,7 @@ class ConvexNeighbourhood:
                         account.successes += bool((values < collector.threshold).any())
                     collector.offer(greedy, values)
                 divide(nodes, tree)
-                run.reporter.done += len(batch)
+                run.done += len(batch)
         except Stopped:
             collector.settle(proven)
             raise

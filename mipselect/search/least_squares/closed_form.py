@@ -33,7 +33,7 @@ class ClosedForm:
         name = Strategy.PAIRS if node.size == 2 else Strategy.TRIPLES
         with run.accounts.trying(name) as account:
             if node.size == 2:
-                run.statistics.subproblems += 1
+                run.subproblems += 1
                 self._settle_pairs(itself(node), collector, run)
             elif not self._settle_three(node, collector, run):
                 return False
@@ -55,7 +55,7 @@ class ClosedForm:
                 return True
             last = division.last(start, needed)
             stop = min(stop, start + max(1, node.tuning.together.entries // (last - start)))
-            run.statistics.subproblems += stop - start
+            run.subproblems += stop - start
             children = children_of(node, division.order[:last], start, stop)
             if not self._settle_pairs(children, collector, run, node.tuning.closed_form.worth):
                 return False

@@ -71,7 +71,7 @@ class SquaredMasters(OuterApproximation):
 
     def takes(self, sub: SquaredNode) -> bool:
         """Tell whether it is screened, and a master may have its columns."""
-        return sub.bound is not None and self.fits(len(sub.live))
+        return sub.bound is not None and len(sub.live) <= self.limits.columns
 
     def settle(self, sub: SquaredNode, collector: Collector, run: Run) -> bool:
         """Add cuts until the master proves that nothing below the threshold is left."""

@@ -30,7 +30,7 @@ from mipselect.search.monolithic.piecewise_linear import PiecewiseLinearModels
 from mipselect.search.neighbourhood import Neighbourhood
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import MistakeLevels, SupportPool
-from mipselect.search.progress import Run, Stopped, TimeUp, refusal
+from mipselect.search.progress import Run, Stopped, TimeUp
 from mipselect.search.setup import Search, set_up
 from mipselect.search.tuning import WholeModels
 
@@ -74,7 +74,7 @@ def whole_optimum(instance: Instance, *, form: Form | None = None, **options: An
     method = _set_up(instance, form, SearchOptions(**options))
     native, run = method.native, method.native.run
     best = Collector(1, native.allowance)
-    run.reporter.stage = "optimum"
+    run.stage = "optimum"
     try:
         found = method.solve(instance.support_size, run)
         best.offer(found.support[None], np.array([found.value]))
@@ -82,7 +82,7 @@ def whole_optimum(instance: Instance, *, form: Form | None = None, **options: An
         for level in range(1, native.levels):
             around.search_level(level, best, run)
     except Stopped as stop:
-        raise refusal(stop, run, 0.0, best.target, None, "") from stop
+        raise run.refusal(stop, 0.0, best.target, None, "") from stop
     bound = min(found.bound, best.bound)
     pool = method.search.certificate(
         SupportPool,
@@ -149,7 +149,7 @@ class WholeNeighbourhood:
 
     def search_level(self, level: int, collector: Collector, run: Run) -> None:
         """Offer what the model of a level finds, and settle what is both claimed and proven."""
-        run.reporter.incumbent = self.value
+        run.incumbent = self.value
         found = self.method.solve(len(self.support), run, self.support, level)
         value = np.array([found.value])
         collector.offer(found.support[None], value)
@@ -216,13 +216,13 @@ class WholeMethod:
         if center is not None:
             at_distance(model, center, distance)
         tau = self.native.tolerance * instance.sensitivity
-        run.statistics.masters += 1
+        run.masters += 1
         solution = self.solver.solve(
             model,
             time_limit=max(run.deadline.remaining, 0.0),
             gap=scale * self.limits.share_of_tau * max(tau, trust),
         )
-        run.statistics.solver_nodes += solution.nodes
+        run.solver_nodes += solution.nodes
         # Every restricted problem has a value ≥ 0, whatever the solver says.
         bound = max(0.0, solution.bound / scale - trust)
         if solution.status is MipStatus.TIME_LIMIT:
