@@ -52,8 +52,7 @@ from mipselect.search.monolithic.whole import whole_optimum
 from mipselect.search.node import Node
 from mipselect.search.progress import Run
 from mipselect.search.scheduler import Scheduler
-from mipselect.search.soft.bounds import LogWeight
-from mipselect.search.soft.cells import Cell, parts_of, tight
+from mipselect.search.soft.cells import Cell, LogWeight, parts_of, tight
 from mipselect.search.soft.convex import modular_bounds
 from mipselect.search.soft.least_squares import SquaredFamily
 from mipselect.search.soft.partition import Partition
