@@ -71,7 +71,6 @@ class CutProof:
         A proven lower bound on every choice.
     visited : collection of tuple of int
         Choices about which nothing has to be proven; sorted.
-    limits : CutMasters
     """
 
     def __init__(
@@ -100,11 +99,7 @@ class CutProof:
     def decide(self, target: float, tick: Callable[[], None]) -> Verdict:
         """Walk the tree, or give up after extending too many beginnings.
 
-        Parameters
-        ----------
-        target : float
-        tick : callable
-            Called now and then; what it raises passes through.
+        What `tick` raises, which is called now and then, passes through.
         """
         # Outward: what rounds the difference down could prove too much.
         goal = float(np.nextafter(target - self._floor, np.inf))

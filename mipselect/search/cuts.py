@@ -17,7 +17,7 @@ def least_value(cut: ModularBound, count: int) -> float:
 
 
 def tightened(cut: ModularBound, floor: float) -> ModularBound:
-    """Lower the terms as far as a lower bound on R allows; all of a cut that bounds nothing.
+    """Tighten a cut as far as a lower bound on R allows; one that bounds nothing says R ≥ floor.
 
     Where every value is at least `floor`, nothing is lost by letting one column alone pull the
     cut down to it; the relaxation gets stronger and the numbers smaller.

@@ -39,12 +39,7 @@ Visit = Callable[[IntArray], tuple[float, ModularBound]]
 class OuterApproximation:
     """Proof of bounds by cuts and a MIP solver; engines derive from it and make the cuts.
 
-    Parameters
-    ----------
-    solver : MasterSolver
-    unit : float
-        The objective's unit in the master, far below τ: a solver's tolerances are absolute.
-    limits : CutMasters
+    The objective's unit in a master is far below τ: a solver's tolerances are absolute.
     """
 
     def __init__(
@@ -62,15 +57,7 @@ class OuterApproximation:
     ) -> bool:
         """Solve masters until they prove that nothing below the threshold is left.
 
-        Parameters
-        ----------
-        cuts : list of ModularBound
-            At least one; they tell the number of columns.
-        size : int
-            How many columns are chosen.
-        visit : Visit
-        collector : Collector
-        run : Run
+        There is at least one cut; the choices are of `size` of its columns.
         """
         # No loss is negative; a weak cut alone would let the coefficients be of any size.
         floor = max(0.0, *(least_value(cut, size) for cut in cuts))

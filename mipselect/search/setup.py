@@ -34,16 +34,7 @@ Found = TypeVar("Found", bound=Certificate)
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """A search that is ready to run.
-
-    Attributes
-    ----------
-    instance : Instance
-    method : Method
-    tolerance : float
-        τ in units of the sensitivity.
-    run : Run
-    """
+    """A search that is ready to run, with τ in units of the sensitivity."""
 
     instance: Instance
     method: Method
@@ -83,12 +74,7 @@ class Search:
 def set_up(instance: Instance, options: SearchOptions, *, listed: int = 1) -> Search:
     """Choose the method that the options ask for, and begin.
 
-    Parameters
-    ----------
-    instance : Instance
-    options : SearchOptions
-    listed : int
-        How many values are wanted, whatever the bounds are.
+    So many values as are `listed` are wanted, whatever the bounds are.
     """
     require_ridge(instance.problem)
     tolerance = options.tolerance_for(instance)

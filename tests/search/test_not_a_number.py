@@ -420,7 +420,7 @@ def test_every_completion_in_doubt_is_looked_at(bad: float, part: str, centred: 
         found = Offered()
         order = np.argsort(-bounds.weights[0], kind="stable")
         sub = FenchelNode(order[:0], size, order, problem, problem.bounds(np.zeros((1, 0))), 0)
-        assert WRONG in screened_completions(sub, found, 0.0).live
+        assert WRONG in screened_completions(sub, sub.best_bounds, found, 0.0).live
         divide([sub], TreeSearch(found, DivideAll(), Run.start(), scheduler))
         every = itertools.combinations(range(10), size)
         assert {row for row in every if part != "weights" or WRONG in row} <= found.sets

@@ -27,17 +27,8 @@ def fenchel_cut(
     √Σw² = `length` and ν = max(0, length/r - λ). At the dual optimum on S and its own length the
     cut equals R(S) at S.
 
-    Parameters
-    ----------
-    bounds : FenchelBounds
-    row : int
-        The dual point.
-    own : float
-        Σ w_j² over the base B and the columns that are always in.
-    credits : ndarray of shape (L,)
-        w_j² of the columns.
-    length : float
-        Where the cut is to be tightest.
+    Here `own` is Σ w_j² over the base B and the columns that are always in, and `credits` are the
+    w_j² of the live features, shape (L,).
     """
     nu = max(0.0, length / bounds.radius - bounds.ridge)
     shrink = 1.0 / (2.0 * (bounds.ridge + nu) * bounds.n)
@@ -50,20 +41,7 @@ def fenchel_cut(
 def cut_of_point(
     bounds: FenchelBounds, row: int, base: IntArray, live: IntArray, chosen: IntArray
 ) -> ModularBound:
-    """Return the cut of a dual point on B ∪ T, tightest at the length of a choice T.
-
-    Parameters
-    ----------
-    bounds : FenchelBounds
-    row : int
-        The dual point.
-    base : ndarray of int, shape (k,)
-        B.
-    live : ndarray of int, shape (L,)
-        Features that may be added; the cut has a term for each.
-    chosen : ndarray of int
-        Positions of T among them.
-    """
+    """Return the cut of dual point `row` on B ∪ T, tightest at the length of T = live[chosen]."""
     own, credits = bounds.own(row, base), bounds.weights[row][live]
     length = math.sqrt(own + float(credits[chosen].sum()))
     return fenchel_cut(bounds, row, own, credits, length)

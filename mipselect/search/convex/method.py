@@ -7,7 +7,6 @@ feature that is added; every child is bounded by the optimum on its own, larger 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -70,7 +69,7 @@ def divide(nodes: list[FenchelNode], tree: ConvexTree) -> None:
 
 def by_its_dual_point(node: FenchelNode, tree: ConvexTree) -> FenchelNode:
     """Drop the features whose best completion, by the dual optimum on the base, cannot matter."""
-    return screened(node, tree.collector, tree.cutoff)
+    return screened(node, node.best_bounds, tree.collector, tree.cutoff)
 
 
 def worth_a_dual_point(node: FenchelNode, tree: ConvexTree) -> bool:
@@ -117,13 +116,7 @@ STRATEGIES = (
 class ConvexNeighbourhood:
     """A support Ŝ, the bound of its dual optimum, and the levels around it.
 
-    Attributes
-    ----------
-    problem : FenchelLoss
-    engine : Engine of FenchelNode
-    support : ndarray of int, shape (s,)
-    value : float
-    scheduler : Scheduler
+    The support has shape (s,); the scheduler is shared by all neighbourhoods.
     """
 
     problem: FenchelLoss
@@ -156,8 +149,9 @@ class ConvexNeighbourhood:
         tree = TreeSearch(collector, self.engine, run, self.scheduler)
         tuning = self.scheduler.tuning
         costs, proven = self.root.weights[0][self.support], self.level_bound(level)
+        sets, size = removed_sets(costs, level), tuning.dual_points.bases
         try:
-            for batch in _batches(removed_sets(costs, level), tuning.dual_points.bases):
+            while batch := list(itertools.islice(sets, size)):
                 proven = self._root_bound(batch[0][0], level)
                 run.bound, run.incumbent = proven, collector.threshold
                 run.tick()
@@ -218,10 +212,3 @@ class ConvexMethod(TreeMethod[FenchelLoss, FenchelNode]):
     def center_at(self, support: IntArray, value: float, run: Run) -> ConvexNeighbourhood:
         """Return the neighbourhood of a support whose value is known."""
         return ConvexNeighbourhood(self.problem, self.engine, support, value, self.scheduler)
-
-
-def _batches(
-    sets: Iterator[tuple[float, IntArray]], size: int
-) -> Iterator[list[tuple[float, IntArray]]]:
-    while batch := list(itertools.islice(sets, size)):
-        yield batch

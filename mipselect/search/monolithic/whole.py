@@ -129,13 +129,7 @@ class Claim:
 class WholeNeighbourhood:
     """A support Ŝ, and levels around it whose best supports a whole model finds.
 
-    Attributes
-    ----------
-    support : ndarray of int, shape (s,)
-    value : float
-    around : Neighbourhood
-        That of the native search, which proves what the models claim.
-    method : WholeMethod
+    The native search `around` it proves what the models claim.
     """
 
     support: IntArray
@@ -167,17 +161,7 @@ class WholeNeighbourhood:
 
 @dataclass(frozen=True, eq=False)
 class WholeMethod:
-    """Search by whole models.
-
-    Attributes
-    ----------
-    native : Search
-        Around the same supports; it proves what the solver claims.
-    solver : WholeSolver
-    models : LeastSquaresModels or PiecewiseLinearModels
-    form : Form
-    limits : WholeModels
-    """
+    """Search by whole models; the native one, around the same supports, proves what they claim."""
 
     native: Search
     solver: WholeSolver

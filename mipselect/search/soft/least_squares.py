@@ -30,14 +30,7 @@ from mipselect.search.tuning import TUNING, Tuning
 
 @dataclass(frozen=True, eq=False)
 class SquaredFamily:
-    """B ∪ T with bounds on the gain of T (docs/mathematics/cuts.md, (7) and (9)).
-
-    Attributes
-    ----------
-    node : SquaredNode
-    curvature : Curvature
-        D with H - D ⪰ 0 on all live features.
-    """
+    """B ∪ T with bounds on the gain of T (docs/mathematics/cuts.md, (7) and (9))."""
 
     node: SquaredNode
     curvature: Curvature

@@ -20,16 +20,8 @@ from mipselect.search.tuning import TUNING, Tuning
 class Partition:
     """Cells that hold every support of the target, and the law of their bounds.
 
-    An exception in the middle of any method, an interrupt too, leaves it as it was.
-
-    Parameters
-    ----------
-    space : Space
-    target : LogWeight
-    sizes : iterable of int
-    tick : callable
-        Called before every piece of work; may raise to stop.
-    tuning : Tuning
+    An exception in the middle of any method, an interrupt too, leaves it as it was; `tick`, which
+    is called before every piece of work, may raise one to stop.
     """
 
     def __init__(
