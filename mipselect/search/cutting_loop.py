@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +31,7 @@ from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.cut_proof import CutProof
 from mipselect.search.cuts import least_value, scaled
+from mipselect.search.neighbourhood import Engine, Sub
 from mipselect.search.progress import Run
 from mipselect.search.tuning import TUNING, CutMasters
 
@@ -36,7 +39,7 @@ Visit = Callable[[IntArray], tuple[float, ModularBound]]
 """Takes a choice of columns; offers it, and returns its value and its cut."""
 
 
-class OuterApproximation:
+class OuterApproximation(Engine[Sub]):
     """Proof of bounds by cuts and a MIP solver; engines derive from it and make the cuts.
 
     The objective's unit in a master is far below τ: a solver's tolerances are absolute.
@@ -68,134 +71,126 @@ class OuterApproximation:
         spread = max(collector.threshold - floor, reach)
         unit = max(self._unit, spread / self.limits.largest_range)
         master = self._solver.master(len(cuts[0].terms), size)
-        one = _MasterRun(self, master, visit, collector, run, floor, unit)
-        for cut in cuts:
-            one.add(cut)
         with run.accounts.trying("masters") as account:
-            proven = one.prove()
+            one = _MasterRun(self, master, visit, collector, run, floor, unit)
+            proven = one.prove(cuts)
             account.successes += proven
         return proven
 
 
+@dataclass(eq=False)
 class _MasterRun:
     """One master, whose objective is (R - floor) / unit, and the choices it has made."""
 
-    def __init__(
-        self,
-        loop: OuterApproximation,
-        master: Master,
-        visit: Visit,
-        collector: Collector,
-        run: Run,
-        floor: float,
-        unit: float,
-    ) -> None:
-        self._name, self._limits = loop.name, loop.limits
-        times = loop.limits.tree_patience if isinstance(master, LazyMaster) else 1
-        self._patience, self._seconds = times * loop.limits.patience, times * loop.limits.seconds
-        self._master, self._visit = master, visit
-        self._collector, self._run = collector, run
-        self._floor, self._unit = floor, unit
-        self._visited: set[tuple[int, ...]] = set()
-        self._cuts: list[ModularBound] = []
-        self._answers: list[tuple[IntArray, ModularBound]] = []
-        run.masters += 1
+    loop: OuterApproximation[Any]
+    master: Master
+    visit: Visit
+    collector: Collector
+    run: Run
+    floor: float
+    unit: float
+    cuts: list[ModularBound] = field(default_factory=list)
+    visited: set[tuple[int, ...]] = field(default_factory=set)
+    answered: list[IntArray] = field(default_factory=list)
 
-    def add(self, cut: ModularBound) -> None:
-        """Add a cut to the master."""
-        self._master.add_cut(*self._scaled(cut))
-        self._count(cut)
-
-    def prove(self) -> bool:
+    def prove(self, cuts: list[ModularBound]) -> bool:
         """Solve, answer what was missed by a cut, and solve again; False past all patience."""
+        self.run.masters += 1
+        for cut in cuts:
+            self.master.add_cut(*self._counted(cut))
         while True:
-            self._run.tick()
+            self.run.tick()
             solution = self._solved()
             if not self._ended(solution):
                 return False
             target, chosen = self._target, solution.chosen
-            if chosen is None or self._floor + solution.bound * self._unit >= target:
-                verdict = self._proof().decide(target, self._run.tick)
+            if chosen is None or self.floor + solution.bound * self.unit >= target:
+                proof = CutProof(
+                    self.cuts, self.master.cardinality, self.floor, self.visited, self.loop.limits
+                )
+                verdict = proof.decide(target, self.run.tick)
                 if verdict.proven:
-                    self._collector.settle(target)
+                    self.collector.settle(target)
                     return True
                 chosen = verdict.open
-            if chosen is None or len(self._visited) >= self._patience:
+            if chosen is None or len(self.visited) >= self._patience:
                 return False
             self._answer(chosen)
-            for visited, cut in self._answers:
-                self._master.add_cut(*self._scaled(cut))
-                self._master.exclude(visited)
-            self._answers.clear()
+            new = len(self.answered)
+            for visited, cut in zip(self.answered, self.cuts[-new:], strict=True):
+                self.master.add_cut(*self._scaled(cut))
+                self.master.exclude(visited)
+            self.answered.clear()
 
     def _solved(self) -> MasterSolution:
-        cutoff = self._cutoff(self._target)
-        time_limit = min(self._run.deadline.remaining, self._seconds)
-        if isinstance(self._master, LazyMaster):
-            return self._master.solve_in_one_tree(
-                self._inside_the_tree, cutoff=cutoff, time_limit=time_limit
-            )
-        return self._master.solve(cutoff=cutoff, time_limit=time_limit)
+        cutoff, limits = self._cutoff(self._target), self.loop.limits
+        if not isinstance(self.master, LazyMaster):
+            time_limit = min(self.run.deadline.remaining, limits.seconds)
+            return self.master.solve(cutoff=cutoff, time_limit=time_limit)
+        time_limit = min(self.run.deadline.remaining, limits.tree_patience * limits.seconds)
+        return self.master.solve_in_one_tree(
+            self._inside_the_tree, cutoff=cutoff, time_limit=time_limit
+        )
 
     def _inside_the_tree(self, chosen: IntArray, bound: float) -> Answer:
         """Answer a choice; its cut is in the tree, and in the master only once that has ended."""
-        self._run.tick()
-        cut = self._scaled(self._answer(chosen))
+        self.run.tick()
+        cut = self._answer(chosen)
         # Past its patience the tree may still end by the lower cutoff, but not visit more.
-        stop = len(self._visited) > self._patience
+        stop = len(self.visited) > self._patience
         return Answer(*cut, self._cutoff(self._target), stop=stop)
+
+    @property
+    def _patience(self) -> int:
+        limits = self.loop.limits
+        return limits.patience * (
+            limits.tree_patience if isinstance(self.master, LazyMaster) else 1
+        )
 
     @property
     def _target(self) -> float:
         """The goal of bounds: the threshold, or within τ of it once patience has run out."""
-        if len(self._visited) < self._patience:
-            return self._collector.threshold
-        return self._collector.target
+        if len(self.visited) < self._patience:
+            return self.collector.threshold
+        return self.collector.target
 
     def _cutoff(self, target: float) -> float:
-        return (target - self._floor) / self._unit + self._limits.margin
+        return (target - self.floor) / self.unit + self.loop.limits.margin
 
     def _scaled(self, cut: ModularBound) -> tuple[float, FloatArray]:
-        size, negligible = self._master.cardinality, self._limits.negligible
-        return scaled(cut, self._floor, self._unit, size, negligible)
+        size, negligible = self.master.cardinality, self.loop.limits.negligible
+        return scaled(cut, self.floor, self.unit, size, negligible)
 
-    def _count(self, cut: ModularBound) -> None:
-        self._cuts.append(cut)
-        self._run.cuts += 1
+    def _counted(self, cut: ModularBound) -> tuple[float, FloatArray]:
+        self.cuts.append(cut)
+        self.run.cuts += 1
+        return self._scaled(cut)
 
     def _ended(self, solution: MasterSolution) -> bool:
         """Count a solve, and tell whether it came to its end."""
-        self._run.iterations += 1
-        self._run.solver_nodes += solution.nodes
+        self.run.iterations += 1
+        self.run.solver_nodes += solution.nodes
         if solution.status is MipStatus.FAILED:
-            raise self._failure(f"failed on a master: {solution.detail}")
-        self._run.tick()
+            raise SolverFailure(f"{self.loop.name} failed on a master: {solution.detail}")
+        self.run.tick()
         return solution.status in (MipStatus.OPTIMAL, MipStatus.INFEASIBLE)
 
-    def _proof(self) -> CutProof:
-        size = self._master.cardinality
-        return CutProof(self._cuts, size, self._floor, self._visited, self._limits)
-
-    def _answer(self, chosen: IntArray) -> ModularBound:
-        """Evaluate and offer a choice, check all cuts against it, and return the cut there."""
+    def _answer(self, chosen: IntArray) -> tuple[float, FloatArray]:
+        """Evaluate and offer a choice, check all cuts against it, and return its own, scaled."""
         key = tuple(sorted(int(j) for j in chosen))
-        size = self._master.cardinality
-        if len(key) != size or key in self._visited:
-            raise self._failure(
-                f"returned {len(key)} columns where {size} were asked for, or a choice that was "
-                "excluded"
+        size = self.master.cardinality
+        if len(key) != size or key in self.visited:
+            raise SolverFailure(
+                f"{self.loop.name} returned {len(key)} columns where {size} were asked for, or a "
+                "choice that was excluded"
             )
-        self._visited.add(key)
-        value, cut = self._visit(np.asarray(key))
-        claimed = max(-float(cut.at(np.asarray(key))) for cut in self._cuts)
-        if claimed > value + self._limits.margin * self._unit:
+        self.visited.add(key)
+        value, cut = self.visit(np.asarray(key))
+        claimed = max(-float(known.at(np.asarray(key))) for known in self.cuts)
+        if claimed > value + self.loop.limits.margin * self.unit:
             raise SolverFailure(
                 f"a cut claims the bound {claimed:.9g} for a support of value {value:.9g}: "
                 "its cuts or its bound are wrong"
             )
-        self._count(cut)
-        self._answers.append((chosen, cut))
-        return cut
-
-    def _failure(self, what: str) -> SolverFailure:
-        return SolverFailure(f"{self._name} {what}")
+        self.answered.append(chosen)
+        return self._counted(cut)

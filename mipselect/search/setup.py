@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from mipselect.backends.discovery import NATIVE, usable_solver
 from mipselect.backends.protocols import Capability, MasterSolver
@@ -16,19 +16,19 @@ from mipselect.restricted.fenchel import FenchelLoss
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.certificate import Certificate
 from mipselect.search.convex.cuts import FenchelMasters
-from mipselect.search.convex.method import ConvexMethod, DivideAll
+from mipselect.search.convex.method import ConvexMethod
 from mipselect.search.cutting_loop import OuterApproximation
 from mipselect.search.enumeration import Enumeration
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.cuts import SquaredMasters
 from mipselect.search.least_squares.method import LeastSquaresMethod
-from mipselect.search.neighbourhood import Method, Neighbourhood
+from mipselect.search.neighbourhood import Engine, Method, Neighbourhood
 from mipselect.search.options import SearchOptions, require_ridge
 from mipselect.search.progress import Run
 from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import Tuning
 
-Masters = TypeVar("Masters", bound=OuterApproximation)
+Masters = TypeVar("Masters", bound=OuterApproximation[Any])
 Found = TypeVar("Found", bound=Certificate)
 
 
@@ -99,7 +99,7 @@ def _method(instance: Instance, options: SearchOptions, listed: int) -> Method:
         return LeastSquaresMethod(problem, closed, tuning)
     if not isinstance(problem, FenchelLoss):
         raise InvalidInput(f"no certified search is built for the loss {instance.loss!r}")
-    engine = DivideAll() if native else outer_approximation(FenchelMasters, instance, options)
+    engine = Engine() if native else outer_approximation(FenchelMasters, instance, options)
     return ConvexMethod(problem, engine, tuning)
 
 

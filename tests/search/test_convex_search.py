@@ -14,7 +14,8 @@ from mipselect.restricted import open_rows
 from mipselect.restricted.fenchel import FenchelLoss
 from mipselect.search.convex import node
 from mipselect.search.convex.cuts import fenchel_cut
-from mipselect.search.convex.method import ConvexNeighbourhood, DivideAll
+from mipselect.search.convex.method import ConvexNeighbourhood
+from mipselect.search.neighbourhood import Engine
 from mipselect.search.progress import Run
 from mipselect.search.scheduler import Scheduler
 from tests.support.brute_force import SOLVERS, check_levels, check_pool
@@ -100,7 +101,7 @@ def test_level_bounds_and_fenchel_cuts_hold(loss: str, seed: int) -> None:
     values = instance.objectives(supports)
     rng = np.random.default_rng(seed)
     k = int(rng.integers(len(supports)))
-    center = ConvexNeighbourhood(problem, DivideAll(), supports[k], float(values[k]), Scheduler())
+    center = ConvexNeighbourhood(problem, Engine(), supports[k], float(values[k]), Scheduler())
     level_of = distances(supports, supports[k])
     for level in range(int(level_of.max()) + 1):
         assert center.level_bound(level) <= values[level_of == level].min() * (1 + 1e-9)

@@ -18,7 +18,7 @@ from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.convex.cuts import fenchel_cut
-from mipselect.search.convex.method import ConvexNeighbourhood, DivideAll, divide
+from mipselect.search.convex.method import ConvexNeighbourhood, divide
 from mipselect.search.convex.node import FenchelNode, last_bounds
 from mipselect.search.convex.node import screened as screened_completions
 from mipselect.search.cut_proof import CutProof
@@ -49,6 +49,7 @@ from mipselect.search.least_squares.node import SquaredNode, gain_shares, screen
 from mipselect.search.least_squares.removed_families import bounded_family, node_of, whole_level
 from mipselect.search.least_squares.root_cuts import bound_on_changes, lean_cut, level_bound
 from mipselect.search.monolithic.whole import whole_optimum
+from mipselect.search.neighbourhood import Engine
 from mipselect.search.node import Node
 from mipselect.search.progress import Run
 from mipselect.search.scheduler import Scheduler
@@ -421,10 +422,10 @@ def test_every_completion_in_doubt_is_looked_at(bad: float, part: str, centred: 
         order = np.argsort(-bounds.weights[0], kind="stable")
         sub = FenchelNode(order[:0], size, order, problem, problem.bounds(np.zeros((1, 0))), 0)
         assert WRONG in screened_completions(sub, sub.best_bounds, found, 0.0).live
-        divide([sub], TreeSearch(found, DivideAll(), Run.start(), scheduler))
+        divide([sub], TreeSearch(found, Engine(), Run.start(), scheduler))
         every = itertools.combinations(range(10), size)
         assert {row for row in every if part != "weights" or WRONG in row} <= found.sets
-    around = ConvexNeighbourhood(problem, DivideAll(), np.arange(4), 1.0, Scheduler())
+    around = ConvexNeighbourhood(problem, Engine(), np.arange(4), 1.0, Scheduler())
     assert around.level_bound(2) == -math.inf
     found = Offered()
     around.search_level(2, found, Run.start())

@@ -18,7 +18,7 @@ from mipselect.restricted.fenchel import FenchelBounds
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.convex.cuts import fenchel_cut
-from mipselect.search.convex.method import ConvexNeighbourhood, DivideAll
+from mipselect.search.convex.method import ConvexNeighbourhood
 from mipselect.search.cut_proof import CutProof
 from mipselect.search.cuts import least_value
 from mipselect.search.least_squares.clusters import by_clusters
@@ -27,6 +27,7 @@ from mipselect.search.least_squares.expansion import PointBounds
 from mipselect.search.least_squares.measured_curvature import curvature_of, spectral_curvatures
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, gains_alone, squared_node
+from mipselect.search.neighbourhood import Engine
 from mipselect.search.node import Node
 from mipselect.search.scheduler import Scheduler
 from mipselect.search.soft import partition
@@ -272,7 +273,7 @@ def levels_of_dual_points(seed: int) -> bool:
         def bounds(self, supports: np.ndarray) -> FenchelBounds:
             return bounds
 
-    around = ConvexNeighbourhood(OnePoint(), DivideAll(), np.arange(40), 1.0, Scheduler())
+    around = ConvexNeighbourhood(OnePoint(), Engine(), np.arange(40), 1.0, Scheduler())
     entering = 40 + np.argsort(-weights[0, 40:])[:39]
     worst = [int(np.argmax(weights[0])), *entering.tolist()]
     return Fraction(around.level_bound(39)) <= exact_dual_bound(bounds, worst, Fraction(0))

@@ -10,7 +10,7 @@ from mipselect.problem.instance import Instance
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.collectors import Collector
 from mipselect.search.convex.cuts import FenchelMasters
-from mipselect.search.convex.method import ConvexMethod, DivideAll
+from mipselect.search.convex.method import ConvexMethod
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.cuts import SquaredMasters
 from mipselect.search.least_squares.method import LeastSquaresMethod
@@ -109,7 +109,7 @@ def search_by(
     problem = instance.prepared
     squared = isinstance(problem, PreparedSquared)
     if solver == "native":
-        engine = ClosedForm() if squared else DivideAll()
+        engine = ClosedForm() if squared else Engine()
     else:
         masters = SquaredMasters if squared else FenchelMasters
         engine = outer_approximation(masters, instance, options)

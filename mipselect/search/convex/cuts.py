@@ -47,7 +47,7 @@ def cut_of_point(
     return fenchel_cut(bounds, row, own, credits, length)
 
 
-class FenchelMasters(OuterApproximation):
+class FenchelMasters(OuterApproximation[FenchelNode]):
     """Engine of Fenchel cuts and a MIP solver."""
 
     def takes(self, sub: FenchelNode) -> bool:

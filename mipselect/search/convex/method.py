@@ -37,21 +37,6 @@ from mipselect.search.tree import (
     suits_engine,
 )
 
-
-class DivideAll:
-    """The native engine: it divides everything."""
-
-    name = "native"
-
-    def takes(self, node: FenchelNode) -> bool:
-        """Return False, for nothing is settled otherwise."""
-        return False
-
-    def settle(self, node: FenchelNode, collector: Collector, run: Run) -> bool:
-        """Return False; this is never called."""
-        return False
-
-
 ConvexTree = TreeSearch[FenchelNode]
 
 

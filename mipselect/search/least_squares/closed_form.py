@@ -13,14 +13,13 @@ from mipselect.search.least_squares.branch_and_bound import offer_additions
 from mipselect.search.least_squares.children import Children, children_of, itself
 from mipselect.search.least_squares.dominance import safe_share
 from mipselect.search.least_squares.node import SquaredNode
+from mipselect.search.neighbourhood import Engine
 from mipselect.search.progress import Run
 from mipselect.search.strategies import Strategy
 
 
-class ClosedForm:
+class ClosedForm(Engine[SquaredNode]):
     """Settles a node of two or three additions by the gains of its pairs or triples."""
-
-    name = "native"
 
     def takes(self, node: SquaredNode) -> bool:
         """Return True for features of one column; triples must have a bound, pairs need none."""

@@ -66,7 +66,7 @@ def _off_sums(size_H: FloatArray, chosen: IntArray, count: int) -> FloatArray:
     return np.asarray(sums)
 
 
-class SquaredMasters(OuterApproximation):
+class SquaredMasters(OuterApproximation[SquaredNode]):
     """Engine of sparse-diagonal cuts and a MIP solver."""
 
     def takes(self, sub: SquaredNode) -> bool:
