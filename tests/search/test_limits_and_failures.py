@@ -85,7 +85,7 @@ def test_a_better_support_of_an_unfinished_level_comes_first(
     search = search_by(instance, tolerance=0.0)
     start = all_supports(instance)[worse]
     bad = search.method.center_at(start, instance.objective(start), search.run)
-    monkeypatch.setattr(Search, "center", lambda _: bad)
+    monkeypatch.setattr(type(search.method), "center", lambda *_: bad)
     found = type(bad).search_level
 
     def interrupted(center, level, collector, run) -> None:
