@@ -27,13 +27,15 @@ class Collector:
     ----------
     threshold : float
         Only supports below this value matter: the R-th best value.
+    value : float
+        The best value so far.
     settled : float
         Proven lower bound on supports that were not offered, or were dropped.
     """
 
     def __init__(self, count: int, allowance: float, floor: float = -math.inf) -> None:
         self.count, self._allowance, self._floor = count, allowance, floor
-        self.threshold = self.settled = math.inf
+        self.threshold = self.value = self.settled = math.inf
         self._kept: list[tuple[IntArray, FloatArray]] = []
         self._known = self._waiting = 0
 
@@ -41,11 +43,6 @@ class Collector:
     def target(self) -> float:
         """A bound on what is left out is good enough once it reaches this."""
         return max(self.threshold - self._allowance, min(self.threshold, self._floor))
-
-    @property
-    def value(self) -> float:
-        """The best value so far."""
-        return min((float(values.min()) for _, values in self._kept), default=math.inf)
 
     @property
     def bound(self) -> float:
@@ -61,36 +58,48 @@ class Collector:
 
         Nothing is known of those whose value is no finite number.
         """
-        if not np.isfinite(values).all():
+        known = np.isfinite(values)
+        if not known.all():
             self.settle(-math.inf)
-        below = (values < self.threshold) & (values > -math.inf)
-        self.settle(float(np.min(values[~below], initial=math.inf)))
-        if below.any():
-            self._kept.append((supports[below], values[below]))
-            self._waiting += int(below.sum())
-            missing = self.count - self._known or self.count
-            if self._waiting >= min(missing, max(64, self.count // 4)):
-                self.best()
+            supports, values = supports[known], values[known]
+        below = values < self.threshold
+        if not below.any():
+            self.settle(float(values.min(initial=math.inf)))
+            return
+        if self.count == 1:
+            # The best of them is enough, and no look for repeats.
+            below[:], below[np.argmin(values)] = False, True
+        self.settle(float(values[~below].min(initial=math.inf)))
+        self._kept.append((supports[below], values[below]))
+        self._waiting += len(self._kept[-1][1])
+        self.value = min(self.value, float(values.min()))
+        missing = self.count - self._known or self.count
+        if self._waiting >= min(missing, max(64, self.count // 4)):
+            self.best()
 
     def best(self) -> tuple[IntArray, FloatArray]:
         """Return the best supports so far, shape (k, s), and their values, the best first."""
         if not self._kept:
             return np.empty((0, 0), dtype=np.intp), np.empty(0)
-        rows, known = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
-        supports, values = _without_repeats(rows, known)
-        order = np.argsort(values, kind="stable")
-        self.settle(float(np.min(values[order[self.count :]], initial=math.inf)))
-        order = order[: self.count]
-        self._kept = [(supports[order], values[order])]
-        self._known, self._waiting = len(order), 0
-        if len(order) == self.count:
-            self.threshold = float(values[order[-1]])
+        if self._waiting:
+            rows, known = (np.concatenate(parts) for parts in zip(*self._kept, strict=True))
+            supports, values = _without_repeats(rows, known)
+            order = np.argsort(values, kind="stable")
+            if len(order) > self.count:
+                self.settle(float(values[order[self.count]]))
+            order = order[: self.count]
+            self._kept = [(supports[order], values[order])]
+            self._known, self._waiting = len(order), 0
+            if len(order) == self.count:
+                self.threshold = float(values[order[-1]])
         return self._kept[0]
 
 
 def _without_repeats(supports: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return the distinct rows in lexicographic order, each with the first of its values."""
-    order = np.lexsort(supports.T[::-1])
+    """Return the distinct rows in lexicographic order, each with the least of its values."""
+    if len(values) == 1:
+        return supports, values
+    order = np.lexsort((values, *supports.T[::-1]))
     ordered = supports[order]
     new = np.ones(len(order), dtype=bool)
     np.any(ordered[1:] != ordered[:-1], axis=1, out=new[1:])
