@@ -183,7 +183,7 @@ def test_a_loss_without_dual_points_has_no_cuts() -> None:
 def test_a_cut_is_the_value_at_its_own_support() -> None:
     for instance in (moderate(0), moderate(1), moderate(0, "hinge"), grouped(0), of_blocks(0)):
         for support in all_supports(instance):
-            at = float(cut_at(instance.prepared, support).at(support))
+            at = -float(cut_at(instance.prepared, support).at(support))
             assert at == pytest.approx(instance.objective(support), rel=1e-6)
 
 
