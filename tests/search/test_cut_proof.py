@@ -34,13 +34,10 @@ def exact(cuts: list[ModularBound], choice: tuple[int, ...]) -> Fraction:
     )
 
 
-@pytest.mark.parametrize(
-    ("seed", "rarely"), [*((k, True) for k in range(30)), (30, False), (31, False)]
-)
-def test_it_proves_what_is_true_and_finds_what_is_open(seed: int, rarely: bool) -> None:
-    limits = replace(TUNING.masters, proof_nodes=10**6)
-    if not rarely:
-        limits = replace(limits, entries=100, between_rows=0)
+@pytest.mark.parametrize("seed", range(32))
+def test_it_proves_what_is_true_and_finds_what_is_open(seed: int) -> None:
+    entries = TUNING.masters.entries if seed % 2 else 100
+    limits = replace(TUNING.masters, proof_nodes=10**6, entries=entries)
     rng = np.random.default_rng(seed)
     columns, size = int(rng.integers(4, 10)), int(rng.integers(1, 5))
     size = min(size, columns)
@@ -85,21 +82,3 @@ def test_a_tree_that_gets_too_large_says_nothing() -> None:
     proof = CutProof(cuts, 6, -10.0, set(), replace(TUNING.masters, proof_nodes=3))
     verdict = proof.decide(0.5, do_nothing)
     assert (verdict.proven, verdict.open) == (False, None)
-
-
-def test_many_columns_are_proven_by_few_beginnings() -> None:
-    """C(60, 6) is 50 million; multipliers prove what no single cut does."""
-    rng = np.random.default_rng(1)
-    halves = np.arange(60) < 30
-    cuts = [ModularBound(-1.0, 0.3 * halves), ModularBound(-1.0, 0.3 * ~halves)]
-    assert max(least_value(cut, 6) for cut in cuts) < -0.7
-    beginnings = 0
-
-    def tick() -> None:
-        nonlocal beginnings
-        beginnings += 1
-
-    noise = [ModularBound(-0.1, rng.uniform(0, 0.1, 60)) for _ in range(5)]
-    verdict = CutProof([*cuts, *noise], 6, -1.0, set()).decide(0.09, tick)
-    assert verdict.proven
-    assert beginnings < 1000
