@@ -40,14 +40,13 @@ def outcome(find: Callable[[Search], object], instance: Instance, limit: float) 
     """Whether it is certified, and how long that took or what is missing."""
     started = time.process_time()
     search = search_of(instance, limit)
-    statistics = search.run.statistics
     try:
         with np.errstate(all="ignore"):
             find(search)
     except NotCertified as refusal:
         missing = (refusal.incumbent - refusal.bound) / (search.tolerance * instance.sensitivity)
-        return False, f"– ({statistics.subproblems:,}; {missing:.0f})"
-    return True, f"{time.process_time() - started:.1f} ({statistics.subproblems:,})"
+        return False, f"– ({search.run.subproblems:,}; {missing:.0f})"
+    return True, f"{time.process_time() - started:.1f} ({search.run.subproblems:,})"
 
 
 def cell(task: tuple[Setting, float]) -> tuple[Setting, bool, str]:

@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator, Sequence
 from benchmarks.stored import Record, add_json_option, print_records
 from mipselect import Instance, NotCertified
 from mipselect.datasets import correlated_gaussian, logistic_gaussian
-from mipselect.search.drivers import find_levels, find_supports
+from mipselect.search.levels import find_levels
 from mipselect.search.options import SearchOptions
-from mipselect.search.progress import Deadline, Reporter, Run, Statistics
+from mipselect.search.progress import Deadline, Run
 from mipselect.search.setup import Search, set_up
-from mipselect.search.supports import number_of_listed
+from mipselect.search.supports import find_supports, number_of_listed
 
 LOSSES = ("huber(0.3)", "quantile(0.5)", "hinge")
 
@@ -56,7 +56,7 @@ def problem(
 def seconds(instance: Instance, find: Callable[[Search], object], limit: float) -> float | str:
     """CPU seconds; where they did not suffice, how far the proven bound is from the optimum."""
     search = set_up(instance, SearchOptions("native", None, limit))
-    run = Run(Deadline(limit, time.process_time), Statistics(), Reporter())
+    run = Run(Deadline(limit, time.process_time))
     started = time.process_time()
     try:
         find(Search(instance, search.method, search.tolerance, run))

@@ -17,13 +17,13 @@ from dataclasses import replace
 import numpy as np
 
 from mipselect import Instance, NotCertified
-from mipselect.search.drivers import find_levels, find_supports
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.method import LeastSquaresMethod
+from mipselect.search.levels import find_levels
 from mipselect.search.options import SearchOptions
 from mipselect.search.progress import Run
 from mipselect.search.setup import Search
-from mipselect.search.supports import number_of_listed
+from mipselect.search.supports import find_supports, number_of_listed
 from mipselect.search.tuning import ANY, TUNING, Patience, Tuning
 
 PROBLEMS = (

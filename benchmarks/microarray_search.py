@@ -17,13 +17,13 @@ from pathlib import Path
 from benchmarks.exact_draws_small_n import DATA, TABLES, instance_of
 from benchmarks.stored import Record, add_json_option, print_records
 from mipselect import Instance, NotCertified
-from mipselect.search.drivers import find_levels, find_supports
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.method import LeastSquaresMethod
+from mipselect.search.levels import find_levels
 from mipselect.search.options import DEFAULT_TOLERANCE
-from mipselect.search.progress import Deadline, Reporter, Run, Statistics
+from mipselect.search.progress import Deadline, Run
 from mipselect.search.setup import Search
-from mipselect.search.supports import number_of_listed
+from mipselect.search.supports import find_supports, number_of_listed
 
 SHARES = (0.003, 0.024, 0.2)
 """λ / n."""
@@ -66,7 +66,7 @@ def with_setting(instance: Instance, support_size: int, ridge: float) -> Instanc
 def search_of(instance: Instance, limit: float, tolerance: float = DEFAULT_TOLERANCE) -> Search:
     """A native search with a limit in CPU seconds."""
     method = LeastSquaresMethod(instance.prepared, ClosedForm())
-    run = Run(Deadline(limit, cpu_clock()), Statistics(), Reporter())
+    run = Run(Deadline(limit, cpu_clock()))
     return Search(instance, method, tolerance, run)
 
 

@@ -23,16 +23,17 @@ from mipselect.problem.instance import Instance
 from mipselect.restricted.fenchel import FenchelLoss
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.collectors import BestSupport
+from mipselect.search.bounds.modular import ModularBound
+from mipselect.search.collectors import Collector
 from mipselect.search.convex.cuts import cut_of_point
-from mipselect.search.cuts import Cut
+from mipselect.search.cuts import least_value, scaled
 from mipselect.search.cutting_loop import OuterApproximation
-from mipselect.search.drivers import find_supports
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
 from mipselect.search.least_squares.node import squared_node
 from mipselect.search.options import SearchOptions
 from mipselect.search.progress import TimeUp
 from mipselect.search.setup import outer_approximation, set_up
+from mipselect.search.supports import find_supports
 
 MASTERS = "highs"
 """Back end that finds where cuts are too low; it is always there, and proves nothing."""
@@ -50,8 +51,8 @@ class LinearModel:
 
     Attributes
     ----------
-    cuts : tuple of Cut
-        One coefficient a feature, all ≤ 0.
+    cuts : tuple of ModularBound
+        On -R, with one term a feature, all ≥ 0.
     floor : float
         Proven lower bound on R at every support.
     bound : float
@@ -62,7 +63,7 @@ class LinearModel:
         R*.
     """
 
-    cuts: tuple[Cut, ...]
+    cuts: tuple[ModularBound, ...]
     floor: float
     bound: float
     support: IntArray
@@ -78,19 +79,19 @@ class LinearModel:
         """
         import pyomo.environ as pyo
 
-        features = range(len(self.cuts[0].coefficients))
+        features = range(len(self.cuts[0].terms))
         model: Any = pyo.ConcreteModel()
         model.z = pyo.Var(features, domain=pyo.Binary)
         model.eta = pyo.Var(bounds=(scale * self.floor, None))
         size = len(self.support)
         model.size = pyo.Constraint(expr=pyo.quicksum(model.z.values()) == size)
-        cuts = [cut.scaled(self.floor, 1.0 / scale, size, NEGLIGIBLE) for cut in self.cuts]
-        weights = [cut.coefficients.tolist() for cut in cuts]
+        cuts = [scaled(cut, self.floor, 1.0 / scale, size, NEGLIGIBLE) for cut in self.cuts]
+        weights = [coefficients.tolist() for _, coefficients in cuts]
         model.cut = pyo.Constraint(
             range(len(cuts)),
             rule=lambda m, k: (
                 m.eta - pyo.quicksum(m.z[j] * w for j, w in enumerate(weights[k]) if w)
-                >= cuts[k].constant + scale * self.floor
+                >= cuts[k][0] + scale * self.floor
             ),
         )
         model.objective = pyo.Objective(expr=model.eta)
@@ -116,19 +117,19 @@ def linear_model(instance: Instance, options: SearchOptions) -> LinearModel:
     search = set_up(instance, options)
     problem, run = instance.prepared, search.run
     best = find_supports(search, 1)
-    collector = BestSupport(search.allowance)
+    collector = Collector(1, search.allowance)
     collector.offer(best.supports, best.values)
     cuts, visited = [cut_at(problem, best.supports[0])], [best.supports[0]]
 
-    def visit(chosen: IntArray) -> tuple[float, Cut]:
+    def visit(chosen: IntArray) -> tuple[float, ModularBound]:
         value = float(problem.values(chosen[None])[0])
         collector.offer(chosen[None], np.array([value]))
         cuts.append(cut_at(problem, chosen))
         visited.append(chosen)
-        run.reporter.done = len(cuts)
+        run.done = len(cuts)
         return value, cuts[-1]
 
-    run.reporter.stage = "cuts"
+    run.stage = "cuts"
     why = "rounding leaves too much of them open: export another formulation"
     solver = MASTERS if options.solver == "auto" else options.solver
     # The loop of masters may take as long as the deadline says.
@@ -142,20 +143,20 @@ def linear_model(instance: Instance, options: SearchOptions) -> LinearModel:
         why = f"time limit of {run.deadline.limit:g} s reached: give more, or another formulation"
     # The proof leaves out the supports that were visited: there the cuts themselves are looked at.
     supports = np.array(visited)
-    reached = float(np.max([cut.at(supports) for cut in cuts], axis=0).min())
+    reached = float(np.max([-cut.at(supports) for cut in cuts], axis=0).min())
     bound = min(collector.bound, reached) if proven else -math.inf
-    assert collector.support is not None
     if bound < collector.value - search.allowance - instance.uncertain:
         raise NotCertified(
             f"the {len(cuts):,} cuts of the linear model do not prove the best support; {why}",
             bound=max(bound, 0.0),
             incumbent=collector.value,
         )
-    floor = max(0.0, *(cut.minimum(instance.support_size) for cut in cuts))
-    return LinearModel(tuple(cuts), floor, bound, collector.support, collector.value)
+    floor = max(0.0, *(least_value(cut, instance.support_size) for cut in cuts))
+    (support,), _ = collector.best()
+    return LinearModel(tuple(cuts), floor, bound, support, collector.value)
 
 
-def cut_at(problem: PreparedLoss, support: IntArray) -> Cut:
+def cut_at(problem: PreparedLoss, support: IntArray) -> ModularBound:
     """Return the cut on all features that is R(S) at the support S, but for rounding.
 
     Parameters

@@ -94,18 +94,7 @@ class PreparedBoxDual:
         reach: float = WIDE,
         precision: float = PRECISION,
     ) -> FenchelBounds:
-        """Find a dual point near to the optimum where feature j has the ridge λ/scales_j².
-
-        Parameters
-        ----------
-        features : ndarray of int, shape (k,)
-        scales : ndarray of shape (k,)
-            Positive.
-        reach : float
-            The norm constraint is on β_j/scales_j, with a radius of so many r.
-        precision : float
-            Relative duality gap that is aimed at.
-        """
+        """Find such a dual point; see `mipselect.restricted.fenchel.ScaledFenchelLoss`."""
         radius = reach * self.radius
         columns = radius * scales[:, None] * self.rows[features]
         gap = max(self.allowed_gap, precision * self.at_zero)

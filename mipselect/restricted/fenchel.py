@@ -145,4 +145,15 @@ class ScaledFenchelLoss(FenchelLoss, Protocol):
         reach: float = WIDE,
         precision: float = PRECISION,
     ) -> FenchelBounds:
-        """Find a dual point near to the optimum where feature j has the ridge λ/scales_j²."""
+        """Find a dual point near to the optimum where feature j has the ridge λ/scales_j².
+
+        Parameters
+        ----------
+        features : ndarray of int, shape (k,)
+        scales : ndarray of shape (k,)
+            Positive.
+        reach : float
+            The norm constraint is on β_j/scales_j, with a radius of so many r.
+        precision : float
+            Relative duality gap that is aimed at.
+        """

@@ -12,16 +12,7 @@ from mipselect.search.certificate import StrategyEffort
 
 @dataclass
 class StrategyAccount:
-    """Tries of one strategy.
-
-    Attributes
-    ----------
-    calls : int
-    successes : int
-        Calls that made a node smaller, settled it, or found a better support.
-    seconds : float
-        Without those of strategies that were tried meanwhile.
-    """
+    """The counts of a `StrategyEffort`, while the search goes on."""
 
     calls: int = 0
     successes: int = 0

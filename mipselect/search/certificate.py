@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput, NotCertified
+from mipselect.validation import set_fields
 
 
 @dataclass(frozen=True)
@@ -120,13 +121,12 @@ class Certificate(ABC):
             raise InvalidInput(
                 f"every row of supports must be distinct features of 0..{p - 1}, sorted"
             )
-        self._set("supports", supports)
-        self._set("values", self._one_for_each_row("values"))
+        set_fields(self, supports=supports, feature_names=tuple(self.feature_names))
+        set_fields(self, values=self._one_for_each_row("values"))
         if not (math.isfinite(self.tolerance) and self.tolerance >= 0.0):
             raise InvalidInput(f"tolerance must be a finite number ≥ 0, got {self.tolerance!r}")
         if not (math.isfinite(self.sensitivity) and self.sensitivity > 0.0):
             raise InvalidInput(f"sensitivity must be a finite number > 0, got {self.sensitivity!r}")
-        self._set("feature_names", tuple(self.feature_names))
         if len(self.feature_names) != p:
             raise InvalidInput(
                 f"feature_names must have {p} entries, got {len(self.feature_names)}"
@@ -194,9 +194,6 @@ class Certificate(ABC):
         if len(numbers) != len(self.supports) or np.isnan(numbers).any():
             raise InvalidInput(f"{name} must be {len(self.supports)} numbers, one for each support")
         return numbers
-
-    def _set(self, name: str, value: object) -> None:
-        object.__setattr__(self, name, value)
 
 
 def _frozen(name: str, values: ArrayLike, dtype: type[Any], ndim: int) -> Any:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -25,25 +27,22 @@ from mipselect.backends.protocols import (
     MipStatus,
 )
 from mipselect.errors import SolverFailure
+from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
-from mipselect.search.cut_proof import CutProof, Verdict
-from mipselect.search.cuts import Cut
+from mipselect.search.cut_proof import CutProof
+from mipselect.search.cuts import least_value, scaled
+from mipselect.search.neighbourhood import Engine, Sub
 from mipselect.search.progress import Run
 from mipselect.search.tuning import TUNING, CutMasters
 
-Visit = Callable[[IntArray], tuple[float, Cut]]
+Visit = Callable[[IntArray], tuple[float, ModularBound]]
 """Takes a choice of columns; offers it, and returns its value and its cut."""
 
 
-class OuterApproximation:
-    """Proof of bounds by cuts and a MIP solver; an engine derives from it and makes the cuts.
+class OuterApproximation(Engine[Sub]):
+    """Proof of bounds by cuts and a MIP solver; engines derive from it and make the cuts.
 
-    Parameters
-    ----------
-    solver : MasterSolver
-    unit : float
-        The objective's unit in the master, far below τ: a solver's tolerances are absolute.
-    limits : CutMasters
+    The objective's unit in a master is far below τ: a solver's tolerances are absolute.
     """
 
     def __init__(
@@ -52,176 +51,146 @@ class OuterApproximation:
         self.name, self.limits = solver.status.name, limits
         self._solver, self._unit = solver, unit
 
-    def fits(self, columns: int) -> bool:
-        """Tell whether a master may have so many columns."""
-        return columns <= self.limits.columns
-
     def enumerates(self, columns: int, size: int) -> bool:
         """Tell whether evaluating all choices takes less time than a master."""
         return math.comb(columns, size) <= self.limits.enumerated
 
     def prove(
-        self, cuts: list[Cut], size: int, visit: Visit, collector: Collector, run: Run
+        self, cuts: list[ModularBound], size: int, visit: Visit, collector: Collector, run: Run
     ) -> bool:
         """Solve masters until they prove that nothing below the threshold is left.
 
-        Parameters
-        ----------
-        cuts : list of Cut
-            At least one; they tell the number of columns.
-        size : int
-            How many columns are chosen.
-        visit : callable
-            Takes a choice, shape (size,); offers it, and returns its value and its cut.
-        collector : Collector
-        run : Run
+        There is at least one cut; the choices are of `size` of its columns.
         """
         # No loss is negative; a weak cut alone would let the coefficients be of any size.
-        floor = max(0.0, *(cut.minimum(size) for cut in cuts))
+        floor = max(0.0, *(least_value(cut, size) for cut in cuts))
         if floor >= collector.threshold:
             collector.settle(floor)
             return True
-        reach = max(cut.constant for cut in cuts) - floor
+        reach = max(-cut.constant for cut in cuts) - floor
         spread = max(collector.threshold - floor, reach)
         unit = max(self._unit, spread / self.limits.largest_range)
-        master = self._solver.master(len(cuts[0].coefficients), size)
-        one = _MasterRun(self, master, visit, collector, run, floor, unit)
-        for cut in cuts:
-            one.add(cut)
+        master = self._solver.master(len(cuts[0].terms), size)
         with run.accounts.trying("masters") as account:
-            proven = one.prove()
+            one = _MasterRun(self, master, visit, collector, run, floor, unit)
+            proven = one.prove(cuts)
             account.successes += proven
         return proven
 
 
+@dataclass(eq=False)
 class _MasterRun:
     """One master, whose objective is (R - floor) / unit, and the choices it has made."""
 
-    def __init__(
-        self,
-        loop: OuterApproximation,
-        master: Master,
-        visit: Visit,
-        collector: Collector,
-        run: Run,
-        floor: float,
-        unit: float,
-    ) -> None:
-        self._name, self._limits = loop.name, loop.limits
-        times = loop.limits.tree_patience if isinstance(master, LazyMaster) else 1
-        self._patience, self._seconds = times * loop.limits.patience, times * loop.limits.seconds
-        self._master, self._visit = master, visit
-        self._collector, self._run = collector, run
-        self._floor, self._unit = floor, unit
-        self._visited: set[tuple[int, ...]] = set()
-        self._cuts: list[Cut] = []
-        self._answers: list[tuple[IntArray, Cut]] = []
-        run.statistics.masters += 1
+    loop: OuterApproximation[Any]
+    master: Master
+    visit: Visit
+    collector: Collector
+    run: Run
+    floor: float
+    unit: float
+    cuts: list[ModularBound] = field(default_factory=list)
+    visited: set[tuple[int, ...]] = field(default_factory=set)
+    answered: list[IntArray] = field(default_factory=list)
 
-    def add(self, cut: Cut) -> None:
-        """Add a cut to the master."""
-        self._master.add_cut(*self._scaled(cut))
-        self._count(cut)
-
-    def prove(self) -> bool:
+    def prove(self, cuts: list[ModularBound]) -> bool:
         """Solve, answer what was missed by a cut, and solve again; False past all patience."""
+        self.run.masters += 1
+        for cut in cuts:
+            self.master.add_cut(*self._counted(cut))
         while True:
-            self._run.tick()
+            self.run.tick()
             solution = self._solved()
             if not self._ended(solution):
                 return False
             target, chosen = self._target, solution.chosen
-            if chosen is None or self._value(solution.bound) >= target:
-                verdict = self._proof(target)
+            if chosen is None or self.floor + solution.bound * self.unit >= target:
+                proof = CutProof(
+                    self.cuts, self.master.cardinality, self.floor, self.visited, self.loop.limits
+                )
+                verdict = proof.decide(target, self.run.tick)
                 if verdict.proven:
+                    self.collector.settle(target)
                     return True
                 chosen = verdict.open
-            if chosen is None or len(self._visited) >= self._patience:
+            if chosen is None or len(self.visited) >= self._patience:
                 return False
             self._answer(chosen)
-            for visited, cut in self._answers:
-                self._master.add_cut(*self._scaled(cut))
-                self._master.exclude(visited)
-            self._answers.clear()
+            new = len(self.answered)
+            for visited, cut in zip(self.answered, self.cuts[-new:], strict=True):
+                self.master.add_cut(*self._scaled(cut))
+                self.master.exclude(visited)
+            self.answered.clear()
 
     def _solved(self) -> MasterSolution:
-        cutoff = self._cutoff(self._target)
-        time_limit = min(self._run.deadline.remaining, self._seconds)
-        if isinstance(self._master, LazyMaster):
-            return self._master.solve_in_one_tree(
-                self._inside_the_tree, cutoff=cutoff, time_limit=time_limit
-            )
-        return self._master.solve(cutoff=cutoff, time_limit=time_limit)
+        cutoff, limits = self._cutoff(self._target), self.loop.limits
+        if not isinstance(self.master, LazyMaster):
+            time_limit = min(self.run.deadline.remaining, limits.seconds)
+            return self.master.solve(cutoff=cutoff, time_limit=time_limit)
+        time_limit = min(self.run.deadline.remaining, limits.tree_patience * limits.seconds)
+        return self.master.solve_in_one_tree(
+            self._inside_the_tree, cutoff=cutoff, time_limit=time_limit
+        )
 
     def _inside_the_tree(self, chosen: IntArray, bound: float) -> Answer:
         """Answer a choice; its cut is in the tree, and in the master only once that has ended."""
-        self._run.tick()
-        cut = self._scaled(self._answer(chosen))
+        self.run.tick()
+        cut = self._answer(chosen)
         # Past its patience the tree may still end by the lower cutoff, but not visit more.
-        stop = len(self._visited) > self._patience
+        stop = len(self.visited) > self._patience
         return Answer(*cut, self._cutoff(self._target), stop=stop)
+
+    @property
+    def _patience(self) -> int:
+        limits = self.loop.limits
+        return limits.patience * (
+            limits.tree_patience if isinstance(self.master, LazyMaster) else 1
+        )
 
     @property
     def _target(self) -> float:
         """The goal of bounds: the threshold, or within τ of it once patience has run out."""
-        if len(self._visited) < self._patience:
-            return self._collector.threshold
-        return self._collector.target
+        if len(self.visited) < self._patience:
+            return self.collector.threshold
+        return self.collector.target
 
     def _cutoff(self, target: float) -> float:
-        return (target - self._floor) / self._unit + self._limits.margin
+        return (target - self.floor) / self.unit + self.loop.limits.margin
 
-    def _value(self, bound: float) -> float:
-        return self._floor + bound * self._unit
+    def _scaled(self, cut: ModularBound) -> tuple[float, FloatArray]:
+        size, negligible = self.master.cardinality, self.loop.limits.negligible
+        return scaled(cut, self.floor, self.unit, size, negligible)
 
-    def _scaled(self, cut: Cut) -> tuple[float, FloatArray]:
-        size, negligible = self._master.cardinality, self._limits.negligible
-        scaled = cut.scaled(self._floor, self._unit, size, negligible)
-        return scaled.constant, scaled.coefficients
-
-    def _count(self, cut: Cut) -> None:
-        self._cuts.append(cut)
-        self._run.statistics.cuts += 1
+    def _counted(self, cut: ModularBound) -> tuple[float, FloatArray]:
+        self.cuts.append(cut)
+        self.run.cuts += 1
+        return self._scaled(cut)
 
     def _ended(self, solution: MasterSolution) -> bool:
         """Count a solve, and tell whether it came to its end."""
-        self._run.statistics.iterations += 1
-        self._run.statistics.solver_nodes += solution.nodes
+        self.run.iterations += 1
+        self.run.solver_nodes += solution.nodes
         if solution.status is MipStatus.FAILED:
-            raise self._failure(f"failed on a master: {solution.detail}")
-        self._run.tick()
+            raise SolverFailure(f"{self.loop.name} failed on a master: {solution.detail}")
+        self.run.tick()
         return solution.status in (MipStatus.OPTIMAL, MipStatus.INFEASIBLE)
 
-    def _proof(self, target: float) -> Verdict:
-        """Prove that nothing below the target is left, and settle it."""
-        proof = CutProof(
-            self._cuts, self._master.cardinality, self._floor, self._visited, self._limits
-        )
-        verdict = proof.decide(target, self._run.tick)
-        if verdict.proven:
-            self._collector.settle(target)
-        return verdict
-
-    def _answer(self, chosen: IntArray) -> Cut:
-        """Evaluate and offer a choice, check all cuts against it, and return the cut there."""
+    def _answer(self, chosen: IntArray) -> tuple[float, FloatArray]:
+        """Evaluate and offer a choice, check all cuts against it, and return its own, scaled."""
         key = tuple(sorted(int(j) for j in chosen))
-        size = self._master.cardinality
-        if len(key) != size or key in self._visited:
-            raise self._failure(
-                f"returned {len(key)} columns where {size} were asked for, or a choice that was "
-                "excluded"
+        size = self.master.cardinality
+        if len(key) != size or key in self.visited:
+            raise SolverFailure(
+                f"{self.loop.name} returned {len(key)} columns where {size} were asked for, or a "
+                "choice that was excluded"
             )
-        self._visited.add(key)
-        value, cut = self._visit(np.asarray(key))
-        claimed = max(float(cut.at(np.asarray(key))) for cut in self._cuts)
-        if claimed > value + self._limits.margin * self._unit:
+        self.visited.add(key)
+        value, cut = self.visit(np.asarray(key))
+        claimed = max(-float(known.at(np.asarray(key))) for known in self.cuts)
+        if claimed > value + self.loop.limits.margin * self.unit:
             raise SolverFailure(
                 f"a cut claims the bound {claimed:.9g} for a support of value {value:.9g}: "
                 "its cuts or its bound are wrong"
             )
-        self._count(cut)
-        self._answers.append((chosen, cut))
-        return cut
-
-    def _failure(self, what: str) -> SolverFailure:
-        return SolverFailure(f"{self._name} {what}")
+        self.answered.append(chosen)
+        return self._counted(cut)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,24 +9,14 @@ import numpy as np
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.search.collectors import Collector
+from mipselect.search.node import Node
 from mipselect.search.progress import Run
 from mipselect.search.strategies import Strategy
 
 
 @dataclass(frozen=True, eq=False)
 class EvaluatedNeighbourhood:
-    """A support Ŝ and the values of all others.
-
-    Attributes
-    ----------
-    support : ndarray of int, shape (s,)
-    value : float
-    supports : ndarray of int, shape (C, s)
-        All of them, in lexicographic order.
-    values : ndarray of shape (C,)
-    level_of : ndarray of int, shape (C,)
-        The distance of each from Ŝ.
-    """
+    """A support Ŝ, shape (s,), all supports, shape (C, s), their values and distances from Ŝ."""
 
     support: IntArray
     value: float
@@ -78,18 +67,17 @@ class Enumeration:
         return EvaluatedNeighbourhood(support, value, supports, values, level_of)
 
     def _all(self, size: int, run: Run) -> tuple[IntArray, FloatArray]:
-        """Evaluate every support, once."""
+        """Evaluate every support, once, in lexicographic order."""
         if size not in self._evaluated:
-            everything = itertools.combinations(range(self.n_features), size)
-            supports: list[IntArray] = []
-            values: list[FloatArray] = []
-            while some := list(itertools.islice(everything, self.batch)):
+            found: list[tuple[IntArray, FloatArray]] = []
+            whole = Node(np.empty(0, dtype=np.intp), size, np.arange(self.n_features))
+            for supports in whole.sets(self.batch):
                 run.tick()
                 with run.accounts.trying(Strategy.ENUMERATION) as account:
-                    supports.append(np.array(some, dtype=np.intp))
-                    values.append(self.problem.values(supports[-1]))
+                    found.append((supports, self.problem.values(supports)))
                     account.successes += 1
-                run.statistics.subproblems += 1
-                run.reporter.incumbent = min(run.reporter.incumbent, float(values[-1].min()))
-            self._evaluated[size] = np.concatenate(supports), np.concatenate(values)
+                run.subproblems += 1
+                run.incumbent = min(run.incumbent, float(found[-1][1].min()))
+            every, values = (np.concatenate(parts) for parts in zip(*found, strict=True))
+            self._evaluated[size] = every, values
         return self._evaluated[size]

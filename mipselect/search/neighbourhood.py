@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from mipselect.arrays import IntArray
+from mipselect.backends.discovery import NATIVE
 from mipselect.search.collectors import Collector
 from mipselect.search.progress import Run
 
-Sub = TypeVar("Sub", contravariant=True)
+Sub = TypeVar("Sub")
 """The subproblems of a kind of search, as `FenchelNode`."""
 
 
-class Engine(Protocol[Sub]):
-    """Solver of subproblems that are small enough for it."""
+class Engine(Generic[Sub]):
+    """Solver of subproblems that are small enough for it; this one leaves all to be divided."""
 
-    @property
-    def name(self) -> str:
-        """The solver's name."""
+    name = NATIVE
 
     def takes(self, sub: Sub) -> bool:
         """Tell whether this screened subproblem (size ≥ 2) should be settled, not divided."""
+        return False
 
     def settle(self, sub: Sub, collector: Collector, run: Run) -> bool:
         """Offer every support below the threshold, and settle a bound for all the others.
 
         The threshold is finite. False if it gives up: then the subproblem is divided.
         """
+        return False
 
 
 class Neighbourhood(Protocol):

@@ -14,7 +14,7 @@ from mipselect.docstrings import described_by
 from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import RELATIONS
 from mipselect.search.certificate import Certificate, Effort
-from mipselect.validation import checked_integer
+from mipselect.validation import checked_integer, set_fields
 
 
 @described_by(Certificate)
@@ -226,4 +226,4 @@ class MistakeLevels(Certificate):
         return float(np.min(self.bounds))
 
     def _check_bounds(self) -> None:
-        self._set("bounds", self._one_for_each_row("bounds"))
+        set_fields(self, bounds=self._one_for_each_row("bounds"))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar, cast
+from itertools import accumulate
+from typing import Any, TypeVar, cast
 
-from mipselect.arrays import IntArray
 from mipselect.backends.discovery import NATIVE, usable_solver
 from mipselect.backends.protocols import Capability, MasterSolver
 from mipselect.errors import InvalidInput
@@ -15,34 +16,25 @@ from mipselect.restricted.fenchel import FenchelLoss
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.certificate import Certificate
 from mipselect.search.convex.cuts import FenchelMasters
-from mipselect.search.convex.method import ConvexMethod, DivideAll
+from mipselect.search.convex.method import ConvexMethod
 from mipselect.search.cutting_loop import OuterApproximation
 from mipselect.search.enumeration import Enumeration
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.cuts import SquaredMasters
 from mipselect.search.least_squares.method import LeastSquaresMethod
-from mipselect.search.neighbourhood import Method, Neighbourhood
+from mipselect.search.neighbourhood import Engine, Method, Neighbourhood
 from mipselect.search.options import SearchOptions, require_ridge
 from mipselect.search.progress import Run
 from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import Tuning
 
-Masters = TypeVar("Masters", bound=OuterApproximation)
+Masters = TypeVar("Masters", bound=OuterApproximation[Any])
 Found = TypeVar("Found", bound=Certificate)
 
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """A search that is ready to run.
-
-    Attributes
-    ----------
-    instance : Instance
-    method : Method
-    tolerance : float
-        τ in units of the sensitivity.
-    run : Run
-    """
+    """A search that is ready to run, with τ in units of the sensitivity."""
 
     instance: Instance
     method: Method
@@ -73,24 +65,16 @@ class Search:
             relations=self.instance.problem.relations,
         )
 
-    def center(self) -> Neighbourhood:
-        """Find a support that no swap improves."""
-        return self.method.center(self.instance.support_size, self.run)
-
-    def center_at(self, support: IntArray, value: float) -> Neighbourhood:
-        """Return the neighbourhood of a support whose value is known."""
-        return self.method.center_at(support, value, self.run)
+    def bounds_ahead(self, center: Neighbourhood) -> list[float]:
+        """Bound all levels after each level, from 0 on; ``inf`` after the last."""
+        bounds = [center.level_bound(level) for level in range(1, self.levels)]
+        return [*accumulate([math.inf, *reversed(bounds)], min)][::-1]
 
 
 def set_up(instance: Instance, options: SearchOptions, *, listed: int = 1) -> Search:
     """Choose the method that the options ask for, and begin.
 
-    Parameters
-    ----------
-    instance : Instance
-    options : SearchOptions
-    listed : int
-        How many values are wanted, whatever the bounds are.
+    So many values as are `listed` are wanted, whatever the bounds are.
     """
     require_ridge(instance.problem)
     tolerance = options.tolerance_for(instance)
@@ -115,7 +99,7 @@ def _method(instance: Instance, options: SearchOptions, listed: int) -> Method:
         return LeastSquaresMethod(problem, closed, tuning)
     if not isinstance(problem, FenchelLoss):
         raise InvalidInput(f"no certified search is built for the loss {instance.loss!r}")
-    engine = DivideAll() if native else outer_approximation(FenchelMasters, instance, options)
+    engine = Engine() if native else outer_approximation(FenchelMasters, instance, options)
     return ConvexMethod(problem, engine, tuning)
 
 

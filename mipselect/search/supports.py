@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
 
 from mipselect.backends.protocols import Solver
 from mipselect.docstrings import described_by
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, NotCertified
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
-from mipselect.search.drivers import find_supports
+from mipselect.search.collectors import Collector
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import SupportPool
-from mipselect.search.progress import ProgressCallback
-from mipselect.search.setup import set_up
+from mipselect.search.progress import ProgressCallback, Stopped
+from mipselect.search.setup import Search, set_up
 
 LARGEST_POOL = 10_000_000
 """More supports are not listed: neither memory nor patience would do."""
@@ -73,6 +74,52 @@ def top_supports(
     count = number_of_listed(instance.problem, pool_size)
     options = SearchOptions(solver, tolerance, time_limit, progress)
     return find_supports(set_up(instance, options, listed=count), count)
+
+
+def find_supports(search: Search, count: int) -> SupportPool:
+    """Find the `count` best supports; see `top_supports`."""
+    run, size = search.run, search.instance.support_size
+    collector = Collector(count, search.allowance)
+    bound = -math.inf
+    try:
+        run.stage = "pool"
+        run.tick()
+        center = search.method.center(size, run)
+        collector.offer(center.support[None], np.array([center.value]))
+        ahead = search.bounds_ahead(center)
+        bound = ahead[0]
+        run.total = sum(math.comb(size, level) for level in range(1, search.levels))
+        for level in range(1, search.levels):
+            run.stage = f"pool, level {level}"
+            bound = ahead[level]
+            center.search_level(level, collector, run)
+    except Stopped as stop:
+        pool = _pool(search, collector, bound)
+        if len(pool) == count and pool.certified:
+            return pool
+        rows = pool.certified_rows
+        proven = f"; a pool of {rows} is certified" if rows else ""
+        partial = pool if len(pool) else None
+        raise run.refusal(stop, pool.rest_bound, collector.target, partial, proven) from stop
+    pool = _pool(search, collector, math.inf)
+    if not pool.certified:
+        raise NotCertified(
+            f"{search.method.name} could only prove that unlisted supports are at "
+            f"{pool.rest_bound:.9g} or above; {collector.target:.9g} was needed: "
+            "use another solver",
+            bound=pool.rest_bound,
+            incumbent=float(pool.values[0]),
+            partial=pool,
+        )
+    return pool
+
+
+def _pool(search: Search, collector: Collector, open_bound: float) -> SupportPool:
+    """Build the pool of what was collected; `open_bound` holds for all that is not settled."""
+    supports, values = collector.best()
+    complete = len(values) == search.instance.number_of_supports
+    rest_bound = math.inf if complete else min(collector.settled, open_bound)
+    return search.certificate(SupportPool, supports=supports, values=values, rest_bound=rest_bound)
 
 
 def number_of_listed(problem: Problem, pool_size: int | str) -> int:

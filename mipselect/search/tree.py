@@ -93,12 +93,12 @@ class TreeSearch(Generic[AnyNode]):
 
     def visit(self, nodes: int = 1) -> None:
         """Count nodes and look at the clock."""
-        self.run.statistics.subproblems += nodes
+        self.run.subproblems += nodes
         self.run.tick()
 
     def is_beyond(self, nodes: int) -> bool:
         """Tell whether the search has visited more nodes than these."""
-        return self.run.statistics.subproblems > nodes
+        return self.run.subproblems > nodes
 
     def try_in_order(
         self, strategies: Sequence[NodeStrategy[AnyNode, Self]], node: AnyNode

@@ -209,8 +209,6 @@ class CutMasters:
     """
     proof_nodes: int = 100_000
     """Beginnings of choices that a proof may extend before the subproblem is divided instead."""
-    between_rows: int = 300
-    """Beginnings that are extended before another row is worth its linear program."""
     entries: int = 2**18
     """Numbers that a proof forms at once."""
     units_per_tau: float = 100.0

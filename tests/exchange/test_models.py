@@ -15,6 +15,7 @@ from mipselect.errors import InvalidInput, NotCertified
 from mipselect.exchange import SolverSettings, export_model, exported
 from mipselect.exchange.linear import cut_at, linear_model
 from mipselect.losses.expression import ExpressionLoss
+from mipselect.search.cuts import tightened
 from mipselect.search.options import SearchOptions
 from tests.support.back_ends import back_ends
 from tests.support.designs import (
@@ -118,7 +119,7 @@ def test_a_linear_model_bounds_every_support_and_proves_the_best(loss: str) -> N
         supports = all_supports(instance)
         values = instance.objectives(supports)
         model = linear_model(instance, SearchOptions())
-        bounds = np.max([cut.tightened(model.floor).at(supports) for cut in model.cuts], axis=0)
+        bounds = np.max([-tightened(cut, model.floor).at(supports) for cut in model.cuts], axis=0)
         bounds = np.maximum(bounds, model.floor)
         off = 1e-9 * np.abs(values) + 2e-6 * instance.sensitivity
         assert np.all(bounds <= values + off)
@@ -142,7 +143,7 @@ def test_rounding_of_the_cuts_is_part_of_the_bound_or_refused() -> None:
     supports = all_supports(instance)
     values = instance.objectives(supports)
     model = linear_model(instance, SearchOptions())
-    lowest = np.max([cut.at(supports) for cut in model.cuts], axis=0).min()
+    lowest = np.max([-cut.at(supports) for cut in model.cuts], axis=0).min()
     assert model.bound <= lowest * (1.0 + 1e-12)
     tau = TOLERANCE * instance.sensitivity
     assert values.min() - tau < model.bound < values.min() - 0.1 * tau
@@ -182,7 +183,7 @@ def test_a_loss_without_dual_points_has_no_cuts() -> None:
 def test_a_cut_is_the_value_at_its_own_support() -> None:
     for instance in (moderate(0), moderate(1), moderate(0, "hinge"), grouped(0), of_blocks(0)):
         for support in all_supports(instance):
-            at = float(cut_at(instance.prepared, support).at(support))
+            at = -float(cut_at(instance.prepared, support).at(support))
             assert at == pytest.approx(instance.objective(support), rel=1e-6)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.collectors import BestSupports
+from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.branch_and_bound import branch_and_bound
 from mipselect.search.least_squares.node import squared_node
 from mipselect.search.strategies import Strategy
@@ -35,7 +35,7 @@ def settle(seed: int, size: int, tuning: Tuning) -> Counter[str]:
     sets = np.array([np.sort([*base, *T]) for T in itertools.combinations(others, size)])
     values = problem.values(sets)
     count = int(rng.choice([1, 3, max(1, len(sets) // 3)]))
-    collector = BestSupports(count, size + len(base), 0.0)
+    collector = Collector(count, 0.0)
     known = rng.choice(len(sets), count, replace=False)
     collector.offer(sets[known], values[known])
     live = np.sort(others)
@@ -43,9 +43,9 @@ def settle(seed: int, size: int, tuning: Tuning) -> Counter[str]:
     sub = squared_node(problem, np.sort(base), size, live, 0.0, tops, tuning)
     tree = tree_of(problem, tuning, collector)
     branch_and_bound(sub, tree)
-    _, found, rest = collector.result()
+    _, found = collector.best()
     np.testing.assert_allclose(found, np.sort(values)[:count], rtol=1e-9)
-    assert rest >= np.sort(values)[count - 1] * (1.0 - 1e-9)
+    assert collector.settled >= np.sort(values)[count - 1] * (1.0 - 1e-9)
     return Counter({own.name: own.successes for own in tree.run.accounts.efforts()})
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mipselect.search.bounds.modular import ModularBound
-from mipselect.search.collectors import BestSupports
+from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.children import children_of, itself
 from mipselect.search.least_squares.closed_form import ClosedForm, better_pairs, pair_products
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
@@ -37,7 +37,7 @@ def test_every_set_below_the_threshold_is_offered(seed: int, size: int) -> None:
     sets = [np.sort([*base, *added]) for added in itertools.combinations(others, size)]
     values = problem.values(np.array(sets))
     count = int(rng.integers(1, len(sets) + 1))
-    collector = BestSupports(count, size + len(base), 0.0)
+    collector = Collector(count, 0.0)
     # With a threshold from the start, as in any search: some supports, whatever they are worth.
     known = rng.choice(len(sets), count, replace=False)
     collector.offer(np.array(sets)[known], values[known])
@@ -53,9 +53,9 @@ def test_every_set_below_the_threshold_is_offered(seed: int, size: int) -> None:
     sub = replace(sub, bound=bound)
     assert engine.takes(sub)
     assert engine.settle(sub, collector, Run.start())
-    _, found, rest = collector.result()
+    _, found = collector.best()
     np.testing.assert_allclose(found, np.sort(values)[:count], rtol=1e-9)
-    assert rest >= np.sort(values)[count - 1] * (1.0 - 1e-9)
+    assert collector.settled >= np.sort(values)[count - 1] * (1.0 - 1e-9)
 
 
 @pytest.mark.parametrize("seed", SEEDS[:60])

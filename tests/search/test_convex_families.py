@@ -10,7 +10,7 @@ import pytest
 from mipselect.problem.instance import Instance
 from mipselect.restricted.fenchel import ScaledFenchelLoss
 from mipselect.search.bounds.modular import ModularBound
-from mipselect.search.collectors import BestSupport
+from mipselect.search.collectors import Collector
 from mipselect.search.convex.expansion import (
     DualExpansion,
     proven,
@@ -86,7 +86,7 @@ def test_a_screened_subproblem_keeps_what_matters_and_bounds_the_rest(loss: str)
         supports = supports[np.isin(supports, base).sum(axis=1) == len(base)]
         values = instance.objectives(supports)
         limit = float(np.quantile(values, 0.3)) * (1 + 1e-6)
-        collector = BestSupport(0.0)
+        collector = Collector(1, 0.0)
         smaller = screened_by_family_point(sub, collector, limit)
         alive = np.append(smaller.live, base)
         dropped = ~np.isin(supports, alive).all(axis=1)

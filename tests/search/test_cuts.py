@@ -13,10 +13,10 @@ from mipselect.problem.instance import Instance
 from mipselect.restricted.fenchel import FenchelBounds
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search import mistake_levels, top_supports
-from mipselect.search.bounds.modular import Budget
-from mipselect.search.collectors import BestSupport
+from mipselect.search.bounds.modular import Budget, ModularBound
+from mipselect.search.collectors import Collector
 from mipselect.search.convex.cuts import fenchel_cut
-from mipselect.search.cuts import Cut
+from mipselect.search.cuts import least_value, scaled, tightened
 from mipselect.search.least_squares.branch_and_bound import around_points
 from mipselect.search.least_squares.center import center_at
 from mipselect.search.least_squares.children import children_of
@@ -81,13 +81,13 @@ def test_fenchel_cut_at_optimal_and_arbitrary_coefficients(seed: int) -> None:
             )
             length = (instance.ridge + multiplier) * instance.coef_bound
             cut = fenchel_cut(bounds, 0, 0.0, bounds.weights[0], length)
-            assert close_below(cut.at(supports), values)
-            assert cut.minimum(instance.support_size) <= values.min() * (1 + 1e-9)
-            assert cut.minimum(instance.support_size) == pytest.approx(
-                cut.at(supports).min(), rel=1e-9, abs=1e-12
+            assert close_below(-cut.at(supports), values)
+            assert least_value(cut, instance.support_size) <= values.min() * (1 + 1e-9)
+            assert least_value(cut, instance.support_size) == pytest.approx(
+                (-cut.at(supports)).min(), rel=1e-9, abs=1e-12
             )
             if exact:
-                assert cut.at(chosen) == pytest.approx(fit.value, rel=1e-8)
+                assert -cut.at(chosen) == pytest.approx(fit.value, rel=1e-8)
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -112,7 +112,7 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
         for count in range(size + 1):
             chosen = np.sort(rng.choice(len(live), count, replace=False))
             cut = sparse_diagonal_cut(sub, chosen)
-            assert close_below(cut.at(sets), values)
+            assert close_below(-cut.at(sets), values)
         shares = gain_shares(sub)
         bounds = np.array([sub.lower_bound(float(shares[row].sum())) for row in sets])
         assert close_below(bounds, values)
@@ -140,7 +140,7 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
         if problem.features.singles and size > 1:
             check_children(sub, sets, values, curvatures, rng)
             check_clusters(sub, sets, values, rng)
-        known = BestSupport(0.0)
+        known = Collector(1, 0.0)
         known.offer(supports[:1], np.array([threshold]))
         kept = around_points(sub, tree_of(problem, collector=known))
         assert set(below[:, base_size:].ravel()) <= set(kept.live)
@@ -211,7 +211,7 @@ def test_a_cut_without_norm_constraint_is_tight_at_its_own_support(seed: int) ->
     if fit.multiplier == 0.0:
         cut = sparse_diagonal_cut(sub, chosen)
         slack = sub.slack / instance.n
-        assert cut.at(chosen) == pytest.approx(fit.value, rel=1e-8, abs=slack)
+        assert -cut.at(chosen) == pytest.approx(fit.value, rel=1e-8, abs=slack)
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -293,13 +293,14 @@ def test_a_scaled_cut_is_never_above_what_it_was_made_of() -> None:
     choices = np.array(list(itertools.combinations(range(7), 3)))
     left_out = 0
     for _ in range(50):
-        cut = Cut(float(rng.uniform(0, 2)), -(10.0 ** rng.uniform(-6, 0, 7)))
+        cut = ModularBound(-float(rng.uniform(0, 2)), 10.0 ** rng.uniform(-6, 0, 7))
         floor, unit, negligible = float(rng.uniform(0, 0.5)), float(rng.uniform(0.01, 9)), 1e-3
-        scaled = cut.scaled(floor, unit, 3, negligible)
-        kept = scaled.coefficients != 0.0
-        assert np.all(np.abs(scaled.coefficients[kept]) >= negligible)
-        exact = (np.maximum(cut.at(choices), cut.tightened(floor).at(choices)) - floor) / unit
-        assert np.all(scaled.at(choices) <= exact + 1e-12)
-        assert np.all(scaled.at(choices) >= exact - 3 * negligible - 1e-12)
+        constant, coefficients = scaled(cut, floor, unit, 3, negligible)
+        kept = coefficients != 0.0
+        assert np.all(np.abs(coefficients[kept]) >= negligible)
+        exact = (np.maximum(-cut.at(choices), -tightened(cut, floor).at(choices)) - floor) / unit
+        found = constant + coefficients[choices].sum(axis=1)
+        assert np.all(found <= exact + 1e-12)
+        assert np.all(found >= exact - 3 * negligible - 1e-12)
         left_out += int((~kept).sum())
     assert left_out > 20

@@ -95,7 +95,7 @@ def test_the_root_bound_of_a_level_survives_cancellation() -> None:
     bounds = {"x_bound": 5.0, "y_bound": 1.0, "coef_bound": 0.5, "ridge": 1.0}
     instance = Instance(X, y, support_size=3, loss="hinge", **bounds)
     search = search_by(instance)
-    center = search.center()
+    center = search.method.center(3, search.run)
     supports = all_supports(instance)
     level_of = np.sum(~np.isin(supports, center.support), axis=1)
     values = instance.objectives(supports)

@@ -19,14 +19,14 @@ from mipselect.search import (
     mistake_levels,
     top_supports,
 )
-from mipselect.search.drivers import find_levels, find_supports
 from mipselect.search.enumeration import Enumeration
 from mipselect.search.least_squares import cuts
+from mipselect.search.levels import find_levels
 from mipselect.search.progress import (
     TimeUp,
 )
 from mipselect.search.setup import Search
-from mipselect.search.supports import number_of_listed
+from mipselect.search.supports import find_supports, number_of_listed
 from tests.support.back_ends import back_ends
 from tests.support.designs import all_supports
 from tests.support.scripted_solvers import Scripted, change_of, weak_levels
@@ -85,7 +85,7 @@ def test_a_better_support_of_an_unfinished_level_comes_first(
     search = search_by(instance, tolerance=0.0)
     start = all_supports(instance)[worse]
     bad = search.method.center_at(start, instance.objective(start), search.run)
-    monkeypatch.setattr(Search, "center", lambda _: bad)
+    monkeypatch.setattr(type(search.method), "center", lambda *_: bad)
     found = type(bad).search_level
 
     def interrupted(center, level, collector, run) -> None:
@@ -252,7 +252,7 @@ def test_a_bound_above_a_known_value_is_noticed(
     def raised(sub, chosen):
         cut = cut_at(sub, chosen)
         wrong = 0.0 if len(chosen) == 0 else 0.05 * abs(cut.constant)
-        return type(cut)(cut.constant + wrong, cut.coefficients)
+        return type(cut)(cut.constant - wrong, cut.terms)
 
     monkeypatch.setattr(cuts, "sparse_diagonal_cut", raised)
     with pytest.raises(SolverFailure, match="its cuts or its bound are wrong"):

@@ -16,13 +16,13 @@ from mipselect.restricted.fenchel import FenchelBounds
 from mipselect.restricted.gram import KnownGram
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import Budget, ModularBound
-from mipselect.search.collectors import BestSupport, BestSupports
+from mipselect.search.collectors import Collector
 from mipselect.search.convex.cuts import fenchel_cut
-from mipselect.search.convex.method import ConvexNeighbourhood, DivideAll, divide
+from mipselect.search.convex.method import ConvexNeighbourhood, divide
 from mipselect.search.convex.node import FenchelNode, last_bounds
 from mipselect.search.convex.node import screened as screened_completions
 from mipselect.search.cut_proof import CutProof
-from mipselect.search.cuts import Cut
+from mipselect.search.cuts import least_value
 from mipselect.search.least_squares.branch_and_bound import (
     around_points,
     branch_and_bound,
@@ -49,11 +49,11 @@ from mipselect.search.least_squares.node import SquaredNode, gain_shares, screen
 from mipselect.search.least_squares.removed_families import bounded_family, node_of, whole_level
 from mipselect.search.least_squares.root_cuts import bound_on_changes, lean_cut, level_bound
 from mipselect.search.monolithic.whole import whole_optimum
+from mipselect.search.neighbourhood import Engine
 from mipselect.search.node import Node
 from mipselect.search.progress import Run
 from mipselect.search.scheduler import Scheduler
-from mipselect.search.soft.bounds import LogWeight
-from mipselect.search.soft.cells import Cell, parts_of, tight
+from mipselect.search.soft.cells import Cell, LogWeight, parts_of, tight
 from mipselect.search.soft.convex import modular_bounds
 from mipselect.search.soft.least_squares import SquaredFamily
 from mipselect.search.soft.partition import Partition
@@ -239,7 +239,7 @@ def test_bounds_around_centres(bad: float, field: str, by: str) -> None:
     bound = best_expanded(sub, convexity, budgets, start, -math.inf, 0.02)
     assert bound.largest(budgets) == math.inf
     if field != "h":  # A centre needs no h of features that it is not made of.
-        known = BestSupport(0.0)
+        known = Collector(1, 0.0)
         known.offer(np.arange(3)[None], np.zeros(1))
         kept = around_points(sub, tree_of(sub.problem, collector=known))
         assert kept.bound is not None
@@ -253,7 +253,7 @@ def test_screening_shares_clusters_and_cuts(bad: float, field: str) -> None:
     assert len(screened(sub, 0.0, lambda: None).live) == 9
     assert sub.lower_bound(0.0) < math.inf
     cut = sparse_diagonal_cut(sub, np.array([0, WRONG]))
-    assert cut.minimum(3) <= 0.0
+    assert least_value(cut, 3) <= 0.0
     near = LiveSets(near_columns(sub.problem)).up_to(3)
     assert near is not None
     division, _ = by_clusters(sub, near, sub.needed_gain(0.0))
@@ -325,34 +325,33 @@ def test_families_of_removed_sets_and_cuts_around_centres(
     assert level_bound(center, cut, 2) == 0.0
 
 
-def test_collectors(bad: float) -> None:
+@pytest.mark.parametrize("count", [1, 2])
+def test_collectors(bad: float, count: int) -> None:
     rows = np.array([[0, 1], [0, 2], [1, 2]])
-    for collector in (BestSupport(0.0), BestSupports(1, 2, 0.0)):
-        collector.offer(rows, np.array([bad, 0.5, 0.7]))
-        found = collector.result()[2] if isinstance(collector, BestSupports) else collector.bound
-        assert found == -math.inf
-    for other in (BestSupport(0.0), BestSupports(1, 2, 0.0)):
-        other.offer(rows[1:], np.array([0.5, 0.7]))
-        other.settle(bad)
-        found = other.result()[2] if isinstance(other, BestSupports) else other.bound
-        assert found in ((0.5, 0.7) if bad == math.inf else (-math.inf,))
+    collector = Collector(count, 0.0)
+    collector.offer(rows, np.array([bad, 0.5, 0.7]))
+    assert collector.bound == -math.inf
+    assert collector.best()[1].tolist() == [0.5, 0.7][:count]
+    other = Collector(count, 0.0)
+    other.offer(rows[1:], np.array([0.5, 0.7]))
+    other.settle(bad)
+    assert other.bound == (0.5 if bad == math.inf else -math.inf)
 
 
-@pytest.mark.parametrize("part", ["constant", "coefficients"])
+@pytest.mark.parametrize("part", ["constant", "terms"])
 def test_masters_and_their_proofs(bad: float, part: str) -> None:
-    coefficients = np.full(5, -1.0)
-    if part == "coefficients":
-        coefficients[WRONG] = bad
-    cut = Cut(bad if part == "constant" else 9.0, coefficients)
-    assert cut.minimum(2) == 0.0
-    for cuts in ([cut], [cut, Cut(0.5, np.full(5, -0.1))]):
+    terms = np.full(5, 1.0)
+    if part == "terms":
+        terms[WRONG] = -bad
+    weak = ModularBound(-0.5, np.full(5, 0.1))
+    cut = ModularBound(-bad if part == "constant" else -9.0, terms)
+    for cuts in ([cut], [cut, weak]):
         proof = CutProof(cuts, 2, 0.0, set())
         verdict = proof.decide(1.0, lambda: None)
         assert not verdict.proven
         assert verdict.open is not None
     if not bad < 0.0:
-        proof = CutProof([Cut(0.5, np.full(5, -0.1))], 2, 0.0, set())
-        assert not proof.decide(bad, lambda: None).proven
+        assert not CutProof([weak], 2, 0.0, set()).decide(bad, lambda: None).proven
 
 
 @pytest.mark.parametrize("chosen", [True, False])
@@ -422,11 +421,11 @@ def test_every_completion_in_doubt_is_looked_at(bad: float, part: str, centred: 
         found = Offered()
         order = np.argsort(-bounds.weights[0], kind="stable")
         sub = FenchelNode(order[:0], size, order, problem, problem.bounds(np.zeros((1, 0))), 0)
-        assert WRONG in screened_completions(sub, found, 0.0).live
-        divide([sub], TreeSearch(found, DivideAll(), Run.start(), scheduler))
+        assert WRONG in screened_completions(sub, sub.best_bounds, found, 0.0).live
+        divide([sub], TreeSearch(found, Engine(), Run.start(), scheduler))
         every = itertools.combinations(range(10), size)
         assert {row for row in every if part != "weights" or WRONG in row} <= found.sets
-    around = ConvexNeighbourhood(problem, DivideAll(), np.arange(4), 1.0, Scheduler())
+    around = ConvexNeighbourhood(problem, Engine(), np.arange(4), 1.0, Scheduler())
     assert around.level_bound(2) == -math.inf
     found = Offered()
     around.search_level(2, found, Run.start())
@@ -438,7 +437,7 @@ def test_cuts_and_shares_of_dual_points(bad: float, part: str) -> None:
     bounds = dual_bounds(part, bad)
     own, live = bounds.own(0, np.array([WRONG])), np.arange(3, 10)
     cut = fenchel_cut(bounds, 0, own, bounds.weights[0][live], math.sqrt(own))
-    assert cut.minimum(3) <= 0.0
+    assert least_value(cut, 3) <= 0.0
     found = [ModularBound(0.0, np.full(7, bad))]
     found += modular_bounds(bounds, 0, Node(np.array([WRONG]), 2, live))
     cell = tight(SpoiltFamily(live, found), [], TARGET)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.collectors import BestSupport
+from mipselect.search.collectors import Collector
 from mipselect.search.least_squares import method
 from mipselect.search.least_squares.center import center_at
 from mipselect.search.least_squares.expansion import PointBounds
@@ -35,7 +35,7 @@ def test_every_removed_set_is_yielded_or_settled(seed: int, design: Design, chea
     missing = [frozenset(center) - frozenset(row) for row in supports]
     for level in range(1, min(len(around.support), len(around.candidates)) + 1):
         here = np.array([len(gone) == level for gone in missing])
-        collector = BestSupport(0.0)
+        collector = Collector(1, 0.0)
         best = int(np.flatnonzero(here)[np.argmin(values[here])])
         collector.offer(supports[best][None], np.array([rng.uniform(0.9, 1.3) * values[best]]))
         tree = tree_of(problem, tuned(cheap=cheap), collector)
@@ -44,7 +44,7 @@ def test_every_removed_set_is_yielded_or_settled(seed: int, design: Design, chea
         every = set(itertools.combinations(center, level))
         assert set(open_sets) <= every
         assert len(set(open_sets)) == len(open_sets)
-        assert tree.run.reporter.done == len(every) - len(open_sets)
+        assert tree.run.done == len(every) - len(open_sets)
         entering = {removed: set(node.live) for removed, node in zip(open_sets, nodes, strict=True)}
         for row in np.flatnonzero(here):
             removed = tuple(sorted(missing[row]))

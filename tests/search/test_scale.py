@@ -17,7 +17,7 @@ from mipselect.restricted import row_tops
 from mipselect.restricted.gram import Gram, GramMemory
 from mipselect.search import mistake_levels, top_supports
 from mipselect.search.pool import SupportPool
-from mipselect.search.progress import Deadline, Reporter, Run, Statistics
+from mipselect.search.progress import Deadline, Run
 from mipselect.search.tuning import Screening
 from tests.support.brute_force import check_levels, check_pool
 from tests.support.designs import random_instance
@@ -199,7 +199,7 @@ def test_wide_data_stop_in_time_with_what_was_proven(monkeypatch: pytest.MonkeyP
         formed.append(0)
         return float(len(formed))
 
-    run = Run(Deadline(600.0, clock), Statistics(), Reporter())
+    run = Run(Deadline(600.0, clock))
     with pytest.raises(NotCertified) as caught:
         supports_by(instance, "one-swap", run=run)
     assert len(formed) >= 600

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from mipselect import Instance, mistake_levels, top_supports
-from mipselect.search.drivers import find_levels, find_supports
 from mipselect.search.enumeration import Enumeration
+from mipselect.search.levels import find_levels
 from mipselect.search.options import SearchOptions
 from mipselect.search.progress import Run
 from mipselect.search.setup import Search, set_up
+from mipselect.search.supports import find_supports
 from tests.support.designs import LOSSES, all_supports, random_instance, random_loss_instance
 from tests.support.searches import levels_by, supports_by
 

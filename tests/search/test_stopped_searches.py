@@ -7,9 +7,10 @@ import pytest
 
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.problem.instance import Instance
-from mipselect.search.drivers import find_levels, find_supports
+from mipselect.search.levels import find_levels
 from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.search.progress import TimeUp
+from mipselect.search.supports import find_supports
 from tests.support.designs import all_supports, distances, random_instance, with_loss
 from tests.support.searches import run_of, search_by, supports_by
 
@@ -97,7 +98,7 @@ def test_a_certificate_that_is_complete_when_time_is_up_is_kept(
 ) -> None:
     instance = instance_of(loss)
     search = search_by(instance)
-    center = search.center()
+    center = search.method.center(instance.support_size, search.run)
     complete, last = type(center).search_level, search.levels - 1
 
     def late(self, level, collector, run) -> None:

@@ -32,12 +32,13 @@ from mipselect.backends import (
     available_solvers,
     solver_by_name,
 )
-from mipselect.search.drivers import find_levels, find_supports
 from mipselect.search.least_squares.cuts import SquaredMasters
 from mipselect.search.least_squares.method import LeastSquaresMethod
+from mipselect.search.levels import find_levels
 from mipselect.search.options import DEFAULT_TOLERANCE, SearchOptions
 from mipselect.search.progress import Run
 from mipselect.search.setup import Search, outer_approximation
+from mipselect.search.supports import find_supports
 from mipselect.search.tuning import TUNING
 
 ROUNDING = 1e-9

@@ -20,13 +20,13 @@ import numpy as np
 from mipselect import Instance, NotCertified
 from mipselect.arrays import FloatArray
 from mipselect.datasets import correlated_gaussian, logistic_gaussian
-from mipselect.search.drivers import find_levels, find_supports
 from mipselect.search.least_squares import closed_form
+from mipselect.search.levels import find_levels
 from mipselect.search.options import SearchOptions
-from mipselect.search.progress import Deadline, Reporter, Run, Statistics, TimeUp
+from mipselect.search.progress import Deadline, Run, TimeUp
 from mipselect.search.setup import Search, set_up
 from mipselect.search.soft import LogWeight, Partition, space_of
-from mipselect.search.supports import number_of_listed
+from mipselect.search.supports import find_supports, number_of_listed
 from mipselect.search.tuning import TUNING, Tuning
 from mipselect.tables.moments import Moments
 
@@ -196,7 +196,7 @@ def _cells(search: Search, tuning: Tuning) -> None:
     target = LogWeight(rate, reference, {size: 0.0}, np.zeros(count))
     partition = Partition(space, target, [size], run.tick, tuning)
     while partition.log_upper - partition.log_guess > 0.05 and partition.refine():
-        run.statistics.subproblems = len(partition)
+        run.subproblems = len(partition)
 
 
 SEARCHES: dict[str, Callable[[Search, Tuning], object]] = {
@@ -255,7 +255,7 @@ def count_of(
     Unfinished
     """
     ended = True
-    run = Run(Deadline(time_limit, time.process_time), Statistics(), Reporter())
+    run = Run(Deadline(time_limit, time.process_time))
     law = type(instance.prepared)
     with (
         calls(law, "values", lambda _, supports, *near: len(supports)) as values,
@@ -269,7 +269,7 @@ def count_of(
             SEARCHES[search](ready, tuning)
         except (NotCertified, TimeUp):
             ended = False
-    counts = Counts(run.statistics.subproblems, sum(values) + sum(added), sum(pairs), len(steps))
+    counts = Counts(run.subproblems, sum(values) + sum(added), sum(pairs), len(steps))
     if not ended:
         raise Unfinished(counts)
     return counts

@@ -16,16 +16,18 @@ import numpy as np
 from mipselect import Instance
 from mipselect.restricted.fenchel import FenchelBounds
 from mipselect.restricted.squared import PreparedSquared
+from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.convex.cuts import fenchel_cut
-from mipselect.search.convex.method import ConvexNeighbourhood, DivideAll
+from mipselect.search.convex.method import ConvexNeighbourhood
 from mipselect.search.cut_proof import CutProof
-from mipselect.search.cuts import Cut
+from mipselect.search.cuts import least_value
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import SpectralCurvature, UniformCurvature
 from mipselect.search.least_squares.expansion import PointBounds
 from mipselect.search.least_squares.measured_curvature import curvature_of, spectral_curvatures
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, gains_alone, squared_node
+from mipselect.search.neighbourhood import Engine
 from mipselect.search.node import Node
 from mipselect.search.scheduler import Scheduler
 from mipselect.search.soft import partition
@@ -241,8 +243,8 @@ def exact_dual_bound(bounds: FenchelBounds, support: list[int], nu: Fraction) ->
 def cuts_of_dual_points(seed: int) -> bool:
     bounds = dual_point(seed)
     cut = fenchel_cut(bounds, 0, bounds.own(0, np.array([0])), bounds.weights[0, 1:], 0.0)
-    proven = Fraction(cut.constant) + sum(map(Fraction, cut.coefficients[:3].tolist()))
-    return proven <= exact_dual_bound(bounds, [0, 1, 2, 3], Fraction(0))
+    proven = Fraction(cut.constant) + sum(map(Fraction, cut.terms[:3].tolist()))
+    return -proven <= exact_dual_bound(bounds, [0, 1, 2, 3], Fraction(0))
 
 
 def shares_of_dual_points(seed: int) -> bool:
@@ -271,7 +273,7 @@ def levels_of_dual_points(seed: int) -> bool:
         def bounds(self, supports: np.ndarray) -> FenchelBounds:
             return bounds
 
-    around = ConvexNeighbourhood(OnePoint(), DivideAll(), np.arange(40), 1.0, Scheduler())
+    around = ConvexNeighbourhood(OnePoint(), Engine(), np.arange(40), 1.0, Scheduler())
     entering = 40 + np.argsort(-weights[0, 40:])[:39]
     worst = [int(np.argmax(weights[0])), *entering.tolist()]
     return Fraction(around.level_bound(39)) <= exact_dual_bound(bounds, worst, Fraction(0))
@@ -280,15 +282,16 @@ def levels_of_dual_points(seed: int) -> bool:
 def proofs_of_cuts(seed: int) -> bool:
     """A target one rounding above the least choice."""
     rng = np.random.default_rng(seed)
-    cut = Cut(float(rng.uniform(1, 3)), -rng.uniform(0, 3, 6) * 10.0 ** rng.uniform(-9, 0, 6))
+    terms = rng.uniform(0, 3, 6) * 10.0 ** rng.uniform(-9, 0, 6)
+    cut = ModularBound(-float(rng.uniform(1, 3)), terms)
     value = min(
-        Fraction(cut.constant) + sum(Fraction(float(cut.coefficients[j])) for j in T)
+        -Fraction(cut.constant) - sum(Fraction(float(cut.terms[j])) for j in T)
         for T in itertools.combinations(range(6), 3)
     )
     target = float(value)
     while Fraction(target) <= value:
         target = float(np.nextafter(target, np.inf))
-    proof = CutProof([cut], 3, cut.minimum(3) - 1.0, set())
+    proof = CutProof([cut], 3, least_value(cut, 3) - 1.0, set())
     return not proof.decide(target, lambda: None).proven
 
 

@@ -8,22 +8,22 @@ from typing import Any
 from mipselect.backends.protocols import Solver
 from mipselect.problem.instance import Instance
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.collectors import BestSupport, Collector
+from mipselect.search.collectors import Collector
 from mipselect.search.convex.cuts import FenchelMasters
-from mipselect.search.convex.method import ConvexMethod, DivideAll
-from mipselect.search.drivers import find_levels, find_supports
+from mipselect.search.convex.method import ConvexMethod
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.cuts import SquaredMasters
 from mipselect.search.least_squares.method import LeastSquaresMethod
 from mipselect.search.least_squares.node import SquaredNode
 from mipselect.search.least_squares.tree import GramMeasures, SquaredTree
+from mipselect.search.levels import find_levels
 from mipselect.search.neighbourhood import Engine
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import MistakeLevels, SupportPool
-from mipselect.search.progress import Deadline, ProgressCallback, Reporter, Run, Statistics
+from mipselect.search.progress import Deadline, ProgressCallback, Run
 from mipselect.search.scheduler import Scheduler
 from mipselect.search.setup import Search, outer_approximation
-from mipselect.search.supports import number_of_listed
+from mipselect.search.supports import find_supports, number_of_listed
 from mipselect.search.tuning import ANY, TUNING, Near, Patience, Screening, Spectrum, Tuning
 
 ENDLESS = 10**9
@@ -42,7 +42,7 @@ class Ticks:
 
 def run_of(looks: int, progress: ProgressCallback | None = None) -> Run:
     """A run that ends after so many looks at the clock."""
-    return Run(Deadline(float(looks), Ticks()), Statistics(), Reporter(progress, every=2.0))
+    return Run(Deadline(float(looks), Ticks()), progress, every=2.0)
 
 
 def tuned(
@@ -87,7 +87,7 @@ def tree_of(
 ) -> SquaredTree:
     """A search that has visited no node yet."""
     return SquaredTree(
-        BestSupport(0.0) if collector is None else collector,
+        Collector(1, 0.0) if collector is None else collector,
         ClosedForm() if engine is None else engine,
         Run.start(),
         Scheduler(tuning),
@@ -109,7 +109,7 @@ def search_by(
     problem = instance.prepared
     squared = isinstance(problem, PreparedSquared)
     if solver == "native":
-        engine = ClosedForm() if squared else DivideAll()
+        engine = ClosedForm() if squared else Engine()
     else:
         masters = SquaredMasters if squared else FenchelMasters
         engine = outer_approximation(masters, instance, options)

@@ -78,19 +78,19 @@ class ListedDraws:
         counts = [math.comb(p, size) for size in prior.sizes]
         self._starts = dict(zip(prior.sizes, np.cumsum([0, *counts]).tolist(), strict=False))
         values, priors = [], []
-        run.reporter.stage, run.reporter.done, run.reporter.total = "listing", 0, sum(counts)
+        run.stage, run.done, run.total = "listing", 0, sum(counts)
         try:
             for supports in self._chunks():
                 run.tick()
                 values.append(problem.values(supports))
-                run.reporter.done += len(supports)
+                run.done += len(supports)
                 priors.append(
                     prior.log_sizes[supports.shape[1]] + prior.log_features[supports].sum(axis=1)
                 )
         except TimeUp as stop:
             raise NotCertified(
-                f"time limit of {run.deadline.limit:g} s reached: {run.reporter.done:,} of "
-                f"{run.reporter.total:,} supports were evaluated, and nothing is released",
+                f"time limit of {run.deadline.limit:g} s reached: {run.done:,} of "
+                f"{run.total:,} supports were evaluated, and nothing is released",
                 bound=-math.inf,
             ) from stop
         R = np.concatenate(values)

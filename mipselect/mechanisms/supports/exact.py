@@ -316,19 +316,18 @@ def score_within(scores: BlockScores, run: Run) -> None:
     NotCertified
         If the deadline passes first.
     """
-    reporter = run.reporter
-    reporter.stage = "scoring"
+    run.stage = "scoring"
 
     def tick(done: int, total: int) -> None:
-        reporter.done, reporter.total = done, total
+        run.done, run.total = done, total
         run.tick()
 
     try:
         scores.score(tick)
     except TimeUp as stop:
         raise NotCertified(
-            f"time limit of {run.deadline.limit:g} s reached: {reporter.done:,} of "
-            f"{reporter.total:,} blocks were scored, and nothing is released",
+            f"time limit of {run.deadline.limit:g} s reached: {run.done:,} of "
+            f"{run.total:,} blocks were scored, and nothing is released",
             bound=-math.inf,
         ) from stop
 

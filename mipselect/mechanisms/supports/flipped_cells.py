@@ -119,9 +119,9 @@ class Known:
         _ = cells.totals.whole()
         slack, numbered = cells.totals.slack, cells.partition.numbered
         log_scale = largest.log_largest + slack
-        least = [_log_least(cells, *each) for each in numbered]
+        least = [cells.totals.lower(*each).log_total for each in numbered]
         most = [cell.log_upper for _, cell in numbered]
-        highest = [cell.log_largest for _, cell in numbered]
+        highest = [cell.law.log_largest for _, cell in numbered]
         masses = Masses(
             np.exp(np.array(least) - log_scale - slack),
             np.exp(np.array(most) - log_scale + slack),
@@ -133,7 +133,8 @@ class Known:
     @property
     def log_least(self) -> float:
         """Log of a lower bound on the sum of all weights."""
-        return float(np.logaddexp.reduce([_log_least(self.cells, *each) for each in self.numbered]))
+        lower = self.cells.totals.lower
+        return float(np.logaddexp.reduce([lower(*each).log_total for each in self.numbered]))
 
     def probability(self, support: IntArray, log_weight: float) -> tuple[float, float]:
         """Bound the probability of a support with this log weight, from below and above."""
@@ -158,8 +159,7 @@ class Known:
         """
         place, positions = self._place(self.best)
         number, cell = self.numbered[place]
-        constant, law = self.cells.totals.lower(number, cell)
-        own = self._low(constant + law.log_member(positions))
+        own = self._low(self.cells.totals.lower(number, cell).log_member(positions))
         sums = np.exp(log_sums - self.log_scale - self.slack)
         others = np.maximum(sums * (1.0 - LOST) - with_best * own, 0.0)
         integral = self.masses.least_integral(min(self._high(self.log_best), 1.0))
@@ -170,16 +170,14 @@ class Known:
         """Return the masses of all supports but the best and this one."""
         place, positions = self._place(support)
         number, cell = self.numbered[place]
-        constant, lower = self.cells.totals.lower(number, cell)
-        law, top = cell.law, cell.law.likeliest()
-        shift = cell.log_upper - law.log_total
+        lower, law = self.cells.totals.lower(number, cell), cell.law
         # The others of a cell weigh less than its likeliest support, if that is the one.
-        alone = np.array_equal(np.sort(top), positions)
+        alone = np.array_equal(np.sort(law.likeliest()), positions)
         return self.masses.without(
             place,
-            self._low(constant + lower.log_member(positions)),
-            self._high(shift + law.log_member(positions)),
-            self._high(shift + law.log_second) if alone else 1.0,
+            self._low(lower.log_member(positions)),
+            self._high(law.log_member(positions)),
+            self._high(law.log_second) if alone else 1.0,
         )
 
     def _place(self, support: IntArray) -> tuple[int, IntArray]:
@@ -195,12 +193,6 @@ class Known:
 
     def _high(self, log: float) -> float:
         return math.exp(log - self.log_scale + self.slack)
-
-
-def _log_least(cells: Cells, number: int, cell: Cell) -> float:
-    """Return the log of a lower bound on the sum of the weights of a cell."""
-    constant, law = cells.totals.lower(number, cell)
-    return constant + law.log_total
 
 
 def _log(value: float) -> float:

@@ -110,7 +110,7 @@ class SoftDraws:
             size = 1
             try:
                 while True:
-                    run.statistics.subproblems = len(self._partition)
+                    run.subproblems = len(self._partition)
                     run.tick()
                     log_rate = self._partition.log_upper + self._rate.allowance
                     proposals = [self._propose(source) for _ in range(size)]
@@ -181,7 +181,7 @@ class SoftDraws:
 
     def _begin(self, stage: str) -> Run:
         self._run = Run.start(self._time_limit, self._progress)
-        self._run.reporter.stage = stage
+        self._run.stage = stage
         return self._run
 
     def _tick(self) -> None:
@@ -189,8 +189,8 @@ class SoftDraws:
 
     def _refine_at_first(self, run: Run, steps: int) -> None:
         for step in range(steps):
-            run.statistics.subproblems = len(self._partition)
-            run.reporter.done, run.reporter.total = step, steps
+            run.subproblems = len(self._partition)
+            run.done, run.total = step, steps
             if self._partition.log_upper - self._partition.log_guess < TIGHT:
                 break
             if not self._partition.refine():

@@ -52,6 +52,10 @@ class ModularBound:
             object.__setattr__(self, "constant", math.inf)
             object.__setattr__(self, "terms", np.zeros(len(self.terms)))
 
+    def at(self, positions: IntArray) -> FloatArray:
+        """Return the bound of T = `positions`, shape (m,), or of every row of (k, m)."""
+        return np.asarray(self.constant + self.terms[positions].sum(axis=-1))
+
     def largest(self, budgets: Sequence[Budget]) -> float:
         """Return the largest bound of a set within disjoint budgets."""
         return self.constant + sum(budget.largest(self.terms) for budget in budgets)

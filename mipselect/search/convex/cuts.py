@@ -8,17 +8,17 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.fenchel import EPS, FenchelBounds
+from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.convex.node import FenchelNode, enumerate_completions
-from mipselect.search.cuts import Cut
 from mipselect.search.cutting_loop import OuterApproximation
 from mipselect.search.progress import Run
 
 
 def fenchel_cut(
     bounds: FenchelBounds, row: int, own: float, credits: FloatArray, length: float
-) -> Cut:
-    """Turn the bound of a dual point α into an affine cut (docs/mathematics/cuts.md, (2)).
+) -> ModularBound:
+    """Turn the bound of a dual point α into a cut, a bound on -R (docs/mathematics/cuts.md, (2)).
 
     R(B ∪ T') ≥ (1/n) [Σ_i -ℓ*(y_i, -α_i) - νr²/2 - Σ_{j∈B∪T'} w_j² / (2(λ+ν))], w = Xᵀα.
 
@@ -27,54 +27,32 @@ def fenchel_cut(
     √Σw² = `length` and ν = max(0, length/r - λ). At the dual optimum on S and its own length the
     cut equals R(S) at S.
 
-    Parameters
-    ----------
-    bounds : FenchelBounds
-    row : int
-        The dual point.
-    own : float
-        Σ w_j² over the base B and the columns that are always in.
-    credits : ndarray of shape (L,)
-        w_j² of the columns.
-    length : float
-        Where the cut is to be tightest.
+    Here `own` is Σ w_j² over the base B and the columns that are always in, and `credits` are the
+    w_j² of the live features, shape (L,).
     """
     nu = max(0.0, length / bounds.radius - bounds.ridge)
     shrink = 1.0 / (2.0 * (bounds.ridge + nu) * bounds.n)
     terms = np.array([bounds.constants[row], -nu * bounds.radius**2 / 2.0]) / bounds.n
     terms = np.append(terms, -shrink * own)
     rounding = 16.0 * EPS * float(np.abs(terms).sum())
-    return Cut(float(terms.sum()) - rounding, -shrink * credits * (1.0 + 16.0 * EPS))
+    return ModularBound(rounding - float(terms.sum()), shrink * credits * (1.0 + 16.0 * EPS))
 
 
 def cut_of_point(
     bounds: FenchelBounds, row: int, base: IntArray, live: IntArray, chosen: IntArray
-) -> Cut:
-    """Return the cut of a dual point on B ∪ T, tightest at the length of a choice T.
-
-    Parameters
-    ----------
-    bounds : FenchelBounds
-    row : int
-        The dual point.
-    base : ndarray of int, shape (k,)
-        B.
-    live : ndarray of int, shape (L,)
-        Features that may be added; the cut has a coefficient for each.
-    chosen : ndarray of int
-        Positions of T among them.
-    """
+) -> ModularBound:
+    """Return the cut of dual point `row` on B ∪ T, tightest at the length of T = live[chosen]."""
     own, credits = bounds.own(row, base), bounds.weights[row][live]
     length = math.sqrt(own + float(credits[chosen].sum()))
     return fenchel_cut(bounds, row, own, credits, length)
 
 
-class FenchelMasters(OuterApproximation):
+class FenchelMasters(OuterApproximation[FenchelNode]):
     """Engine of Fenchel cuts and a MIP solver."""
 
     def takes(self, sub: FenchelNode) -> bool:
         """Tell whether a master may have its columns."""
-        return self.fits(len(sub.live))
+        return len(sub.live) <= self.limits.columns
 
     def settle(self, sub: FenchelNode, collector: Collector, run: Run) -> bool:
         """Add cuts until the master proves that nothing below the threshold is left."""
@@ -82,10 +60,10 @@ class FenchelMasters(OuterApproximation):
             enumerate_completions(sub, collector, run)
             return True
 
-        def cut_of(bounds: FenchelBounds, row: int, chosen: IntArray) -> Cut:
+        def cut_of(bounds: FenchelBounds, row: int, chosen: IntArray) -> ModularBound:
             return cut_of_point(bounds, row, sub.base, sub.live, chosen)
 
-        def visit(chosen: IntArray) -> tuple[float, Cut]:
+        def visit(chosen: IntArray) -> tuple[float, ModularBound]:
             support = sub.supports(chosen[None])
             value = float(sub.problem.values(support)[0])
             collector.offer(support, np.array([value]))

@@ -19,7 +19,7 @@ from mipselect.restricted.fenchel import FenchelBounds, ScaledFenchelLoss
 from mipselect.search.bounds.expansion import Expansion
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import Collector
-from mipselect.search.convex.node import FenchelNode
+from mipselect.search.convex.node import FenchelNode, screened
 from mipselect.search.simplex import largest_sum
 
 
@@ -90,7 +90,4 @@ def screened_by_family_point(node: FenchelNode, collector: Collector, cutoff: fl
         return node
     squares = ModularBound(point.own(0, node.base), point.weights[0][node.live])
     bounds = point.bound(0, squares.with_each(node.size))
-    keep = np.flatnonzero(bounds < cutoff)
-    if len(keep) < len(bounds):
-        collector.settle(float(np.delete(bounds, keep).min()))
-    return replace(node.restricted(keep), family_point=point)
+    return replace(screened(node, bounds, collector, cutoff), family_point=point)

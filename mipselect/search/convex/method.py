@@ -7,7 +7,6 @@ feature that is added; every child is bounded by the optimum on its own, larger 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from mipselect.arrays import IntArray
 from mipselect.restricted.fenchel import EPS, FenchelBounds, FenchelLoss
-from mipselect.search.collectors import BestSupport, Collector
+from mipselect.search.collectors import Collector
 from mipselect.search.convex.expansion import screened_by_family_point
 from mipselect.search.convex.node import (
     FenchelNode,
@@ -38,21 +37,6 @@ from mipselect.search.tree import (
     suits_engine,
 )
 
-
-class DivideAll:
-    """The native engine: it divides everything."""
-
-    name = "native"
-
-    def takes(self, node: FenchelNode) -> bool:
-        """Return False, for nothing is settled otherwise."""
-        return False
-
-    def settle(self, node: FenchelNode, collector: Collector, run: Run) -> bool:
-        """Return False; this is never called."""
-        return False
-
-
 ConvexTree = TreeSearch[FenchelNode]
 
 
@@ -70,7 +54,7 @@ def divide(nodes: list[FenchelNode], tree: ConvexTree) -> None:
 
 def by_its_dual_point(node: FenchelNode, tree: ConvexTree) -> FenchelNode:
     """Drop the features whose best completion, by the dual optimum on the base, cannot matter."""
-    return screened(node, tree.collector, tree.cutoff)
+    return screened(node, node.best_bounds, tree.collector, tree.cutoff)
 
 
 def worth_a_dual_point(node: FenchelNode, tree: ConvexTree) -> bool:
@@ -117,13 +101,7 @@ STRATEGIES = (
 class ConvexNeighbourhood:
     """A support Ŝ, the bound of its dual optimum, and the levels around it.
 
-    Attributes
-    ----------
-    problem : FenchelLoss
-    engine : Engine of FenchelNode
-    support : ndarray of int, shape (s,)
-    value : float
-    scheduler : Scheduler
+    The support has shape (s,); the scheduler is shared by all neighbourhoods.
     """
 
     problem: FenchelLoss
@@ -156,10 +134,11 @@ class ConvexNeighbourhood:
         tree = TreeSearch(collector, self.engine, run, self.scheduler)
         tuning = self.scheduler.tuning
         costs, proven = self.root.weights[0][self.support], self.level_bound(level)
+        sets, size = removed_sets(costs, level), tuning.dual_points.bases
         try:
-            for batch in _batches(removed_sets(costs, level), tuning.dual_points.bases):
+            while batch := list(itertools.islice(sets, size)):
                 proven = self._root_bound(batch[0][0], level)
-                run.reporter.bound, run.reporter.incumbent = proven, collector.threshold
+                run.bound, run.incumbent = proven, collector.threshold
                 run.tick()
                 if proven >= tree.cutoff:
                     collector.settle(proven)
@@ -176,7 +155,7 @@ class ConvexNeighbourhood:
                         account.successes += bool((values < collector.threshold).any())
                     collector.offer(greedy, values)
                 divide(nodes, tree)
-                run.reporter.done += len(batch)
+                run.done += len(batch)
         except Stopped:
             collector.settle(proven)
             raise
@@ -204,23 +183,17 @@ class ConvexMethod(TreeMethod[FenchelLoss, FenchelNode]):
             support = np.sort(np.append(support, int(np.argmax(weights))))
         center = self.center_at(support, float(self.problem.values(support[None])[0]), run)
         while size < self.problem.p and self.tuning.uses(Strategy.SWAPS):
-            best = BestSupport(0.0)
+            best = Collector(1, 0.0)
             best.offer(center.support[None], np.array([center.value]))
             with run.accounts.trying(Strategy.SWAPS) as account:
                 center.search_level(1, best, run)
                 account.successes += best.value < center.value
-            if best.support is None or best.value >= center.value:
+            if best.value >= center.value:
                 break
-            center = self.center_at(best.support, best.value, run)
+            (support,), _ = best.best()
+            center = self.center_at(support, best.value, run)
         return center
 
     def center_at(self, support: IntArray, value: float, run: Run) -> ConvexNeighbourhood:
         """Return the neighbourhood of a support whose value is known."""
         return ConvexNeighbourhood(self.problem, self.engine, support, value, self.scheduler)
-
-
-def _batches(
-    sets: Iterator[tuple[float, IntArray]], size: int
-) -> Iterator[list[tuple[float, IntArray]]]:
-    while batch := list(itertools.islice(sets, size)):
-        yield batch

@@ -28,15 +28,8 @@ from mipselect.search.tuning import TUNING, Tuning
 class FenchelNode(Node):
     """A `Node` with a dual point; where it is divided, its live features are in falling order.
 
-    Attributes
-    ----------
-    problem : FenchelLoss
-    bounds : FenchelBounds
-    row : int
-        Which dual point of `bounds` this node uses.
-    tuning : Tuning
-    family_point : FenchelBounds or None
-        Another dual point, its only one, that was chosen for all completions.
+    The point is number `row` of `bounds`; the only one of `family_point`, if there is one, was
+    chosen for all completions.
     """
 
     problem: FenchelLoss
@@ -104,13 +97,13 @@ def fenchel_nodes(
     return nodes
 
 
-def screened(node: FenchelNode, collector: Collector, cutoff: float) -> FenchelNode:
-    """Drop the features whose best completion is not below `cutoff`."""
-    bounds = node.best_bounds
-    count = int(np.searchsorted(np.maximum.accumulate(bounds), cutoff))
-    if count < len(bounds):
-        collector.settle(float(bounds[count:].min()))
-    return node.restricted(np.arange(count))
+def screened(
+    node: FenchelNode, bounds: FloatArray, collector: Collector, cutoff: float
+) -> FenchelNode:
+    """Drop the features whose best completion is not below `cutoff` by these bounds, shape (L,)."""
+    below = bounds < cutoff
+    collector.settle(float(np.min(bounds[~below], initial=np.inf)))
+    return node.restricted(np.flatnonzero(below))
 
 
 def last_bounds(node: FenchelNode, cutoff: float, run: Run) -> FloatArray:

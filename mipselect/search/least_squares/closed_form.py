@@ -13,14 +13,13 @@ from mipselect.search.least_squares.branch_and_bound import offer_additions
 from mipselect.search.least_squares.children import Children, children_of, itself
 from mipselect.search.least_squares.dominance import safe_share
 from mipselect.search.least_squares.node import SquaredNode
+from mipselect.search.neighbourhood import Engine
 from mipselect.search.progress import Run
 from mipselect.search.strategies import Strategy
 
 
-class ClosedForm:
+class ClosedForm(Engine[SquaredNode]):
     """Settles a node of two or three additions by the gains of its pairs or triples."""
-
-    name = "native"
 
     def takes(self, node: SquaredNode) -> bool:
         """Return True for features of one column; triples must have a bound, pairs need none."""
@@ -33,7 +32,7 @@ class ClosedForm:
         name = Strategy.PAIRS if node.size == 2 else Strategy.TRIPLES
         with run.accounts.trying(name) as account:
             if node.size == 2:
-                run.statistics.subproblems += 1
+                run.subproblems += 1
                 self._settle_pairs(itself(node), collector, run)
             elif not self._settle_three(node, collector, run):
                 return False
@@ -55,7 +54,7 @@ class ClosedForm:
                 return True
             last = division.last(start, needed)
             stop = min(stop, start + max(1, node.tuning.together.entries // (last - start)))
-            run.statistics.subproblems += stop - start
+            run.subproblems += stop - start
             children = children_of(node, division.order[:last], start, stop)
             if not self._settle_pairs(children, collector, run, node.tuning.closed_form.worth):
                 return False

@@ -6,8 +6,8 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import EPS
+from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
-from mipselect.search.cuts import Cut
 from mipselect.search.cutting_loop import OuterApproximation
 from mipselect.search.least_squares.branch_and_bound import enumerate_additions, offer_additions
 from mipselect.search.least_squares.dominance import dominated_diagonal
@@ -15,7 +15,7 @@ from mipselect.search.least_squares.node import SquaredNode, greedy_completion
 from mipselect.search.progress import Run
 
 
-def sparse_diagonal_cut(node: SquaredNode, chosen: IntArray) -> Cut:
+def sparse_diagonal_cut(node: SquaredNode, chosen: IntArray) -> ModularBound:
     r"""Compute the sparse-diagonal cut on the Schur complement, at any set T of live features.
 
     R(B ∪ T') ≥ R_ν(B ∪ T) + (1/2n) [Σ_{j∈T\T'} M_j β_j² - Σ_{j∈T'\T} w_j²/M_j] for |T'| = m,
@@ -43,10 +43,10 @@ def sparse_diagonal_cut(node: SquaredNode, chosen: IntArray) -> Cut:
     kept = beta * (M[inside] * beta + 2.0 * w[inside])
     slope = np.abs(w)
     slope[inside] = np.abs(M[inside] * beta + w[inside])
-    coefficients = -blocks.sums((slope + rounding) ** 2 / M)
+    terms = blocks.sums((slope + rounding) ** 2 / M)
     fitted = float((g[inside] + w[inside]) @ beta)
     doubled = node.base_value - fitted + float(kept.sum()) - node.slack
-    return Cut(doubled / (2.0 * node.problem.n), coefficients / (2.0 * node.problem.n))
+    return ModularBound(-doubled / (2.0 * node.problem.n), terms / (2.0 * node.problem.n))
 
 
 def _off_sums(size_H: FloatArray, chosen: IntArray, count: int) -> FloatArray:
@@ -66,12 +66,12 @@ def _off_sums(size_H: FloatArray, chosen: IntArray, count: int) -> FloatArray:
     return np.asarray(sums)
 
 
-class SquaredMasters(OuterApproximation):
+class SquaredMasters(OuterApproximation[SquaredNode]):
     """Engine of sparse-diagonal cuts and a MIP solver."""
 
     def takes(self, sub: SquaredNode) -> bool:
         """Tell whether it is screened, and a master may have its columns."""
-        return sub.bound is not None and self.fits(len(sub.live))
+        return sub.bound is not None and len(sub.live) <= self.limits.columns
 
     def settle(self, sub: SquaredNode, collector: Collector, run: Run) -> bool:
         """Add cuts until the master proves that nothing below the threshold is left."""
@@ -81,7 +81,7 @@ class SquaredMasters(OuterApproximation):
         none = np.empty(0, dtype=np.intp)
         cuts = [sparse_diagonal_cut(sub, T) for T in (none, greedy_completion(sub))]
 
-        def visit(chosen: IntArray) -> tuple[float, Cut]:
+        def visit(chosen: IntArray) -> tuple[float, ModularBound]:
             value = float(offer_additions(sub, chosen[None], collector)[0])
             return value, sparse_diagonal_cut(sub, chosen)
 

@@ -52,7 +52,7 @@ def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTre
         if persistent and center.tuning.uses(Strategy.REMOVED_FAMILIES):
             nodes = ((proven, node) for node in open_nodes(center, level, tree))
         for proven, node in nodes:
-            tree.run.reporter.bound, tree.run.reporter.incumbent = proven, tree.collector.threshold
+            tree.run.bound, tree.run.incumbent = proven, tree.collector.threshold
             if tree.is_long and not persistent:
                 search_level(center, level, cut, tree)
                 return
@@ -64,7 +64,7 @@ def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTre
                 search_level(center, level, better, tree)
                 return
             divide(left, tree)
-            tree.run.reporter.done += 1
+            tree.run.done += 1
     except Stopped:
         tree.collector.settle(proven)
         raise

@@ -75,7 +75,7 @@ def open_nodes(center: Center, level: int, tree: SquaredTree) -> Iterator[Square
         unpaid += family.number if pruned else -1
         if pruned:
             tree.collector.settle(cutoff)
-            tree.run.reporter.done += family.number
+            tree.run.done += family.number
         else:
             weights = np.zeros(len(family.weights))
             weights[node.live] = bound.weights

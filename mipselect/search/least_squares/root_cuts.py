@@ -82,8 +82,8 @@ def _among_candidates(center: Center, count: int) -> FloatArray:
 def _root_cut_by_blocks(center: Center, level: int) -> ModularBound:
     """Compute the root cut for features of several columns, by all of H."""
     cut = sparse_diagonal_cut(replace(center.whole, size=level), center.support)
-    terms = -2.0 * center.problem.n * cut.coefficients
-    value = float(cut.at(center.support))
+    terms = 2.0 * center.problem.n * cut.terms
+    value = -float(cut.at(center.support))
     return bound_on_changes(center, value, terms[center.support], terms[center.candidates])
 
 

@@ -54,13 +54,7 @@ class Formulation(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class LeastSquaresModels:
-    """Whole models of the squared loss.
-
-    Attributes
-    ----------
-    problem : PreparedSquared
-        With a Gram matrix that can be held.
-    """
+    """Whole models of the squared loss, for a Gram matrix that can be held."""
 
     problem: PreparedSquared
 

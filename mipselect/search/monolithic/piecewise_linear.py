@@ -22,15 +22,7 @@ from mipselect.search.monolithic.formulations import Form, squared_length, switc
 
 @dataclass(frozen=True, eq=False)
 class PiecewiseLinearModels:
-    """Whole models of a loss without curvature.
-
-    Attributes
-    ----------
-    problem : PreparedBoxDual
-        A problem of softness zero, on columns.
-    features : Features
-        What they stand for.
-    """
+    """Whole models of a problem of softness zero, whose columns stand for `features`."""
 
     problem: PreparedBoxDual
     features: Features
@@ -51,13 +43,7 @@ class PiecewiseLinearModels:
         return int(2 * self.problem.n * self.problem.p)
 
     def build(self, support_size: int, form: Form, scale: float) -> Any:
-        """Build the model of the best support of s features; its objective is c·R.
-
-        Returns
-        -------
-        ConcreteModel
-            With the binary variables ``z[0..p-1]``.
-        """
+        """Build the model of the best support of s features, as `LeastSquaresModels` does."""
         import pyomo.environ as pyo
 
         problem, box, radius = self.problem, self.problem.box, self.problem.radius

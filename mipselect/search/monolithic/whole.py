@@ -23,14 +23,14 @@ from mipselect.restricted.box_dual import PreparedBoxDual
 from mipselect.restricted.features import plain_features
 from mipselect.restricted.grouping import FeatureProblem
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.collectors import BestSupport, Collector
-from mipselect.search.drivers import find_levels
+from mipselect.search.collectors import Collector
+from mipselect.search.levels import find_levels
 from mipselect.search.monolithic.formulations import Form, LeastSquaresModels, at_distance
 from mipselect.search.monolithic.piecewise_linear import PiecewiseLinearModels
 from mipselect.search.neighbourhood import Neighbourhood
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import MistakeLevels, SupportPool
-from mipselect.search.progress import Run, Stopped, TimeUp, refusal
+from mipselect.search.progress import Run, Stopped, TimeUp
 from mipselect.search.setup import Search, set_up
 from mipselect.search.tuning import WholeModels
 
@@ -73,16 +73,16 @@ def whole_optimum(instance: Instance, *, form: Form | None = None, **options: An
     """
     method = _set_up(instance, form, SearchOptions(**options))
     native, run = method.native, method.native.run
-    best = BestSupport(native.allowance)
-    run.reporter.stage = "optimum"
+    best = Collector(1, native.allowance)
+    run.stage = "optimum"
     try:
         found = method.solve(instance.support_size, run)
         best.offer(found.support[None], np.array([found.value]))
-        around = native.center_at(found.support, found.value)
+        around = native.method.center_at(found.support, found.value, run)
         for level in range(1, native.levels):
             around.search_level(level, best, run)
     except Stopped as stop:
-        raise refusal(stop, run, 0.0, best.target, None, "") from stop
+        raise run.refusal(stop, 0.0, best.target, None, "") from stop
     bound = min(found.bound, best.bound)
     pool = method.search.certificate(
         SupportPool,
@@ -129,13 +129,7 @@ class Claim:
 class WholeNeighbourhood:
     """A support Ŝ, and levels around it whose best supports a whole model finds.
 
-    Attributes
-    ----------
-    support : ndarray of int, shape (s,)
-    value : float
-    around : Neighbourhood
-        That of the native search, which proves what the models claim.
-    method : WholeMethod
+    The native search `around` it proves what the models claim.
     """
 
     support: IntArray
@@ -149,7 +143,7 @@ class WholeNeighbourhood:
 
     def search_level(self, level: int, collector: Collector, run: Run) -> None:
         """Offer what the model of a level finds, and settle what is both claimed and proven."""
-        run.reporter.incumbent = self.value
+        run.incumbent = self.value
         found = self.method.solve(len(self.support), run, self.support, level)
         value = np.array([found.value])
         collector.offer(found.support[None], value)
@@ -157,7 +151,7 @@ class WholeNeighbourhood:
             # The driver moves there, and asks for all levels anew.
             collector.settle(0.0)
             return
-        best = BestSupport(self.method.native.allowance, floor=self.value)
+        best = Collector(1, self.method.native.allowance, floor=self.value)
         best.offer(found.support[None], value)
         try:
             self.around.search_level(level, best, run)
@@ -167,17 +161,7 @@ class WholeNeighbourhood:
 
 @dataclass(frozen=True, eq=False)
 class WholeMethod:
-    """Search by whole models.
-
-    Attributes
-    ----------
-    native : Search
-        Around the same supports; it proves what the solver claims.
-    solver : WholeSolver
-    models : LeastSquaresModels or PiecewiseLinearModels
-    form : Form
-    limits : WholeModels
-    """
+    """Search by whole models; the native one, around the same supports, proves what they claim."""
 
     native: Search
     solver: WholeSolver
@@ -216,13 +200,13 @@ class WholeMethod:
         if center is not None:
             at_distance(model, center, distance)
         tau = self.native.tolerance * instance.sensitivity
-        run.statistics.masters += 1
+        run.masters += 1
         solution = self.solver.solve(
             model,
             time_limit=max(run.deadline.remaining, 0.0),
             gap=scale * self.limits.share_of_tau * max(tau, trust),
         )
-        run.statistics.solver_nodes += solution.nodes
+        run.solver_nodes += solution.nodes
         # Every restricted problem has a value ≥ 0, whatever the solver says.
         bound = max(0.0, solution.bound / scale - trust)
         if solution.status is MipStatus.TIME_LIMIT:

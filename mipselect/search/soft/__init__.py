@@ -1,6 +1,6 @@
 """Soft branch and bound: cells of supports whose weights are bounded and easy to draw from."""
 
-from mipselect.search.soft.bounds import LogWeight
+from mipselect.search.soft.cells import LogWeight
 from mipselect.search.soft.largest import LargestWeight
 from mipselect.search.soft.partition import Partition
 from mipselect.search.soft.spaces import space_of

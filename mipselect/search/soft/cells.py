@@ -8,7 +8,7 @@ divided by features: one cell for each that is the first to be taken, and one wh
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,10 +17,44 @@ import numpy as np
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.node import Node
-from mipselect.search.soft.bounds import LogWeight
 from mipselect.search.soft.polynomials import SubsetLaw, subset_law
 from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import TUNING, Refining, Tuning
+
+
+@dataclass(frozen=True, eq=False)
+class LogWeight:
+    """log weight of a support: log μ(S) - c (R(S) - reference).
+
+    Attributes
+    ----------
+    rate : float
+        c.
+    reference : float
+        A value of R near the smallest, so that the numbers stay small. Its choice cancels.
+    log_prior : mapping of int to float
+        log μ by size, without the factors of the features.
+    log_features : ndarray of shape (p,)
+        log of the factor of every feature.
+    """
+
+    rate: float
+    reference: float
+    log_prior: Mapping[int, float]
+    log_features: FloatArray
+
+    def log_weight(self, support: IntArray, value: float) -> float:
+        """Return log μ(S) - c (R(S) - reference) of a support S whose R is `value`."""
+        prior = self.log_prior[len(support)] + float(self.log_features[support].sum())
+        return prior - self.rate * (value - self.reference)
+
+    def law(self, node: Node, bound: ModularBound) -> SubsetLaw:
+        """Turn a bound on -R into bounds on the weights of the supports of a node."""
+        constant = self.log_prior[len(node.base) + node.size]
+        constant += float(self.log_features[node.base].sum())
+        constant += self.rate * (bound.constant + self.reference)
+        logs = self.rate * bound.terms + self.log_features[node.live]
+        return subset_law(logs, node.size, constant)
 
 
 class Family(Protocol):
@@ -79,10 +113,9 @@ class Cell:
     bound : ModularBound
         On -R(B ∪ T), handed on.
     law : SubsetLaw
-        ∝ the bounds of the weights.
-    log_upper, log_guess : float
-        Log of the total of the bounds, and a guess at that of the weights, which is ``-inf``
-        until the cell is tight.
+        The bounds of the weights.
+    log_guess : float
+        Log of a guess at the total of the weights, which is ``-inf`` until the cell is tight.
     family : Family or None
         With bounds of its own; None until the cell is tight.
     cut : Origin or None
@@ -92,22 +125,20 @@ class Cell:
     node: Node
     bound: ModularBound
     law: SubsetLaw
-    log_upper: float
     log_guess: float
     family: Family | None
     cut: Origin | None
+
+    @property
+    def log_upper(self) -> float:
+        """Log of the total of the bounds."""
+        return self.law.log_total
 
     @property
     def log_excess(self) -> float:
         """Log of what the total of the bounds is guessed to be too large by."""
         missing = self.log_guess - self.log_upper
         return self.log_upper + (math.log(-math.expm1(missing)) if missing < 0.0 else -math.inf)
-
-    @property
-    def log_largest(self) -> float:
-        """Log of the largest bound of a weight."""
-        missing = self.law.log_largest - self.law.log_total
-        return self.log_upper + missing if missing < 0.0 else self.log_upper
 
     @property
     def final(self) -> bool:
@@ -133,31 +164,27 @@ def tight(
 ) -> Cell:
     """Make the cell of a family, by the best of its own bounds and of those it inherits."""
     node = family.node
-    bounds = [*family.floors(), *inherited]
-    laws = _finite_laws(family, bounds, target)
-    log_upper, law, bound = min(laws, key=lambda found: found[0])
-    guess, _ = _law(node, family.guess(), target)
+    laws = _finite_laws(node, [*family.floors(), *inherited], target)
+    law, bound = min(laws, key=lambda found: found[0].log_total)
+    guess = target.law(node, family.guess()).log_total
     # A constant says nothing about features, so that no point begins there.
-    informed = [found for found in laws if found[2].terms.any()] or laws
-    inclusion = np.exp(min(informed, key=lambda found: found[0])[1].log_inclusion())
-    limits = tuning.refining
+    informed = [found for found in laws if found[1].terms.any()] or laws
+    begin, _ = min(informed, key=lambda found: found[0].log_total)
+    inclusion, limits = np.exp(begin.log_inclusion()), tuning.refining
     for _ in range(limits.expansions if tuning.uses(Strategy.CELL_EXPANSION) else 0):
-        if log_upper <= guess:
+        if law.log_total <= guess or (trial := family.expanded(inclusion)) is None:
             break
-        trial = family.expanded(inclusion)
-        if trial is None:
+        trial_law = target.law(node, trial)
+        if not math.isfinite(trial_law.log_total):
             break
-        log_trial, trial_law = _law(node, trial, target)
-        if not math.isfinite(log_trial):
-            break
-        gained = log_upper - log_trial
+        gained = law.log_total - trial_law.log_total
         if gained > 0.0:
-            log_upper, law, bound = log_trial, trial_law, trial
+            law, bound = trial_law, trial
         if abs(gained) < limits.gained:
             break
         # Halfway, for the full step swings to and fro between features that replace each other.
         inclusion = 0.5 * (inclusion + np.exp(trial_law.log_inclusion()))
-    return Cell(node, bound, law, log_upper, min(log_upper, guess), family, None)
+    return Cell(node, bound, law, min(law.log_total, guess), family, None)
 
 
 def parts_of(cell: Cell, space: Space, target: LogWeight, tuning: Tuning = TUNING) -> list[Cell]:
@@ -198,23 +225,15 @@ def _inherited(
         node, bound = node.restricted(keep), bound.among(keep)
     else:
         node, bound = node.with_feature(taken, keep), bound.taking(taken, keep)
-    log_upper, law = _law(node, bound, target)
-    return Cell(node, bound, law, log_upper, -math.inf, None, Origin(parent, taken, keep))
+    law = target.law(node, bound)
+    return Cell(node, bound, law, -math.inf, None, Origin(parent, taken, keep))
 
 
 def _finite_laws(
-    family: Family, bounds: Sequence[ModularBound], target: LogWeight
-) -> list[tuple[float, SubsetLaw, ModularBound]]:
-    """Return log totals and laws with those bounds that are numbers; with R ≥ 0 where none is."""
-    node = family.node
-    found = [(*_law(node, bound, target), bound) for bound in bounds]
+    node: Node, bounds: Sequence[ModularBound], target: LogWeight
+) -> list[tuple[SubsetLaw, ModularBound]]:
+    """Return the laws of those bounds that are numbers; that of R ≥ 0 where none is."""
+    found = [(target.law(node, bound), bound) for bound in bounds]
     nothing = ModularBound(0.0, np.zeros(len(node.live)))
-    return [law for law in found if math.isfinite(law[0])] or [
-        (*_law(node, nothing, target), nothing)
-    ]
-
-
-def _law(node: Node, bound: ModularBound, target: LogWeight) -> tuple[float, SubsetLaw]:
-    constant, logs = target.log_bound(node, bound)
-    law = subset_law(logs, node.size)
-    return constant + law.log_total, law
+    known = [each for each in found if math.isfinite(each[0].log_total)]
+    return known or [(target.law(node, nothing), nothing)]

@@ -68,8 +68,7 @@ def modular_bounds(bounds: FenchelBounds, row: int, node: Node) -> list[ModularB
     ends = (own, own + largest_sum(credits, node.size))
     # Below this length the norm constraint is not active, and the cuts are the same.
     lengths = {max(math.sqrt(t), bounds.ridge * bounds.radius) for t in ends}
-    cuts = (fenchel_cut(bounds, row, own, credits, length) for length in sorted(lengths))
-    return [ModularBound(-cut.constant, -cut.coefficients) for cut in cuts]
+    return [fenchel_cut(bounds, row, own, credits, length) for length in sorted(lengths)]
 
 
 class ConvexSpace:

@@ -45,7 +45,7 @@ class LargestWeight:
     def incumbent(self) -> tuple[float, IntArray]:
         """Return the largest log weight that was seen so far, and its support, shape (s,)."""
         if not self.proven:
-            _, cell = max(self._partition.numbered, key=lambda item: item[1].log_largest)
+            _, cell = max(self._partition.numbered, key=lambda item: item[1].law.log_largest)
             self._see(cell.support(cell.law.likeliest()))
         return self._best
 
@@ -80,7 +80,7 @@ class LargestWeight:
 def _open(numbered: tuple[int, Cell], evaluated: set[int]) -> float:
     """Return the largest log bound of a cell that is not evaluated yet."""
     number, cell = numbered
-    return -math.inf if number in evaluated else cell.log_largest
+    return -math.inf if number in evaluated else cell.law.log_largest
 
 
 def _members(cell: Cell, least: float) -> Iterator[IntArray]:
@@ -89,6 +89,6 @@ def _members(cell: Cell, least: float) -> Iterator[IntArray]:
     if law.size == 0:
         yield cell.support(np.empty(0, dtype=np.intp))
         return
-    bounds = cell.log_upper - law.log_total + law.log_weights
+    bounds = law.log_constant + law.log_weights
     for place in np.flatnonzero(bounds > least):
         yield cell.support(law.order[[place]])

@@ -11,10 +11,10 @@ import numpy as np
 from mipselect.arrays import FloatArray
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import ModularBound
+from mipselect.search.least_squares.center import RowTops
 from mipselect.search.least_squares.curvature import Convexity, Curvature
 from mipselect.search.least_squares.dominance import dominated_diagonal
 from mipselect.search.least_squares.expansion import PointBounds
-from mipselect.search.least_squares.measured_curvature import curvature_of
 from mipselect.search.least_squares.node import (
     SquaredNode,
     gain_shares,
@@ -22,7 +22,7 @@ from mipselect.search.least_squares.node import (
     off_diagonal_sums,
     squared_node,
 )
-from mipselect.search.least_squares.tree import is_crowded
+from mipselect.search.least_squares.tree import GramMeasures, is_crowded
 from mipselect.search.node import Node
 from mipselect.search.soft.cells import Family, Origin, likely
 from mipselect.search.tuning import TUNING, Tuning
@@ -30,14 +30,7 @@ from mipselect.search.tuning import TUNING, Tuning
 
 @dataclass(frozen=True, eq=False)
 class SquaredFamily:
-    """B ∪ T with bounds on the gain of T (docs/mathematics/cuts.md, (7) and (9)).
-
-    Attributes
-    ----------
-    node : SquaredNode
-    curvature : Curvature
-        D with H - D ⪰ 0 on all live features.
-    """
+    """B ∪ T with bounds on the gain of T (docs/mathematics/cuts.md, (7) and (9))."""
 
     node: SquaredNode
     curvature: Curvature
@@ -132,18 +125,10 @@ class EvaluatedFamily:
 
 
 class LeastSquaresSpace:
-    """All supports for the squared loss.
+    """All supports of at most `largest` features for the squared loss.
 
-    Parameters
-    ----------
-    problem : PreparedSquared
-    multiplier : float
-        ν ≥ 0 of the bounds; any is valid, that of a good support makes them tight there.
-    largest : int
-        The largest size that is asked for.
-    tick : callable
-        Called before every block of XᵀX.
-    tuning : Tuning
+    Bounds are valid for any multiplier ν ≥ 0, and tight where it is that of a good support; `tick`
+    is called before every block of XᵀX.
     """
 
     def __init__(
@@ -155,21 +140,19 @@ class LeastSquaresSpace:
         tuning: Tuning = TUNING,
     ) -> None:
         self._problem, self._multiplier, self._tuning = problem, multiplier, tuning
-        self._tops: FloatArray | None = None
-        self._largest, self._tick, self._crowded = largest, tick, 0
+        self._everything, self._tick, self._crowded = np.arange(problem.features.count), tick, 0
+        self._tops = RowTops(problem.gram, self._everything, max(largest - 1, 1))
         if problem.features.singles and problem.gram.held:
-            self._find_tops()
-        self.curvature = curvature_of(self._whole(largest, 0.0))
+            self._tops.find(tick)
+        self._curvature = GramMeasures(problem, tuning).cheap_curvature
 
     def root(self, size: int) -> Family:
         """Return every support of `size` features."""
-        return SquaredFamily(self._whole(size, self._multiplier), self.curvature)
-
-    def _whole(self, size: int, multiplier: float) -> SquaredNode:
-        none, everything = np.empty(0, dtype=np.intp), np.arange(self._problem.features.count)
-        return squared_node(
-            self._problem, none, size, everything, multiplier, self._tops, self._tuning
+        none, tops = np.empty(0, dtype=np.intp), self._tops.known
+        whole = squared_node(
+            self._problem, none, size, self._everything, self._multiplier, tops, self._tuning
         )
+        return SquaredFamily(whole, self._curvature)
 
     def families(self, cuts: Sequence[Origin]) -> list[Family]:
         """Make each family by one step of elimination.
@@ -178,21 +161,15 @@ class LeastSquaresSpace:
         """
         families = [_child(cut) for cut in cuts]
         self._crowded += sum(is_crowded(family.node) for family in families)
-        if self._tops is None and self._crowded > self._tuning.refining.crowded:
-            self._find_tops()
+        if self._tops.known is None and self._crowded > self._tuning.refining.crowded:
+            self._tops.find(self._tick)
         return [self._with_tops(family) for family in families]
 
     def _with_tops(self, family: SquaredFamily) -> SquaredFamily:
         """Give a family the row sums, where they were found after its parent was made."""
-        if self._tops is None or family.node.row_tops is not None:
+        if self._tops.known is None or family.node.row_tops is not None:
             return family
-        return replace(family, node=replace(family.node, row_tops=self._tops))
-
-    def _find_tops(self) -> None:
-        """Look at all of G once."""
-        everything = np.arange(self._problem.features.count)
-        count = max(self._largest - 1, 1)
-        self._tops = self._problem.gram.row_tops(everything, count, self._tick)
+        return replace(family, node=replace(family.node, row_tops=self._tops.known))
 
     def evaluated(self, family: Family) -> Family | None:
         """Evaluate the family where its values are not known yet."""

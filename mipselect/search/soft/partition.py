@@ -12,8 +12,7 @@ import numpy as np
 
 from mipselect.arrays import IntArray
 from mipselect.restricted.squared import EPS
-from mipselect.search.soft.bounds import LogWeight
-from mipselect.search.soft.cells import Cell, Space, parts_of, tight
+from mipselect.search.soft.cells import Cell, LogWeight, Space, parts_of, tight
 from mipselect.search.soft.polynomials import Choose, log_step, rising_law
 from mipselect.search.tuning import TUNING, Tuning
 
@@ -21,16 +20,8 @@ from mipselect.search.tuning import TUNING, Tuning
 class Partition:
     """Cells that hold every support of the target, and the law of their bounds.
 
-    An exception in the middle of any method, an interrupt too, leaves it as it was.
-
-    Parameters
-    ----------
-    space : Space
-    target : LogWeight
-    sizes : iterable of int
-    tick : callable
-        Called before every piece of work; may raise to stop.
-    tuning : Tuning
+    An exception in the middle of any method, an interrupt too, leaves it as it was; `tick`, which
+    is called before every piece of work, may raise one to stop.
     """
 
     def __init__(
@@ -162,7 +153,7 @@ class _Arrangement:
     @cached_property
     def log_largest(self) -> float:
         """Log of the largest bound of a weight."""
-        return max(cell.log_largest for cell in self.cells.values())
+        return max(cell.law.log_largest for cell in self.cells.values())
 
     def draw(self, choose: Choose) -> tuple[int, float]:
         """Draw a cell's number, and return the log of its probability as drawn."""

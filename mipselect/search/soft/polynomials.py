@@ -33,7 +33,7 @@ Choose = Callable[[FloatArray], int]
 
 @dataclass(frozen=True, eq=False)
 class SubsetLaw:
-    """P(T) ∝ Π_{j∈T} w_j over the subsets T of m of L positions.
+    """Weights c·Π_{j∈T} w_j of the subsets T of m of L positions, and the law ∝ them.
 
     Places are sorted by rising weight: the share of the last place in a prefix of J is then at
     least about m/J, so that the step of a cumulative law keeps nearly all of its digits.
@@ -46,11 +46,14 @@ class SubsetLaw:
         log w at every place, rising.
     log_prefix : ndarray of shape (m + 1, L)
         log e_k of the first places; rising along each row, ``-inf`` where there are fewer than k.
+    log_constant : float
+        log c.
     """
 
     order: IntArray
     log_weights: FloatArray
     log_prefix: FloatArray
+    log_constant: float = 0.0
 
     @property
     def size(self) -> int:
@@ -59,13 +62,14 @@ class SubsetLaw:
 
     @property
     def log_total(self) -> float:
-        """log e_m(w)."""
-        return float(self.log_prefix[-1, -1]) if self.size else 0.0
+        """Log of the sum of all weights, c·e_m(w)."""
+        return self.log_constant + (float(self.log_prefix[-1, -1]) if self.size else 0.0)
 
     @property
     def log_largest(self) -> float:
-        """Log of the largest Π_{j∈T} w_j."""
-        return float(self.log_weights[len(self.order) - self.size :].sum())
+        """Log of the largest weight."""
+        largest = float(self.log_weights[len(self.order) - self.size :].sum())
+        return min(self.log_constant + largest, self.log_total)
 
     @property
     def log_second(self) -> float:
@@ -76,11 +80,11 @@ class SubsetLaw:
         return self.log_largest - float(self.log_weights[left] - self.log_weights[left - 1])
 
     def log_member(self, positions: IntArray) -> float:
-        """Compute the log of Π_{j∈T} w_j for T = `positions`."""
-        return float(self.log_weights[np.isin(self.order, positions)].sum())
+        """Compute the log of the weight of T = `positions`."""
+        return self.log_constant + float(self.log_weights[np.isin(self.order, positions)].sum())
 
     def likeliest(self) -> IntArray:
-        """Return the positions of the T with the largest Π_{j∈T} w_j."""
+        """Return the positions of the T with the largest weight."""
         return self.order[len(self.order) - self.size :]
 
     @cached_property
@@ -127,7 +131,7 @@ class SubsetLaw:
         with np.errstate(divide="ignore"):
             others = top + np.log(np.exp(pairs - top).sum(axis=0))
         result = np.empty(L)
-        result[self.order] = self.log_weights + others - self.log_total
+        result[self.order] = self.log_weights + others - self.log_prefix[-1, -1]
         return np.minimum(result, 0.0)
 
 
@@ -144,7 +148,7 @@ def log_step(cumulative: FloatArray, place: int) -> float:
     return math.log(step) - math.log(float(cumulative[-1]))
 
 
-def subset_law(log_weights: FloatArray, size: int) -> SubsetLaw:
+def subset_law(log_weights: FloatArray, size: int, log_constant: float = 0.0) -> SubsetLaw:
     """Make the law of subsets of `size` ≤ L positions with these log weights, shape (L,)."""
     order = np.argsort(log_weights, kind="stable")
     rising = log_weights[order]
@@ -156,7 +160,7 @@ def subset_law(log_weights: FloatArray, size: int) -> SubsetLaw:
         if k > 1:
             terms += table[k - 1, k - 2 : -1]
         table[k, k - 1 :] = log_cumulative_sum(terms)
-    return SubsetLaw(order, rising, table)
+    return SubsetLaw(order, rising, table, log_constant)
 
 
 def log_cumulative_sum(rising: FloatArray) -> FloatArray:

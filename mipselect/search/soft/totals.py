@@ -59,7 +59,7 @@ class Totals:
     partition: Partition
     space: Space
     allowance: float
-    _laws: dict[int, tuple[float, SubsetLaw]] = field(init=False, default_factory=dict)
+    _laws: dict[int, SubsetLaw] = field(init=False, default_factory=dict)
 
     def whole(self) -> LogInterval:
         """Bound the log of the total weight of all supports, shape ()."""
@@ -75,7 +75,7 @@ class Totals:
 
         For features they are totals of laws twice over.
         """
-        rounding = max((law.rounding for _, law in self._laws.values()), default=0.0)
+        rounding = max((law.rounding for law in self._laws.values()), default=0.0)
         return 2.0 * max(rounding, self.partition.rounding) + self.allowance
 
     def of_sizes(self) -> dict[int, LogInterval]:
@@ -94,16 +94,11 @@ class Totals:
         """Bound the log total weight of the supports with each of the p features, shape (p,)."""
         low, high = np.full(p, -np.inf), np.full(p, -np.inf)
         for number, cell in self.partition.numbered:
-            constant, law = self.lower(number, cell)
-            for total, subsets, ends in (
-                (constant + law.log_total, law, low),
-                (cell.log_upper, cell.law, high),
-            ):
+            for law, ends in (self.lower(number, cell), low), (cell.law, high):
                 base, live = cell.node.base, cell.node.live
-                ends[base] = np.logaddexp(ends[base], total)
+                ends[base] = np.logaddexp(ends[base], law.log_total)
                 if cell.node.size:
-                    members = total + subsets.log_inclusion()
-                    ends[live] = np.logaddexp(ends[live], members)
+                    ends[live] = np.logaddexp(ends[live], law.log_total + law.log_inclusion())
         return LogInterval(low, high)
 
     def refine_widest(self) -> bool:
@@ -116,18 +111,16 @@ class Totals:
         return bool(gaps) and self.partition.refine_cell(max(gaps)[1])
 
     def _log_low(self, number: int, cell: Cell) -> float:
-        constant, law = self.lower(number, cell)
-        return min(constant + law.log_total, cell.log_upper)
+        return min(self.lower(number, cell).log_total, cell.log_upper)
 
-    def lower(self, number: int, cell: Cell) -> tuple[float, SubsetLaw]:
-        """Bound the weights of a cell from below: a factor, as its log, and a law ∝ the bounds."""
+    def lower(self, number: int, cell: Cell) -> SubsetLaw:
+        """Bound the weights of a cell from below."""
         if number not in self._laws:
-            node, target = cell.node, self.partition.target
-            constant, logs = target.log_bound(node, self.space.ceiling(node))
-            law = subset_law(logs, node.size)
-            if not math.isfinite(constant + law.log_total):
-                constant, law = -math.inf, subset_law(np.zeros(len(node.live)), node.size)
-            self._laws[number] = constant, law
+            node = cell.node
+            law = self.partition.target.law(node, self.space.ceiling(node))
+            if not math.isfinite(law.log_total):
+                law = subset_law(np.zeros(len(node.live)), node.size, -math.inf)
+            self._laws[number] = law
         return self._laws[number]
 
 
