@@ -121,10 +121,10 @@ class BestSupports(_Settled):
         if below.any():
             self._waiting.append((supports[below], values[below]))
             self._number_waiting += int(below.sum())
+            # Before R are known nothing is below a threshold.
             full = len(self._values) + self._number_waiting >= self.count
-            if self._number_waiting >= max(64, self.count // 4) or (
-                full and self.threshold == float("inf")
-            ):
+            many = self._number_waiting >= max(64, self.count // 4)
+            if full and (many or self.threshold == math.inf):
                 self._merge()
 
     def result(self) -> tuple[IntArray, FloatArray, float]:

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from mipselect.problem.instance import Instance
 from mipselect.restricted.gram import Gram
-from mipselect.restricted.squared import PreparedSquared, solve_normal_equations
+from mipselect.restricted.normal_equations import solve_normal_equations
+from mipselect.restricted.squared import PreparedSquared
 from tests.support.designs import all_supports, random_instance
 
 

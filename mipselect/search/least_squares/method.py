@@ -56,7 +56,7 @@ def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTre
             if tree.is_long and not persistent:
                 search_level(center, level, cut, tree)
                 return
-            left = begun(node, tree) if persistent else bounded(completed(node, tree), tree)
+            left = begun(node, tree)
             if left is not None and center.lean and is_crowded(left):
                 center.tops.find(tree.run.tick)
                 cuts = cut, root_cut(center, level)
@@ -86,16 +86,20 @@ def listed_nodes(
             tree.collector.settle(proven)
             return
         base = np.delete(center.support, places)
-        yield proven, center.node(base, level, center.candidates, 0.0)
+        yield proven, center.node(base, level, center.candidates, center.multiplier)
 
 
 def begun(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None:
-    """Bound a node before its completion is offered: few of a long search are left."""
+    """Bound a node before its completion is offered, once there is a cutoff: few are left."""
     left = bounded(node, tree) if tree.cutoff < math.inf else node
     if left is None or len(left.live) < left.size:
         return None
     more = completed(left, tree)
-    return more if more.bound is not None else bounded(more, tree)
+    if more.bound is None:
+        return bounded(more, tree)
+    cutoff = tree.cutoff
+    tree.collector.settle(cutoff)
+    return more.restricted(more.bound.screened(more.size, more.needed_gain(cutoff)))
 
 
 def completed(node: SquaredNode, tree: SquaredTree) -> SquaredNode:

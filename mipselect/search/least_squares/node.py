@@ -22,6 +22,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import EPS, PreparedSquared
+from mipselect.restricted.triangular import lower_solved
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.least_squares.blocks import FeatureBlocks, in_own_eigenvectors
 from mipselect.search.least_squares.division import DivisionByShares, by_shares
@@ -199,8 +200,8 @@ def squared_node(
     ridge = problem.ridge + multiplier
     columns = problem.gram.columns(inside)[outside]
     factor = np.linalg.cholesky(problem.gram.block(inside) + ridge * np.eye(len(inside)))
-    whitened = np.linalg.solve(factor, columns.T)
-    solved = np.linalg.solve(factor, problem.moment[inside])
+    whitened = lower_solved(factor, columns.T)
+    solved = lower_solved(factor, problem.moment[inside, None])[:, 0]
     diagonal = problem.gram.diagonal[outside] + ridge
     return SquaredNode(
         base,
