@@ -31,7 +31,7 @@ EARNINGS = {
     Strategy.ENUMERATION: Earning("small", "optimum"),
     Strategy.SWAPS: Earning("decoys", "optimum"),
     Strategy.COMPLETIONS: Earning("weak", "levels"),
-    Strategy.MULTIPLIERS: Earning("narrow bounds", "pool"),
+    Strategy.MULTIPLIERS: Earning("narrow bounds", "levels"),
     Strategy.TARGETS: Earning("copies", "optimum", "values"),
     Strategy.SCREENING: Earning("weak", "levels", "values"),
     Strategy.ROOT_CUTS: Earning("narrow bounds", "levels"),
