@@ -148,8 +148,18 @@ class BestSupports(_Settled):
 
 def _without_repeats(supports: IntArray, values: FloatArray) -> tuple[IntArray, FloatArray]:
     """Return the distinct rows in lexicographic order, each with the first of its values."""
-    order = np.lexsort(supports.T[::-1])
-    ordered = supports[order]
+    keys = _as_numbers(supports)
+    order = np.lexsort(keys[::-1])
+    ordered = keys[:, order]
     new = np.ones(len(order), dtype=bool)
-    np.any(ordered[1:] != ordered[:-1], axis=1, out=new[1:])
-    return ordered[new], values[order[new]]
+    np.any(ordered[:, 1:] != ordered[:, :-1], axis=0, out=new[1:])
+    return supports[order[new]], values[order[new]]
+
+
+def _as_numbers(supports: IntArray) -> IntArray:
+    """Write the rows as numbers in the same order, one for as many features as fit; shape (q, m)."""
+    base = int(supports.max(initial=0)) + 1
+    digits = max(1, int(62 / np.log2(base + 1)))
+    starts = range(0, supports.shape[1], digits)
+    parts = (supports[:, start : start + digits] for start in starts)
+    return np.array([part @ base ** np.arange(part.shape[1])[::-1] for part in parts])

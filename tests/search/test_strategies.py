@@ -33,7 +33,7 @@ EARNINGS = {
     Strategy.COMPLETIONS: Earning("weak", "levels"),
     Strategy.MULTIPLIERS: Earning("narrow bounds", "levels"),
     Strategy.TARGETS: Earning("copies", "optimum", "values"),
-    Strategy.SCREENING: Earning("weak", "levels", "values"),
+    Strategy.SCREENING: Earning("nearly as many rows", "optimum"),
     Strategy.ROOT_CUTS: Earning("narrow bounds", "levels"),
     Strategy.REMOVED_FAMILIES: Earning("ten of eighty", "pool"),
     Strategy.DOMINANCE: Earning("easy", "pool"),
