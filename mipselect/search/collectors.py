@@ -157,7 +157,7 @@ def _without_repeats(supports: IntArray, values: FloatArray) -> tuple[IntArray, 
 
 
 def _as_numbers(supports: IntArray) -> IntArray:
-    """Write the rows as numbers in the same order, one for as many features as fit; shape (q, m)."""
+    """Write rows as numbers of the same order, each of as many features as fit; shape (q, m)."""
     base = int(supports.max(initial=0)) + 1
     digits = max(1, int(62 / np.log2(base + 1)))
     starts = range(0, supports.shape[1], digits)
