@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from mipselect.search.least_squares.center import Center, center_at
 from mipselect.search.least_squares.node import (
     SquaredNode,
     greedy_completion,
+    largest_gains,
     squared_node,
 )
 from mipselect.search.least_squares.removed_families import open_nodes
@@ -73,20 +75,33 @@ def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTre
 def listed_nodes(
     center: Center, cut: ModularBound, level: int, tree: SquaredTree
 ) -> Iterator[tuple[float, SquaredNode]]:
-    """Yield the node of every removed set that its cut does not prune, and a bound on what follows.
+    """Yield the node of every removed set that is not pruned at once, and a bound on what follows.
 
-    They come in the order of what leaving costs; the others are settled.
+    They come in the order of what leaving costs; the others are settled. The first has good
+    supports, which prune most of the others, so that these are made and bounded many at once.
     """
     leaving, entering = changes(center, level)
     best = cut.largest([entering])
-    for cost, places in removed_sets(-cut.terms[leaving.positions], level):
-        tree.run.tick()
-        proven = max(0.0, cost - best)
-        if proven >= tree.cutoff:
-            tree.collector.settle(proven)
-            return
-        base = np.delete(center.support, places)
-        yield proven, center.node(base, level, center.candidates, center.multiplier)
+    every = removed_sets(-cut.terms[leaving.positions], level)
+    singles = center.problem.features.singles
+    most = max(1, center.tuning.together.entries // len(center.candidates)) if singles else 1
+    count = 1
+    while some := list(itertools.islice(every, count)):
+        nodes = center.nodes(np.stack([np.delete(center.support, at) for _, at in some]), level)
+        gains = largest_gains(nodes) if len(nodes) > 1 else np.full(1, np.inf)
+        for (cost, _), node, gain in zip(some, nodes, gains, strict=True):
+            tree.run.tick()
+            proven, cutoff = max(0.0, cost - best), tree.cutoff
+            if proven >= cutoff:
+                tree.collector.settle(proven)
+                return
+            if gain <= node.needed_gain(cutoff) and center.tuning.uses(Strategy.SCREENING):
+                tree.visit()
+                tree.collector.settle(cutoff)
+                tree.run.reporter.done += 1
+            else:
+                yield proven, node
+        count = most
 
 
 def begun(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None:

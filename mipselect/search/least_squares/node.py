@@ -13,7 +13,7 @@ for their columns, and the columns that are always in belong to B.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
@@ -29,7 +29,6 @@ from mipselect.search.least_squares.division import DivisionByShares, by_shares
 from mipselect.search.least_squares.dominance import dominated_diagonal, largest_sums
 from mipselect.search.least_squares.near_columns import LiveSets
 from mipselect.search.node import Node
-from mipselect.search.simplex import largest_sum
 from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import TUNING, Tuning
 
@@ -194,28 +193,40 @@ def squared_node(
     tuning: Tuning = TUNING,
 ) -> SquaredNode:
     """Build the node for one base; `multiplier` is the ν of the bounds, or a larger one."""
+    bases = np.asarray(base)[None]
+    return squared_nodes(problem, bases, size, candidates, multiplier, row_tops, tuning)[0]
+
+
+def squared_nodes(
+    problem: PreparedSquared,
+    bases: IntArray,
+    size: int,
+    candidates: IntArray,
+    multiplier: float,
+    row_tops: FloatArray | None,
+    tuning: Tuning = TUNING,
+) -> list[SquaredNode]:
+    """Build the nodes for bases of shape (m, k) that have as many columns each."""
     features = problem.features
-    inside, outside = features.with_always(base), features.columns(candidates)
-    multiplier = definite_multiplier(problem, len(base) + size, multiplier)
+    inside = np.stack([features.with_always(base) for base in bases])
+    outside, (m, k) = features.columns(candidates), inside.shape
+    multiplier = definite_multiplier(problem, bases.shape[1] + size, multiplier)
     ridge = problem.ridge + multiplier
-    columns = problem.gram.columns(inside)[outside]
-    factor = np.linalg.cholesky(problem.gram.block(inside) + ridge * np.eye(len(inside)))
-    whitened = lower_solved(factor, columns.T)
-    solved = lower_solved(factor, problem.moment[inside, None])[:, 0]
-    diagonal = problem.gram.diagonal[outside] + ridge
-    return SquaredNode(
-        base,
-        size,
-        candidates,
-        problem,
-        ridge,
-        whitened,
-        problem.moment[outside] - whitened.T @ solved,
-        np.maximum(diagonal - np.einsum("kj,kj->j", whitened, whitened), ridge),
-        problem.target_norm - float(solved @ solved) - multiplier * problem.radius**2,
-        row_tops,
-        tuning,
-    )
+    rows = problem.gram.columns(inside.ravel()).T.reshape(m, k, problem.gram.p)
+    blocks = np.take_along_axis(rows, inside[:, None, :], axis=2)
+    factors = np.linalg.cholesky(blocks + ridge * np.eye(k))
+    across, moment = rows.take(outside, axis=2), problem.moment[inside][:, :, None]
+    whitened = np.stack([lower_solved(*some) for some in zip(factors, across, strict=True)])
+    solved = np.linalg.solve(factors, moment)
+    g = problem.moment[outside] - (solved.transpose(0, 2, 1) @ whitened)[:, 0]
+    taken = np.einsum("mkj,mkj->mj", whitened, whitened)
+    h = np.maximum(problem.gram.diagonal[outside] + ridge - taken, ridge)
+    left = problem.target_norm - (solved**2).sum(axis=(1, 2)) - multiplier * problem.radius**2
+    parts = zip(bases, whitened, g, h, left.tolist(), strict=True)
+    return [
+        SquaredNode(base, size, candidates, problem, ridge, *own, row_tops, tuning)
+        for base, *own in parts
+    ]
 
 
 def definite_multiplier(problem: PreparedSquared, size: int, multiplier: float) -> float:
@@ -296,17 +307,41 @@ def off_diagonal_sums(node: SquaredNode, count: int) -> FloatArray:
 
 
 def cheap_off_sums(node: SquaredNode, count: int) -> FloatArray:
-    """Bound sums of the `count` largest |H_jl| from above without a block of H, shape (L,).
+    """Bound sums of the `count` largest |H_jl| from above without a block of H, shape (L,)."""
+    return _cheap_off_sums([node], node.h[None], count)[0]
+
+
+def _cheap_off_sums(nodes: Sequence[SquaredNode], h: FloatArray, count: int) -> FloatArray:
+    """Bound the same for nodes with the same features, a row for each; shape (m, L).
 
     |H_jl| ≤ √((h_j - ridge)(h_l - ridge)), and |H_jl| ≤ |G_jl| + ‖W_j‖‖W_l‖ with the tops of G.
     """
-    root = np.sqrt(node.h - node.ridge)
-    off_sums = root * largest_sum(root, count)
-    if node.row_tops is not None and node.tuning.uses(Strategy.ROW_TOPS):
-        shrunk = np.sqrt(np.einsum("kj,kj->j", node.whitened, node.whitened))
-        known = node.row_tops[node.live, count - 1] + shrunk * largest_sum(shrunk, count)
+    some = nodes[0]
+    root = np.sqrt(h - some.ridge)
+    off_sums = root * largest_sums(root.copy(), count)[:, None]
+    if some.row_tops is not None and some.tuning.uses(Strategy.ROW_TOPS):
+        taken = [np.einsum("kj,kj->j", node.whitened, node.whitened) for node in nodes]
+        shrunk = np.sqrt(np.stack(taken))
+        known = some.row_tops[some.live, count - 1]
+        known = known + shrunk * largest_sums(shrunk.copy(), count)[:, None]
         off_sums = np.minimum(off_sums, known)
     return np.asarray(off_sums)
+
+
+def largest_gains(nodes: Sequence[SquaredNode]) -> FloatArray:
+    """Bound what each node gains by `shares_without_blocks`, for those of one size; shape (m,).
+
+    The nodes have the same live features, of one column each.
+    """
+    some, g, h = nodes[0], np.stack([node.g for node in nodes]), np.stack([n.h for n in nodes])
+    others = min(some.size, len(some.live)) - 1
+    if others <= 0:
+        shares = g**2 / h
+    elif some.tuning.uses(Strategy.DOMINANCE):
+        shares = g**2 / dominated_diagonal(h, _cheap_off_sums(nodes, h, others), some.ridge)
+    else:
+        shares = g**2 / some.ridge
+    return largest_sums(shares, some.size)
 
 
 def screened(node: SquaredNode, cutoff: float, tick: Callable[[], None]) -> SquaredNode:
