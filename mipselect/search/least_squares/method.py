@@ -16,12 +16,7 @@ from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.branch_and_bound import bounded, divide
 from mipselect.search.least_squares.center import Center, center_at
-from mipselect.search.least_squares.node import (
-    SquaredNode,
-    greedy_completion,
-    largest_gains,
-    squared_node,
-)
+from mipselect.search.least_squares.node import SquaredNode, greedy_completion, squared_node
 from mipselect.search.least_squares.removed_families import open_nodes
 from mipselect.search.least_squares.root_cuts import (
     changes,
@@ -29,6 +24,7 @@ from mipselect.search.least_squares.root_cuts import (
     level_bound,
     root_cut,
 )
+from mipselect.search.least_squares.shares import largest_gains
 from mipselect.search.least_squares.swaps import best_by_swaps
 from mipselect.search.least_squares.tree import GramMeasures, SquaredTree, is_crowded
 from mipselect.search.neighbourhood import Engine
