@@ -79,9 +79,9 @@ def listed_nodes(
     leaving, entering = changes(center, level)
     best = cut.largest([entering])
     every = removed_sets(-cut.terms[leaving.positions], level)
+    limits, count = center.tuning.together, 1
     singles = center.problem.features.singles
-    most = max(1, center.tuning.together.entries // len(center.candidates)) if singles else 1
-    count = 1
+    most = max(1, limits.entries // len(center.candidates)) if singles else 1
     while some := list(itertools.islice(every, count)):
         nodes = center.nodes(np.stack([np.delete(center.support, at) for _, at in some]), level)
         gains = largest_gains(nodes) if len(nodes) > 1 else np.full(1, np.inf)
@@ -97,7 +97,7 @@ def listed_nodes(
                 tree.run.reporter.done += 1
             else:
                 yield proven, node
-        count = most
+        count = min(most, limits.siblings)
 
 
 def begun(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None:
