@@ -210,10 +210,13 @@ def squared_nodes(
     multiplier = definite_multiplier(problem, bases.shape[1] + size, multiplier)
     ridge = problem.ridge + multiplier
     rows = problem.gram.columns(inside.ravel()).T.reshape(m, k, problem.gram.p)
-    blocks = np.take_along_axis(rows, inside[:, None, :], axis=2)
-    factors = np.linalg.cholesky(blocks + ridge * np.eye(k))
-    across, moment = rows.take(outside, axis=2), problem.moment[inside][:, :, None]
-    whitened = np.stack([lower_solved(*some) for some in zip(factors, across, strict=True)])
+    own = np.arange(k)
+    blocks = rows[np.arange(m)[:, None, None], own[:, None], inside[:, None, :]]
+    blocks[:, own, own] += ridge
+    factors, moment = np.linalg.cholesky(blocks), problem.moment[inside][:, :, None]
+    whitened = rows.take(outside, axis=2)
+    for factor, across in zip(factors, whitened, strict=True):
+        across[:] = lower_solved(factor, across)
     solved = np.linalg.solve(factors, moment)
     g = problem.moment[outside] - (solved.transpose(0, 2, 1) @ whitened)[:, 0]
     taken = np.einsum("mkj,mkj->mj", whitened, whitened)
