@@ -92,6 +92,19 @@ def test_tiny_residuals_keep_their_relative_precision() -> None:
     assert exact < 1e-14
 
 
+def test_one_swap_neighbours_keep_it_too() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((50, 4))
+    y = X[:, :3] @ np.array([0.5, -0.25, 0.125]) + 1e-7 * rng.standard_normal(50)
+    bounds = {"x_bound": 9.0, "y_bound": 9.0, "coef_bound": 5.0, "ridge": 1e-8}
+    prepared = Instance(X, y, support_size=3, **bounds).prepared
+    assert isinstance(prepared, PreparedSquared)
+    values = prepared.values_of_additions(np.array([0, 1]), np.array([2, 3]))
+    single = [prepared.fit(np.array([0, 1, j])).value for j in (2, 3)]
+    assert values == pytest.approx(single, rel=1e-10)
+    assert values[0] < 1e-10
+
+
 def test_no_ridge_and_a_singular_gram_matrix_give_the_shortest_solution() -> None:
     gram = np.ones((1, 2, 2)) * 4.0
     coef, multiplier = solve_normal_equations(gram, np.array([[4.0, 4.0]]), 0.0, 10.0)
