@@ -119,6 +119,8 @@ class Features:
 
     def by_width(self, features: IntArray) -> list[tuple[IntArray, IntArray]]:
         """List the features of each width: positions, shape (k,), and columns, shape (k, w)."""
+        if self.singles:
+            return [(np.arange(len(features)), features[:, None])] if len(features) else []
         widths = self.widths[features]
         classes = [np.flatnonzero(widths == width) for width in np.unique(widths)]
         return [

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray
 from mipselect.restricted.certified import BoxDual, predictions
-from mipselect.restricted.squared import solve_normal_equations
+from mipselect.restricted.normal_equations import solve_normal_equations
 
 STEPS = 20
 

@@ -12,12 +12,15 @@ from copy import copy
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.restricted.features import Features, plain_features
 from mipselect.restricted.gram import Gram, sums_of_squares
+from mipselect.restricted.normal_equations import NO_RIDGE, solve_normal_equations
 from mipselect.restricted.prepared import RestrictedFit
+from mipselect.restricted.triangular import lower_solved
 
 CHUNK = 8192
 """Supports that are solved at once, at most."""
@@ -31,7 +34,6 @@ REQUIRED_PRECISION = 1e-11
 ROUNDINGS = 1024
 """Roundings of a value besides those of its sums over rows, counted generously."""
 
-NEWTON_STEPS = 100
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -142,6 +144,9 @@ class PreparedSquared:
         columns = self.gram.columns(inside)
         values = np.empty(len(additions))
         for here, added in self.features.by_width(additions):
+            if added.shape[1] == 1:
+                values[here], done = self._values_of_one_more(inside, columns, added[:, 0])
+                here, added = here[~done], added[~done]
             size = k + added.shape[1]
             chunk = chunk_of(size)
             for start in range(0, len(added), chunk):
@@ -154,6 +159,45 @@ class PreparedSquared:
                 supports = np.hstack([np.tile(inside, (len(chosen), 1)), chosen])
                 values[here[start : start + chunk]] = self._solve(supports, gram)[0]
         return values
+
+    def _values_of_one_more(
+        self, inside: IntArray, columns: FloatArray, added: IntArray
+    ) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """Compute R with one more column by eliminating those inside, once for all; shape (m,).
+
+        Also tells where that is right: where β is not longer than r, and nothing cancels.
+
+        Parameters
+        ----------
+        inside : ndarray of int, shape (k,)
+        columns : ndarray of shape (C, k)
+            G[:, inside].
+        added : ndarray of int, shape (m,)
+        """
+        own, across = self.gram.diagonal[added], np.ascontiguousarray(columns[added].T)
+        block, diagonal = columns[inside], self.gram.diagonal[inside]
+        if not self.ridge > NO_RIDGE * np.max(np.append(own, diagonal), initial=0.0):
+            return np.full(len(added), np.nan), np.zeros(len(added), dtype=bool)
+        b, c = self.moment[inside], self.moment[added]
+        factor = np.linalg.cholesky(block + self.ridge * np.eye(len(inside)))
+        inverse, whitened = lower_solved(factor, np.eye(len(inside))), lower_solved(factor, across)
+        left = own + self.ridge - np.einsum("km,km->m", whitened, whitened)
+        solved = inverse @ b
+        last = (c - solved @ whitened) / left
+        coef = inverse.T @ (solved[:, None] - whitened * last)
+        length = np.einsum("km,km->m", coef, coef) + last**2
+        linear = b @ coef + c * last
+        quadratic = np.einsum("km,km->m", coef, block @ coef + 2.0 * last * across) + own * last**2
+        doubled = self.target_norm - 2.0 * linear + quadratic + self.ridge * length
+        done = length <= self.radius**2
+        if self._rows is None:
+            return np.maximum(doubled, 0.0) / (2.0 * self.n), done
+        size, end = np.abs(coef), np.abs(last)
+        magnitude = self.target_norm + 2.0 * (np.abs(b) @ size + np.abs(c) * end)
+        magnitude += np.einsum("km,km->m", size, np.abs(block) @ size + 2.0 * end * np.abs(across))
+        magnitude += own * last**2
+        done &= 4.0 * EPS * magnitude <= REQUIRED_PRECISION * doubled
+        return doubled / (2.0 * self.n), done
 
     def _solve(
         self, supports: IntArray, gram: FloatArray
@@ -194,71 +238,3 @@ class PreparedSquared:
 def chunk_of(size: int) -> int:
     """Return the number of systems of `size` columns that are solved at once."""
     return max(1, min(CHUNK, CHUNK_BYTES // (8 * max(size, 1) ** 2)))
-
-
-def solve_normal_equations(
-    gram: FloatArray, moment: FloatArray, ridge: float, radius: float
-) -> tuple[FloatArray, FloatArray]:
-    """Solve min ½βᵀ(G + λI)β - b·β over ‖β‖ ≤ r for a batch of small systems.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (m, s, s)
-    moment : ndarray of shape (m, s)
-    ridge : float
-        λ ≥ 0; with λ = 0 and a singular G the solution of least norm is returned.
-    radius : float
-        r > 0.
-
-    Returns
-    -------
-    coef : ndarray of shape (m, s)
-    multiplier : ndarray of shape (m,)
-        ν ≥ 0.
-    """
-    s = moment.shape[1]
-    multiplier = np.zeros(len(gram))
-    largest = float(np.max(np.einsum("mii->mi", gram), initial=0.0))
-    if ridge > 1e-10 * largest:
-        coef = np.linalg.solve(gram + ridge * np.eye(s), moment[:, :, None])[:, :, 0]
-        long = np.flatnonzero(np.linalg.norm(coef, axis=1) > radius)
-    else:
-        coef = np.empty_like(moment, dtype=np.float64)
-        long = np.arange(len(gram))
-    if long.size:
-        coef[long], multiplier[long] = _solve_by_eigenvalues(
-            gram[long], moment[long], ridge, radius
-        )
-    return coef, multiplier
-
-
-def _solve_by_eigenvalues(
-    gram: FloatArray, moment: FloatArray, ridge: float, radius: float
-) -> tuple[FloatArray, FloatArray]:
-    """Find ν ≥ 0 with ‖(A + νI)⁻¹b‖ = r by Newton's method on 1/‖β(ν)‖, which is concave in ν.
-
-    Started left of the root, the iterates increase to it and need no safeguard.
-    """
-    eigenvalues, vectors = np.linalg.eigh(gram)
-    eigenvalues = np.maximum(eigenvalues, 0.0)
-    if ridge <= 0.0:
-        cutoff = gram.shape[1] * EPS * eigenvalues[:, -1:]
-        eigenvalues = np.where(eigenvalues > cutoff, eigenvalues, 0.0)
-    eigenvalues = eigenvalues + ridge
-    rotated = np.einsum("mji,mj->mi", vectors, moment)
-    rotated = np.where(eigenvalues > 0.0, rotated, 0.0)
-    safe = np.where(eigenvalues > 0.0, eigenvalues, 1.0)
-    nu = np.zeros(len(gram))
-    for _ in range(NEWTON_STEPS):
-        shifted = safe + nu[:, None]
-        beta = rotated / shifted
-        norm = np.linalg.norm(beta, axis=1)
-        open_ = norm > radius * (1.0 + 4.0 * EPS)
-        if not open_.any():
-            break
-        slope = np.einsum("mi,mi->m", beta, beta / shifted)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            step = (norm / radius - 1.0) * norm**2 / slope
-        nu = np.where(open_, nu + step, nu)
-    beta = rotated / (safe + nu[:, None])
-    return np.einsum("mij,mj->mi", vectors, beta), nu

@@ -73,8 +73,9 @@ class Collector:
         self._kept.append((supports[below], values[below]))
         self._waiting += len(self._kept[-1][1])
         self.value = min(self.value, float(values.min()))
-        missing = self.count - self._known or self.count
-        if self._waiting >= min(missing, max(64, self.count // 4)):
+        # Before R are known nothing is below a threshold, whatever is merged.
+        missing = self.count - self._known
+        if self._waiting >= (missing or min(self.count, max(64, self.count // 4))):
             self.best()
 
     def best(self) -> tuple[IntArray, FloatArray]:
@@ -99,8 +100,18 @@ def _without_repeats(supports: IntArray, values: FloatArray) -> tuple[IntArray, 
     """Return the distinct rows in lexicographic order, each with the least of its values."""
     if len(values) == 1:
         return supports, values
-    order = np.lexsort((values, *supports.T[::-1]))
-    ordered = supports[order]
+    keys = _as_numbers(supports)
+    order = np.lexsort((values, *keys[::-1]))
+    ordered = keys[:, order]
     new = np.ones(len(order), dtype=bool)
-    np.any(ordered[1:] != ordered[:-1], axis=1, out=new[1:])
-    return ordered[new], values[order[new]]
+    np.any(ordered[:, 1:] != ordered[:, :-1], axis=0, out=new[1:])
+    return supports[order[new]], values[order[new]]
+
+
+def _as_numbers(supports: IntArray) -> IntArray:
+    """Write rows as numbers of the same order, each of as many features as fit; shape (q, m)."""
+    base = int(supports.max(initial=0)) + 1
+    digits = max(1, int(62 / np.log2(base + 1)))
+    starts = range(0, supports.shape[1], digits)
+    parts = (supports[:, start : start + digits] for start in starts)
+    return np.array([part @ base ** np.arange(part.shape[1])[::-1] for part in parts])

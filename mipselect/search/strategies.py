@@ -31,7 +31,7 @@ class Strategy(StrEnum):
     SWAPS = "swaps"
     """Improve the first incumbent by the best swap until none helps."""
     COMPLETIONS = "completions"
-    """Offer the greedy completion of every base first."""
+    """Offer the greedy completion of every base that is not pruned at once."""
     MULTIPLIERS = "multipliers"
     """Take the multiplier ν of the greedy completion for the bounds of a base."""
     TARGETS = "targets"

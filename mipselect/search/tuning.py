@@ -147,6 +147,8 @@ class Together:
 
     entries: int = 2**16
     """Entries of arrays that are formed at once."""
+    siblings: int = 64
+    """Most subproblems of one level that are formed at once, after the first."""
     supports: int = 4096
     """Supports that are evaluated at once where all are."""
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from mipselect.problem.instance import Instance
 from mipselect.restricted.gram import Gram
-from mipselect.restricted.squared import PreparedSquared, solve_normal_equations
+from mipselect.restricted.normal_equations import solve_normal_equations
+from mipselect.restricted.squared import PreparedSquared
 from tests.support.designs import all_supports, random_instance
 
 
@@ -89,6 +90,19 @@ def test_tiny_residuals_keep_their_relative_precision() -> None:
     exact = np.linalg.lstsq(X, instance.y, rcond=None)[1][0] / 100
     assert instance.objective([0, 1, 2]) == pytest.approx(exact, rel=1e-6)
     assert exact < 1e-14
+
+
+def test_one_swap_neighbours_keep_it_too() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((50, 4))
+    y = X[:, :3] @ np.array([0.5, -0.25, 0.125]) + 1e-7 * rng.standard_normal(50)
+    bounds = {"x_bound": 9.0, "y_bound": 9.0, "coef_bound": 5.0, "ridge": 1e-8}
+    prepared = Instance(X, y, support_size=3, **bounds).prepared
+    assert isinstance(prepared, PreparedSquared)
+    values = prepared.values_of_additions(np.array([0, 1]), np.array([2, 3]))
+    single = [prepared.fit(np.array([0, 1, j])).value for j in (2, 3)]
+    assert values == pytest.approx(single, rel=1e-10, abs=0.0)
+    assert values[0] < 1e-10
 
 
 def test_no_ridge_and_a_singular_gram_matrix_give_the_shortest_solution() -> None:

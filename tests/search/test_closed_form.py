@@ -13,7 +13,8 @@ from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.children import children_of, itself
 from mipselect.search.least_squares.closed_form import ClosedForm, better_pairs, pair_products
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
-from mipselect.search.least_squares.node import gain_shares, squared_node
+from mipselect.search.least_squares.node import squared_node
+from mipselect.search.least_squares.shares import gain_shares
 from mipselect.search.progress import Run
 from mipselect.search.tuning import ANY, TUNING
 from tests.support.counted_searches import count

@@ -33,17 +33,13 @@ from mipselect.search.least_squares.measured_curvature import (
 )
 from mipselect.search.least_squares.method import LeastSquaresNeighbourhood
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
-from mipselect.search.least_squares.node import (
-    SquaredNode,
-    gain_shares,
-    screened,
-    squared_node,
-)
+from mipselect.search.least_squares.node import SquaredNode, squared_node, squared_nodes
 from mipselect.search.least_squares.root_cuts import (
     lean_cut,
     level_bound,
     root_cut,
 )
+from mipselect.search.least_squares.shares import gain_shares, largest_gains, screened
 from mipselect.search.progress import Run
 from mipselect.search.removed_sets import removed_sets
 from mipselect.search.tuning import TUNING
@@ -90,6 +86,23 @@ def test_fenchel_cut_at_optimal_and_arbitrary_coefficients(seed: int) -> None:
                 assert -cut.at(chosen) == pytest.approx(fit.value, rel=1e-8)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_nodes_that_are_made_together_are_those_that_are_made_alone(seed: int) -> None:
+    instance = random_instance(seed)
+    problem, s = instance.prepared, instance.support_size
+    assert isinstance(problem, PreparedSquared)
+    live = np.arange(s - 1, instance.n_features)
+    for k in range(s):
+        bases = np.array(list(itertools.combinations(range(s - 1), k)), dtype=np.intp)
+        given, tops = (s - k, live, 0.5), problem.gram.row_tops(live, s, do_nothing)
+        together = squared_nodes(problem, bases, *given, tops)
+        for node, base, gain in zip(together, bases, largest_gains(together), strict=True):
+            alone = squared_node(problem, base, *given, tops)
+            assert gain == pytest.approx(largest_gains([alone])[0])
+            for part in ("base", "whitened", "g", "h", "base_value"):
+                assert getattr(node, part) == pytest.approx(getattr(alone, part), abs=1e-9)
+
+
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("seed", range(60))
 def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
@@ -116,6 +129,8 @@ def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
         shares = gain_shares(sub)
         bounds = np.array([sub.lower_bound(float(shares[row].sum())) for row in sets])
         assert close_below(bounds, values)
+        if problem.features.singles:
+            assert close_below(sub.lower_bound(float(largest_gains([sub])[0])), values.min())
         threshold = float(np.median(values))
         kept = screened(sub, threshold, do_nothing)
         below = supports[values < threshold]

@@ -86,15 +86,17 @@ def test_a_million_rows_are_not_too_many() -> None:
     n = 1_000_000
     error = 2.0 * (roundings_of_sum(n) + 1024) * 2.0**-52 * n
     assert VALUE_ERRORS * error < DEFAULT_TOLERANCE
-    instance = instance_of(n=SUMMED_ROWS + 1)
-    share = instance.value_error / instance.sensitivity
-    assert share == pytest.approx(2.0 * (SUMMED_ROWS + 2 + 1024) * 2.0**-52 * instance.n)
+    most = 2 * SUMMED_ROWS  # of one block
+    for rows, roundings in ((most, most + 1), (most + 1, SUMMED_ROWS + 3)):
+        instance = instance_of(n=rows)
+        share = instance.value_error / instance.sensitivity
+        assert share == pytest.approx(2.0 * (roundings + 1024) * 2.0**-52 * rows)
 
 
+@pytest.mark.parametrize("n", [2 * SUMMED_ROWS, 2 * SUMMED_ROWS + 7])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_sums_over_rows_lose_no_more_than_is_counted(dtype: type) -> None:
+def test_sums_over_rows_lose_no_more_than_is_counted(dtype: type, n: int) -> None:
     rng = np.random.default_rng(1)
-    n = 2 * SUMMED_ROWS + 7
     A, B = (rng.uniform(0.0, 1.0, (n, 2)).astype(dtype) for _ in range(2))
     y = rng.uniform(0.0, 1.0, n)
     allowed = roundings_of_sum(n) * Fraction(2) ** -53 * n

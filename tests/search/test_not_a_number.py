@@ -45,9 +45,10 @@ from mipselect.search.least_squares.measured_curvature import (
     spectral_curvatures,
 )
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
-from mipselect.search.least_squares.node import SquaredNode, gain_shares, screened, squared_node
+from mipselect.search.least_squares.node import SquaredNode, squared_node
 from mipselect.search.least_squares.removed_families import bounded_family, node_of, whole_level
 from mipselect.search.least_squares.root_cuts import bound_on_changes, lean_cut, level_bound
+from mipselect.search.least_squares.shares import gain_shares, largest_gains, screened
 from mipselect.search.monolithic.whole import whole_optimum
 from mipselect.search.neighbourhood import Engine
 from mipselect.search.node import Node
@@ -251,6 +252,7 @@ def test_bounds_around_centres(bad: float, field: str, by: str) -> None:
 def test_screening_shares_clusters_and_cuts(bad: float, field: str) -> None:
     sub = spoilt(subproblem(), field, bad)
     assert len(screened(sub, 0.0, lambda: None).live) == 9
+    assert not largest_gains([sub, sub]).max() <= sub.needed_gain(0.0)
     assert sub.lower_bound(0.0) < math.inf
     cut = sparse_diagonal_cut(sub, np.array([0, WRONG]))
     assert least_value(cut, 3) <= 0.0

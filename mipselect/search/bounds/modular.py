@@ -69,10 +69,11 @@ class ModularBound:
             return np.asarray(self.constant + self.terms)
         if size > len(self.terms):
             return np.full(len(self.terms), self.constant + float(self.terms.sum()))
-        completion = largest_sum(self.terms, size - 1)
-        last = np.partition(self.terms, len(self.terms) - size)[len(self.terms) - size]
+        at = len(self.terms) - size
+        largest = np.partition(self.terms, at)[at:]
         # A feature among the largest size-1 terms is completed by the next one instead.
-        return np.asarray(self.constant + (completion + np.minimum(self.terms, last)))
+        completion = float(largest[1:].sum())
+        return np.asarray(self.constant + (completion + np.minimum(self.terms, largest[0])))
 
     def screened(self, size: int, cutoff: float) -> IntArray:
         """Return the positions of the features that some set above the cutoff includes."""

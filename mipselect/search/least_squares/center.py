@@ -10,7 +10,7 @@ import numpy as np
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.gram import Gram
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.least_squares.node import SquaredNode, squared_node
+from mipselect.search.least_squares.node import SquaredNode, squared_node, squared_nodes
 from mipselect.search.progress import Run
 from mipselect.search.tuning import TUNING, Tuning
 
@@ -88,6 +88,12 @@ class Center:
         """Return the node of `size` candidates added to a base, with what is known of G."""
         known = self.tops.known
         return squared_node(self.problem, base, size, candidates, multiplier, known, self.tuning)
+
+    def nodes(self, bases: IntArray, size: int) -> list[SquaredNode]:
+        """Return the nodes of `size` candidates added to bases, shape (m, k), with the ν of Ŝ."""
+        known = self.tops.known
+        given = self.problem, bases, size, self.candidates, self.multiplier, known, self.tuning
+        return squared_nodes(*given)
 
     @property
     def lean(self) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.gram import picked
+from mipselect.restricted.triangular import lower_solved
 from mipselect.search.least_squares.block_curvature import BlockConvexity, BlockCurvature
 from mipselect.search.least_squares.children import Children
 from mipselect.search.least_squares.dominance import largest_sums, safe_share
@@ -153,7 +154,7 @@ class SpectralCurvature:
     def _left(self, node: SquaredNode, live: IntArray) -> LeftOver:
         # E_BB may be singular. What is added to it is taken from ρ: H - (ρ - 2a)I ⪰ E + aI ⪰ 0.
         inside = self.E[np.ix_(node.base, node.base)] + 2.0 * self.slack * np.eye(len(node.base))
-        across = np.linalg.solve(np.linalg.cholesky(inside), picked(self.E, node.base, live))
+        across = lower_solved(np.linalg.cholesky(inside), picked(self.E, node.base, live))
         return LeftOver(self, live, across)
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,11 +16,7 @@ from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.branch_and_bound import bounded, divide
 from mipselect.search.least_squares.center import Center, center_at
-from mipselect.search.least_squares.node import (
-    SquaredNode,
-    greedy_completion,
-    squared_node,
-)
+from mipselect.search.least_squares.node import SquaredNode, greedy_completion, squared_node
 from mipselect.search.least_squares.removed_families import open_nodes
 from mipselect.search.least_squares.root_cuts import (
     changes,
@@ -27,6 +24,7 @@ from mipselect.search.least_squares.root_cuts import (
     level_bound,
     root_cut,
 )
+from mipselect.search.least_squares.shares import largest_gains
 from mipselect.search.least_squares.swaps import best_by_swaps
 from mipselect.search.least_squares.tree import GramMeasures, SquaredTree, is_crowded
 from mipselect.search.neighbourhood import Engine
@@ -56,7 +54,7 @@ def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTre
             if tree.is_long and not persistent:
                 search_level(center, level, cut, tree)
                 return
-            left = begun(node, tree) if persistent else bounded(completed(node, tree), tree)
+            left = begun(node, tree)
             if left is not None and center.lean and is_crowded(left):
                 center.tops.find(tree.run.tick)
                 cuts = cut, root_cut(center, level)
@@ -73,29 +71,46 @@ def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTre
 def listed_nodes(
     center: Center, cut: ModularBound, level: int, tree: SquaredTree
 ) -> Iterator[tuple[float, SquaredNode]]:
-    """Yield the node of every removed set that its cut does not prune, and a bound on what follows.
+    """Yield the node of every removed set that is not pruned at once, and a bound on what follows.
 
-    They come in the order of what leaving costs; the others are settled.
+    They come in the order of what leaving costs; the others are settled. The first has good
+    supports, which prune most of the others, so that these are made and bounded many at once.
     """
     leaving, entering = changes(center, level)
     best = cut.largest([entering])
-    for cost, places in removed_sets(-cut.terms[leaving.positions], level):
-        tree.run.tick()
-        proven = max(0.0, cost - best)
-        if proven >= tree.cutoff:
-            tree.collector.settle(proven)
-            return
-        base = np.delete(center.support, places)
-        yield proven, center.node(base, level, center.candidates, 0.0)
+    every = removed_sets(-cut.terms[leaving.positions], level)
+    limits, count = center.tuning.together, 1
+    singles = center.problem.features.singles
+    most = max(1, limits.entries // len(center.candidates)) if singles else 1
+    while some := list(itertools.islice(every, count)):
+        nodes = center.nodes(np.stack([np.delete(center.support, at) for _, at in some]), level)
+        gains = largest_gains(nodes) if len(nodes) > 1 else np.full(1, np.inf)
+        for (cost, _), node, gain in zip(some, nodes, gains, strict=True):
+            tree.run.tick()
+            proven, cutoff = max(0.0, cost - best), tree.cutoff
+            if proven >= cutoff:
+                tree.collector.settle(proven)
+                return
+            if gain <= node.needed_gain(cutoff) and center.tuning.uses(Strategy.SCREENING):
+                tree.visit()
+                tree.collector.settle(cutoff)
+                tree.run.done += 1
+            else:
+                yield proven, node
+        count = min(most, limits.siblings)
 
 
 def begun(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None:
-    """Bound a node before its completion is offered: few of a long search are left."""
+    """Bound a node before its completion is offered, once there is a cutoff: few are left."""
     left = bounded(node, tree) if tree.cutoff < math.inf else node
     if left is None or len(left.live) < left.size:
         return None
     more = completed(left, tree)
-    return more if more.bound is not None else bounded(more, tree)
+    if more.bound is None:
+        return bounded(more, tree)
+    cutoff = tree.cutoff
+    tree.collector.settle(cutoff)
+    return more.restricted(more.bound.screened(more.size, more.needed_gain(cutoff)))
 
 
 def completed(node: SquaredNode, tree: SquaredTree) -> SquaredNode:

@@ -13,7 +13,6 @@ for their columns, and the columns that are always in belong to B.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
@@ -22,14 +21,12 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import EPS, PreparedSquared
+from mipselect.restricted.triangular import lower_solved
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.least_squares.blocks import FeatureBlocks, in_own_eigenvectors
 from mipselect.search.least_squares.division import DivisionByShares, by_shares
-from mipselect.search.least_squares.dominance import dominated_diagonal, largest_sums
 from mipselect.search.least_squares.near_columns import LiveSets
 from mipselect.search.node import Node
-from mipselect.search.simplex import largest_sum
-from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import TUNING, Tuning
 
 
@@ -193,28 +190,43 @@ def squared_node(
     tuning: Tuning = TUNING,
 ) -> SquaredNode:
     """Build the node for one base; `multiplier` is the ν of the bounds, or a larger one."""
+    bases = np.asarray(base)[None]
+    return squared_nodes(problem, bases, size, candidates, multiplier, row_tops, tuning)[0]
+
+
+def squared_nodes(
+    problem: PreparedSquared,
+    bases: IntArray,
+    size: int,
+    candidates: IntArray,
+    multiplier: float,
+    row_tops: FloatArray | None,
+    tuning: Tuning = TUNING,
+) -> list[SquaredNode]:
+    """Build the nodes for bases of shape (m, k) that have as many columns each."""
     features = problem.features
-    inside, outside = features.with_always(base), features.columns(candidates)
-    multiplier = definite_multiplier(problem, len(base) + size, multiplier)
+    inside = np.stack([features.with_always(base) for base in bases])
+    outside, (m, k) = features.columns(candidates), inside.shape
+    multiplier = definite_multiplier(problem, bases.shape[1] + size, multiplier)
     ridge = problem.ridge + multiplier
-    columns = problem.gram.columns(inside)[outside]
-    factor = np.linalg.cholesky(problem.gram.block(inside) + ridge * np.eye(len(inside)))
-    whitened = np.linalg.solve(factor, columns.T)
-    solved = np.linalg.solve(factor, problem.moment[inside])
-    diagonal = problem.gram.diagonal[outside] + ridge
-    return SquaredNode(
-        base,
-        size,
-        candidates,
-        problem,
-        ridge,
-        whitened,
-        problem.moment[outside] - whitened.T @ solved,
-        np.maximum(diagonal - np.einsum("kj,kj->j", whitened, whitened), ridge),
-        problem.target_norm - float(solved @ solved) - multiplier * problem.radius**2,
-        row_tops,
-        tuning,
-    )
+    rows = problem.gram.columns(inside.ravel()).T.reshape(m, k, problem.gram.p)
+    own = np.arange(k)
+    blocks = rows[np.arange(m)[:, None, None], own[:, None], inside[:, None, :]]
+    blocks[:, own, own] += ridge
+    factors, moment = np.linalg.cholesky(blocks), problem.moment[inside][:, :, None]
+    whitened = rows.take(outside, axis=2)
+    for factor, across in zip(factors, whitened, strict=True):
+        across[:] = lower_solved(factor, across)
+    solved = np.linalg.solve(factors, moment)
+    g = problem.moment[outside] - (solved.transpose(0, 2, 1) @ whitened)[:, 0]
+    taken = np.einsum("mkj,mkj->mj", whitened, whitened)
+    h = np.maximum(problem.gram.diagonal[outside] + ridge - taken, ridge)
+    left = problem.target_norm - (solved**2).sum(axis=(1, 2)) - multiplier * problem.radius**2
+    parts = zip(bases, whitened, g, h, left.tolist(), strict=True)
+    return [
+        SquaredNode(base, size, candidates, problem, ridge, W, own_g, own_h, v, row_tops, tuning)
+        for base, W, own_g, own_h, v in parts
+    ]
 
 
 def definite_multiplier(problem: PreparedSquared, size: int, multiplier: float) -> float:
@@ -227,33 +239,6 @@ def definite_multiplier(problem: PreparedSquared, size: int, multiplier: float) 
     columns = problem.features.most_columns(size)
     smallest = 16.0 * EPS * (columns + 1) * problem.largest_trace
     return max(multiplier, smallest - problem.ridge)
-
-
-def gain_shares(node: SquaredNode) -> FloatArray:
-    """Compute u with g_Tᵀ H_TT⁻¹ g_T ≤ Σ_{j∈T} u_j for every T of `size` live features; shape (L,).
-
-    With c = size - 1 and o_j at least the sum of the c largest |H_jl|, H_TT - diag(h - o) is
-    diagonally dominant, so u_j = g_j²/(h_j - o_j). Where some h_j - o_j is not positive, H ⪰ (λ+ν)I
-    is mixed in for all rows alike: single rows must not be clamped
-    (docs/mathematics/cuts.md, (4) and (7)).
-    """
-    return _shares(node, off_diagonal_sums)
-
-
-def shares_without_blocks(node: SquaredNode) -> FloatArray:
-    """Compute shares as `gain_shares` does, by `cheap_off_sums`, for single columns; shape (L,)."""
-    return _shares(node, cheap_off_sums)
-
-
-def _shares(node: SquaredNode, off_sums: Callable[[SquaredNode, int], FloatArray]) -> FloatArray:
-    others = min(node.size, len(node.live)) - 1
-    if others <= 0:
-        return gains_alone(node)
-    if not node.tuning.uses(Strategy.DOMINANCE):
-        return node.problem.features.sums(node.g**2 / node.ridge, node.live)
-    if not node.problem.features.singles:
-        return node.blocks.gains(node.blocks.dominated(off_sums(node, others)))
-    return node.g**2 / dominated_diagonal(node.h, off_sums(node, others), node.ridge)
 
 
 def gains_alone(node: SquaredNode) -> FloatArray:
@@ -278,65 +263,6 @@ def diagonal_blocks(node: SquaredNode) -> list[tuple[IntArray, FloatArray]]:
         H[:, own, own] = node.h[places]
         found.append((here, H))
     return found
-
-
-def off_diagonal_sums(node: SquaredNode, count: int) -> FloatArray:
-    """Bound the sums of the `count` ≥ 1 largest |H_jl| over live l ≠ j from above, shape (L,).
-
-    For features of several columns they are norms of scaled blocks; see `FeatureBlocks`.
-    """
-    if not node.problem.features.singles:
-        return largest_sums(node.blocks.norms.copy(), count)
-    if len(node.live) > node.tuning.screening.dense:
-        return cheap_off_sums(node, count)
-    off = np.abs(node.dense())
-    np.fill_diagonal(off, 0.0)
-    return largest_sums(off, count)
-
-
-def cheap_off_sums(node: SquaredNode, count: int) -> FloatArray:
-    """Bound sums of the `count` largest |H_jl| from above without a block of H, shape (L,).
-
-    |H_jl| ≤ √((h_j - ridge)(h_l - ridge)), and |H_jl| ≤ |G_jl| + ‖W_j‖‖W_l‖ with the tops of G.
-    """
-    root = np.sqrt(node.h - node.ridge)
-    off_sums = root * largest_sum(root, count)
-    if node.row_tops is not None and node.tuning.uses(Strategy.ROW_TOPS):
-        shrunk = np.sqrt(np.einsum("kj,kj->j", node.whitened, node.whitened))
-        known = node.row_tops[node.live, count - 1] + shrunk * largest_sum(shrunk, count)
-        off_sums = np.minimum(off_sums, known)
-    return np.asarray(off_sums)
-
-
-def screened(node: SquaredNode, cutoff: float, tick: Callable[[], None]) -> SquaredNode:
-    """Drop every live feature whose best completion cannot be below `cutoff`.
-
-    Returns the smaller node with its bound by shares; repeated as long as it drops much, for
-    fewer live features have smaller off-diagonal sums. The tops of G among the live features are
-    computed only when cheaper bounds have dropped what they can.
-    """
-    formed, limits = not node.problem.features.singles, node.tuning.screening
-    while True:
-        formed = formed or len(node.live) <= limits.small
-        bound = ModularBound(0.0, gain_shares(node) if formed else shares_without_blocks(node))
-        before = len(node.live)
-        if before < node.size or not node.tuning.uses(Strategy.SCREENING):
-            break
-        keep = bound.screened(node.size, node.needed_gain(cutoff))
-        much = len(keep) <= limits.much * before
-        if len(keep) < before:
-            node, bound = node.restricted(keep), bound.among(keep)
-        if len(keep) < node.size:
-            break
-        if not much and not formed and len(keep) <= limits.dense:
-            formed = True
-        elif not much:
-            known = node.row_tops is not None or node.size == 1 or not node.problem.features.singles
-            if known or not limits.dense < len(keep) <= limits.tops_columns:
-                break
-            tops = node.problem.gram.row_tops(node.live, node.size - 1, tick)
-            node = replace(node, row_tops=tops)
-    return replace(node, bound=bound)
 
 
 def greedy_completion(node: SquaredNode) -> IntArray:

@@ -16,7 +16,7 @@ from mipselect.search.least_squares.dominance import (
     largest_sums,
 )
 from mipselect.search.least_squares.expansion import best_expanded
-from mipselect.search.least_squares.node import cheap_off_sums
+from mipselect.search.least_squares.shares import cheap_off_sums
 from mipselect.search.strategies import Strategy
 
 
