@@ -25,6 +25,9 @@ Error = TypeVar("Error", BaseException, None)
 KNOWN = (MipselectError, UsageError, typer.Abort, KeyboardInterrupt, OSError, MemoryError)
 """Errors that end with one line. Anything else is a mistake in the program and shows where."""
 
+OF_PYDANTIC = "Value error, "
+"""Stands in some of typer's messages before what was wrong."""
+
 app = typer.Typer(
     name="mipselect",
     cls=CommandGroup,
@@ -81,7 +84,8 @@ def told(error: BaseException, interruptions: Interruptions) -> tuple[str, int]:
             return _with_notes(error), FAILED
         case UsageError():
             command = error.ctx.command_path if error.ctx else "mipselect"
-            return f"{error.format_message()} (see {command} --help)", BAD_INPUT
+            message = error.format_message().replace(OF_PYDANTIC, "")
+            return f"{message} (see {command} --help)", BAD_INPUT
         case MemoryError():
             return f"this machine has too little memory for it{_because(error)}", FAILED
         case OSError():

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, NoReturn, TextIO
 
 from mipselect.errors import InvalidInput
-from mipselect.tables.csv_rows import BYTE_FOR_BYTE, not_in
+from mipselect.tables.csv_rows import BYTE_FOR_BYTE, INSTEAD_OF_NUL, not_in
 from mipselect.tables.fields import BLANKS
 from mipselect.tables.frames import ADVICE
 
@@ -39,7 +39,10 @@ def has_quotes(file: BinaryIO, path: Path, encoding: str = "utf-8") -> bool:
     """
     decoder = codecs.getincrementaldecoder("utf-8")()
     line, quotes, chunk = 1, False, file.read(CHUNK)
-    if chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in chunk[:1000]:
+    if (
+        chunk.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        or INSTEAD_OF_NUL in chunk[:1000]
+    ):
         raise InvalidInput(
             f"{path}: this is UTF-16 or no text; save the file as UTF-8, or say so (--encoding "
             "utf-16)"

@@ -92,7 +92,9 @@ def listed_nodes(
                 tree.collector.settle(proven)
                 return
             if gain <= node.needed_gain(cutoff) and center.tuning.uses(Strategy.SCREENING):
-                tree.visit()
+                with tree.run.accounts.trying(Strategy.SCREENING) as account:
+                    account.successes += 1
+                    tree.visit()
                 tree.collector.settle(cutoff)
                 tree.run.done += 1
             else:
