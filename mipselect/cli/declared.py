@@ -120,11 +120,11 @@ class DeclaredOption:
         )
 
 
-def _reader(kind: type[int | float], least: int | None) -> Callable[[str], int | float]:
+def _reader(kind: type[int | float], least: int | None) -> Callable[[object], int | float]:
     """Return the function that reads the number of an option, for typer to name the option."""
     wanted = "an integer" if kind is int else "a number"
 
-    def number(text: str) -> int | float:
+    def number(text: object) -> int | float:
         try:
             read = kind(plain_digits(str(text)))
         except ValueError:

@@ -240,9 +240,8 @@ class Quality:
     @property
     def common(self) -> float | None:
         """Share of the more frequent class, which naming it in every row would reach."""
-        shares = [one.value for one in self.measures if one.name == SHARE]
-        known = [max(share, 1.0 - share) for share in shares if share is not None]
-        return known[0] if known else None
+        share = next((one.value for one in self.measures if one.name == SHARE), None)
+        return None if share is None else max(share, 1.0 - share)
 
     @property
     def lines(self) -> tuple[str, ...]:

@@ -110,8 +110,8 @@ class _AdaSSP(PrivateRegressor):
         row_map, sigma = self._rows(size), self._deviations(size)
         clip, y_bound = self._residual_bound(), self._target_bound()
         mapped, target = row_map(rows.X), np.clip(rows.y, -y_bound, y_bound)
-        if rows.shares is not None:
-            factors = np.sqrt(rows.shares)
+        if (shares := rows.shares) is not None:
+            factors = np.sqrt(shares)
             mapped, target = mapped * factors[:, None], target * factors
         table = on_grid(mapped, row_map.norm)
         squares = NoisyGram.draw(exact_products(table, table), sigma, source, private=private)

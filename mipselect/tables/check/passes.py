@@ -15,7 +15,7 @@ from mipselect.tables.check.fits import TrialBounds, TrialFit, trial_fits
 from mipselect.tables.check.identities import IdentityCheck, identities_beside
 from mipselect.tables.check.kinds import FieldRule, columns_read, rules_of
 from mipselect.tables.check.sums import ColumnSums, Squeezed, comparable
-from mipselect.tables.check.table_check import TableCheck
+from mipselect.tables.check.table_check import NEARLY, TableCheck
 from mipselect.tables.encoders import Encoder, Indicators
 from mipselect.tables.input_map import Ranges, checked_fields
 from mipselect.tables.parts import Part, positions_of, require_columns
@@ -24,9 +24,9 @@ from mipselect.tables.schema import TableSchema, unit_of
 from mipselect.tables.sources import open_source, read_again
 from mipselect.validation import listed
 
-TELLING, TELLING_A_CLASS = 0.8, 0.4
-"""R² from which on a field alone tells so much of a number, or of two classes, that it is doubtful.
-An amount that only one class has may be small in many of its rows."""
+TELLING_A_CLASS = 0.4
+"""R² from which on a field alone tells so much of two classes that it is doubtful; of a number
+`NEARLY`. An amount that only one class has may be small in many of its rows."""
 
 Progress = Callable[[int], object]
 """Receives the number of rows that were read so far."""
@@ -225,7 +225,7 @@ class _Counted:
         shares = self.sums.explained_alone(list(self.encoders).index(aim))
         pairs = zip(self.names, shares, strict=True)
         of_classes = len(self.fields[aim].rule.field.category_words) == 2
-        least = TELLING_A_CLASS if of_classes else TELLING
+        least = TELLING_A_CLASS if of_classes else NEARLY
         return tuple((name, share) for name, share in pairs if share >= least)
 
     @property
