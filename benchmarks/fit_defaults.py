@@ -70,7 +70,7 @@ def r_squared(train: Table, test: Table, way: Way, epsilon: float, draws: int) -
     model = ObjectivePerturbationRegressor(loss="huber", epsilon=epsilon - of_selection)
     plan = TablePlan(train.table_question, method, model, size, blocks, way.range_share)
     instance = Instance.from_table(train.frame, schema, support_size=size, **question)
-    scored = plan.scored(train.frame, {}).made() if way.in_blocks else None
+    scored = plan.scored(train.frame).made() if way.in_blocks else None
     pair = TablePair.of(plan, instance, random.Random(0), private=False, scored=scored)
     truth = test.frame[test.target].to_numpy()
     sources = random.Random(1), random.Random(2)

@@ -96,7 +96,7 @@ def of_table(table: Table, product: float, draws: int) -> dict[str, list[float]]
     model = ObjectivePerturbationRegressor(loss="huber(0.25)", epsilon=rest)
     less = ObjectivePerturbationRegressor(loss="huber(0.25)", epsilon=rest - of_ranges)
     plan = TablePlan(asked.placed, method, less, size, blocks, None, asked)
-    scored = plan.scored(train.frame, {}).made()
+    scored = plan.scored(train.frame).made()
     found = {"private": r_squared(plan, train, test, scored, draws)}
     for factor in SPANS:
         ranges = of_span(table, asked.open, factor)

@@ -173,17 +173,16 @@ def fit(arguments: FitArguments) -> None:
     options.selection()
     if (arguments.support_size is None) == (drawing.of_the_method.sizes is None):
         raise InvalidInput("--support-size or --sizes must be given: one of them")
-    problem = stated(**asdict(arguments.regularisation), loss=arguments.scores.loss)
     source = _source(arguments, schema, private=options.private_ranges)
     read = [*table.files, *drawing.ledger.files]
     check_output(delivery.output, read, replace=delivery.replace)
-    drawn = source.plan(options, arguments.support_size, problem)
+    drawn = source.plan(options, arguments.support_size)
     if drawn.ranges is not None:
         say(f"note: {NO_RANGES}. {ADVICE}.")
     if options.model.way is not arguments.model.way:
         say(f"note: {FOR_DELTA}.")
     note_of_the_target(source.question.schema, table.target)
-    plan = FitPlan(options, drawn, source, problem, arguments.all_terms)
+    plan = FitPlan(options, drawn, source, arguments.all_terms)
     task = Task(
         title=table.title,
         head={"command": "fit", **table.head},

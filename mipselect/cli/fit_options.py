@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
 from mipselect.cli.arguments import method_asked_for, of_blocks
 from mipselect.cli.declared import given
 from mipselect.cli.ledger_entry import check_ledger
 from mipselect.cli.method_options import MethodOptions
-from mipselect.cli.options import MethodKind, check_seed, require_positive
+from mipselect.cli.options import MethodKind, check_seed, require_positive, stated
 from mipselect.cli.regressions import DivisionOptions, ModelOptions, Regression
 from mipselect.cli.table_options import ScoreOptions
 from mipselect.errors import InvalidInput, about
@@ -188,6 +189,11 @@ class FitOptions:
         return self._delta_each if self.model.needs_delta else None
 
     @property
+    def of_loss(self) -> dict[str, Any]:
+        """Settings of the loss: what was given of coef_bound, ridge and loss."""
+        return {**self.scales, **stated(loss=self.scores.loss)}
+
+    @property
     def epsilon_of_ranges(self) -> float:
         """Price of private ranges in ε; 0 where none is drawn."""
         return epsilon_of_private_ranges(self.epsilon) if self.private_ranges else 0.0
@@ -231,7 +237,8 @@ class FitOptions:
             blocks = of_blocks(self.scores, self.scales, asked, stated=False, seed=self.seed)
         share = self.division.range_share
         with about("--epsilon and --delta"):
-            plan = TablePlan(question, method, model, size, blocks, share, ranges)
+            parts = (question, method, model, size, blocks, share, ranges)
+            plan = TablePlan(*parts, of_loss=self.of_loss)
             promise = plan.promise
         check_ledger(self.ledger, promise)
         return plan

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,9 +80,7 @@ class FitTable:
             schema = TableSchema.of_numbers(ranges)
         return cls(table.data, source, TableQuestion(schema, target))
 
-    def plan(
-        self, options: FitOptions, support_size: int | None, problem: Mapping[str, Any]
-    ) -> TablePlan:
+    def plan(self, options: FitOptions, support_size: int | None) -> TablePlan:
         """Check the question against the schema, and the cost against the ledger.
 
         Parameters
@@ -91,8 +88,6 @@ class FitTable:
         options : FitOptions
         support_size : int or None
             None if the sizes are an option of the method.
-        problem : mapping
-            What was given of coef_bound, ridge and loss.
         """
         question, ranges = self.question, None
         if options.private_ranges:
@@ -105,8 +100,8 @@ class FitTable:
         plan = options.table_plan(question, size, fit_intercept=self.intercept, ranges=ranges)
         check_sizes(plan.method, k, self.data)
         name = options.name_of(plan.method)
-        refuse_bounds([name for name in problem if name != "loss"], plan.method, name)
-        chosen_loss(problem.get("loss"), plan.method, name)
+        refuse_bounds(options.scales, plan.method, name)
+        chosen_loss(options.scores.loss, plan.method, name)
         return plan
 
 

@@ -39,8 +39,6 @@ class FitPlan:
     options : FitOptions
     drawn : TablePlan
     table : FitTable
-    given : mapping
-        What was given of coef_bound, ridge and loss.
     all_terms : bool
         Whether terms that are usually only counted are printed.
     """
@@ -48,7 +46,6 @@ class FitPlan:
     options: FitOptions
     drawn: TablePlan
     table: FitTable
-    given: Mapping[str, Any]
     all_terms: bool
 
     @property
@@ -184,13 +181,13 @@ class FitPlan:
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `TaskSource`; the number of rows is told where the score depends on it."""
-        problem, n = self.drawn.scored(self.table.source, self.given).problem()
+        problem, n = self.drawn.scored(self.table.source).problem()
         return problem, None if self.drawn.blocks is None else n
 
     def data(self) -> StoredData:
         """See `TaskSource`; nothing is raised because of the rows."""
-        made = self.drawn.scored(self.rows, self.given).made()
-        return StoredData.of_made(Path(self.table.data), made, self.given)
+        made = self.drawn.scored(self.rows).made()
+        return StoredData.of_made(Path(self.table.data), made, self.drawn.of_loss)
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
         """See `SupportPlan`."""

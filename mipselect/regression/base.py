@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import RegressorMixin, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mipselect.arrays import FloatArray
@@ -227,6 +227,13 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
     def _follow(self, widths: Sequence[int], length: float) -> Mapping[str, Any]:
         """Return further bounds, for rows of so many fields and this length."""
         return {}
+
+    def rows_apart(self, rows: int, share: float, source: random.Random) -> RowsApart:
+        """Draw which of so many rows measure the model; see `RowsApart.drawn`."""
+        bound, of_classes = getattr(self, "y_bound", None), is_classifier(self)
+        return RowsApart.drawn(
+            rows, share, self.relation, source, of_classes=of_classes, bound=bound
+        )
 
     def has_columns(self, size: int) -> bool:
         """Return whether a parameter has one number for each of so many columns."""

@@ -130,16 +130,8 @@ class _ObjectivePerturbation(PrivateLinearModel):
 
     def _kept_apart(self, rows: int, source: random.Random) -> RowsApart | None:
         """Draw the rows that `quality_share` keeps apart."""
-        if self.quality_share is None:
-            return None
-        return RowsApart.drawn(
-            rows,
-            self.quality_share,
-            self.relation,
-            source,
-            of_classes=self._classes() is not None,
-            bound=self._target_bound(),
-        )
+        share = self.quality_share
+        return None if share is None else self.rows_apart(rows, share, source)
 
     def _keep(self, release: ModelRelease, columns: Sequence[int], size: int) -> None:
         """Keep its quality too."""

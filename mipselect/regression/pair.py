@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -183,8 +183,3 @@ def columns_of(layout: Layout, support: Support) -> tuple[int, ...]:
     """Return the columns of some features, and those that are always in."""
     parts = (*(layout.groups[j] for j in support), *layout.always)
     return tuple(c for part in parts for c in part)
-
-
-def most_columns(widths: Sequence[int], always: Sequence[int], size: int) -> int:
-    """Count the most columns that a model on `size` features of these widths may have."""
-    return sum(sorted(widths)[-size:]) + sum(always)

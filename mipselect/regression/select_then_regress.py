@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, _safe_indexing
 from sklearn.utils.metaestimators import available_if
@@ -22,26 +22,21 @@ from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
 from mipselect.mechanisms.base import Mechanism
 from mipselect.parameters import Check, estimator, parameter
-from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
-from mipselect.problem.layout import Layout
+from mipselect.regression.array_plan import ArrayPlan
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
 from mipselect.regression.drawn import ModelRows
 from mipselect.regression.evaluation import HeldOut
-from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
 from mipselect.regression.pair import (
     Pair,
-    columns_of,
     divided,
-    most_columns,
     most_features,
     promised_together,
     require_within,
 )
 from mipselect.regression.private_ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges
 from mipselect.regression.release import ModelRelease
-from mipselect.regression.rows_apart import RowsApart
 from mipselect.regression.shares import (
     checked_range_share,
     epsilon_of_private_ranges,
@@ -53,7 +48,6 @@ from mipselect.selectors import MCMCSelector
 from mipselect.selectors.all_features import in_place_of
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.chance_level import warn_near_chance
-from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.tables.derivations import DerivedField
 from mipselect.tables.input_map import Ranges, checked_schema
 from mipselect.tables.joined import with_column
@@ -215,39 +209,33 @@ class SelectThenRegress(NumberPredictor):
         self._refuse_fields()
         selector, regressor = self.check()._parts()
         warn_of_target_among(X, y)
-        sources, private = _sources(selector, regressor)
+        sources, private = self._sources()
         table, given = self._validated(X, y)
         if getattr(regressor, "classes", None) is not None:
             y = given
             _take_signs(selector)
         target, size = regressor._encoded(given), table.shape[1]
-        selector.n_features_in_ = size
-        if hasattr(self, "feature_names_in_"):
-            selector.feature_names_in_ = self.feature_names_in_
-        layout = selector._layout()
+        plan = self._plan_of_arrays(selector, regressor, size)
         # Before the search for a law, which may take long.
-        selector._check_number(len(layout.groups))
-        in_blocks = scores_blocks(self.selector)
-        selector = in_place_of(selector, selector.n_features_to_select, len(layout.groups))
-        self._divide(selector, regressor, in_blocks)
-        model = _promise_on_some_columns(selector, regressor, layout)
-        fitted = np.ones(len(table), dtype=bool)
-        apart = self._rows_apart(len(table), regressor, sources[1])
-        if apart is not None:
+        model = plan.model_promise
+        fitted, apart = np.ones(len(table), dtype=bool), None
+        if self.quality_share is not None:
+            apart = regressor.rows_apart(len(table), self.quality_share, sources[1])
             fitted = apart.fitted
             X, y = (_safe_indexing(each, np.flatnonzero(fitted)) for each in (X, y))
-        selection: Mechanism[Any] = selector._silent_mechanism(X, y, sources[0])
+        n = int(fitted.sum())
+        selection: Mechanism[Any] = plan.method._silent_mechanism(X, y, sources[0])
         together = promised_together(selection.guarantees, model)
         if self.epsilon is not None:
             require_within(together, self.epsilon)
         if regressor.relation == "replace-one":
-            selector._warn_near_chance(int(fitted.sum()))
-        least = _fewest_columns(selector, layout)
-        regressor.for_columns(least, size).warn_of_doubt(int(fitted.sum()), len(least))
+            plan.method._warn_near_chance(n)
+        least = plan.narrowest
+        plan.model_on(least).warn_of_doubt(n, len(least))
         pair = Pair(
             selection,
-            layout,
-            lambda _, columns: regressor.for_columns(columns, size),
+            plan.layout,
+            lambda _, columns: plan.model_on(columns),
             replace(together, private=private),
             type(regressor).__name__,
         )
@@ -259,10 +247,22 @@ class SelectThenRegress(NumberPredictor):
         )
         if apart is not None:
             release = apart.measured(release, table[:, list(columns)], target)
-        if _classifies(regressor):
+        if is_classifier(regressor):
             self.classes_ = regressor.classes_
         self._keep(release, columns, size)
         return self
+
+    def _plan_of_arrays(self, selector: Any, regressor: Any, size: int) -> ArrayPlan:
+        """Divide ε between the estimators, which are copies, for X of so many columns."""
+        selector.n_features_in_ = size
+        if hasattr(self, "feature_names_in_"):
+            selector.feature_names_in_ = self.feature_names_in_
+        layout = selector._layout()
+        selector._check_number(len(layout.groups))
+        in_blocks = scores_blocks(self.selector)
+        method = in_place_of(selector, selector.n_features_to_select, len(layout.groups))
+        self._divide(method, regressor, in_blocks)
+        return ArrayPlan(layout, method, regressor)
 
     def _refuse_fields(self) -> None:
         """Raise `InvalidInput` for what is about the fields of a table."""
@@ -275,21 +275,6 @@ class SelectThenRegress(NumberPredictor):
                 f"{joined(stated)} {need} a schema: give schema= and target=, or leave out what is "
                 "about fields of a table"
             )
-
-    def _rows_apart(
-        self, rows: int, regressor: PrivateLinearModel, source: random.Random
-    ) -> RowsApart | None:
-        """Draw the rows that `quality_share` keeps apart."""
-        if self.quality_share is None:
-            return None
-        return RowsApart.drawn(
-            rows,
-            self.quality_share,
-            regressor.relation,
-            source,
-            of_classes=_classifies(regressor),
-            bound=getattr(regressor, "y_bound", None),
-        )
 
     def _keep(self, release: ModelRelease, columns: Sequence[int], size: int) -> None:
         """Keep its quality, and which columns it is of."""
@@ -356,8 +341,8 @@ class SelectThenRegress(NumberPredictor):
         drawn = self.check()._private_ranges(question)
         if drawn is not None:
             question = drawn.placed
-        sources, private = _sources(self.selector, self.regressor)
-        plan, of_the_problem = self._plan_of_table(question, drawn, sources[0])
+        sources, private = self._sources()
+        plan = self._plan_of_table(question, drawn, sources[0])
         promised = plan.promise
         if self.epsilon is not None:
             require_within(promised, self.epsilon)
@@ -367,7 +352,7 @@ class SelectThenRegress(NumberPredictor):
             source = ~apart.apart
         # Scores from blocks are of rows as they are, and the model is of rows within ranges.
         table = source if plan.blocks is None else read_again(source)
-        scored = plan.scored(table, of_the_problem).made()
+        scored = plan.scored(table).made()
         if plan.regressor.relation == "replace-one":
             warn_near_chance(scored.problem, plan.method, scored.n)
             least = plan.narrowest
@@ -387,17 +372,17 @@ class SelectThenRegress(NumberPredictor):
 
     def _plan_of_table(
         self, question: TableQuestion, ranges: PrivateRanges | None, source: random.Random
-    ) -> tuple[TablePlan, dict[str, Any]]:
-        """Divide ε between the estimators; with what the selector says of a loss of the table."""
+    ) -> TablePlan:
+        """Divide ε between copies of the estimators."""
         ranged, public = ranges is not None, question.public
         in_blocks = scores_blocks_of_table(self.selector, self.regressor, public, ranged=ranged)
         selector, regressor = self._parts()
         selector._check_number(len(public.features))
-        of_the_problem = _of_the_problem(selector)
+        of_loss = _of_the_loss(selector)
         kept = in_place_of(selector, selector.n_features_to_select, len(public.features))
         self._divide(kept, regressor, in_blocks)
         in_blocks = in_blocks and (kept is selector or ranged)
-        plan = TablePlan(
+        return TablePlan(
             question,
             kept.check(),
             regressor,
@@ -405,8 +390,8 @@ class SelectThenRegress(NumberPredictor):
             selector.block_options(source) if in_blocks else None,
             self.range_share,
             ranges,
+            of_loss=of_loss,
         )
-        return plan, of_the_problem
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """Return predictions, shape (n,): numbers or classes.
@@ -428,7 +413,7 @@ class SelectThenRegress(NumberPredictor):
         named: np.ndarray[Any, Any] = self.classes_[(found > 0.0).astype(int)]
         return named
 
-    @available_if(lambda self: _classifies(self.regressor))  # type: ignore[untyped-decorator]
+    @available_if(lambda self: is_classifier(self.regressor))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> FloatArray:
         """Return the linear predictor, shape (n,), above 0 for the second class; for classifiers.
 
@@ -462,10 +447,10 @@ class SelectThenRegress(NumberPredictor):
             there = np.isfinite(signs)
             weights = None if sample_weight is None else np.asarray(sample_weight)[there]
             found, known = self._decision(X)[there], signs[there]
-            if _classifies(self.regressor):
+            if is_classifier(self.regressor):
                 return float(accuracy_score(known > 0.0, found > 0.0, sample_weight=weights))
             return float(r2_score(known, found, sample_weight=weights))
-        if _classifies(self.regressor):
+        if is_classifier(self.regressor):
             return float(ClassifierMixin.score(self, X, y, sample_weight))
         return float(super().score(X, y, sample_weight))
 
@@ -476,7 +461,7 @@ class SelectThenRegress(NumberPredictor):
         if self.schema is not None:
             tags.input_tags.string = tags.input_tags.categorical = True
             tags.input_tags.allow_nan = True
-        if _classifies(self.regressor):
+        if is_classifier(self.regressor):
             tags.estimator_type = "classifier"
             tags.classifier_tags = ClassifierTags(poor_score=True, multi_class=False)
             tags.regressor_tags = None
@@ -492,6 +477,12 @@ class SelectThenRegress(NumberPredictor):
         selector.random_state = self.selector.random_state
         regressor.random_state = self.regressor.random_state
         return selector, regressor
+
+    def _sources(self) -> tuple[tuple[random.Random, random.Random], bool]:
+        """Return the sources of random integers of both, and whether they may be called private."""
+        source, of_columns = source_of(self.selector.random_state)
+        model_source, of_model = source_of(self.regressor.random_state)
+        return (source, model_source), of_columns and of_model
 
     def _divide(
         self, selector: PrivateSelector, regressor: PrivateLinearModel, in_blocks: bool
@@ -518,19 +509,6 @@ class SelectThenRegress(NumberPredictor):
         return PrivateRanges(question, self._epsilon_of_ranges)
 
 
-def _sources(
-    selector: PrivateSelector, regressor: PrivateLinearModel
-) -> tuple[tuple[random.Random, random.Random], bool]:
-    """Return the sources of their random integers, and whether the pair may be called private."""
-    source, of_columns = source_of(selector.random_state)
-    model_source, of_model = source_of(regressor.random_state)
-    return (source, model_source), of_columns and of_model
-
-
-def _classifies(regressor: object) -> bool:
-    return isinstance(regressor, ObjectivePerturbationClassifier)
-
-
 def _take_signs(selector: PrivateSelector) -> None:
     """Let a loss of classes take them as -1 and +1, and 0 for a row without one."""
     loss = getattr(selector, "loss", None)
@@ -538,8 +516,8 @@ def _take_signs(selector: PrivateSelector) -> None:
         selector.set_params(loss=replace(known, classes=SIGNS))
 
 
-def _of_the_problem(selector: PrivateSelector) -> dict[str, Any]:
-    """Return what a selector says about a table's problem, as arguments of `Instance.from_table`.
+def _of_the_loss(selector: PrivateSelector) -> dict[str, Any]:
+    """Return what a selector says of the loss of a table, as arguments of `Instance.from_table`.
 
     Raises
     ------
@@ -560,28 +538,3 @@ def _of_the_problem(selector: PrivateSelector) -> dict[str, Any]:
     if isinstance(selector, MCMCSelector):
         del given["coef_bound"]  # That of a chain is about another norm.
     return {name: value for name, value in given.items() if value is not None}
-
-
-def _fewest_columns(selector: PrivateSelector, layout: Layout) -> tuple[int, ...]:
-    """Return the columns of a support that has as few as any that may be drawn."""
-    by_width = sorted(range(len(layout.groups)), key=lambda j: len(layout.groups[j]))
-    size = min(asked_sizes(selector) or (selector.n_features_to_select,))
-    return columns_of(layout, tuple(sorted(by_width[:size])))
-
-
-def _promise_on_some_columns(
-    selector: PrivateSelector, regressor: PrivateLinearModel, layout: Layout
-) -> Guarantee:
-    """Return the guarantee of the regressor on as many columns as are drawn at most.
-
-    Its parameters are checked for every column of X: after the draw it would be too late.
-    """
-    size = len(layout.column_names)
-    widths = [len(group) for group in layout.groups], [len(part) for part in layout.always]
-    width = min(most_columns(*widths, most_features(selector)), size)
-    for start in range(0, size, width):
-        support = tuple(range(min(start, size - width), min(start + width, size)))
-        promised = regressor.for_columns(support, size).promise(width)
-        if not regressor.has_columns(size):
-            break
-    return promised

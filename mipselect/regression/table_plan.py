@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
@@ -23,7 +23,6 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.scores import LOSS
 from mipselect.regression.base import PrivateLinearModel
 from mipselect.regression.drawn import ModelRows
-from mipselect.regression.objective_perturbation import ObjectivePerturbationClassifier
 from mipselect.regression.pair import promised_together
 from mipselect.regression.private_ranges import PrivateRanges
 from mipselect.regression.shares import default_range_share, target_share
@@ -80,6 +79,9 @@ class TablePlan:
         Ranges that are drawn after the fields, from blocks alone.
     rows : int or None
         Number of rows, or people, where it is known and public.
+    of_loss : mapping
+        Settings of the loss that fields are selected by: what was given of coef_bound, ridge and
+        loss.
     """
 
     question: TableQuestion
@@ -90,6 +92,7 @@ class TablePlan:
     range_share: float | None = None
     ranges: PrivateRanges | None = None
     rows: int | None = None
+    of_loss: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.ranges is not None and self.blocks is None:
@@ -121,7 +124,7 @@ class TablePlan:
     @property
     def classifies(self) -> bool:
         """True if the model predicts classes."""
-        return isinstance(self.regressor, ObjectivePerturbationClassifier)
+        return bool(is_classifier(self.regressor))
 
     @property
     def doubt_of_the_target(self) -> str:
@@ -283,8 +286,8 @@ class TablePlan:
             return {}
         encoders = {encoder.field.name: encoder for encoder in self._encoders(support)}
         found = {}
-        for name, field in self._narrowed_fields(support).items():
-            values = _values(rows.X[:, field])
+        for name, columns in self._narrowed_fields(support).items():
+            values = _values(rows.X[:, columns])
             if rows.targeted is not None:
                 values = np.where(rows.targeted, values, np.nan)
             part = TypicalRange(values, epsilon, self.regressor.relation).draw(source)
@@ -324,16 +327,9 @@ class TablePlan:
         """True if the model has an intercept."""
         return bool(self.regressor.fit_intercept)
 
-    def scored(self, source: Any, of_loss: Mapping[str, Any]) -> ScoredTable:
-        """Return what fields are drawn from: blocks of rows, or the loss of rows within ranges.
-
-        Parameters
-        ----------
-        source : path or table
-        of_loss : mapping
-            Settings of the loss: what was given of coef_bound, ridge and loss.
-        """
-        settings = {"intercept": self.intercept, **of_loss}
+    def scored(self, source: Any) -> ScoredTable:
+        """Return what fields are drawn from: blocks of rows, or the loss of rows within ranges."""
+        settings = {"intercept": self.intercept, **self.of_loss}
         return ScoredTable(source, self.question, self.size, settings, self.blocks)
 
     def rows_of_model(self, source: Any, scored: Instance | BlockScores) -> Instance | None:

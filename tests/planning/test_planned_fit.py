@@ -99,8 +99,8 @@ def test_epsilon_and_delta_are_divided_as_in_a_release(
     simulated = SimulatedFits(model, question, Guesses(), 0)
     drawn: list[TablePlan] = []
 
-    def kept(*parts: Any) -> TablePlan:
-        drawn.append(TablePlan(*parts))
+    def kept(*parts: Any, **more: Any) -> TablePlan:
+        drawn.append(TablePlan(*parts, **more))
         return drawn[-1]
 
     monkeypatch.setattr(select_then_regress, "TablePlan", kept)

@@ -101,7 +101,7 @@ def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[tuple[int
     assert there is not None
     y = np.where(there, instance.y, 0.0)
     # Ties are broken in the same way on both tables, for the law is given how.
-    scored = None if planned.blocks is None else planned.scored(table, {}).made()
+    scored = None if planned.blocks is None else planned.scored(table).made()
     pair = TablePair.of(planned, instance, random.Random(0), private=True, scored=scored)
     drawn = pair.pair.selection
     known = len(rows) if planned.promise.relation == "replace-one" else None
