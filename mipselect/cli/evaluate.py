@@ -18,12 +18,11 @@ from mipselect.cli.output import NOT_PRIVATE, banner, check_output, heading, lin
 from mipselect.cli.progress import Spinner
 from mipselect.cli.quality import show_quality
 from mipselect.cli.streams import say
-from mipselect.disk import small_text
 from mipselect.errors import InvalidInput, about
-from mipselect.json_objects import parsed
+from mipselect.json_objects import read_json
 from mipselect.privacy.guarantee import ROW, Guarantee
-from mipselect.regression import ModelRelease, evaluate_model
-from mipselect.regression.release import LARGEST
+from mipselect.regression import evaluate_model
+from mipselect.regression.release import LARGEST, model_in
 from mipselect.reports.words import people_in_words
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_budget
@@ -88,8 +87,8 @@ def evaluate(arguments: EvaluateArguments) -> None:
     """
     delivery = arguments.delivery
     checked_budget(arguments.epsilon, "--epsilon")
-    text = small_text(arguments.model, LARGEST)
-    model = ModelRelease.from_json(text, str(arguments.model))
+    stored = read_json(arguments.model, LARGEST)
+    model = model_in(stored, str(arguments.model))
     if model.table is None:
         raise InvalidInput(
             f"{arguments.model}: is a model of arrays, not of a table with a schema, and cannot be "
@@ -101,21 +100,12 @@ def evaluate(arguments: EvaluateArguments) -> None:
     ledger, relation = arguments.charge.opened()
     check_output(delivery.output, arguments.files, replace=delivery.replace)
     unit = ROW if schema is None else schema.privacy_unit or ROW
-    head = {
-        "command": "evaluate",
-        "model": str(arguments.model),
-        **arguments.table.head,
-        "target": target,
-        **({} if schema is None else {"schema": str(arguments.schema)}),
-        **({} if unit == ROW else {"unit_rule": arguments.unit_rule}),
-        **({} if schema is None or schema.weight is None else {"weight": schema.weight.name}),
-        "mipselect": version("mipselect"),
-    }
+    head = _head(arguments, target, schema, unit)
     private = arguments.charge.seed is None
     promised = Guarantee(arguments.epsilon, relation=relation, private=private)
     notes = (
         *cautions(ledger, unit, promised, head),
-        *_of_the_fit(parsed(text, str(arguments.model)), arguments.table.data),
+        *_of_the_fit(stored, arguments.table.data),
     )
     warn_before_a_draw(notes)
     with ledger_entry(ledger, head) as noting:
@@ -146,6 +136,23 @@ def evaluate(arguments: EvaluateArguments) -> None:
         delivery.deliver(report, show)
     if not quality.beats_chance:
         say(f"warning: {quality.verdict}")
+
+
+def _head(
+    arguments: EvaluateArguments, target: str, schema: TableSchema | None, unit: str
+) -> dict[str, Any]:
+    """Return the first entries of the report."""
+    weight = None if schema is None else schema.weight_name
+    return {
+        "command": "evaluate",
+        "model": str(arguments.model),
+        **arguments.table.head,
+        "target": target,
+        **({} if schema is None else {"schema": str(arguments.schema)}),
+        **({} if unit == ROW else {"unit_rule": arguments.unit_rule}),
+        **({} if weight is None else {"weight": weight}),
+        "mipselect": version("mipselect"),
+    }
 
 
 def _of_the_fit(stored: Mapping[str, Any], data: str) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from pathlib import Path
 
 from mipselect.cli.declared import argument, command, group, option, options
@@ -15,7 +14,6 @@ from mipselect.cli.progress import Spinner
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
 from mipselect.regression import ModelRelease
-from mipselect.regression.release import warnings_of_values
 from mipselect.validation import checked_share, plain_digits, shown
 
 EXAMPLES = """Examples:
@@ -90,8 +88,8 @@ def predict(arguments: PredictArguments) -> None:
     threshold = _matching_threshold(released) if stated is None else stated
     assert released.table is not None
     target = released.table.target
-    unlisted, replaced = Counter[str](), released.table.replaced()
-    decisions = released.decisions(arguments.table.source, unlisted, replaced)
+    replaced = released.table.replaced()
+    decisions = released.decisions(arguments.table.source, replaced)
     note = NOT_COVERED if released.private else KEPT
     if not released.private:
         say(f"warning: {SEEDED}")
@@ -124,7 +122,7 @@ def predict(arguments: PredictArguments) -> None:
             elif output is None:
                 answer.print_lines()
             sys.stdout.flush()
-    for line in warnings_of_values(replaced, unlisted):
+    for line in replaced.lines:
         say(f"warning: {line}")
     where = "" if output is None else f"{output}: {answer.rows:,} predictions of {target}. "
     say(f"note: {where}{note}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,7 @@ from scipy.special import expit, logit
 from mipselect import disk
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.json_objects import parsed
+from mipselect.json_objects import parsed, read_json
 from mipselect.losses.classes import Classes, checked_classes
 from mipselect.privacy.release import Release
 from mipselect.quality.measures import Quality
@@ -189,9 +188,9 @@ class ModelRelease(Release):
         """
         if self.table is None or _holds_columns(X):
             return self._of_columns(X)
-        unlisted, replaced = Counter[str](), self.table.replaced()
-        found = np.concatenate([np.empty(0), *self.decisions(X, unlisted, replaced)])
-        for line in warnings_of_values(replaced, unlisted):
+        replaced = self.table.replaced()
+        found = np.concatenate([np.empty(0), *self.decisions(X, replaced)])
+        for line in replaced.lines:
             warnings.warn(line, UserWarning, stacklevel=3)
         return found
 
@@ -279,40 +278,22 @@ class ModelRelease(Release):
         return self.predictions_of(self.decision(X), threshold=threshold)
 
     def decisions(
-        self,
-        source: Any,
-        unlisted: Counter[str] | None = None,
-        replaced: ReplacedValues | None = None,
+        self, source: Any, replaced: ReplacedValues | None = None
     ) -> Iterator[FloatArray]:
         """Yield the linear predictors of the rows of a table, some at a time; see `decision`.
 
         Parameters
         ----------
         source : path or table
-        unlisted : Counter, optional
-            Receives how many rows have a value in no list of a field, by the field. Their predictor
-            is mostly noise unless the model was drawn from such rows too.
         replaced : ReplacedValues, optional
             From `ModelTable.replaced`; receives how many rows have a value that counts as another
-            one: unreadable, missing though required, outside of the stated range, or, of two
-            categories or ordered ones, in no list.
+            one: unreadable, missing though required, outside of the stated range, or in no list of
+            its field.
         """
         if self.table is None:
             raise InvalidInput("this is no model of a table; `predict` takes its columns")
         self._released()
-        return self._of_batches(self.table, source, unlisted, replaced)
-
-    def _of_batches(
-        self,
-        table: ModelTable,
-        source: Any,
-        unlisted: Counter[str] | None,
-        replaced: ReplacedValues | None,
-    ) -> Iterator[FloatArray]:
-        for columns in table.batches(source, replaced):
-            if unlisted is not None:
-                unlisted.update(table.unlisted(columns))
-            yield self._of_columns(columns)
+        return map(self._of_columns, self.table.batches(source, replaced))
 
     def predictions(self, source: Any) -> Iterator[np.ndarray[Any, Any]]:
         """Yield the predictions for the rows of a table, some at a time; see `predict`."""
@@ -407,20 +388,12 @@ class ModelRelease(Release):
         InvalidInput
             Naming the file and what is wrong in it.
         """
-        return cls.from_json(disk.small_text(Path(path), LARGEST), str(path))
+        return model_in(read_json(Path(path), LARGEST), str(path))
 
     @classmethod
     def from_json(cls, text: str, what: str = "the model") -> ModelRelease:
         """Read a model from a text; `what` is how messages call it."""
-        content = parsed(text, what)
-        if isinstance(content, dict) and content.get("command") == "fit":
-            content = content.get("model")
-        try:
-            return cls.from_dict(content)
-        except InvalidInput as error:
-            raise InvalidInput(f"{what}: {error}") from error
-        except RecursionError:
-            raise InvalidInput(f"{what}: not a stored model: it is nested too deeply") from None
+        return model_in(parsed(text, what), what)
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> ModelRelease:
@@ -523,20 +496,16 @@ class ModelRelease(Release):
         return self.summary()
 
 
-def warnings_of_values(replaced: ReplacedValues, unlisted: Counter[str]) -> Iterator[str]:
-    """Yield what is to be said of the values that `ModelRelease.decisions` counted."""
-    yield from replaced.lines
-    for name, rows in unlisted.items():
-        yield _in_no_list(name, rows)
-
-
-def _in_no_list(name: str, rows: int) -> str:
-    """Say that the predictions of some rows are mostly noise."""
-    have = "1 row has" if rows == 1 else f"{rows:,} rows have"
-    return (
-        f"{have} a value of {name} that is in no list of its schema, or none: what the model says "
-        "of such a value is mostly noise, unless it was drawn from such rows too"
-    )
+def model_in(content: Any, what: str) -> ModelRelease:
+    """Return the model of parsed JSON, of `save` or of `mipselect fit`; messages name `what`."""
+    if isinstance(content, dict) and content.get("command") == "fit":
+        content = content.get("model")
+    try:
+        return ModelRelease.from_dict(content)
+    except InvalidInput as error:
+        raise InvalidInput(f"{what}: {error}") from error
+    except RecursionError:
+        raise InvalidInput(f"{what}: not a stored model: it is nested too deeply") from None
 
 
 def _holds_columns(X: Any) -> bool:

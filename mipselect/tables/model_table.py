@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -181,8 +181,8 @@ class ModelTable:
     def replaced(self) -> ReplacedValues:
         """Return counts, of no rows yet, of values that a prediction replaces by others.
 
-        Categories without an order are left out, for `unlisted` has these; so is what lies outside
-        of a range that nobody stated.
+        No rule is about categories without an order, which `batches` counts by their columns, nor
+        about what lies outside of a range that nobody stated.
         """
         encoded = {encoder.field.name: encoder for encoder in self.public.encoders}
         rules = []
@@ -207,11 +207,18 @@ class ModelTable:
             Naming the fields that are not there, before a row is read.
         """
         names = self.public.inputs
-        look = None if replaced is None else lambda batch: replaced.add(batch, names)
-        return mapped_batches(source, self.public, look)
+        if replaced is None:
+            return mapped_batches(source, self.public)
 
-    def unlisted(self, columns: NDArray[np.float32]) -> Counter[str]:
-        """Count the rows of `batches` with a value in no list of a field, by the field.
+        def counted(columns: NDArray[np.float32]) -> NDArray[np.float32]:
+            replaced.in_no_category.update(self._in_no_category(columns))
+            return columns
+
+        look = partial(replaced.add, names=names)
+        return map(counted, mapped_batches(source, self.public, look))
+
+    def _in_no_category(self, columns: NDArray[np.float32]) -> Counter[str]:
+        """Count the rows of a batch with a value in no list of categories, by the field.
 
         A missing value is in no list where the schema requires one. Fields of two categories, or of
         ordered ones, and numbers have a middle in place of it, and are left out.

@@ -41,12 +41,16 @@ class ReplacedValues:
         Those of the fields that are looked at, with the ranges that the schema states.
     rows : dict of str to Counter of str
         Numbers of rows by kind, then by field.
+    in_no_category : Counter of str
+        Numbers of rows, by field of categories without an order, with a value in no list, or none
+        though one is required: it counts as no category.
     """
 
     rules: Sequence[FieldRule]
     rows: dict[str, Counter[str]] = field(
         default_factory=lambda: {kind: Counter[str]() for kind in REPLACED}
     )
+    in_no_category: Counter[str] = field(default_factory=Counter)
 
     def add(self, batch: pa.RecordBatch, names: Sequence[str]) -> None:
         """Count the rows of a batch, whose columns begin with those of these names."""
@@ -61,7 +65,7 @@ class ReplacedValues:
 
     @property
     def lines(self) -> Iterator[str]:
-        """A line for every kind that there is."""
+        """A line for every kind that there is, and for every field with values in no list."""
         for kind, counts in self.rows.items():
             if counts:
                 fields = ", ".join(
@@ -69,7 +73,13 @@ class ReplacedValues:
                     for name, count in counts.items()
                 )
                 yield f"{REPLACED[kind][1]}: {fields}"
+        for name, count in self.in_no_category.items():
+            have = "1 row has" if count == 1 else f"{count:,} rows have"
+            yield (
+                f"{have} a value of {name} that is in no list of its schema, or none: what the "
+                "model says of such a value is mostly noise, unless it was drawn from such rows too"
+            )
 
     def to_dict(self) -> dict[str, dict[str, int]]:
-        """Return the numbers of rows, ready for JSON."""
+        """Return the numbers of rows by kind, ready for JSON."""
         return {kind: dict(counts) for kind, counts in self.rows.items()}

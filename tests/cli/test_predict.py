@@ -138,8 +138,9 @@ def test_values_in_no_list_are_counted(run: Run, model: Path, tmp_path: Path) ->
     assert predicted.tolist() == [
         float(x) for x in run("predict", model, tmp_path / "odd.csv").out.split()[1:]
     ]
-    columns = np.concatenate(list(released.table.batches(tmp_path / "odd.csv")))
-    assert released.table.unlisted(columns) == {"ward": 2}
+    replaced = released.table.replaced()
+    columns = np.concatenate(list(released.table.batches(tmp_path / "odd.csv", replaced)))
+    assert replaced.in_no_category == {"ward": 2}
     # From arrays of columns, as in a private measure of quality, nothing is told.
     released.decision(columns)
 
