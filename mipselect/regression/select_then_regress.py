@@ -201,7 +201,10 @@ class SelectThenRegress(NumberPredictor):
         """Charge the ledger once, draw the features, then the coefficients.
 
         Takes and raises what `PrivateDraw.fit` does. With a `schema` X is a DataFrame of pandas or
-        Polars or a `pyarrow.Table`, y its target, and `fit_table` says what is raised.
+        Polars or a `pyarrow.Table`, y its target, and `fit_table` says what is raised. Nothing is
+        where y is written otherwise than in the schema, as 0 and 1 beside "no" and "yes": the
+        type of y may hang on the value of one row. Such rows have no class and count nowhere;
+        `score` and `check_table` tell it, both not private.
         """
         self._warn_of_no_ledger()
         if self.schema is not None:
@@ -439,12 +442,23 @@ class SelectThenRegress(NumberPredictor):
 
         With a schema y has classes as its table may write them. Rows without one count in neither,
         and R² is that of scores, -1 and +1.
+
+        Raises
+        ------
+        InvalidInput
+            If no row of y has a class of the schema; what scores the predictions needs one.
         """
         check_is_fitted(self)
         table = self.release_.table
         if table is not None and table.classes is not None:
             signs = table.signs(y)
             there = np.isfinite(signs)
+            if not there.any():
+                first, second = table.classes
+                raise InvalidInput(
+                    f"y has no class of {table.target}: these are {first!r} and {second!r}, as the "
+                    "schema writes them; rows without one count nowhere, in a fit neither"
+                )
             weights = None if sample_weight is None else np.asarray(sample_weight)[there]
             found, known = self._decision(X)[there], signs[there]
             if is_classifier(self.regressor):

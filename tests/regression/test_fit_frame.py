@@ -168,6 +168,20 @@ def test_classes_are_scored_as_the_schema_reads_them() -> None:
     )
 
 
+def test_a_score_tells_that_y_is_written_otherwise_than_in_the_schema() -> None:
+    X, died = apart("died", 300)
+    content = {**SCHEMA.content, "fields": [dict(field) for field in SCHEMA.content["fields"]]}
+    (field,) = (field for field in content["fields"] if field["name"] == "died")
+    field.update(type="string", categories=["no", "yes"])
+    yes = (died == "True").to_numpy()
+    model = of_deaths(schema=TableSchema.of(content), target="died")
+    for y in (yes, yes.astype(int), yes.astype(float), yes.astype(str)):
+        fitted = model.fit(X, y)  # In silence: a single row decides on the type of y.
+        with pytest.raises(InvalidInput, match="these are 'no' and 'yes', as the schema writes"):
+            fitted.score(X, y)
+        assert fitted.score(X, np.where(yes, "yes", "no")) >= 0.0
+
+
 def test_scores_of_classes_have_r_squared_beside_minus_one_and_one() -> None:
     X, died = apart("died")
     least_squares = ObjectivePerturbationRegressor(loss="squared")
