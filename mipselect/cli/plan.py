@@ -106,7 +106,14 @@ def plan(arguments: PlanArguments) -> None:
         check_figure(plot, "--plot", [path])
     schema = TableSchema.read(path)
     weight, of_classes = schema.weight, of_two_classes(schema, target)
-    question, options, model, selection = _planned(arguments, schema, of_classes=of_classes)
+    question = _checked_question(arguments, schema)
+    notes = notes_of_the_target(question.public.target.encoder)
+    for note in notes:
+        say(f"warning: {note}")
+    options = planned_options(
+        arguments.model, arguments.division, arguments.score, of_classes=of_classes
+    )
+    model, selection = _simulated(arguments, schema, question, options, of_classes=of_classes)
     # With as many fields as are picked nothing is drawn.
     draws = question.support_size < len(question.public.features)
     share = options.share if draws else 0.0
@@ -138,44 +145,64 @@ def plan(arguments: PlanArguments) -> None:
         **({} if weight is None else {"not_simulated": [weight.name]}),
         "model": None if model is None else {**model_report(model), **mechanism},
         "ranges": advice or None,
-        "notes": notes_of_the_target(question.public.target.encoder),
+        "notes": notes,
     }
     arguments.delivery.deliver(report, show)
 
 
-def _planned(
-    arguments: PlanArguments, schema: TableSchema, *, of_classes: bool
-) -> tuple[Question, FitOptions, ModelPlan | None, SelectionPlan]:
-    """Check everything, then plan the model and with what is left of the time the selection."""
-    began, simulation = time.monotonic(), asdict(arguments.simulation)
-    limit = checked_time_limit(simulation.pop("time_limit"), "--time-limit")
+def _checked_question(arguments: PlanArguments, schema: TableSchema) -> Question:
+    """Return the question; raise for what is wrong before the models, which take their time."""
+    checked_time_limit(arguments.simulation.time_limit, "--time-limit")
+    question = Question(
+        schema,
+        arguments.target,
+        arguments.support_size,
+        score=arguments.score,
+        **asdict(arguments.regularisation),
+        **arguments.question.keywords,
+    )
+    checked_methods(_methods(arguments), question)
+    checked_share(arguments.simulation.goal, "goal", closed=False)
+    return question
+
+
+def _methods(arguments: PlanArguments) -> list[str] | None:
     named = arguments.method
-    methods = None if named is None else [name.strip() for name in named.split(",")]
-    # Before the models, which take their time.
-    scales, chosen = asdict(arguments.regularisation), arguments.question.keywords
-    size, score, target = arguments.support_size, arguments.score, arguments.target
-    question = Question(schema, target, size, score=score, **scales, **chosen)
-    checked_methods(methods, question)
-    checked_share(simulation["goal"], "goal", closed=False)
-    for note in notes_of_the_target(question.public.target.encoder):
-        say(f"warning: {note}")
-    options = planned_options(arguments.model, arguments.division, score, of_classes=of_classes)
+    return None if named is None else [name.strip() for name in named.split(",")]
+
+
+def _simulated(
+    arguments: PlanArguments,
+    schema: TableSchema,
+    question: Question,
+    options: FitOptions,
+    *,
+    of_classes: bool,
+) -> tuple[ModelPlan | None, SelectionPlan]:
+    """Plan the model, where all fields have ranges, and with the time that is left the selection.
+
+    `of_classes` is True if the target has two classes.
+    """
+    began, simulation = time.monotonic(), asdict(arguments.simulation)
+    limit = simulation.pop("time_limit")
+    model = None
     with Spinner("planning") as spinner:
-        model = fitted = None
-        if not question.without_range:
-            fitted = planned_fit(
-                options, size, of_classes=of_classes, fit_intercept=question.intercept
-            )
-            if schema.weight is not None:
-                fitted.regressor.require_weights()
         asked: dict[str, Any] = {
-            "target": target,
+            "target": arguments.target,
             "rows": arguments.rows,
             "epsilons": _numbers("--epsilon", arguments.epsilon),
             "guesses": Guesses(**asdict(arguments.guesses)),
             "progress": _watch(spinner, limit),
         }
-        if fitted is not None:
+        if not question.without_range:
+            fitted = planned_fit(
+                options,
+                question.support_size,
+                of_classes=of_classes,
+                fit_intercept=question.intercept,
+            )
+            if schema.weight is not None:
+                fitted.regressor.require_weights()
             model = plan_fit(
                 fitted,
                 schema,
@@ -190,21 +217,21 @@ def _planned(
         left = limit - (time.monotonic() - began)
         selection = plan_selection(
             schema,
-            support_size=size,
-            methods=methods,
-            score=score,
+            support_size=question.support_size,
+            methods=_methods(arguments),
+            score=arguments.score,
             time_limit=max(left, LEAST_OF_SELECTION * limit),
             **asked,
-            **scales,
+            **asdict(arguments.regularisation),
             **simulation,
-            **chosen,
+            **arguments.question.keywords,
         )
     if (took := time.monotonic() - began) > MUCH_LONGER * limit:
         say(
             f"note: this took {took:.0f} s: of one simulated table it is not known before how long "
             "it takes, and one is simulated in any case"
         )
-    return question, options, model, selection
+    return model, selection
 
 
 def _watch(spinner: Spinner, limit: float) -> Callable[[Step], None]:

@@ -27,6 +27,7 @@ from mipselect.planning.lines import (
 from mipselect.planning.simulation import REPEATED_CORRELATION
 from mipselect.problem.scores import R2
 from mipselect.tables.encoders import Encoder, two_numbers
+from mipselect.tables.fields import as_two_classes
 from mipselect.validation import joined, listed
 
 CHANCE_LEVEL = "chance level"
@@ -34,11 +35,6 @@ UNWEIGHTED = (
     "Weights are not simulated: all rows count the same here. Weighted by {}, a model is at best "
     "that of Σw/W rows, W the maximum of the weight, and a draw of fields from blocks of two rows "
     "finds about what (Σw/W)²/n rows find; plan with so many --rows."
-)
-OF_TWO_NUMBERS = (
-    "{name} is a number here, {first} or {second}, and is simulated as any number between these, "
-    "so that the plan says too much of it: for two classes, with probabilities and AUC, write "
-    '"categories": [{first}, {second}] into the schema in place of the range'
 )
 SIMULATED = "Simulated tables; no row of yours was read. A plan guarantees nothing."
 
@@ -48,7 +44,11 @@ def notes_of_the_target(target: Encoder) -> list[str]:
     two = two_numbers(target)
     if two is None:
         return []
-    return [OF_TWO_NUMBERS.format(name=target.field.name, first=two[0], second=two[1])]
+    return [
+        f"{target.field.name} is a number here, {two[0]} or {two[1]}, and is simulated as any "
+        "number between these, so that the plan says too much of it: for probabilities, and AUC, "
+        f"{as_two_classes(*two)}"
+    ]
 
 
 def assumed(guesses: Guesses, *, of_classes: bool) -> str:

@@ -32,6 +32,7 @@ from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.encoders import Encoder, Scaled, two_numbers
+from mipselect.tables.fields import as_two_classes
 from mipselect.tables.input_map import Ranges
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap
@@ -40,19 +41,6 @@ from mipselect.validation import SMALLEST_SCALE
 
 SMALLEST_PART = 2.0**-40
 """A range stays as it is where its narrowest part could be less than this, beside its numbers."""
-
-OF_CLASSES = (
-    "{name} has two classes, and Huber's loss goes by what most rows have, so that a model of it "
-    "says little of a rare class: take the logistic loss for probabilities, or the squared loss "
-    "for differences of shares"
-)
-
-OF_TWO_NUMBERS = (
-    "{name} is a number here, {first} or {second}, and Huber's loss goes by what most rows have, "
-    "so that a model of it says little of a rare value: for probabilities write "
-    '"categories": [{first}, {second}] into the schema in place of the range, for differences of '
-    "shares take the squared loss"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,10 +121,20 @@ class TablePlan:
         name = target.encoder.field.name
         if self.classifies or self.regressor.estimates_means:
             return ""
+        by_most_rows = "and Huber's loss goes by what most rows have, so that a model of it says"
         if target.classes is not None:
-            return OF_CLASSES.format(name=name)
+            return (
+                f"{name} has two classes, {by_most_rows} little of a rare class: take the logistic "
+                "loss for probabilities, or the squared loss for differences of shares"
+            )
         two = two_numbers(target.encoder)
-        return OF_TWO_NUMBERS.format(name=name, first=two[0], second=two[1]) if two else ""
+        if two is None:
+            return ""
+        return (
+            f"{name} is a number here, {two[0]} or {two[1]}, {by_most_rows} little of a rare "
+            f"value: for probabilities {as_two_classes(*two)}, for differences of shares take the "
+            "squared loss"
+        )
 
     @property
     def model_promise(self) -> Guarantee:

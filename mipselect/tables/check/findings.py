@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from mipselect.tables.check.kinds import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, FieldRule
 from mipselect.tables.csv_rows import SAVE_AS_UTF8
 from mipselect.tables.csv_text import DATE
-from mipselect.tables.fields import Field
+from mipselect.tables.fields import Field, as_two_classes
 from mipselect.validation import TRUTHS, listed, printable
 
 CLIPPED = 0.05
@@ -262,7 +262,7 @@ def is_a_number_of_two(first: int, second: int) -> str:
     """Say what a target of two whole numbers is, and what it would be as two classes."""
     return (
         f"the target is a number here, {first} or {second}: fit gives neither odds nor "
-        f'probabilities; for these write "categories": [{first}, {second}] in place of the range'
+        f"probabilities; for these {as_two_classes(first, second)}"
     )
 
 
