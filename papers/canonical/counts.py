@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from ..arrays import FloatArray
 from ..reproduce.claims import (
     NOT_SEEN,
     OPEN,
@@ -67,8 +68,26 @@ SEEN_BEFORE = {
 """Thresholds of `PUBLISHED`, from an earlier measurement."""
 
 
+class OnCounts:
+    """Base of recipes for every vector of real counts that there is."""
+
+    k: int
+    table: str
+
+    @property
+    def title(self) -> str:
+        """See `Recipe`."""
+        return f"{self.table}, k = {self.k}"
+
+    def scores(self, source: DataSource | None) -> tuple[FloatArray, int]:
+        """Return the counts, and k, which is less than their number."""
+        assert source is not None
+        scores = source.scores(self.table)
+        return scores, min(self.k, scores.size - 1)
+
+
 @dataclass(frozen=True)
-class Counts:
+class Counts(OnCounts):
     """Exact probabilities on a score vector.
 
     Attributes
@@ -84,20 +103,13 @@ class Counts:
     methods: tuple[str, ...]
     table: str = ""
 
-    @property
-    def title(self) -> str:
-        """See `Recipe`."""
-        return f"{self.table}, k = {self.k}"
-
     def on(self, table: str) -> Counts:
         """See `TableRecipe`."""
         return replace(self, table=table)
 
     def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
-        assert source is not None
-        scores = source.scores(self.table)
-        k = min(self.k, scores.size - 1)
+        scores, k = self.scores(source)
         for method in self.methods:
             for event in EVENT_METRICS:
                 for epsilon in self.epsilons:
@@ -106,7 +118,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class DrawnCounts:
+class DrawnCounts(OnCounts):
     """Probabilities on a score vector from draws; every batch is one more of their mean.
 
     Attributes
@@ -123,20 +135,13 @@ class DrawnCounts:
     batch: int
     table: str = ""
 
-    @property
-    def title(self) -> str:
-        """See `Recipe`."""
-        return f"{self.table}, k = {self.k}"
-
     def on(self, table: str) -> DrawnCounts:
         """See `TableRecipe`."""
         return replace(self, table=table)
 
     def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
-        assert source is not None
-        scores = source.scores(self.table)
-        k = min(self.k, scores.size - 1)
+        scores, k = self.scores(source)
         for epsilon in self.epsilons:
             shares = peeled_shares(scores, k, epsilon, HALF, self.draws, seed)
             for event, share in shares.items():
@@ -144,17 +149,12 @@ class DrawnCounts:
 
 
 @dataclass(frozen=True)
-class Thresholds:
+class Thresholds(OnCounts):
     """The ε at which the exact top k is all but certain."""
 
     k: int
     methods: tuple[str, ...]
     table: str = ""
-
-    @property
-    def title(self) -> str:
-        """See `Recipe`."""
-        return f"{self.table}, k = {self.k}"
 
     def on(self, table: str) -> Thresholds:
         """See `TableRecipe`."""
@@ -162,9 +162,7 @@ class Thresholds:
 
     def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
-        assert source is not None
-        scores = source.scores(self.table)
-        k = min(self.k, scores.size - 1)
+        scores, k = self.scores(source)
         for method in self.methods:
             found = threshold(LAWS[method], scores, k, TOP.key, CERTAIN)
             yield Reading(self.table, method, float(self.k), THRESHOLD.key, found)

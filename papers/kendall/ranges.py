@@ -20,7 +20,7 @@ from mipselect.selectors import (
 from ..arrays import FloatArray
 from ..reproduce.declared import DataSeed, Reading
 from ..reproduce.sources import DataSource
-from .tables import DELTA, EPSILON, R2, split, table_of
+from .tables import DELTA, EPSILON, R2, selected, split, table_of
 
 INSIDE = 1.0, 99.0
 """Percentiles between which a column's range is said to be known."""
@@ -115,9 +115,7 @@ class KnownRanges:
         y = (rows.y - y_middle) / y_half
         for name in self.methods:
             selector, regressor = PIPELINES[name]
-            columns = list(range(X.shape[1]))
-            if selector is not None:
-                columns = selector(seed, self.k).fit(X, y).get_support(indices=True).tolist()
+            columns = selected(selector, X, y, seed, self.k)
             model = regressor(seed).fit(X[:, columns], y)
             predicted = y_middle + y_half * model.predict(test_X[:, columns])
             value = r2_score(rows.y_test, predicted)

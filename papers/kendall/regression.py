@@ -12,7 +12,6 @@ from mipselect.regression import BoostedAdaSSPRegressor, TukeyRegressor
 from mipselect.search import DEFAULT_TOLERANCE
 from mipselect.selectors import KendallSelector, SampleAggregateSelector
 
-from ..arrays import FloatArray
 from ..reproduce.claims import Ahead, AheadOfAll, Computed
 from ..reproduce.declared import (
     KENDALL,
@@ -54,6 +53,7 @@ from .tables import (
     EPSILON,
     R2,
     non_private,
+    selected,
     split,
     table_of,
 )
@@ -152,15 +152,6 @@ class TestError:
             if model.release_.has_model:
                 value = r2_score(rows.y_test, model.predict(rows.X_test[:, columns]))
             yield Reading(self.table, name, float(self.k), R2.key, value)
-
-
-def selected(
-    build: Callable[[int, int], Any] | None, X: FloatArray, y: FloatArray, seed: int, k: int
-) -> list[int]:
-    """Draw columns privately; without a selector return all of them."""
-    if build is None:
-        return list(range(X.shape[1]))
-    return sorted(build(seed, k).fit(X, y).get_support(indices=True).tolist())
 
 
 OTHERS = tuple(name for name in RANKED if name != K_TUKEY)

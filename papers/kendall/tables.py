@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -65,6 +67,15 @@ def numbers(
     if not np.isfinite(table).all():
         raise InvalidInput(f"{name}: a value is missing or no number; {REGRESSION.had}")
     return table[:, :-1], table[:, -1]
+
+
+def selected(
+    build: Callable[[int, int], Any] | None, X: FloatArray, y: FloatArray, seed: int, k: int
+) -> list[int]:
+    """Draw columns privately; without a selector return all of them."""
+    if build is None:
+        return list(range(X.shape[1]))
+    return sorted(build(seed, k).fit(X, y).get_support(indices=True).tolist())
 
 
 def non_private(X: FloatArray, y: FloatArray, test: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 from ..reproduce.claims import (
@@ -35,6 +36,8 @@ RIDGES = (120.0, 140.0, 160.0, 180.0, 200.0)
 RADII = (0.7, 0.9, 1.1, 1.5, 2.0, 3.0)
 BOUNDS = (0.5, 0.75, 1.0, 1.25, 1.5)
 
+BASE = SupportRecovery(0.0, 4000, 100, 5, (TOP_R, MISTAKES, EXACT, WIDE), 100)
+
 
 def pool(size: int, draws: int) -> SupportRecovery:
     """Make Top-R with R supports, beside the exact draw."""
@@ -42,21 +45,18 @@ def pool(size: int, draws: int) -> SupportRecovery:
 
 
 def ridge(value: float, draws: int) -> SupportRecovery:
-    """Vary λ at n = 4,000."""
-    methods = (TOP_R, MISTAKES, EXACT, WIDE)
-    return SupportRecovery(value, 4000, 100, 5, methods, draws, ridge=value)
+    """Vary λ."""
+    return replace(BASE, x=value, draws=draws, ridge=value)
 
 
 def bound(value: float, draws: int) -> SupportRecovery:
-    """Vary b = b_x = b_y at n = 4,000, λ = 300."""
-    methods = (TOP_R, MISTAKES, EXACT, WIDE)
-    return SupportRecovery(value, 4000, 100, 5, methods, draws, ridge=300.0, bound=value)
+    """Vary b = b_x = b_y at λ = 300."""
+    return replace(BASE, x=value, draws=draws, ridge=300.0, bound=value)
 
 
 def radius(value: float, draws: int) -> SupportRecovery:
-    """Vary the radius r of the coefficients at n = 4,000, λ = 120."""
-    methods = (TOP_R, MISTAKES, EXACT, WIDE)
-    return SupportRecovery(value, 4000, 100, 5, methods, draws, radius=value)
+    """Vary the radius r of the coefficients at λ = 120."""
+    return replace(BASE, x=value, draws=draws, radius=value)
 
 
 def _jumps(results: Results) -> Finding:
