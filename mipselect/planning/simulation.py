@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,19 +93,30 @@ class Simulation:
     def table(self, number: int, rows: int) -> pa.Table:
         """Make a table in its own units; `number` and `rows` say which."""
         rng = np.random.default_rng([self.seed, number, rows])
-        public, guesses, right = self.public, self.guesses, self.right(number)
-        alike = {*right[0].tolist()} if self.repeated else set()
-        matters = {*np.concatenate(right).tolist()} - alike
-        matters |= set(range(len(public.features), len(public.encoders)))
-        strengths = self._strengths(number, matters)
+        columns: dict[str, pa.Array] = {}
+        repeated, rest = self._of_stored(number, rows, columns, rng)
+        for effect in self._of_derived(number, rows, columns):
+            rest += effect
+        target = self._target(repeated, rest, rng.standard_normal(rows))
+        columns |= stored_target(self.public.target.encoder, target)
+        if self.public.unit is not None:
+            columns[self.public.unit.name] = pa.array(np.arange(rows)).cast(pa.string())
+        columns |= {name: pa.nulls(rows) for name in self.public.ignored}
+        return pa.table(columns)
+
+    def _of_stored(
+        self, number: int, rows: int, columns: dict[str, pa.Array], rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray]:
+        """Add the columns of stored fields; return the effects of those that repeat, and others."""
+        guesses, encoders = self.guesses, self.public.encoders
+        alike, strengths = self._repeating(number), self._strengths(number)
+        derived = self._derived
         common = rng.standard_normal(rows)
         of_the_alike = np.random.default_rng([self.seed, number, rows, 1])
         shared, lost = of_the_alike.standard_normal(rows), of_the_alike.random(rows)
-        columns: dict[str, pa.Array] = {}
         repeated, rest = np.zeros(rows), np.zeros(rows)
-        made = [j for j, e in enumerate(public.encoders) if isinstance(e.field, DerivedField)]
-        for j, encoder in enumerate(public.encoders):
-            if j in made:
+        for j, encoder in enumerate(encoders):
+            if j in derived:
                 continue
             fresh, chance = rng.standard_normal(rows), rng.random(rows)
             own = _mixed(shared, fresh, REPEATED_CORRELATION) if j in alike else fresh
@@ -114,46 +125,66 @@ class Simulation:
                 0.0 if encoder.field.required else guesses.missing
             )
             numbers = numbers_of(encoder, z, guesses.spread)
-            if made and isinstance(encoder, Unscaled):
-                numbers = without_range(encoder.field, z, public.encoders, numbers)
+            if derived and isinstance(encoder, Unscaled):
+                numbers = without_range(encoder.field, z, encoders, numbers)
             columns[encoder.field.name] = stored(encoder, numbers, absent)
             effect = _standardised(np.where(absent, 0.0, _effect(encoder, numbers, rng)))
             if j in alike:
                 repeated += effect
-            elif j in matters:
+            elif j in strengths:
                 rest += strengths[j] * rng.choice([-1.0, 1.0]) * effect
-        of_the_derived = np.random.default_rng([self.seed, number, rows, 3])
-        for j in made:
-            encoder = public.encoders[j]
-            add_sources(encoder, columns, public, guesses, rows, of_the_derived)
-            effect = _standardised(contribution(encoder, columns, of_the_derived))
-            if j in matters:
-                rest += strengths[j] * effect
-        noise = rng.standard_normal(rows)
-        mean, sd = guesses.target_law(public)
-        first = guesses.repeated if alike else 0.0
+        return repeated, rest
+
+    def _of_derived(
+        self, number: int, rows: int, columns: dict[str, pa.Array]
+    ) -> Iterator[FloatArray]:
+        """Add the columns that derived features are made of; yield the effects of these."""
+        rng = np.random.default_rng([self.seed, number, rows, 3])
+        strengths = self._strengths(number)
+        for j in self._derived:
+            encoder = self.public.encoders[j]
+            add_sources(encoder, columns, self.public, self.guesses, rows, rng)
+            effect = _standardised(contribution(encoder, columns, rng))
+            if j in strengths:
+                yield strengths[j] * effect
+
+    def _target(self, repeated: FloatArray, rest: FloatArray, noise: FloatArray) -> FloatArray:
+        """Make numbers, or places among categories, that effects have the guessed R² of."""
+        guesses, encoder = self.guesses, self.public.target.encoder
+        mean, sd = guesses.target_law(self.public)
+        first = guesses.repeated if self.repeated else 0.0
         later = (1.0 - first) * guesses.effect
         signal = math.sqrt(first) * _standardised(repeated) + math.sqrt(later) * _standardised(rest)
         latent = _mixed(_standardised(signal), noise, first + later)
-        aim = public.target.encoder
-        target = numbers_of(aim, latent)
-        if isinstance(aim, Scaled):
-            target = np.clip(mean + sd * latent, aim.low, aim.high)
-        elif guesses.target_rate is not None:
-            target = (latent > -ndtri(guesses.target_rate)).astype(float)
-        columns |= stored_target(aim, target)
-        if public.unit is not None:
-            columns[public.unit.name] = pa.array(np.arange(rows)).cast(pa.string())
-        columns |= {name: pa.nulls(rows) for name in public.ignored}
-        return pa.table(columns)
+        if isinstance(encoder, Scaled):
+            return np.asarray(np.clip(mean + sd * latent, encoder.low, encoder.high))
+        if guesses.target_rate is not None:
+            return np.asarray(latent > -ndtri(guesses.target_rate), dtype=np.float64)
+        return numbers_of(encoder, latent)
 
     def partition_seed(self, number: int, rows: int) -> int:
         """Make the seed of the partitions of a table into blocks of rows."""
         words = f"{self.seed} {number} {rows} partitions"
         return random.Random(words).getrandbits(SEED_BITS)
 
-    def _strengths(self, number: int, matters: Collection[int]) -> dict[int, float]:
-        """Return ratio⁻ᵏ for the k-th from 0 of those that matter, in an order of the table."""
+    @property
+    def _derived(self) -> list[int]:
+        """Places of the fields that are made of others."""
+        encoders = enumerate(self.public.encoders)
+        return [j for j, encoder in encoders if isinstance(encoder.field, DerivedField)]
+
+    def _repeating(self, number: int) -> set[int]:
+        """Return the features of a table that repeat each other."""
+        return {*self.right(number)[0].tolist()} if self.repeated else set()
+
+    def _strengths(self, number: int) -> dict[int, float]:
+        """Return the strengths of all other fields with an effect: ratio⁻ᵏ for the k-th from 0.
+
+        These are the right columns and the fields that are always in, in an order of the table.
+        """
+        features, encoders = len(self.public.features), len(self.public.encoders)
+        matters = {*np.concatenate(self.right(number)).tolist()} - self._repeating(number)
+        matters |= set(range(features, encoders))
         order = np.random.default_rng([self.seed, number, 0, 2]).permutation(sorted(matters))
         return {j: self.ratio**-k for k, j in enumerate(order.tolist())}
 
