@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mipselect.cli.toml_files import read_toml
 from mipselect.documents.blocks import Block, Document, Heading, KeyedTable
 from mipselect.documents.html import html_page
 from mipselect.documents.markdown import markdown_page
 from mipselect.errors import InvalidInput
+from mipselect.toml_files import read_toml
 from mipselect.validation import checked_line, did_you_mean, listed, shown
 
 BLANKS = {

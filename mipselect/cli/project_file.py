@@ -17,8 +17,8 @@ from typing import Any
 
 from mipselect.cli.declared import DeclaredOption
 from mipselect.cli.project_settings import OF_ONE_RUN, typed
-from mipselect.cli.toml_files import read_toml
 from mipselect.errors import InvalidInput
+from mipselect.toml_files import read_toml
 from mipselect.validation import did_you_mean, printable, shown
 
 NAME = "mipselect.toml"

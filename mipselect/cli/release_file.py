@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from mipselect.cli.kept_files import MOST_BYTES
 from mipselect.cli.public_fields import PUBLIC_FIELDS, public_under
-from mipselect.disk import small_text
 from mipselect.errors import InvalidInput, MipselectError
+from mipselect.json_objects import read_json
 from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import ROW
 from mipselect.regression import ModelRelease
@@ -20,7 +19,6 @@ from mipselect.validation import (
     checked_integer,
     checked_line,
     checked_name,
-    shown,
 )
 
 LONGEST_PATH = 4_096
@@ -34,10 +32,7 @@ def read_release(path: Path) -> ReportedRelease:
     InvalidInput
         If it is none, or a seeded one, which promises nothing.
     """
-    try:
-        report = json.loads(small_text(path, MOST_BYTES), parse_constant=_no_number)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise InvalidInput(f"{path}: is not JSON: {error}") from error
+    report = read_json(path, MOST_BYTES)
     if not isinstance(report, dict) or not {"releases", "model"} & set(report):
         raise InvalidInput(
             f"{path}: is no release; give what 'mipselect release', 'select' or 'fit' wrote with "
@@ -141,7 +136,3 @@ def ledger_note(note: Mapping[str, Any]) -> LedgerNote:
         checked_integer(note["head"]["number"], "the row", 0),
         checked_name(note["head"]["hash"], "the hash"),
     )
-
-
-def _no_number(text: str) -> float:
-    raise InvalidInput(f"{shown(text)} is not JSON")

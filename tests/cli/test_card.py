@@ -100,7 +100,7 @@ def test_facts_that_are_not_there(run: Run, release: Path, folder: Path) -> None
     [
         ('"Data curatr" = "a"', "did you mean 'Data curator'?"),
         ('"Data curator" = 1', "must be a text, got 1"),
-        ("Data curator", "is not TOML"),
+        ("Data curator", "not valid TOML"),
         ('"Data" = "another table"', "is no blank of a card"),
         ('"Data curator" = "\\u0007"', "one printable line"),
     ],
@@ -188,7 +188,7 @@ def test_a_release_without_a_ledger_is_remembered_by_nothing(run: Run, release: 
         ({"method": 5}, "method"),
         ({"method": "a\nb"}, "method"),
         ({"n": "many"}, "n must be"),
-        ({"ridge": 1e999}, "is not JSON"),
+        ({"ridge": 1e999}, "not valid JSON"),
         ({"guarantee_of_all_draws": {"epsilon": 1.0}}, "'delta' is missing"),
         (
             {
@@ -211,13 +211,13 @@ def test_what_is_no_release(run: Run, release: Path, changes: dict, words: str) 
 
 def test_what_is_no_file_of_a_release(run: Run, release: Path, folder: Path) -> None:
     run("card", folder / "none.json").failed_with(2, "no such file")
-    run("card", folder / "data.csv").failed_with(2, "is not JSON")
+    run("card", folder / "data.csv").failed_with(2, "not valid JSON")
     run("card", release, "--output", folder / "card.pdf").failed_with(2, ".md or .html")
     run("card", release, "--output", release).failed_with(2, "must end in")
     release.write_text("[]")
     run("card", release).failed_with(2, "is no release")
     release.write_text("[" * 200_000)
-    run("card", release).failed_with(2, "is not JSON")
+    run("card", release).failed_with(2, "not valid JSON")
     seeded = folder / "seeded.json"
     run("release", folder / "instance.toml", "--epsilon", "1", "--seed", "1", "--output", seeded)
     run("card", seeded).failed_with(2, "is not private")

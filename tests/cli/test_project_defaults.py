@@ -132,9 +132,9 @@ def test_no_project_takes_nothing_from_the_file(run: Run, project: Path) -> None
     assert outcome.report["target"] == "y"
     assert run("select", "--help").code == 0
     assert run("select", "--target", "y", "--help").code == 0
-    run(*typed).failed_with(2, "mipselect.toml: is not TOML")
+    run(*typed).failed_with(2, "mipselect.toml: not valid TOML")
     # Here it is the value of an option, and no question for help.
-    run("select", "--target", "--help").failed_with(2, "mipselect.toml: is not TOML")
+    run("select", "--target", "--help").failed_with(2, "mipselect.toml: not valid TOML")
 
 
 @pytest.mark.parametrize("command", ["solvers", "instances", "demo", "ledger"])
@@ -347,9 +347,9 @@ def test_of_a_choice_of_epsilon_each_use_has_its_defaults(project: Path) -> None
         ("[select]\nsupport-size = 0x" + "f" * 9_000, ("support-size must be an integer",)),
         ("[select]\nepsilon = 0x" + "f" * 9_000, ("epsilon must be a number",)),
         ("[select]\nalways = [0x" + "f" * 9_000 + "]", ("always must have texts or numbers",)),
-        ("[select]\nx = " + "[" * 40_000, ("is not TOML",)),
-        ("[select]\nx = 1" + "0" * 9_000, ("is not TOML",)),
-        ("[select\n", ("is not TOML", "line 1")),
+        ("[select]\nx = " + "[" * 40_000, ("not valid TOML",)),
+        ("[select]\nx = 1" + "0" * 9_000, ("not valid TOML",)),
+        ("[select\n", ("not valid TOML", "line 1")),
         ('["a\\u0007b"]\nx = 1', ("unknown section [a\\x07b]",)),
         ('"a\\u001bb" = 1', ("'a\\x1bb' stands in no section",)),
         ('[select]\n"a\\u001b\\nb" = 1', ("[select] 'a\\x1b\\nb': select has no such option",)),

@@ -15,7 +15,6 @@ Paths in a file are relative to the file. An unknown section, key or source is a
 from __future__ import annotations
 
 import sys
-import tomllib
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,12 +24,12 @@ from typing import Any
 
 from mipselect.blocks.partitions import OF_BLOCKS
 from mipselect.datasets import BUNDLED
-from mipselect.disk import small_text
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.scores import LOSS, R2, RANGES, SCALES
 from mipselect.problem.stored.sources import SCHEMA_TABLE, SOURCES, Source
 from mipselect.tables.stored_files import is_table
+from mipselect.toml_files import read_toml
 from mipselect.validation import did_you_mean, shown
 
 
@@ -193,14 +192,7 @@ def read_description(name_or_path: str | Path) -> Description:
             "select' and 'mipselect fit' take the table itself, with --target and a --schema "
             "(begin one with 'mipselect describe')"
         )
-    text = small_text(path, MOST_BYTES)
-    try:
-        content = tomllib.loads(text)
-    except RecursionError:
-        raise InvalidInput(f"{path}: not valid TOML: it is nested too deeply") from None
-    except ValueError as error:
-        # An integer with thousands of digits is a plain ValueError.
-        raise InvalidInput(f"{path}: not valid TOML: {error}") from error
+    content = read_toml(path, MOST_BYTES)
     _check_keys(path, "the file", content, required=("instance", "data"), optional=("expected",))
     for name, section in content.items():
         if not isinstance(section, dict):

@@ -1,4 +1,4 @@
-"""TOML files that people write for the command line."""
+"""TOML files that people write: instances, defaults of a project, facts of a card."""
 
 from __future__ import annotations
 
@@ -22,5 +22,8 @@ def read_toml(path: Path, most: int) -> dict[str, Any]:
     text = small_text(path, most)
     try:
         return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"{path}: is not TOML: {printable(str(error))}") from None
+    except RecursionError:
+        raise InvalidInput(f"{path}: not valid TOML: it is nested too deeply") from None
+    except ValueError as error:
+        # An integer with thousands of digits is a plain ValueError.
+        raise InvalidInput(f"{path}: not valid TOML: {printable(str(error))}") from error
