@@ -9,6 +9,7 @@ from operator import itemgetter
 from mipselect.cli.card_parts import Entry
 from mipselect.cli.quality import rows_in_words
 from mipselect.regression import ModelRelease
+from mipselect.regression.coefficient_notes import reading_notes
 from mipselect.regression.coefficients import CoefficientTable
 from mipselect.tables.terms import INTERCEPT, Term
 
@@ -41,7 +42,7 @@ def of_a_model(model: ModelRelease, about: str) -> list[Entry]:
             for name, rows in groupby(described, key=itemgetter(0))
         ),
         *_private_ranges(model),
-        Entry("How to read a coefficient", " ".join(table.notes())),
+        Entry("How to read a coefficient", " ".join(reading_notes(table))),
         *(
             Entry("Quality" if k else f"Quality on {rows_in_words(quality)}", text)
             for quality in filter(None, [model.quality])

@@ -12,6 +12,7 @@ from rich.console import Console
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
 from mipselect.cli.quality import show_quality
 from mipselect.regression import ModelRelease
+from mipselect.regression.coefficient_notes import reading_notes
 from mipselect.regression.coefficients import CoefficientTable
 
 NO_MODEL = (
@@ -83,7 +84,7 @@ class FittedModel:
         if table is None:
             line(console, "No model: the private test failed.")
         else:
-            notes = table.notes(ALL_TERMS, all_terms=all_terms)
+            notes = reading_notes(table, ALL_TERMS, all_terms=all_terms)
             for text in (*table.lines(all_terms=all_terms), *notes):
                 line(console, text)
         for drawn in model.drawn_ranges:

@@ -253,13 +253,14 @@ def effect_half_widths(release: ModelRelease) -> tuple[float, ...]:
         return ()
     table = CoefficientTable.of(release)
     in_shares = 0.5 if table.of_shares else 1.0
+    ranges = {} if release.table is None else release.table.ranges
     found = []
     for row in table.rows:
         term, span = row.term, 1.0
         if row.low is None or row.high is None or term.aside:
             continue
-        if term.kind == PER_UNIT and term.field in table.ranges:
-            low, high = table.ranges[term.field]
+        if term.kind == PER_UNIT and term.field in ranges:
+            low, high = ranges[term.field]
             span = high - low
         elif term.kind != CATEGORY:
             continue

@@ -6,6 +6,7 @@ from mipselect.documents.blocks import TextTable
 from mipselect.documents.html import html_part
 from mipselect.privacy.guarantee import ROW
 from mipselect.privacy.release import line_block
+from mipselect.regression.coefficient_notes import reading_notes
 from mipselect.regression.coefficients import LEVEL, CoefficientTable
 from mipselect.regression.release import ModelRelease
 from mipselect.validation import checked_share
@@ -20,7 +21,7 @@ def summary_text(release: ModelRelease, level: float) -> str:
     before, after = _around(release)
     if release.has_model:
         table = CoefficientTable.of(release, level)
-        before += [*table.lines(), *table.notes(ELSEWHERE)]
+        before += [*table.lines(), *reading_notes(table, ELSEWHERE)]
     return "\n".join([*before, *after])
 
 
@@ -35,7 +36,7 @@ def summary_html(release: ModelRelease) -> str:
     made = TextTable(
         tuple(HEADINGS[k] for k in kept), tuple(tuple(cells[k] for k in kept) for cells in rows)
     )
-    lines = [*before, table.head], [*table.notes(ELSEWHERE), *after]
+    lines = [*before, table.head], [*reading_notes(table, ELSEWHERE), *after]
     return html_part([*map(line_block, lines[0]), made, *map(line_block, lines[1])])
 
 

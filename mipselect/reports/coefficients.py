@@ -14,6 +14,7 @@ from mipselect.documents.blocks import (
     TextTable,
 )
 from mipselect.regression import ModelRelease
+from mipselect.regression.coefficient_notes import reading_notes
 from mipselect.regression.coefficient_plot import whole_range
 from mipselect.regression.coefficients import OPEN, CoefficientRow, CoefficientTable
 from mipselect.reports.field_words import field_words, unit_of_target
@@ -61,8 +62,7 @@ def coefficient_blocks(model: ModelRelease) -> Iterator[Block]:
     yield from _plot(model, table, unit)
     yield _table(table, told, unit)
     yield Paragraph(f"{NOT_A_CAUSE} {BY_CHANCE}" if _was_drawn(model) else NOT_A_CAUSE)
-    why = _reason(table)
-    notes = [note for note in table.notes(ELSEWHERE) if note != why]
+    notes = [note for note in reading_notes(table, ELSEWHERE) if note != table.reason]
     notes += [
         f"The range of {each['field']}, {each['minimum']:.4g} to {each['maximum']:.4g}, was found "
         f"privately, with ε = {each['epsilon']:.6g} of this release."
@@ -92,12 +92,7 @@ def _plot(model: ModelRelease, table: CoefficientTable, unit: str) -> Iterator[B
     else:
         yield IntervalPlot(rows, f"difference of {table.rule.aim}{unit}; {what}")
     if table.intervals is None:
-        yield Paragraph(_reason(table))
-
-
-def _reason(table: CoefficientTable) -> str:
-    """Say in a sentence why there are no intervals."""
-    return f"{table.reason[:1].upper()}{table.reason[1:]}."
+        yield Paragraph(table.reason)
 
 
 def _plot_row(model: ModelRelease, table: CoefficientTable, row: CoefficientRow) -> PlotRow:

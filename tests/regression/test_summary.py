@@ -24,7 +24,12 @@ from mipselect.regression import (
     SelectThenRegress,
     confidence_intervals,
 )
-from mipselect.regression.coefficients import CoefficientTable, rows_below_noise, rows_of_ridge
+from mipselect.regression.coefficient_notes import (
+    reading_notes,
+    rows_below_noise,
+    rows_of_ridge,
+)
+from mipselect.regression.coefficients import CoefficientTable
 from mipselect.regression.rows import RowMap
 from mipselect.selectors import ExponentialSelector
 from mipselect.tables import TableSchema
@@ -195,7 +200,7 @@ def test_what_is_noise_alone_is_explained_once_and_has_no_number() -> None:
     assert rows_of(everything)["ward is c and not a"].endswith("[-inf, inf]")
     assert set(NO_ROW) <= set(rows_of(everything))
     assert "open" not in everything
-    notes = CoefficientTable.of(release).notes(all_terms=True)
+    notes = reading_notes(CoefficientTable.of(release), all_terms=True)
     assert not any("Not listed" in note or "open" in note for note in notes)
     found = release.to_frame().query("field == 'ward' and category == 'c'")
     assert (found["low"].item(), found["high"].item()) == (-math.inf, math.inf)
