@@ -283,6 +283,5 @@ def law_of(
     """Return what is drawn from. Scores are of data as they are, values of clipped data."""
     if isinstance(method, RowsSelector):
         return method.law(method.problem(given.problem), given.rows(), rng)
-    if isinstance(method, ProblemSelector):
-        return method.on(given.drawn_from(), rng, progress)
-    return method.on(given.instance(), rng, progress)
+    assert isinstance(method, ProblemSelector)
+    return method.on(given.drawn_from(), rng, progress)

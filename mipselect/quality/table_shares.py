@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from mipselect.privacy.decimals import exact
 from mipselect.privacy.guarantee import ROW, Guarantee
-from mipselect.privacy.ledger import Ledger
-from mipselect.privacy.ledger.ledger import paid
+from mipselect.privacy.ledger import Ledger, paid
 from mipselect.privacy.randomness import source_of
 from mipselect.quality.measures import LEVEL, Measure
 from mipselect.quality.noisy_sums import noisy

@@ -307,14 +307,14 @@ def _require_finite(array: FloatArray, names: Names, what: str) -> None:
         _refuse_not_finite(float(array[tuple(bad[0])]), bad, names, what)
 
 
-def require_finite_entries(X: Any, what: str = "X") -> None:
+def require_finite_entries(X: Any) -> None:
     """Raise `InvalidInput` for an entry of a SciPy sparse matrix that is no finite number."""
     entries = X.tocoo()
-    values = _numbers(plain_array(entries.data, what), None, what)
+    values = _numbers(plain_array(entries.data, "X"), None, "X")
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
         places = np.stack([entries.row[bad], entries.col[bad]], axis=1)
-        _refuse_not_finite(float(values[bad[0]]), places, None, what)
+        _refuse_not_finite(float(values[bad[0]]), places, None, "X")
 
 
 def _refuse_not_finite(first: float, places: NDArray[Any], names: Names, what: str) -> NoReturn:

@@ -102,7 +102,9 @@ class Ledger:
         rho: float | None = None,
         unit: str = "row",
     ) -> None:
-        self._set(MemoryBook(Terms(epsilon, delta, relation, unit, rho)))
+        self._book: Book = MemoryBook(Terms(epsilon, delta, relation, unit, rho))
+        self._part: Part | None = None
+        self._asked: Mapping[str, Any] | None = None
 
     @classmethod
     def create(
@@ -141,7 +143,7 @@ class Ledger:
                 "nothing, and its budget cannot be raised"
             )
         key = None if key_file is None else Path(key_file)
-        return cls.__new__(cls)._set(create_file(Path(path), terms, key))
+        return cls._on(create_file(Path(path), terms, key))
 
     @classmethod
     def open(
@@ -165,13 +167,16 @@ class Ledger:
             than the one that is given.
         """
         key = None if key_file is None else read_key(Path(key_file))
-        return cls.__new__(cls)._set(FileBook(Path(path), key=key))
+        return cls._on(FileBook(Path(path), key=key))
 
-    def _set(
-        self, book: Book, part: Part | None = None, asked: Mapping[str, Any] | None = None
+    @classmethod
+    def _on(
+        cls, book: Book, part: Part | None = None, asked: Mapping[str, Any] | None = None
     ) -> Self:
-        self._book, self._part, self._asked = book, part, asked
-        return self
+        """Make a ledger on a book, or on a part of it, which notes what was asked."""
+        ledger = cls.__new__(cls)
+        ledger._book, ledger._part, ledger._asked = book, part, asked
+        return ledger
 
     def __repr__(self) -> str:
         try:
@@ -298,7 +303,7 @@ class Ledger:
                 f"this is the ledger of a part already, where {self._part[0]} is {self._part[1]}; "
                 "for a part of it name one column that tells both"
             )
-        return Ledger.__new__(Ledger)._set(self._book, checked_part(column, value), self._asked)
+        return Ledger._on(self._book, checked_part(column, value), self._asked)
 
     def noting(self, asked: Mapping[str, Any]) -> Ledger:
         """Return the same ledger, which notes these settings with everything that is charged.
@@ -308,7 +313,7 @@ class Ledger:
         asked : mapping
             Ready for JSON. Public settings: never anything that was computed from the data.
         """
-        return Ledger.__new__(Ledger)._set(self._book, self._part, checked_note(asked))
+        return Ledger._on(self._book, self._part, checked_note(asked))
 
     def spend(self, guarantee: Guarantee, what: str = "") -> None:
         """Charge a release, before it is drawn.
@@ -482,4 +487,4 @@ def _reopened(
     """Return the same ledger when unpickling; refuse one in its place, or an older copy."""
     named = None if part is None else checked_part(*part)
     key = None if key_file is None else read_key(Path(key_file))
-    return Ledger.__new__(Ledger)._set(FileBook(Path(path), identity, seen, key), named, asked)
+    return Ledger._on(FileBook(Path(path), identity, seen, key), named, asked)
