@@ -150,9 +150,8 @@ class FitPlan:
         return HeldOut.of_table(rows, question, share, self.options.relation, source)
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
-        """See `SupportPlan`: of a target of two values, and of Tukey's test."""
-        of_target = self.drawn.doubt_of_the_target
-        return (*((of_target,) if of_target else ()), *self._doubts_of_the_test(n))
+        """See `SupportPlan`: of target and rows, and of Tukey's test."""
+        return (*self.drawn.doubts(n), *self._doubts_of_the_test(n))
 
     def _doubts_of_the_test(self, n: int | None) -> tuple[str, ...]:
         """Say that the private test of --regression tukey, which needs many rows, may fail."""

@@ -360,8 +360,8 @@ class SelectThenRegress(NumberPredictor):
             warn_near_chance(scored.problem, plan.method, scored.n)
             least = plan.narrowest
             plan.model_on(least).warn_of_doubt(scored.n, plan.columns_of(least))
-        if plan.doubt_of_the_target:
-            warn_of_little_use(plan.doubt_of_the_target)
+        for told in plan.doubts(scored.n if plan.regressor.relation == "replace-one" else None):
+            warn_of_little_use(told)
         instance = plan.rows_of_model(table, scored)
         pair = TablePair.of(plan, instance, sources[0], private=private, scored=scored)
         release = pair.release(self.ledger, sources, table)

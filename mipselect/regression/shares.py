@@ -34,6 +34,10 @@ LEAST_OF_A_TARGET = 24.0
 simulations of 300 rows less than half of the values were in the part that was drawn in no draw at
 32, up to 3 % at 24 and 18 % at 20."""
 
+LEAST_OF_A_MODEL = LEAST_OF_A_TARGET / MOST_OF_A_TARGET
+"""n times the ε of a model below which one is hardly ever of use (docs/regression.md); there the
+range of its target is not looked for either."""
+
 
 def share_of_selection(asked: float | None, *, in_blocks: bool) -> float:
     """Return the part of ε that the selection may cost, between 0 and 1.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,7 @@ from mipselect.regression.base import PrivateLinearModel
 from mipselect.regression.drawn import ModelRows
 from mipselect.regression.pair import promised_together
 from mipselect.regression.private_ranges import PrivateRanges
-from mipselect.regression.shares import default_range_share, target_share
+from mipselect.regression.shares import LEAST_OF_A_MODEL, default_range_share, target_share
 from mipselect.regression.typical_range import NARROWEST, TypicalRange, within
 from mipselect.regression.typical_target import TargetPart, TypicalTarget
 from mipselect.selectors.base import PrivateSelector
@@ -134,6 +135,32 @@ class TablePlan:
             f"{name} is a number here, {two[0]} or {two[1]}, {by_most_rows} little of a rare "
             f"value: for probabilities {as_two_classes(*two)}, for differences of shares take the "
             "squared loss"
+        )
+
+    def doubts(self, n: int | None) -> tuple[str, ...]:
+        """Say why a model may be of little use, before a draw and from public numbers alone.
+
+        Parameters
+        ----------
+        n : int or None
+            Number of rows; None where it is private.
+        """
+        return tuple(filter(None, (self.doubt_of_the_target, self._doubt_of_few_rows(n))))
+
+    def _doubt_of_few_rows(self, n: int | None) -> str:
+        """Say that no model is better than a constant with so few rows for its ε; "" if not so."""
+        epsilon = float(self.regressor.epsilon)
+        if n is None or not self.regressor.noise_grows_with_ranges:
+            return ""
+        if n * epsilon >= LEAST_OF_A_MODEL:
+            return ""
+        constant = "the shares of the classes" if self.classifies else "the mean of the target"
+        rows = math.ceil(LEAST_OF_A_MODEL / epsilon)
+        enough = math.ceil(100.0 * LEAST_OF_A_MODEL / n) / 100.0
+        return (
+            f"{n:,} rows are few for a model at ε = {epsilon:g}. Where rows times ε are below "
+            f"{LEAST_OF_A_MODEL:g}, models of tables mostly predict worse than {constant}, unless "
+            f"ranges are tight: {rows:,} rows, or ε = {enough:g} for the model, are the least"
         )
 
     @property

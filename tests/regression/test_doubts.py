@@ -89,3 +89,35 @@ def test_a_pair_is_told_of_both() -> None:
     assert "its private test is likely to fail" in found
     other = SelectThenRegress(PermuteAndFlipSelector(2), AdaSSPRegressor(delta=1e-6), epsilon=1.0)
     assert told(lambda: other.fit_table(frame, schema, target="y")) == []
+
+
+def table(n: int) -> tuple[pd.DataFrame, TableSchema]:
+    between = {"type": "number", "constraints": {"minimum": -1, "maximum": 1}}
+    X, y = rows(n)
+    schema = TableSchema.of({"fields": [{"name": name, **between} for name in "abcdy"]})
+    return pd.DataFrame(np.column_stack([X, y]), columns=list("abcdy")), schema
+
+
+def few_rows(*, selector: Any = None, **parameters: Any) -> list[str]:
+    frame, schema = table(400)
+    pair = SelectThenRegress(selector or PermuteAndFlipSelector(2), **parameters)
+    found = told(lambda: pair.fit_table(frame, schema, target="y"))
+    return [sentence for sentence in found if "few for a model" in sentence]
+
+
+def test_rows_that_are_too_few_for_any_model_are_told() -> None:
+    """A model from blocks has 0.7 of ε, so that 400 rows make 84."""
+    (found,) = few_rows(regressor=ObjectivePerturbationRegressor(), epsilon=0.3)
+    assert found.startswith("400 rows are few for a model at ε = 0.21. ")
+    assert "are below 96, models of tables mostly predict worse than the mean of the" in found
+    assert found.endswith("458 rows, or ε = 0.24 for the model, are the least")
+    assert few_rows(regressor=ObjectivePerturbationRegressor(), epsilon=0.35) == []
+
+
+def test_a_private_number_of_rows_is_not_compared() -> None:
+    hidden, scored = (
+        ObjectivePerturbationRegressor(relation="add-remove"),
+        PermuteAndFlipSelector(2, score="loss"),
+    )
+    assert few_rows(selector=scored, regressor=hidden, epsilon=0.3) == []
+    assert few_rows(selector=scored, regressor=ObjectivePerturbationRegressor(), epsilon=0.3) != []
