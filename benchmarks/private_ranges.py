@@ -35,7 +35,7 @@ from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
 
 TEST_SHARE = 0.2
-PRODUCTS = (1000, 2000, 5000, 10_000, 20_000)
+PRODUCTS = (1500, 2000, 5000, 10_000, 20_000)
 SPANS = (1.0, 2.0, 5.0, 20.0)
 
 Ranges = dict[str, tuple[float, float]]

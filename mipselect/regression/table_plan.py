@@ -156,11 +156,11 @@ class TablePlan:
             return ""
         constant = "the shares of the classes" if self.classifies else "the mean of the target"
         rows = math.ceil(LEAST_OF_A_MODEL / epsilon)
-        enough = math.ceil(100.0 * LEAST_OF_A_MODEL / n) / 100.0
+        enough = math.ceil(100.0 * self.promise.epsilon * rows / n) / 100.0
         return (
             f"{n:,} rows are few for a model at ε = {epsilon:g}. Where rows times ε are below "
             f"{LEAST_OF_A_MODEL:g}, models of tables mostly predict worse than {constant}, unless "
-            f"ranges are tight: {rows:,} rows, or ε = {enough:g} for the model, are the least"
+            f"ranges are tight: {rows:,} rows, or ε = {enough:g} in all, are the least"
         )
 
     @property

@@ -110,7 +110,7 @@ def test_rows_that_are_too_few_for_any_model_are_told() -> None:
     (found,) = few_rows(regressor=ObjectivePerturbationRegressor(), epsilon=0.3)
     assert found.startswith("400 rows are few for a model at ε = 0.21. ")
     assert "are below 96, models of tables mostly predict worse than the mean of the" in found
-    assert found.endswith("458 rows, or ε = 0.24 for the model, are the least")
+    assert found.endswith("458 rows, or ε = 0.35 in all, are the least")
     assert few_rows(regressor=ObjectivePerturbationRegressor(), epsilon=0.35) == []
 
 
