@@ -8,6 +8,7 @@ import math
 import random
 import threading
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 
 from mipselect import ExponentialMechanism, Instance, Ledger, PermuteAndFlip
 from mipselect.errors import BoundViolated, InvalidInput, NotCertified
+from mipselect.mechanisms.supports import exact as module
 from mipselect.mechanisms.supports import rejection_sampler
 from mipselect.search.soft.least_squares import SquaredFamily
 from mipselect.search.soft.partition import Partition
@@ -298,6 +300,24 @@ def test_an_epsilon_at_which_no_try_would_be_accepted_is_refused() -> None:
     assert len(ExponentialMechanism(correlated(5, 2), 1e13).sample(0)) == 2
 
 
+def test_bounds_are_raised_by_what_rounding_may_hide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where R is the same everywhere, nothing else rejects a try."""
+    right = module.exact_rate
+
+    def rough(*of: Any) -> Any:
+        rate = right(*of)
+        return replace(rate, rounding=rate.rounding + 0.7)
+
+    monkeypatch.setattr(module, "exact_rate", rough)
+    bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
+    instance = Instance(np.zeros((2, 6)), np.zeros(2), support_size=2, **bounds)
+    mechanism = ExponentialMechanism(instance, 1.0, most_listed=0)
+    source = random.Random(0)
+    for _ in range(400):
+        mechanism.sample(source)
+    assert mechanism.acceptance == pytest.approx(math.exp(-0.7), abs=0.1)
+
+
 def test_without_a_ridge_only_lists_can_be_drawn_from() -> None:
     X = np.random.default_rng(0).standard_normal((10, 4))
     instance = Instance(
@@ -306,6 +326,22 @@ def test_without_a_ridge_only_lists_can_be_drawn_from() -> None:
     assert len(ExponentialMechanism(instance, 1.0).sample(0)) == 2
     with pytest.raises(InvalidInput, match="ridge > 0"):
         ExponentialMechanism(instance, 1.0, most_listed=0)
+
+
+def test_without_a_ridge_what_a_lost_direction_explains_is_paid_for() -> None:
+    """Columns that differ by 10⁻⁹ of a target: sums of squares do not know that they do."""
+    x, y = np.tile([0.5, 0.5, -0.5, -0.5], 10), np.tile([1.0, -1.0], 20)
+    X = np.column_stack([x, x + 1e-9 * y])
+    bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 0.0}
+    instance = Instance(X, y, support_size=2, **bounds)
+    beta = [Fraction(-7, 10), Fraction(7, 10)]
+    errors = [
+        Fraction(t) - sum(b * Fraction(v) for b, v in zip(beta, row, strict=True))
+        for row, t in zip(X.tolist(), y.tolist(), strict=True)
+    ]
+    above = instance.objective([0, 1]) - float(sum(e * e for e in errors) / 80)
+    assert above > instance.value_error
+    assert above <= ExponentialMechanism(instance, 1.0)._rate.error
 
 
 def test_how_many_supports_are_listed_can_be_stated() -> None:
