@@ -292,11 +292,7 @@ def scores_blocks(selector: PrivateSelector) -> bool:
 
 
 def scores_blocks_of_table(
-    selector: PrivateSelector,
-    regressor: PrivateLinearModel,
-    public: PublicMap,
-    *,
-    ranged: bool = False,
+    selector: PrivateSelector, regressor: PrivateLinearModel, *, ranged: bool
 ) -> bool:
     """Return the same for a table, where by default all but a draw under add-remove does.
 
