@@ -3,7 +3,8 @@
 python -m benchmarks.private_regressors FOLDER [--trials 10] [--json]
 
 Columns and target are mapped from their ranges to [-1, 1]. The ranges are those of the tables, in
-place of a codebook; seeded: nothing here is private. FOLDER is as for regression_pipelines.
+place of a codebook; seeded: nothing here is private. FOLDER holds cpu_act.csv.gz, elevators.csv.gz,
+ailerons.csv.gz and bike_sharing_hour.csv.gz.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ from __future__ import annotations
 import argparse
 import statistics
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.metrics import r2_score
 
-from benchmarks.regression_pipelines import TABLES, TEST_SHARE, non_private
 from benchmarks.stored import Record, add_json_option, print_records
 from mipselect.regression import (
     AdaSSPRegressor,
@@ -28,10 +30,35 @@ from mipselect.regression import (
 )
 from mipselect.selectors import KendallSelector
 
+TEST_SHARE = 0.1
 DELTA = 1e-6
 SELECTION_SHARE = 0.2
 EPSILONS = (0.3, 1.0, 3.0)
 CHOSEN = 5
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file, its target, and columns that are left out."""
+
+    file: str
+    target: str
+    without: tuple[str, ...] = ()
+
+    def load(self, folder: Path) -> tuple[np.ndarray, np.ndarray]:
+        frame = pd.read_csv(folder / self.file).drop(columns=list(self.without))
+        for name in frame.select_dtypes(exclude="number").columns:
+            frame[name] = pd.factorize(frame[name], sort=True)[0]
+        y = frame.pop(self.target)
+        return frame.to_numpy(float), y.to_numpy(float)
+
+
+TABLES = {
+    "cpu_act": Table("cpu_act.csv.gz", "usr"),
+    "elevators": Table("elevators.csv.gz", "Goal"),
+    "ailerons": Table("ailerons.csv.gz", "goal"),
+    "bike": Table("bike_sharing_hour.csv.gz", "cnt", ("instant", "dteday", "casual", "registered")),
+}
 
 REGRESSORS: dict[str, Callable[..., Any]] = {
     "objective": lambda **options: ObjectivePerturbationRegressor(
@@ -46,6 +73,11 @@ REGRESSORS: dict[str, Callable[..., Any]] = {
     ),
     "Tukey": lambda **options: TukeyRegressor(delta=DELTA, **options),
 }
+
+
+def non_private(X: np.ndarray, y: np.ndarray, test: np.ndarray) -> np.ndarray:
+    columns = [np.column_stack([rows, np.ones(len(rows))]) for rows in (X, test)]
+    return columns[1] @ np.linalg.lstsq(columns[0], y, rcond=None)[0]
 
 
 def in_ranges(columns: np.ndarray) -> np.ndarray:

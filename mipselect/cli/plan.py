@@ -39,7 +39,6 @@ from mipselect.cli.planned_fit import (
 )
 from mipselect.cli.progress import Spinner
 from mipselect.cli.streams import say
-from mipselect.cli.table_options import of_two_classes
 from mipselect.errors import InvalidInput
 from mipselect.pictures import drawn
 from mipselect.planning.answers import answers
@@ -105,15 +104,15 @@ def plan(arguments: PlanArguments) -> None:
     if plot is not None:
         check_figure(plot, "--plot", [path])
     schema = TableSchema.read(path)
-    weight, of_classes = schema.weight, of_two_classes(schema, target)
     question = _checked_question(arguments, schema)
+    weight, of_classes = schema.weight, question.public.target.classes is not None
     notes = notes_of_the_target(question.public.target.encoder)
     for note in notes:
         say(f"warning: {note}")
     options = planned_options(
         arguments.model, arguments.division, arguments.score, of_classes=of_classes
     )
-    model, selection = _simulated(arguments, schema, question, options, of_classes=of_classes)
+    model, selection = _simulated(arguments, schema, question, options)
     # With as many fields as are picked nothing is drawn.
     draws = question.support_size < len(question.public.features)
     share = options.share if draws else 0.0
@@ -172,17 +171,9 @@ def _methods(arguments: PlanArguments) -> list[str] | None:
 
 
 def _simulated(
-    arguments: PlanArguments,
-    schema: TableSchema,
-    question: Question,
-    options: FitOptions,
-    *,
-    of_classes: bool,
+    arguments: PlanArguments, schema: TableSchema, question: Question, options: FitOptions
 ) -> tuple[ModelPlan | None, SelectionPlan]:
-    """Plan the model, where all fields have ranges, and with the time that is left the selection.
-
-    `of_classes` is True if the target has two classes.
-    """
+    """Plan the model, if all fields have ranges, and with the time that is left the selection."""
     began, simulation = time.monotonic(), asdict(arguments.simulation)
     limit = simulation.pop("time_limit")
     model = None
@@ -198,7 +189,7 @@ def _simulated(
             fitted = planned_fit(
                 options,
                 question.support_size,
-                of_classes=of_classes,
+                of_classes=question.public.target.classes is not None,
                 fit_intercept=question.intercept,
             )
             if schema.weight is not None:

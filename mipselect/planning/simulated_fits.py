@@ -24,11 +24,9 @@ from mipselect.quality.held_out import size_held_out
 from mipselect.regression import ModelRelease, SelectThenRegress
 from mipselect.regression.coefficients import CoefficientTable
 from mipselect.regression.evaluation import HeldOut
-from mipselect.regression.pair import columns_of, divided
-from mipselect.regression.shares import share_of_selection
+from mipselect.regression.pair import columns_of
 from mipselect.regression.table_pair import TablePair
-from mipselect.regression.table_plan import TablePlan, scores_blocks_of_table
-from mipselect.selectors.all_features import in_place_of
+from mipselect.regression.table_plan import TablePlan
 from mipselect.tables.chosen_rows import chosen_rows
 from mipselect.tables.mapping import open_table
 from mipselect.tables.sources import read_again
@@ -182,8 +180,7 @@ class SimulatedFits:
             return None
         parts = open_table(read_again(table), public)
         apart = chosen_rows(parts, public, lambda units: np.ones(units, dtype=bool))
-        relation = release.guarantee.relation
-        held_out = HeldOut(self.question.of_the_table, share, relation, apart, source)
+        held_out = HeldOut(self.question.of_the_table, share, apart, source)
         return held_out.measured(release).quality
 
     def _score(self, release: ModelRelease, made: Simulated) -> float:
@@ -199,18 +196,12 @@ class SimulatedFits:
         return np.asarray((release.predict(table) - target.offset) / target.scale)
 
     def _plan(self, rows: int, epsilon: float) -> TablePlan:
-        """Divide ε as `SelectThenRegress` does; δ is the regressor's own."""
-        question, model = self.question, self.model
-        public, size = question.public, question.support_size
-        chosen = in_place_of(clone(model.selector), size, len(public.features))
-        in_blocks = scores_blocks_of_table(chosen, model.regressor, public)
-        share, blocks = share_of_selection(model.selection_share, in_blocks=in_blocks), None
-        selector, regressor = divided(chosen, clone(model.regressor), epsilon, share)
-        if in_blocks:
-            blocks = question.blocks(rows, selector.epsilon)
-        return TablePlan(
-            question.of_the_table, selector, regressor, size, blocks, range_share=model.range_share
-        )
+        """Divide ε as a release does; blocks are those of so many rows."""
+        model = clone(self.model).set_params(epsilon=epsilon)
+        plan: TablePlan = model._plan_of_table(self.question.of_the_table, None, random.Random(0))
+        if plan.blocks is None:
+            return plan
+        return replace(plan, blocks=self.question.blocks(rows, plan.method.epsilon))
 
     def _in_time(self, plan: TablePlan, rows: int, time_limit: float) -> TablePlan:
         """Give a draw so much time at most; from the scores of fewer rows it has more of ε."""

@@ -45,6 +45,10 @@ class ModelRows:
     targeted: NDArray[np.bool_] | None = None
     part: TargetPart | None = None
 
+    def with_target(self, values: FloatArray) -> FloatArray:
+        """Return a number of each row, NaN for rows without a target; shape (n,)."""
+        return values if self.targeted is None else np.where(self.targeted, values, np.nan)
+
     @property
     def shares(self) -> FloatArray | None:
         """Shares that rows count with, shape (n,), 0 without a target; None where all count 1."""

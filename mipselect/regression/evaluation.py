@@ -112,14 +112,12 @@ class HeldOut:
     ----------
     question : TableQuestion
     share : float
-    relation : str
     apart : ChosenRows
     source : random.Random
     """
 
     question: TableQuestion
     share: float
-    relation: str
     apart: ChosenRows
     source: random.Random
 
@@ -144,7 +142,7 @@ class HeldOut:
 
         public = question.public
         apart = chosen_rows(open_table(read_again(table), public), public, choose)
-        return cls(question, share, relation, apart, source)
+        return cls(question, share, apart, source)
 
     def measured(self, model: ModelRelease) -> ModelRelease:
         """Return a model that was fitted to the other rows, with its quality on these.

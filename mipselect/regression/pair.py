@@ -12,7 +12,7 @@ import numpy as np
 from mipselect.errors import InvalidInput, RelationMismatch
 from mipselect.losses.classes import Classes
 from mipselect.mechanisms.base import Mechanism, Support
-from mipselect.privacy.decimals import exact, round_down
+from mipselect.privacy.decimals import exact
 from mipselect.privacy.guarantee import Guarantee, compose
 from mipselect.privacy.ledger import Ledger, paid
 from mipselect.problem.layout import Layout
@@ -148,24 +148,6 @@ def require_within(together: Guarantee, epsilon: float) -> None:
             f"selector and regressor cost {together.epsilon:.15g} together, more than "
             f"epsilon = {epsilon:.15g}: options of the selector have an ε of their own"
         )
-
-
-def divided(
-    selector: PrivateSelector,
-    regressor: PrivateLinearModel,
-    epsilon: float,
-    share: float,
-    of_ranges: float = 0.0,
-) -> tuple[PrivateSelector, PrivateLinearModel]:
-    """Give a selector its share of ε, and a regressor what it and private ranges do not cost."""
-    first = round_down(exact(epsilon) * exact(share))
-    selector.set_params(epsilon=first)
-    # Under add-remove an exact draw costs half of its ε.
-    stated = selector.guarantees.get(regressor.relation)
-    spent = first if stated is None else min(first, stated.epsilon)
-    rest = exact(epsilon) - exact(spent) - exact(of_ranges)
-    regressor.set_params(epsilon=round_down(rest))
-    return selector, regressor
 
 
 def most_features(selector: PrivateSelector) -> int:

@@ -22,6 +22,7 @@ from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
 from mipselect.mechanisms.base import Mechanism
 from mipselect.parameters import Check, estimator, parameter
+from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
 from mipselect.regression.array_plan import ArrayPlan
@@ -30,7 +31,6 @@ from mipselect.regression.drawn import ModelRows
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.pair import (
     Pair,
-    divided,
     most_features,
     promised_together,
     require_within,
@@ -377,12 +377,12 @@ class SelectThenRegress(NumberPredictor):
         self, question: TableQuestion, ranges: PrivateRanges | None, source: random.Random
     ) -> TablePlan:
         """Divide ε between copies of the estimators."""
-        ranged, public = ranges is not None, question.public
-        in_blocks = scores_blocks_of_table(self.selector, self.regressor, public, ranged=ranged)
+        ranged, p = ranges is not None, len(question.public.features)
+        in_blocks = scores_blocks_of_table(self.selector, self.regressor, ranged=ranged)
         selector, regressor = self._parts()
-        selector._check_number(len(public.features))
+        selector._check_number(p)
         of_loss = _of_the_loss(selector)
-        kept = in_place_of(selector, selector.n_features_to_select, len(public.features))
+        kept = in_place_of(selector, selector.n_features_to_select, p)
         self._divide(kept, regressor, in_blocks)
         in_blocks = in_blocks and (kept is selector or ranged)
         return TablePlan(
@@ -501,11 +501,17 @@ class SelectThenRegress(NumberPredictor):
     def _divide(
         self, selector: PrivateSelector, regressor: PrivateLinearModel, in_blocks: bool
     ) -> None:
-        """Give both their shares of ε, if there is one to divide."""
+        """Give a selector its share of ε, a regressor what it and private ranges do not cost."""
         if self.epsilon is None:
             return
         share = share_of_selection(self.selection_share, in_blocks=in_blocks)
-        divided(selector, regressor, self.epsilon, share, self._epsilon_of_ranges)
+        first = round_down(exact(self.epsilon) * exact(share))
+        selector.set_params(epsilon=first)
+        # Under add-remove an exact draw costs half of its ε.
+        stated = selector.guarantees.get(regressor.relation)
+        spent = first if stated is None else min(first, stated.epsilon)
+        rest = exact(self.epsilon) - exact(spent) - exact(self._epsilon_of_ranges)
+        regressor.set_params(epsilon=round_down(rest))
 
     @property
     def _epsilon_of_ranges(self) -> float:

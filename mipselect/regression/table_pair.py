@@ -17,6 +17,7 @@ from mipselect.regression.drawn import ModelRows
 from mipselect.regression.pair import Pair
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.table_plan import TablePlan
+from mipselect.regression.typical_target import TargetPart, TypicalTarget
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
@@ -103,17 +104,28 @@ class TablePair:
                 ranged = plan.ranges.rows(source, support, generator)
                 plan, spent = replace(plan, question=ranged.question), ranged.spent
                 rows = ranged.rows
+            # Where ranges were drawn, of two whole numbers too, fewer numbers may be left than were
+            # foreseen by the plan that the model was paid by.
             each = self.plan.epsilon_of_a_range(support)
-            parts = plan.drawn_ranges(support, rows, each, generator)
+            numbers, relation = plan.ranged_numbers(support), plan.regressor.relation
+            parts = numbers.drawn(rows, each, relation, generator)
             table = plan.table_within(support, parts)
             stated = {name: e for name, e in table.stated_ranges.items() if name not in spent}
             table = replace(table, private_ranges=spent, stated_ranges=stated)
-            part = self.plan.drawn_target(rows, generator)
+            part = self._drawn_target(rows, generator)
             y = rows.y if part is None else part.units(rows.y)
-            X = plan.rows_within(support, rows.X, parts)
+            X = numbers.within(rows.X, parts)
             return replace(rows, X=X, y=y, table=table, part=part)
 
         return self.pair.release(rows_of, ledger, sources, classes)[0]
+
+    def _drawn_target(self, rows: ModelRows, source: random.Random) -> TargetPart | None:
+        """Draw the part of [-1, 1] where nearly all targets lie; None for all of it."""
+        epsilon = self.plan.epsilon_of_target
+        if epsilon == 0.0:
+            return None
+        law = TypicalTarget(rows.with_target(rows.y), epsilon, self.plan.regressor.relation)
+        return TargetPart(*law.draw(source), epsilon)
 
     def _mapped(self, columns: tuple[int, ...]) -> ModelRows:
         """Return some columns of the instance, its target, and how much its rows count."""

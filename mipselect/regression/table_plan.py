@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone, is_classifier
 
-from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.privacy.decimals import exact, round_down
@@ -23,25 +19,19 @@ from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.scores import LOSS
 from mipselect.regression.base import PrivateLinearModel
-from mipselect.regression.drawn import ModelRows
 from mipselect.regression.pair import promised_together
 from mipselect.regression.private_ranges import PrivateRanges
+from mipselect.regression.ranged_numbers import RangedNumbers, may_be_narrowed, narrowed
 from mipselect.regression.shares import LEAST_OF_A_MODEL, default_range_share, target_share
-from mipselect.regression.typical_range import NARROWEST, TypicalRange, within
-from mipselect.regression.typical_target import TargetPart, TypicalTarget
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
-from mipselect.tables.encoders import Encoder, Scaled, two_numbers
+from mipselect.tables.encoders import Encoder, two_numbers
 from mipselect.tables.fields import as_two_classes
 from mipselect.tables.input_map import Ranges
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.question import TableQuestion
-from mipselect.validation import SMALLEST_SCALE
-
-SMALLEST_PART = 2.0**-40
-"""A range stays as it is where its narrowest part could be less than this, beside its numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,7 +205,7 @@ class TablePlan:
     def model_on(self, support: Support) -> PrivateLinearModel:
         """Make the estimator of the coefficients for some selected fields."""
         model = self.regressor.for_features(self._widths(support))
-        return self._within_the_rest(model, len(self._narrowed_fields(support)))
+        return self._within_the_rest(model, len(self.ranged_numbers(support)))
 
     def _within_the_rest(self, model: PrivateLinearModel, numbers: int) -> PrivateLinearModel:
         """Give the model the ε that the ranges of so many numbers leave."""
@@ -240,7 +230,7 @@ class TablePlan:
         target = self.public.target.encoder
         if not rule or self.rows is None or target.field.name in drawn:
             return 0.0
-        if not _may_be_narrowed(target):
+        if not may_be_narrowed(target):
             return 0.0
         share = target_share(self.rows * float(self.regressor.epsilon))
         return round_down(exact(self.regressor.epsilon) * exact(share))
@@ -252,7 +242,7 @@ class TablePlan:
 
     def epsilon_of_a_range(self, support: Support) -> float:
         """Return what the range of each number costs; 0 where none is looked for."""
-        return self._epsilon_each(len(self._narrowed_fields(support)))
+        return self._epsilon_each(len(self.ranged_numbers(support)))
 
     def _epsilon_each(self, numbers: int) -> float:
         """Return what each of so many ranges costs."""
@@ -270,7 +260,7 @@ class TablePlan:
         if not self.looks_for_ranges:
             return 0
         free, fixed = (
-            sum(_may_be_narrowed(encoder) for encoder in encoders)
+            sum(may_be_narrowed(encoder) for encoder in encoders)
             for encoders in (self.public.features, self.public.always)
         )
         return min(free, self.size) + fixed
@@ -281,71 +271,19 @@ class TablePlan:
     def _widths(self, support: Support) -> list[int]:
         return [len(encoder.columns()) for encoder in self._encoders(support)]
 
-    def _narrowed_fields(self, support: Support) -> dict[str, slice]:
-        """Return the numbers whose ranges are looked for, with their columns in the model."""
-        if not self.looks_for_ranges:
-            return {}
-        encoders, ends = self._encoders(support), np.cumsum([0, *self._widths(support)]).tolist()
-        return {
-            encoder.field.name: slice(*places)
-            for encoder, places in zip(encoders, pairwise(ends), strict=True)
-            if _may_be_narrowed(encoder)
-        }
-
-    def drawn_ranges(
-        self, support: Support, rows: ModelRows, epsilon: float, source: random.Random
-    ) -> dict[str, tuple[float, float]]:
-        """Draw where most values of the numbers lie: the parts of their ranges, within [-1, 1].
-
-        Parameters
-        ----------
-        support : tuple of int
-        rows : ModelRows
-            The columns of the model, in [-1, 1]. Those without a target count nowhere.
-        epsilon : float
-            ε of each, from the plan that the model was paid by: where ranges were drawn, of two
-            whole numbers too, fewer numbers may be left than were foreseen.
-        source : random.Random
-        """
-        if epsilon == 0.0:
-            return {}
-        encoders = {encoder.field.name: encoder for encoder in self._encoders(support)}
-        found = {}
-        for name, columns in self._narrowed_fields(support).items():
-            values = _values(rows.X[:, columns])
-            if rows.targeted is not None:
-                values = np.where(rows.targeted, values, np.nan)
-            part = TypicalRange(values, epsilon, self.regressor.relation).draw(source)
-            found[name] = _to_whole_numbers(encoders[name], part)
-        return found
-
-    def drawn_target(self, rows: ModelRows, source: random.Random) -> TargetPart | None:
-        """Draw the part of [-1, 1] where nearly all targets lie; None for all of it."""
-        epsilon = self.epsilon_of_target
-        if epsilon == 0.0:
-            return None
-        y = rows.y if rows.targeted is None else np.where(rows.targeted, rows.y, np.nan)
-        law = TypicalTarget(y, epsilon, self.regressor.relation)
-        return TargetPart(*law.draw(source), epsilon)
-
-    def rows_within(self, support: Support, X: FloatArray, ranges: Ranges) -> FloatArray:
-        """Map the columns of the model as their encoders do with narrower ranges; shape (n, k)."""
-        rows = np.array(X, dtype=np.float64)
-        fields = self._narrowed_fields(support)
-        for name, (low, high) in ranges.items():
-            values = _values(rows[:, fields[name]])
-            rows[:, fields[name].start] = np.nan_to_num(within(values, low, high))
-        return rows
+    def ranged_numbers(self, support: Support) -> RangedNumbers:
+        """Return the numbers of a model on some selected fields whose ranges are looked for."""
+        return RangedNumbers.of(self._encoders(support) if self.looks_for_ranges else ())
 
     def table_within(self, support: Support, ranges: Ranges) -> ModelTable:
         """Return what a model remembers of the table, with narrower ranges."""
         public = self.public
-        narrowed = replace(
+        within = replace(
             public,
-            features=tuple(_narrowed(encoder, ranges) for encoder in public.features),
-            always=tuple(_narrowed(encoder, ranges) for encoder in public.always),
+            features=tuple(narrowed(encoder, ranges) for encoder in public.features),
+            always=tuple(narrowed(encoder, ranges) for encoder in public.always),
         )
-        return ModelTable.of(self.question.schema, narrowed, support, stated=public)
+        return ModelTable.of(self.question.schema, within, support, stated=public)
 
     @property
     def intercept(self) -> bool:
@@ -381,11 +319,7 @@ def scores_blocks(selector: PrivateSelector) -> bool:
 
 
 def scores_blocks_of_table(
-    selector: PrivateSelector,
-    regressor: PrivateLinearModel,
-    public: PublicMap,
-    *,
-    ranged: bool = False,
+    selector: PrivateSelector, regressor: PrivateLinearModel, *, ranged: bool
 ) -> bool:
     """Return the same for a table, where by default all but a draw under add-remove does.
 
@@ -394,48 +328,3 @@ def scores_blocks_of_table(
     if not isinstance(selector, ProblemSelector) or selector.asked_score is not None:
         return scores_blocks(selector)
     return ranged or regressor.relation == "replace-one"
-
-
-def _may_be_narrowed(encoder: Encoder) -> bool:
-    """Return True for a number in whose range doubles tell apart every part that may be drawn.
-
-    A range of two whole numbers, such as 0 and 1, has no part.
-    """
-    if not isinstance(encoder, Scaled):
-        return False
-    if two_numbers(encoder):
-        return False
-    narrowest = 0.25 * NARROWEST * (encoder.high - encoder.low)
-    largest = max(abs(encoder.low), abs(encoder.high))
-    return narrowest >= max(SMALLEST_SCALE, SMALLEST_PART * largest)
-
-
-def _to_whole_numbers(encoder: Encoder, part: tuple[float, float]) -> tuple[float, float]:
-    """Extend a part of a range, within [-1, 1], to whole numbers of a field that counts them.
-
-    Most values of a rare 0 and 1 are 0: a part without the other one holds them, and a coefficient
-    per unit would be far too large.
-    """
-    number = encoder.columns()[0]
-    offset, scale = number.offset, number.scale
-    ends = offset + scale * part[0], offset + scale * part[1]
-    whole = encoder.field.whole_ends(*ends)
-    if whole == ends:
-        return part
-    low, high = ((end - offset) / scale for end in whole)
-    return max(-1.0, low), min(1.0, high)
-
-
-def _narrowed(encoder: Encoder, ranges: Ranges) -> Encoder:
-    """Narrow the encoder to a part of its range, which is in units of [-1, 1]."""
-    part = ranges.get(encoder.field.name)
-    if part is None or not isinstance(encoder, Scaled):
-        return encoder
-    number = encoder.columns()[0]
-    low, high = (number.offset + number.scale * end for end in part)
-    return replace(encoder, low=max(low, encoder.low), high=min(high, encoder.high))
-
-
-def _values(field: FloatArray) -> FloatArray:
-    """Return a number, NaN where another column of its field says it is missing; (n, w) to (n,)."""
-    return np.where(field[:, 1:].any(axis=1), np.nan, field[:, 0])

@@ -148,7 +148,7 @@ class TukeyRegressor(PrivateRegressor):
         if self.block_size is not None:
             checked_integer(self.block_size, "block_size", size + self.fit_intercept)
         self._grid(size)
-        fallback = self._fallback(None)
+        fallback = self._fallback()
         if fallback is not None:
             promised = fallback.promise(size)
             if promised.epsilon > self._halves()[1] or promised.delta > self.delta / 2.0:
@@ -238,7 +238,7 @@ class TukeyRegressor(PrivateRegressor):
                 "tukey",
                 bounds={"block_size": float(height), "blocks": float(count)},
             )
-        fallback = self._fallback(source)
+        fallback = self._fallback()
         if fallback is not None:
             answer: Drawn = fallback._draw(rows, source, private)
             return answer
@@ -255,7 +255,7 @@ class TukeyRegressor(PrivateRegressor):
             steps.append(max(min(steps), 2.0 * max(bounds) / FINEST))
         return np.array(bounds), np.array(steps)
 
-    def _fallback(self, source: random.Random | None) -> Any:
+    def _fallback(self) -> Any:
         """Copy the fallback with its share, not fitted; None if there is none."""
         if self.fallback is None:
             return None

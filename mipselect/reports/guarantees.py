@@ -39,9 +39,9 @@ def guarantee_blocks(releases: Sequence[ReportedRelease], total: Guarantee) -> I
     if not all(one.private for one in releases):
         yield from seeded_alert(releases)
         yield Paragraph("For draws without a seed the following would hold.")
-    yield Paragraph(_bound(total, unit))
+    yield Paragraph(_bound(total))
     if total.epsilon < HOPELESS:
-        yield Paragraph(_example(total, unit))
+        yield Paragraph(_example(total))
     if total.delta > 0.0:
         yield Paragraph(
             f"With a probability of δ = {total.delta:.15g} in all, about one in "
@@ -96,7 +96,7 @@ def _counted(releases: Sequence[ReportedRelease]) -> list[str]:
     return [unit for unit in units if not is_row(unit)]
 
 
-def _bound(total: Guarantee, unit: str) -> str:
+def _bound(total: Guarantee) -> str:
     if total.relation == "add-remove":
         without = "if this person were not in the table"
     else:
@@ -121,7 +121,7 @@ def _bound(total: Guarantee, unit: str) -> str:
     )
 
 
-def _example(total: Guarantee, unit: str) -> str:
+def _example(total: Guarantee) -> str:
     """Describe the largest step of somebody who knew everything else, from even odds."""
     if total.relation == "add-remove":
         question = "whether a person is in the table"

@@ -106,7 +106,8 @@ def test_epsilon_and_delta_are_divided_as_in_a_release(
     monkeypatch.setattr(select_then_regress, "TablePlan", kept)
     made = simulated._made(0, 400).table
     release = clone(model).set_params(epsilon=0.9).fit_table(made, NUMBERS, target="y").release_
-    plan, (of_fit,) = simulated._plan(400, 0.9), drawn
+    (of_fit,) = drawn
+    plan = simulated._plan(400, 0.9)
     assert plan.promise.delta == release.guarantee.delta == getattr(regressor, "delta", 0.0)
     assert plan.promise.epsilon == release.guarantee.epsilon
     assert plan.promise.rho == release.guarantee.rho

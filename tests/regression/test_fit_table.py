@@ -223,9 +223,10 @@ def test_a_model_is_fitted_to_the_rows_that_it_predicts() -> None:
     wide = map_table(frame, schema, target="stay")
     mapped = ModelRows(wide.X.astype(float), wide.y)
     each = planned.epsilon_of_a_range(support)
-    ranges = planned.drawn_ranges(support, mapped, each, random.Random(0))
+    numbers = planned.ranged_numbers(support)
+    ranges = numbers.drawn(mapped, each, "replace-one", random.Random(0))
     assert set(ranges) == {"age"}
-    rows = planned.rows_within(support, mapped.X, ranges)
+    rows = numbers.within(mapped.X, ranges)
     table = planned.table_within(support, ranges)
     again = np.concatenate(list(table.batches(frame)))
     np.testing.assert_allclose(rows, again, atol=2e-5)

@@ -113,7 +113,7 @@ def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[tuple[int
         known_columns = np.where(there[:, None], columns, np.nan)
         for index, part, log_range in ranges(planned, (j,), known_columns):
             within = {} if part is None else {NAMES[j]: part}
-            x = map_(planned.rows_within((j,), columns, within))[:, 0]
+            x = map_(planned.ranged_numbers((j,)).within(columns, within))[:, 0]
 
             def noise_of(
                 beta: float, x: np.ndarray = x, smooth: Any = smooth, ridge: float = chosen.ridge

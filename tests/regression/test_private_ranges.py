@@ -23,7 +23,7 @@ from mipselect.regression import (
     ObjectivePerturbationRegressor,
     SelectThenRegress,
     private_ranges,
-    table_plan,
+    ranged_numbers,
 )
 from mipselect.regression.private_ranges import (
     counts_whole,
@@ -337,7 +337,7 @@ def test_parts_of_ranges_cost_no_more_than_the_model_leaves(
             spent.append(self.epsilon)
             return super().draw(source)
 
-    monkeypatch.setattr(table_plan, "TypicalRange", Counted)
+    monkeypatch.setattr(ranged_numbers, "TypicalRange", Counted)
     monkeypatch.setattr(private_ranges, "LEAST_PRODUCT", 0.0)
     monkeypatch.setattr(private_ranges, "range_of", lambda *_: (0.2, 0.9))
     monkeypatch.setattr(private_ranges, "counts_whole", lambda x, *_: bool((x == x.round()).all()))

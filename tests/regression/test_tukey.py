@@ -394,14 +394,14 @@ def test_the_shares_of_epsilon_and_of_delta() -> None:
     assert model._count_epsilon == pytest.approx(0.05)
     assert sum(model._halves()) + model._count_epsilon <= 1.0
     assert sum(model._halves()) == pytest.approx(0.95)
-    inner = model._fallback(None)
+    inner = model._fallback()
     assert inner.epsilon == model._halves()[1]
     assert inner.delta == 0.5e-4
     assert inner.relation == "add-remove"
     assert fallback.epsilon == 1.0
     pure = TukeyRegressor(epsilon=1.0, fallback=ObjectivePerturbationRegressor(
         x_bound=1.0, y_bound=1.0, coef_bound=1.0))  # fmt: skip
-    assert pure._fallback(None).epsilon == 0.5
+    assert pure._fallback().epsilon == 0.5
     chosen = SelectThenRegress(KendallSelector(1), AdaSSPRegressor(y_bound=1.0))
     with pytest.raises(InvalidInput, match="fallback must be"):
         TukeyRegressor(fallback=chosen).promise(2)

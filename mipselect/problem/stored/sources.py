@@ -172,7 +172,11 @@ SOURCES = {
 SCHEMA_TABLE = Source(
     required={"path": str, "target": str, "schema": str},
     optional={
-        **{"always": list, "never": list, "intercept": bool, "ranges": dict, "unit_rule": str},
+        "always": list,
+        "never": list,
+        "intercept": bool,
+        "ranges": dict,
+        "unit_rule": str,
         **WAYS,
     },
 )
