@@ -275,9 +275,8 @@ class BlockScores(OfProblem):
         """1: half of the length of [-1, 1], which holds F'(S) - F(S) for all S."""
         return 1.0
 
-    @property
-    def value_error(self) -> float:
-        """0: sums are exact."""
+    def value_error_of(self, n: int) -> float:
+        """Return 0: sums are exact."""
         return 0.0
 
     @property

@@ -138,7 +138,7 @@ class ClippedRows(Rows):
         ridge, radius = problem.bound("ridge"), problem.bound("coef_bound")
         return problem.stated_loss.prepare(X, y, ridge=ridge, radius=radius)
 
-    def value_error(self, problem: Problem) -> float:
+    def value_error(self, problem: Problem, n: int) -> float:
         """Bound the difference between a value and R; public. Sums over n rows are rounded."""
         y_bound = problem.bound("y_bound")
-        return problem.stated_loss.value_error(self.n, y_bound, problem.prediction_bound)
+        return problem.stated_loss.value_error(n, y_bound, problem.prediction_bound)

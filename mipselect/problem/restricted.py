@@ -211,7 +211,11 @@ class Restricted(OfProblem):
     @property
     def value_error(self) -> float:
         """The most by which a value that is returned differs from R(S), for any S; public."""
-        return self.data.value_error(self.problem)
+        return self.value_error_of(self.n)
+
+    def value_error_of(self, n: int) -> float:
+        """Return `value_error` for n rows within the same bounds; public."""
+        return self.data.value_error(self.problem, n)
 
     @property
     def uncertain(self) -> float:

@@ -150,12 +150,12 @@ class ExactSums:
             radius=problem.bound("coef_bound"),
         )
 
-    def value_error(self, problem: Problem) -> float:
+    def value_error(self, problem: Problem, n: int) -> float:
         """Bound rounding of d - 2b·β + βᵀGβ, a sum of terms of at most n(b_y + U)² in all; public.
 
-        The sums over rows are exact. What is left are a few roundings for each column, in the sum
-        and in the solution of the normal equations, whose backward error moves the minimum over
-        the ball by no more than it moves G on it.
+        The sums over rows are exact, whatever n is. What is left are a few roundings for each
+        column, in the sum and in the solution of the normal equations, whose backward error moves
+        the minimum over the ball by no more than it moves G on it.
         """
         columns = problem.layout.features.most_columns(problem.support_size)
         spread = problem.stated_loss.spread(problem.bound("y_bound"), problem.prediction_bound)

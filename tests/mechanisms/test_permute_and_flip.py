@@ -28,7 +28,7 @@ from mipselect.mechanisms.scores.permute_and_flip import permute_and_flip_log_pr
 from mipselect.mechanisms.supports import race, rejection_sampler
 from mipselect.mechanisms.supports.flipped_cells import FlippedCells
 from mipselect.mechanisms.supports.flipped_weights import FlipIntegral, FlippedWeights
-from mipselect.mechanisms.supports.law import RESERVED
+from mipselect.mechanisms.supports.law import EPS, with_another_row
 from mipselect.mechanisms.supports.race import FirstHeads
 from mipselect.privacy.randomness import IntegerWeights
 from mipselect.search.soft.largest import LargestWeight
@@ -314,14 +314,18 @@ def test_the_guarantee_is_pure_and_not_of_bounded_range() -> None:
 
 
 def test_it_pays_more_for_rounding_than_the_exponential_mechanism() -> None:
-    """20η and 20γ in place of 8η and 8γ (docs/mathematics/permute-and-flip.md, (4))."""
+    """Two and a half times as much (docs/mathematics/permute-and-flip.md, (4))."""
     instance = correlated(5, 2)
     flip, plain = PermuteAndFlip(instance, 1.0)._rate, ExponentialMechanism(instance, 1.0)._rate
     w, eta, error = instance.oscillation, plain.rounding, plain.error
     assert (flip.rounding, flip.error) == (eta, error)
-    left, shared = 1.0 - RESERVED, 2.0 * w * (1.0 + RESERVED)
-    assert flip.rate == pytest.approx((left - 20 * eta) / (shared + 40 * error), rel=1e-15)
-    assert plain.rate == pytest.approx((left - 8 * eta) / (shared + 16 * error), rel=1e-15)
+    logs = with_another_row(lambda rows: 4.0 * (eta + 8.0 * EPS * (rows - instance.n)), instance.n)
+    values = with_another_row(
+        lambda rows: 4.0 * instance.value_error_of(rows) * rows / (instance.n * w), instance.n
+    )
+    for mechanism, times in ((plain, 1.0), (flip, 2.5)):
+        rate = (1.0 - times * logs) / (2.0 * w * (1.0 + times * values))
+        assert mechanism.rate == pytest.approx(rate, rel=1e-15)
     # At this ε half of it pays for the rounding of the one, and less for that of the other.
     least = 36.0 * ExponentialMechanism(instance, 1e-7)._rate.rounding
     assert ExponentialMechanism(instance, least).epsilon == least

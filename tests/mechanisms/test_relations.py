@@ -77,7 +77,7 @@ def of_rows(n: int) -> Any:
         ridge=problem.ridge,
         sensitivity=problem.sensitivity(n),
         oscillation=problem.oscillation(n),
-        value_error=problem.stated_loss.value_error(n, *bounds),
+        value_error_of=lambda rows: problem.stated_loss.value_error(rows, *bounds),
     )
 
 
@@ -94,8 +94,9 @@ def share_of_half(epsilon: float, n: int, roundings: float) -> float:
         2.0 * rate.rate * each.oscillation / epsilon
         for rate, each in zip(rates, (one, other), strict=True)
     )
-    errors = 8.0 * roundings * rates[1].error / other.oscillation
-    logs = 8.0 * roundings * rates[1].rounding / epsilon
+    each = 8.0 * roundings
+    errors = max(each * r.error / m.oscillation for r, m in zip(rates, (one, other), strict=True))
+    logs = each * max(rate.rounding for rate in rates) / epsilon
     return share * (1.0 + errors) + n * (share - less) + logs
 
 
@@ -104,10 +105,27 @@ def share_of_half(epsilon: float, n: int, roundings: float) -> float:
 def test_rounding_is_paid_for_with_another_row_too(
     roundings: float, epsilon: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = [1, 20, 4095, 4096, 100_000, 300_000]
-    assert max(share_of_half(epsilon, n, roundings) for n in rows) <= 1.0
-    monkeypatch.setattr(law, "RESERVED", 0.0)
-    assert share_of_half(epsilon, rows[-1], roundings) > 1.0
+    rows = [*range(1, 50), 300, 4095, 8191, 8192, 8193, 100_000, 2**18 - 1, 2**22, 2**24 - 1]
+    for n in rows:
+        # That c is a double is part of the errors of logs.
+        assert share_of_half(epsilon, n, roundings) <= 1.0 + 2.0 * n * law.EPS
+    monkeypatch.setattr(law, "with_another_row", lambda share, n: 2.0 * share(n))
+    assert all(
+        share_of_half(epsilon, n, roundings) > 1.0 + 2.0 * n * law.EPS for n in (20, 300, 100_000)
+    )
+
+
+@pytest.mark.parametrize("n", [1, 2, 37, 1023, 1024, 5000])
+def test_what_is_reserved_is_the_sum_that_is_stated(
+    n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exactly for a share that is constant, and at most what shares at powers of 2 make of it."""
+    monkeypatch.setattr(law, "MOST_ROWS", 2**13)
+    assert law.with_another_row(lambda _: 0.25, n) == pytest.approx(0.5, rel=1e-12)
+    rows = range(n + 1, 2**13 + 1)
+    stated = 2.0 * n * (1.0 + sum(1.0 / (t - 1) for t in rows))
+    found = law.with_another_row(float, n)
+    assert stated * (1.0 - 1e-12) <= found <= 2.0 * stated
 
 
 def test_without_a_ridge_nothing_is_promised_for_another_row() -> None:

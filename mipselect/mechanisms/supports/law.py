@@ -6,7 +6,7 @@ w_S = μ(S) exp(-c R(S)),   μ(S) = p^{-a|S|} Π_{j∈S} ω_j / e_{|S|}(ω)
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,8 +21,8 @@ from mipselect.search.soft.polynomials import subset_law
 
 EPS = float(np.finfo(np.float64).eps)
 
-RESERVED = 1e-4
-"""Part of ε, twice, that pays under add-remove for what a further row changes of c itself; κ."""
+MOST_ROWS = 2**24
+"""Rows up to which draws pay for rounding under add-remove too; N."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,9 +106,8 @@ class Rate:
     Attributes
     ----------
     rate : float
-        c = ε(1 - a) / (2w (1 + b)), w ≤ Δ half of the range of R' - R over all supports, with
-        a = κ + 8kη/ε and b = κ + 8kγ; k = 1 for the exponential mechanism, and κ = 0 where
-        nothing is stated under add-remove.
+        c = ε(1 - a) / (2w (1 + b)), w ≤ Δ half of the range of R' - R over all supports, with a and
+        b above 4kη/ε and 4kγ; k = 1 for the exponential mechanism.
     rounding : float
         η: by how much the log of a weight may be off through rounding. Public.
     error : float
@@ -145,26 +144,65 @@ def exact_rate(
     InvalidInput
         If rounding leaves less than half of ε.
     """
-    n, largest, sensitivity = instance.n, instance.support_size, instance.sensitivity
-    error = instance.value_error
-    if instance.ridge == 0.0:
-        # Directions of G_SS with eigenvalues below s·EPS of the largest are left out. As ‖β‖ ≤ r,
-        # what they could have explained is less than this.
-        error += math.sqrt(largest * EPS) * n * sensitivity
-    # No prediction changes the loss of a row by more than nw, so values of R are no further apart.
-    # No log weight, relative to that of a support, is larger than εn/2 and what the prior adds; a
-    # draw adds logs of at most 1000 each.
-    rounding = 16.0 * EPS * (1.0 + 0.5 * epsilon * n + prior.span + 1000.0 * (largest + 2))
-    each, moved = 8.0 * roundings, instance.oscillation
-    reserved = RESERVED if "add-remove" in instance.problem.relations else 0.0
-    spent = reserved * epsilon + each * rounding
-    if spent > 0.5 * epsilon:
+    n, largest = instance.n, instance.support_size
+
+    def error(rows: int) -> float:
+        found = instance.value_error_of(rows)
+        if instance.ridge == 0.0:
+            # Directions of G_SS with eigenvalues below s·EPS of the largest are left out. As
+            # ‖β‖ ≤ r, what they could have explained is less than this.
+            found += math.sqrt(largest * EPS) * n * instance.sensitivity
+        return found
+
+    def rounding(rows: int) -> float:
+        # No prediction changes the loss of a row by more than nw, so values of R are no further
+        # apart. No log weight, relative to that of a support, is larger than εn/2 and what the
+        # prior adds; a draw adds logs of at most 1000 each.
+        logs = 0.5 * epsilon * rows + prior.span + 1000.0 * (largest + 2)
+        return 16.0 * EPS * (1.0 + logs)
+
+    def of_logs(rows: int) -> float:
+        return 4.0 * roundings * rounding(rows) / epsilon
+
+    def of_values(rows: int) -> float:
+        return 4.0 * roundings * error(rows) * rows / (n * instance.oscillation)
+
+    if "add-remove" in instance.problem.relations:
+        a, b = with_another_row(of_logs, n), with_another_row(of_values, n)
+    else:
+        a, b = of_logs(n), of_values(n)
+    if a > 0.5:
         raise InvalidInput(
             f"epsilon = {epsilon:g} is too small for exact draws in double precision with n = "
-            f"{n:,} and this prior: rounding alone costs {spent:.1g}"
+            f"{n:,} and this prior: rounding alone costs {a * epsilon:.1g}"
         )
-    rate = (epsilon - spent) / (2.0 * moved * (1.0 + reserved + each * error / moved))
-    return Rate(rate, rounding, error)
+    rate = epsilon * (1.0 - a) / (2.0 * instance.oscillation * (1.0 + b))
+    return Rate(rate, rounding(n), error(n))
+
+
+def with_another_row(share: Callable[[int], float], n: int) -> float:
+    """Compute h(n) with h(n) - n(h(n+1) - h(n)) ≥ 2 share(n+1) for n below N, and h ≥ 2 share.
+
+    It is 2n(share(N)/N + Σ share(t)/(t(t-1))) over n < t ≤ N, where a share counts between powers
+    of 2 as at the next one.
+
+    Parameters
+    ----------
+    share : callable
+        Does not fall from one power of 2 to the next.
+    n : int
+
+    References
+    ----------
+    docs/mathematics/exact-draws.md, (6).
+    """
+    last = max(n, MOST_ROWS)
+    added, low = share(last) / last, n
+    while low < last:
+        high = min(2 ** low.bit_length(), last)
+        added += share(high) * (1.0 / low - 1.0 / high)
+        low = high
+    return 2.0 * n * added
 
 
 def _checked_weights(weights: ArrayLike, p: int) -> FloatArray:
