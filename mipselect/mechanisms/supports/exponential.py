@@ -25,8 +25,8 @@ class ExponentialMechanism(ExactDraws):
     Notes
     -----
     The draw is paid for with ε in full, the errors of arithmetic included: c is below ε/2w by
-    1e-7 of it at some hundred rows and 1e-4 at a million, and public (`Rate`). Adding or removing a row
-    moves n R(S) in one direction only, so that the same draw costs ε/2 under add-remove
+    1e-7 of it at some hundred rows and 1e-4 at a million, and public (`Rate`). Adding or removing a
+    row moves n R(S) in one direction only, so that the same draw costs ε/2 under add-remove
     (`guarantees`).
 
     How long a draw takes depends on the data and is not covered; a draw that a time limit ends

@@ -33,8 +33,8 @@ class PermuteAndFlip(ExactDraws):
     to be proven. If the time limit ends the proof, nothing is released.
 
     The errors of arithmetic are paid for: c is below ε/2w by 3e-7 of it at some hundred rows
-    and 4e-4 at a million, and public (`Rate`). A draw costs ε/2 under add-remove (`guarantees`). It is
-    not of bounded range: ρ is ε²/2, where that of the exponential mechanism is ε²/8.
+    and 4e-4 at a million, and public (`Rate`). A draw costs ε/2 under add-remove (`guarantees`). It
+    is not of bounded range: ρ is ε²/2, where that of the exponential mechanism is ε²/8.
 
     Where all supports are listed `log_probability` is an integral, right to 1e-12.
 
