@@ -18,10 +18,10 @@ from mipselect.cli.output import NOT_PRIVATE, banner, check_output, heading, lin
 from mipselect.cli.progress import Spinner
 from mipselect.cli.quality import show_quality
 from mipselect.cli.streams import say
-from mipselect.errors import InvalidInput, about
+from mipselect.errors import about
 from mipselect.json_objects import read_json
 from mipselect.privacy.guarantee import ROW, Guarantee
-from mipselect.regression import evaluate_model
+from mipselect.regression.evaluation import evaluate_model, measurable_table
 from mipselect.regression.release import LARGEST, model_in
 from mipselect.reports.words import people_in_words
 from mipselect.tables.schema import TableSchema
@@ -89,12 +89,8 @@ def evaluate(arguments: EvaluateArguments) -> None:
     checked_budget(arguments.epsilon, "--epsilon")
     stored = read_json(arguments.model, LARGEST)
     model = model_in(stored, str(arguments.model))
-    if model.table is None:
-        raise InvalidInput(
-            f"{arguments.model}: is a model of arrays, not of a table with a schema, and cannot be "
-            "evaluated on a table"
-        )
-    target = model.table.target
+    with about(str(arguments.model)):
+        target = measurable_table(model).target
     schema = None if arguments.schema is None else TableSchema.read(arguments.schema)
     source = arguments.table.source
     ledger, relation = arguments.charge.opened()

@@ -229,16 +229,21 @@ class FitOptions:
             relation=self.relation,
             fit_intercept=fit_intercept,
         )
-        if public.weight is not None:
-            model.require_weights()
         blocks = None
         scored = ranges is not None or method is asked
         if self.in_blocks and scored and isinstance(asked, ProblemSelector):
             blocks = of_blocks(self.scores, self.scales, asked, stated=False, seed=self.seed)
-        share = self.division.range_share
+        plan = TablePlan(
+            question,
+            method,
+            model,
+            size,
+            blocks,
+            self.division.range_share,
+            ranges,
+            of_loss=self.of_loss,
+        )
         with about("--epsilon and --delta"):
-            parts = (question, method, model, size, blocks, share, ranges)
-            plan = TablePlan(*parts, of_loss=self.of_loss)
             promise = plan.promise
         check_ledger(self.ledger, promise)
         return plan

@@ -95,7 +95,7 @@ def evaluate_model(
     """
     source_of_integers, private = source_of(random_state)
     guarantee = Guarantee(checked_budget(epsilon, "epsilon"), relation=relation, private=private)
-    public = evaluation_map(_table_of(model), schema, unit_rule)
+    public = evaluation_map(measurable_table(model), schema, unit_rule)
     bound = None if public.target.classes is not None else 1.0
     require_measurable(public.target.classes is not None, bound, relation)
     parts = open_table(source, public)
@@ -168,7 +168,8 @@ class HeldOut:
         return replace(model, quality=quality)
 
 
-def _table_of(model: ModelRelease) -> ModelTable:
+def measurable_table(model: ModelRelease) -> ModelTable:
+    """Return the table of a model; raise `InvalidInput` for one of arrays, or one without any."""
     if model.table is None:
         raise InvalidInput(
             "the model is one of arrays; only a model of a table with a schema can be evaluated"

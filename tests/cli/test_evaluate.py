@@ -49,6 +49,18 @@ def test_fit_says_how_good_its_model_is(run: Run, table: Path) -> None:
     assert "quality" not in fit(run, table, "--json").report["model"]
 
 
+def test_a_model_of_arrays_is_refused_before_anything_is_paid(
+    run: Run, model: Path, table: Path
+) -> None:
+    ledger = table.with_name("l.ledger")
+    run("ledger", "create", ledger, "--epsilon", "1")
+    stored = {**ModelRelease.load(model).to_dict(), "table": None}
+    model.write_text(json.dumps(stored))
+    outcome = run("evaluate", model, table, "--epsilon", "1", "--ledger", ledger)
+    outcome.failed_with(2, "model.json: the model is one of arrays")
+    assert Ledger.open(ledger).spent.epsilon == 0.0
+
+
 def test_a_model_that_is_not_known_to_be_good_comes_with_a_warning(
     run: Run, tmp_path: Path
 ) -> None:

@@ -302,6 +302,8 @@ def test_numbers_without_a_schema(run: Run, folder: Path) -> None:
     assert run(*command, "--features", "b,c", "--json").report["features"] == ["b", "c"]
     refused = command[: command.index("--y-bound")]
     run(*refused).failed_with(2, "error: --schema (begin", "--x-bound and --y-bound must be given")
+    shifted = (*command[: command.index("--x-bound")], "--target-shift", "1")
+    run(*shifted).failed_with(2, "--target-shift goes with --y-bound")
     (folder / "data.csv").write_text("a,b,y\n1,2,3\n1,red,3\n")
     run(*command).failed_with(2, "(sensitive)", "line 3, column 'b' holds text")
 
