@@ -62,9 +62,12 @@ class Task:
         plan, method, loss = self.plan, self.plan.method, problem.loss
         check_sizes(method, problem.n_features, self.title)
         if self.hides_n and "add-remove" not in problem.relations:
+            of_blocks = "scores from blocks of rows", "--score loss with public bounds has both"
+            of_no_ridge = "a loss without a ridge", "a --ridge above 0 has both"
+            which, has_both = of_no_ridge if problem.score == "loss" else of_blocks
             raise InvalidInput(
-                f"{self.title}: the guarantee of scores from blocks of rows is for replacing one "
-                "row, and add-remove is asked for: --score loss with public bounds has both"
+                f"{self.title}: the guarantee of {which} is for replacing one row, and add-remove "
+                f"is asked for: {has_both}"
             )
         if isinstance(method, MCMCSelector) and loss is not None and loss.name != "squared":
             raise InvalidInput(

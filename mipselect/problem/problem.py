@@ -281,9 +281,11 @@ class Problem:
     def relations(self) -> tuple[str, ...]:
         """Neighbouring relations that guarantees of draws are stated for.
 
-        Scores from blocks have replace-one only: a further row may change several blocks.
+        Scores from blocks have replace-one only: a further row may change several blocks. So have
+        values without a ridge: the more rows there are the less well they are known.
         """
-        return ("replace-one", "add-remove") if self.score == "loss" else ("replace-one",)
+        known = self.score == "loss" and self.ridge != 0.0
+        return ("replace-one", "add-remove") if known else ("replace-one",)
 
     @property
     def number_of_supports(self) -> int:

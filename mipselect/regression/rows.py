@@ -74,8 +74,8 @@ class RowMap:
 
     @property
     def norm(self) -> float:
-        """The largest Euclidean length of a mapped row, rounded up; ``inf`` without bounds."""
-        whole = math.inf if self.parts is None else math.hypot(*self.parts.radii) * (1.0 + 1e-15)
+        """The largest Euclidean length of a mapped row; ``inf`` without bounds."""
+        whole = math.inf if self.parts is None else math.hypot(*self.parts.radii)
         return whole if self.row_bound is None else min(whole, self.row_bound)
 
     @property

@@ -16,6 +16,7 @@ from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.privacy.ledger import Ledger, checked_ledger, paid
 from mipselect.privacy.randomness import Rng, generator
 from mipselect.problem.instance import Instance
+from mipselect.problem.scores import LOSS
 from mipselect.problem.sums import ExactSums
 from mipselect.regression.drawn import Drawn, released
 from mipselect.regression.gaussian_noise import plus_gaussian
@@ -41,8 +42,8 @@ def adassp_from_moments(
     Parameters
     ----------
     instance : Instance
-        From moments. Columns that are always in and its intercept are in the model; its r and λ
-        are not used.
+        From moments of rows, and not of blocks of them. Columns that are always in and its
+        intercept are in the model; its r and λ are not used.
     support : array_like of int, shape (s,)
         Features: public, such as those of a release from the same moments.
     epsilon, delta : float
@@ -90,6 +91,11 @@ def adassp_from_moments(
     checked_ledger(ledger)
     if instance.moments is None:
         raise InvalidInput("the instance has rows; AdaSSPRegressor takes them")
+    if instance.problem.score != LOSS:
+        raise InvalidInput(
+            "the instance has sums over blocks of rows, where a row counts once in each partition; "
+            "a model needs sums of the rows themselves: Moments.of, and Instance.from_moments"
+        )
     budget, small = checked_budget(epsilon), checked_delta(delta)
     checked_relation(relation)
     source, private = generator(rng)
@@ -147,7 +153,7 @@ def _row_map(
     place = {name: k for k, name in enumerate(moments.columns.names)}
     units = tuple(moments.columns.x_bounds[place[instance.column_names[j]]] for j in columns)
     parts = len(columns) if instance.units is None else features + len(instance.always)
-    length = math.nextafter(math.sqrt(parts + instance.intercept), math.inf)
+    length = math.sqrt(parts + instance.intercept)
     return RowMap(len(columns), instance.intercept, x_bound=units, unit=units, row_bound=length)
 
 

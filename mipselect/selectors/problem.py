@@ -177,11 +177,12 @@ class ProblemSelector(PrivateSelector):
 
     @property
     def relations(self) -> tuple[str, ...]:
-        """Neighbouring relations of its guarantee: for blocks only that of replacing one row.
+        """Neighbouring relations of its guarantee: see `Problem.relations`.
 
         Without a `score` they are those of a loss; what is drawn from blocks states its own.
         """
-        return ("replace-one",) if vars(self)["score"] in (BLOCKS, R2) else tuple(RELATIONS)
+        known = vars(self)["score"] not in (BLOCKS, R2) and self.ridge != 0.0
+        return tuple(RELATIONS) if known else ("replace-one",)
 
     def problem(self, problem: Problem) -> Problem:
         """Return all of it; with the largest size, where sizes are an option."""

@@ -28,6 +28,7 @@ from mipselect.mechanisms.scores.permute_and_flip import permute_and_flip_log_pr
 from mipselect.mechanisms.supports import race, rejection_sampler
 from mipselect.mechanisms.supports.flipped_cells import FlippedCells
 from mipselect.mechanisms.supports.flipped_weights import FlipIntegral, FlippedWeights
+from mipselect.mechanisms.supports.law import RESERVED
 from mipselect.mechanisms.supports.race import FirstHeads
 from mipselect.privacy.randomness import IntegerWeights
 from mipselect.search.soft.largest import LargestWeight
@@ -313,15 +314,16 @@ def test_the_guarantee_is_pure_and_not_of_bounded_range() -> None:
 
 
 def test_it_pays_more_for_rounding_than_the_exponential_mechanism() -> None:
-    """10η and 10γ in place of 4η and 4γ (docs/mathematics/permute-and-flip.md, (4))."""
+    """20η and 20γ in place of 8η and 8γ (docs/mathematics/permute-and-flip.md, (4))."""
     instance = correlated(5, 2)
     flip, plain = PermuteAndFlip(instance, 1.0)._rate, ExponentialMechanism(instance, 1.0)._rate
     w, eta, error = instance.oscillation, plain.rounding, plain.error
     assert (flip.rounding, flip.error) == (eta, error)
-    assert flip.rate == pytest.approx((1 - 10 * eta) / (2 * w + 20 * error), rel=1e-15)
-    assert plain.rate == pytest.approx((1 - 4 * eta) / (2 * w + 8 * error), rel=1e-15)
+    left, shared = 1.0 - RESERVED, 2.0 * w * (1.0 + RESERVED)
+    assert flip.rate == pytest.approx((left - 20 * eta) / (shared + 40 * error), rel=1e-15)
+    assert plain.rate == pytest.approx((left - 8 * eta) / (shared + 16 * error), rel=1e-15)
     # At this ε half of it pays for the rounding of the one, and less for that of the other.
-    least = 18.0 * ExponentialMechanism(instance, 1e-8)._rate.rounding
+    least = 36.0 * ExponentialMechanism(instance, 1e-7)._rate.rounding
     assert ExponentialMechanism(instance, least).epsilon == least
     with pytest.raises(InvalidInput, match="too small for exact draws"):
         PermuteAndFlip(instance, least)

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from mipselect import ExponentialMechanism, Ledger, Mistakes, StableOptimum, TopR, top_supports
+from mipselect import (
+    ExponentialMechanism,
+    Instance,
+    Ledger,
+    Mistakes,
+    PermuteAndFlip,
+    StableOptimum,
+    TopR,
+    top_supports,
+)
 from mipselect.errors import BudgetExceeded, InvalidInput, NotCertified, RelationMismatch
 from mipselect.mechanisms import NoisyMax
+from mipselect.mechanisms.supports import law
+from mipselect.mechanisms.supports.law import complexity_prior, exact_rate
 from mipselect.mechanisms.supports.mistakes import GAP_CONDITION
+from mipselect.selectors import ExponentialSelector
 from tests.support.designs import random_instance
 from tests.support.exact_audit import (
     Data,
@@ -49,6 +63,63 @@ def test_the_exponential_draw_costs_half_and_not_less() -> None:
     assert lost.max() <= cost
     # With half the sensitivity it would be twice as much: these pairs would tell.
     assert 2.0 * lost.max() > cost
+
+
+def of_rows(n: int) -> Any:
+    """What a rate is computed from, of n rows that nobody needs."""
+    data, _ = grown()[0]
+    problem = data.instance.problem
+    bounds = problem.bound("y_bound"), problem.prediction_bound
+    return SimpleNamespace(
+        n=n,
+        support_size=problem.support_size,
+        ridge=problem.ridge,
+        sensitivity=problem.sensitivity(n),
+        oscillation=problem.oscillation(n),
+        value_error=problem.stated_loss.value_error(n, *bounds),
+    )
+
+
+def share_of_half(epsilon: float, n: int, roundings: float) -> float:
+    """Cost of a draw under add-remove in units of ε/2, errors of arithmetic included.
+
+    A row moves n R by v = nw more for one support than for another; no two n R are more than nv
+    apart, so that a c that is not the same for n and n + 1 moves weights too.
+    """
+    one, other = of_rows(n), of_rows(n + 1)
+    prior = complexity_prior(10, (one.support_size,), 1.0, None)
+    rates = [exact_rate(epsilon, cast(Instance, each), prior, roundings) for each in (one, other)]
+    share, less = (
+        2.0 * rate.rate * each.oscillation / epsilon
+        for rate, each in zip(rates, (one, other), strict=True)
+    )
+    errors = 8.0 * roundings * rates[1].error / other.oscillation
+    logs = 8.0 * roundings * rates[1].rounding / epsilon
+    return share * (1.0 + errors) + n * (share - less) + logs
+
+
+@pytest.mark.parametrize("roundings", [ExponentialMechanism._roundings, PermuteAndFlip._roundings])
+@pytest.mark.parametrize("epsilon", [1e-7, 1.0, 1e4])
+def test_rounding_is_paid_for_with_another_row_too(
+    roundings: float, epsilon: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [1, 20, 4095, 4096, 100_000, 300_000]
+    assert max(share_of_half(epsilon, n, roundings) for n in rows) <= 1.0
+    monkeypatch.setattr(law, "RESERVED", 0.0)
+    assert share_of_half(epsilon, rows[-1], roundings) > 1.0
+
+
+def test_without_a_ridge_nothing_is_promised_for_another_row() -> None:
+    """Values are known to a share of n then, and c falls with every row."""
+    rng = np.random.default_rng(0)
+    bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0}
+    X = rng.uniform(-1.0, 1.0, (30, 4))
+    for ridge, relations in ((0.0, {"replace-one"}), (0.1, {"replace-one", "add-remove"})):
+        instance = Instance(X, X[:, 0], support_size=2, ridge=ridge, **bounds)
+        assert set(ExponentialMechanism(instance, 1.0).guarantees) == relations
+        selector = ExponentialSelector(2, ridge=ridge, **bounds)
+        assert set(selector.guarantees) == relations
+        assert set(selector.mechanism(X, X[:, 0]).guarantees) == relations
 
 
 @pytest.mark.parametrize("late", [0.0, 1.0])

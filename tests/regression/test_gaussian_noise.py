@@ -81,8 +81,12 @@ def test_the_logarithm_for_the_audit_is_not_below_the_curve() -> None:
 
 
 def test_a_printed_budget_is_kept_as_well() -> None:
-    """A ledger reads the decimals: 1e-6 is above the double of that name, 0.1 below it."""
-    for epsilon, delta in ((0.1, 1e-6), (0.3, 1e-7), (3e-8, 1e-9), (1.1, 0.1)):
+    """A ledger reads the decimals: 1e-6 is above the double of that name, 0.1 below it.
+
+    Of the last four another μ would follow from the doubles alone.
+    """
+    plain = ((0.1, 1e-6), (0.3, 1e-7), (3e-8, 1e-9), (1.1, 0.1))
+    for epsilon, delta in (*plain, (0.1, 3e-6), (0.05, 1e-6), (1.1, 1e-6), (5.7, 0.2)):
         mu = largest_mu(epsilon, delta)
         with mpmath.workdps(60):
             for number in (Fraction(repr(delta)), Fraction(delta)):

@@ -8,6 +8,7 @@ from collections import Counter
 from fractions import Fraction
 from itertools import permutations, product
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.stats import chisquare
@@ -83,6 +84,15 @@ def test_weights_grow_by_no_more_than_half_of_epsilon() -> None:
         for depth in range(40, 200):
             ratio = Fraction(law.weights[depth + 1], law.weights[depth])
             assert 1 <= ratio <= law.ratio
+
+
+def test_the_ratio_of_weights_is_rounded_down() -> None:
+    """From an ε of 18 on the step of the grid is finer than doubles, which may be above."""
+    for epsilon in [0.3 + 1.7 * k for k in range(60)]:
+        with mpmath.workdps(60):
+            law = DepthLaw(np.arange(4)[:, None], epsilon)
+            ratio = mpmath.mpf(law.ratio.numerator) / law.ratio.denominator
+            assert ratio <= mpmath.exp(min(mpmath.mpf(epsilon), mpmath.mpf(repr(epsilon))) / 2)
 
 
 def test_shells_are_drawn_uniformly() -> None:
@@ -257,6 +267,15 @@ def test_one_step_of_the_distance_costs_no_more_than_epsilon(epsilon: float) -> 
     for distance in (-1, 0, 3, 1000, 13_106):
         step = margin(distance + 1, epsilon, 1e-6) - margin(distance, epsilon, 1e-6)
         assert 0 < step <= min(Fraction(epsilon), Fraction(repr(epsilon)))
+
+
+def test_where_models_are_unstable_the_test_passes_with_less_than_delta() -> None:
+    """δ is the probability without a distance: no rounding of its logarithm may make it more."""
+    for delta in [10.0**-k * m for k in range(1, 13) for m in (1.0, 2.3, 4.9)]:
+        above = margin(0, 0.5, delta)
+        with mpmath.workdps(60):
+            passing = mpmath.exp(mpmath.mpf(above.numerator) / above.denominator) / 2
+            assert passing <= min(mpmath.mpf(delta), mpmath.mpf(repr(delta)))
 
 
 def test_what_the_docs_say_of_the_test() -> None:

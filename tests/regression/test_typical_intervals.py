@@ -165,6 +165,17 @@ def test_the_whole_of_epsilon_is_used() -> None:
     assert found == pytest.approx(epsilon, abs=1e-6)
 
 
+def test_rounding_is_paid_for() -> None:
+    """At a small ε that is a visible part of it."""
+    epsilon, at, nowhere = 1e-6, ListedInterval(1.0, 0, 0), ListedInterval(1.0, 0, 40)
+    law = IntervalLaw(np.full(1000, 0.5), epsilon, 2)
+    found = law.log_probability(at) - law.log_probability(nowhere)
+    found -= math.log(at.weight / nowhere.weight)
+    expected = spendable(epsilon, LOG_TOTAL) * (18_000 - 2_000) / 40.0
+    assert found == pytest.approx(expected, rel=1e-8)
+    assert expected < (1.0 - 1e-7) * epsilon * 16_000 / 40.0
+
+
 def test_draws_follow_the_law() -> None:
     values = np.array([3.0, 3.5, 4.0, 5.0, 5.5, 6.0, 6.5, 40.0] * 4)
     law, source, draws = IntervalLaw(values, 1.0, 3), random.Random(5), 500

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import warnings
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,11 +13,13 @@ import pytest
 
 from mipselect import Ledger
 from mipselect.errors import UsefulnessWarning
+from mipselect.privacy.decimals import exact
 from mipselect.regression import (
     AdaSSPRegressor,
     ObjectivePerturbationClassifier,
     ObjectivePerturbationRegressor,
     SelectThenRegress,
+    private_ranges,
 )
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema, check_table
@@ -94,6 +98,31 @@ def test_private_ranges_of_whole_numbers_have_a_unit() -> None:
     assert low <= 0.0
     assert high >= 1.0
     assert effects(model)["diabetes"] == pytest.approx(4.0, abs=1.5)
+
+
+def test_whether_numbers_are_whole_is_paid_out_of_their_range(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both are drawn from the same values: their ε add up to that of the range."""
+    spent: list[Fraction] = []
+
+    def noted(draw: Any) -> Any:
+        def drawn(values: Any, epsilon: float, source: Any) -> Any:
+            spent.append(exact(epsilon))
+            return draw(values, epsilon, source)
+
+        return drawn
+
+    for name in ("counts_whole", "range_of"):
+        monkeypatch.setattr(private_ranges, name, noted(vars(private_ranges)[name]))
+    number, whole = schema(stated=False, kind="number"), schema(stated=False)
+    values = np.arange(300.0)
+    for known, count in ((number, 2), (whole, 1)):
+        for epsilon in (0.1, 0.7, 3.0):
+            spent.clear()
+            private_ranges.range_of_field(known.fields[1], values, epsilon, random.Random(0))
+            assert len(spent) == count
+            assert exact(epsilon) * (1 - Fraction(1, 10**15)) <= sum(spent) <= exact(epsilon)
 
 
 def test_features_made_of_whole_numbers_keep_their_unit_too() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from mipselect import Instance, Ledger
 from mipselect.errors import BudgetExceeded, InvalidInput
-from mipselect.grid import on_grid
+from mipselect.grid import on_grid, rounded
 from mipselect.regression.summed import adassp_from_moments
 from mipselect.selectors import MCMCSelector, SampleAggregateSelector, SISSelector
 from mipselect.selectors.scores.ballots import path_ballot
@@ -196,6 +196,27 @@ def test_adassp_from_moments_moves_by_no_more_than_it_says() -> None:
         assert np.linalg.norm(change[:4, :4]) <= 4.0
         assert np.linalg.norm(change[:4, 4]) <= 2.0
         assert Fraction(int((whole - other)[0, 0]), 2**32) == 1
+
+
+@pytest.mark.parametrize("block_rows", [2, 3])
+def test_adassp_from_moments_refuses_sums_over_blocks(block_rows: int) -> None:
+    """A row is in a block of each partition, and moves their sums so many times as far."""
+    X, y = np.full((6, 1), -1.0), np.zeros(6)
+    X[::2] = y[::2] = 1.0
+    blocks = {"block_rows": block_rows, "partitions": 16, "partition_seed": 0}
+
+    def summed(X: np.ndarray) -> Instance:
+        return Instance.from_blocks(X, y, support_size=1, **blocks)
+
+    other = X.copy()
+    other[0] = -1.0
+    one, two = (rounded(summed(x).moments.matrix[1:, 1:]) for x in (X, other))
+    # The noise would be that of a change by √2 at most.
+    assert np.linalg.norm(one[0, -1] - two[0, -1]) > 3.0
+    ledger = Ledger(5.0, 1e-3)
+    with pytest.raises(InvalidInput, match="sums over blocks of rows"):
+        adassp_from_moments(summed(X), [0], epsilon=1.0, delta=1e-6, ledger=ledger)
+    assert not ledger.entries
 
 
 def test_adassp_from_moments_of_a_table_pays_and_is_marked() -> None:

@@ -21,6 +21,9 @@ from mipselect.search.soft.polynomials import subset_law
 
 EPS = float(np.finfo(np.float64).eps)
 
+RESERVED = 1e-4
+"""Part of ε, twice, that pays under add-remove for what a further row changes of c itself."""
+
 
 @dataclass(frozen=True, eq=False)
 class Prior:
@@ -103,8 +106,8 @@ class Rate:
     Attributes
     ----------
     rate : float
-        c = (ε - 4kη) / (2w (1 + 4kγ)), w ≤ Δ half of the range of R' - R over all supports; k = 1
-        for the exponential mechanism.
+        c = ε(1 - a) / (2w (1 + b)), w ≤ Δ half of the range of R' - R over all supports, with
+        a = 10⁻⁴ + 8kη/ε and b = 10⁻⁴ + 8kγ; k = 1 for the exponential mechanism.
     rounding : float
         η: by how much the log of a weight may be off through rounding. Public.
     error : float
@@ -125,10 +128,6 @@ def exact_rate(
     epsilon: float, instance: Instance | BlockScores, prior: Prior, roundings: float = 1.0
 ) -> Rate:
     """Return the rate that is left of ε after the public errors of values and of rounding.
-
-    Under add-remove n is not the same for neighbours, and c·n moves with γ: the draw costs ε/2 and
-    less than 8n(n̄ + 1024)·2⁻⁵² of it more, n̄ the roundings of a sum over n rows: 6e-8 of it at
-    n = 6,000, 1e-5 at n = 10⁶ (docs/mathematics/exact-draws.md, (6)).
 
     Parameters
     ----------
@@ -155,14 +154,14 @@ def exact_rate(
     # No log weight, relative to that of a support, is larger than εn/2 and what the prior adds; a
     # draw adds logs of at most 1000 each.
     rounding = 16.0 * EPS * (1.0 + 0.5 * epsilon * n + prior.span + 1000.0 * (largest + 2))
-    left = epsilon - 4.0 * roundings * rounding
-    if left < 0.5 * epsilon:
+    each, moved = 8.0 * roundings, instance.oscillation
+    spent = RESERVED * epsilon + each * rounding
+    if spent > 0.5 * epsilon:
         raise InvalidInput(
             f"epsilon = {epsilon:g} is too small for exact draws in double precision with n = "
-            f"{n:,} and this prior: rounding alone costs {epsilon - left:.1g}"
+            f"{n:,} and this prior: rounding alone costs {spent:.1g}"
         )
-    moved = instance.oscillation
-    rate = left / (2.0 * moved * (1.0 + 4.0 * roundings * error / moved))
+    rate = (epsilon - spent) / (2.0 * moved * (1.0 + RESERVED + each * error / moved))
     return Rate(rate, rounding, error)
 
 
