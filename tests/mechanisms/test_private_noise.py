@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 
 from mipselect.mechanisms import NoisyMax, Peeling, RandomStopping, SampleAggregate
 from mipselect.mechanisms.noise import opendp_draws
+from mipselect.mechanisms.scores.sample_aggregate import COUNT_SHARE, vote_epsilon
+from mipselect.privacy.decimals import exact
 from mipselect.regression import (
     AdaSSPRegressor,
     BoostedAdaSSPRegressor,
@@ -48,10 +51,32 @@ DRAWS: dict[str, tuple[str, Callable[[Any], Any]]] = {
 def test_only_private_draws_are_by_opendp(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     sampler, draw = DRAWS[name]
     calls = []
-    exact = getattr(opendp_draws, sampler)
-    monkeypatch.setattr(opendp_draws, sampler, lambda *given: calls.append(1) or exact(*given))
+    right = getattr(opendp_draws, sampler)
+    monkeypatch.setattr(opendp_draws, sampler, lambda *given: calls.append(1) or right(*given))
     draw(None)
     assert calls
     calls.clear()
     draw(0)
     assert not calls
+
+
+def test_parts_of_epsilon_are_no_more_than_it() -> None:
+    """As decimals, which is how a ledger reads them."""
+    for epsilon in (0.341, 0.7, 1.37, 2.075, 2.087, *(k / 100.0 for k in range(1, 400))):
+        looks = 3 * exact(RandomStopping(SCORES, [1.0] * 4, epsilon)._look_epsilon)
+        counted = exact(COUNT_SHARE * epsilon) + exact(vote_epsilon(epsilon, None, "add-remove"))
+        for spent in (looks, counted):
+            assert exact(epsilon) * (1 - Fraction(1, 10**15)) <= spent <= exact(epsilon)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.7, 1.1, 0.341, 3.0, 2.0])
+def test_laplace_noise_is_for_the_printed_epsilon_too(
+    epsilon: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spent = []
+    build = opendp_draws._within
+    monkeypatch.setattr(
+        opendp_draws, "_within", lambda *given: spent.append(Fraction(given[1])) or build(*given)
+    )
+    opendp_draws.laplace(1.0, epsilon, 1.0)
+    assert spent[0] <= min(Fraction(epsilon), exact(epsilon))

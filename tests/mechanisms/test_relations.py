@@ -72,6 +72,7 @@ def of_rows(n: int) -> Any:
     bounds = problem.bound("y_bound"), problem.prediction_bound
     return SimpleNamespace(
         n=n,
+        problem=problem,
         support_size=problem.support_size,
         ridge=problem.ridge,
         sensitivity=problem.sensitivity(n),

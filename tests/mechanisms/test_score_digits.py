@@ -203,6 +203,15 @@ def test_what_can_be_spent() -> None:
     assert spendable(1.0, 600.0) < spendable(1.0)
 
 
+@pytest.mark.parametrize("noise", ["exponential", "laplace", "logistic", "half-logistic"])
+def test_rounding_of_noise_is_paid_for(noise: str) -> None:
+    """Eight nats more than what utilities alone lose (docs/mathematics/score-mechanisms.md)."""
+    epsilon = 1e-9
+    best, other = NoisyMax([1.0, 0.0], epsilon, noise=noise)._utilities
+    assert best - other == pytest.approx(spendable(epsilon, 8.0) / 2.0, rel=1e-12)
+    assert spendable(epsilon, 8.0) < (1.0 - 1e-8) * spendable(epsilon)
+
+
 def test_differences_are_rounded_once() -> None:
     scores = checked_scores([2**60 + 1, 0.5, -(2**60)])
     expected = [float(Fraction(q) - Fraction(1, 2)) for q in (2**60 + 1, 0.5, -(2**60))]

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from mipselect.errors import InvalidInput, RelationMismatch
 from mipselect.privacy import Guarantee
 from mipselect.privacy.decimals import exact, round_down, round_up
+from mipselect.privacy.guarantee import _two_steps
 
 
 @pytest.mark.parametrize("epsilon", [-0.1, math.inf, math.nan, "1", None, True, 1j])
@@ -91,6 +92,8 @@ def test_the_delta_of_two_steps_is_rounded_up_and_by_little() -> None:
             stated = mpmath.mpf(repr(converted.delta))
             below = mpmath.mpf(repr(math.nextafter(converted.delta, 0.0)))
             assert below < true <= stated
+            exactly = _two_steps(epsilon, delta)
+            assert mpmath.mpf(exactly.numerator) / exactly.denominator >= true * (1 - 1e-55)
 
 
 def test_what_cannot_be_converted() -> None:

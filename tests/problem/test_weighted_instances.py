@@ -130,7 +130,7 @@ def test_searches_and_draws_agree_with_enumeration() -> None:
             mistakes = [len(set(S) - best) for S in data.supports.tolist()]
             assert found == pytest.approx(data.values[np.array(mistakes) == level].min())
         mechanism = ExponentialMechanism(instance, 2.0)
-        logs = -2.0 * data.values / (2.0 * instance.oscillation)
+        logs = -mechanism.rate * data.values
         logs -= np.logaddexp.reduce(logs)
         listed = [mechanism.log_probability(S) for S in data.supports]
         np.testing.assert_allclose(listed, logs, rtol=1e-9, atol=1e-9)

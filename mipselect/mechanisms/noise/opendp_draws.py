@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
+from mipselect.privacy.decimals import exact
 
 
 def noisy_max(utilities: FloatArray) -> int:
@@ -26,14 +29,18 @@ def noisy_top_k(utilities: FloatArray, k: int) -> tuple[int, ...]:
 
 
 def laplace(value: float, epsilon: float, sensitivity: float) -> float:
-    """Draw value + Laplace noise of scale Δ/ε by `make_laplace`, Δ > 0."""
+    """Draw value + Laplace noise of scale Δ/ε by `make_laplace`, Δ > 0.
+
+    ε is the smaller one of a double and the decimal that it is printed as.
+    """
     dp = _opendp()
     space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
 
     def build(scale: float) -> Any:
         return dp.m.make_laplace(*space, scale=scale)
 
-    return float(_within(build, epsilon, sensitivity, 1.0 / epsilon)(value))
+    spent = epsilon if Fraction(epsilon) <= exact(epsilon) else math.nextafter(epsilon, 0.0)
+    return float(_within(build, spent, sensitivity, 1.0 / spent)(value))
 
 
 def gaussian(values: FloatArray, deviation: float) -> FloatArray:

@@ -18,6 +18,7 @@ from mipselect.mechanisms.noise.noise import Laplace, plus_laplace
 from mipselect.mechanisms.noise.quadrature import OFFSETS, Panels, summed_in_chunks
 from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism
 from mipselect.mechanisms.scores.heterogeneous import HeterogeneousScores
+from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import Rng, generator
 from mipselect.validation import LAST_INTEGER, checked_index, checked_share, set_fields
@@ -150,7 +151,7 @@ class RandomStopping(HeterogeneousScores, ScoreMechanism[int]):
     @property
     def _look_epsilon(self) -> float:
         """ε/3, rounded down."""
-        return math.nextafter(self.epsilon / 3.0, 0.0)
+        return round_down(exact(self.epsilon) / 3)
 
     @property
     def _scales(self) -> FloatArray:

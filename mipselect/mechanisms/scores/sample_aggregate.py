@@ -21,6 +21,7 @@ from mipselect.mechanisms.noise.noise import plus_laplace
 from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, averaged
 from mipselect.mechanisms.scores.selection import TopK, stated_by
 from mipselect.mechanisms.scores.top_k import Peeling
+from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.privacy.randomness import Rng, generator
 from mipselect.validation import (
@@ -259,7 +260,7 @@ def vote_epsilon(epsilon: float, n_blocks: int | str | None, relation: str) -> f
     """Return what a noisy number of rows, where it is needed, leaves of ε; rounded down."""
     if isinstance(n_blocks, Integral) or relation == "replace-one":
         return epsilon
-    return math.nextafter(epsilon - COUNT_SHARE * epsilon, 0.0)
+    return round_down(exact(epsilon) - exact(COUNT_SHARE * epsilon))
 
 
 def checked_blocks(n_blocks: int | str | None, name: str = "n_blocks") -> int | str | None:

@@ -24,9 +24,10 @@ class ExponentialMechanism(ExactDraws):
 
     Notes
     -----
-    The draw is paid for with ε in full, the errors of arithmetic included: c is some 2e-4 below
-    ε/2w, which is public (`Rate`). Adding or removing a row moves n R(S) in one direction only, so
-    that the same draw costs ε/2 under add-remove (`guarantees`).
+    The draw is paid for with ε in full, the errors of arithmetic included: c is below ε/2w by
+    some 2e-4 of it at most for ordinary bounds and ε, and public (`Rate`). Adding or removing a row
+    moves n R(S) in one direction only, so that the same draw costs ε/2 under add-remove
+    (`guarantees`).
 
     How long a draw takes depends on the data and is not covered; a draw that a time limit ends
     releases nothing.

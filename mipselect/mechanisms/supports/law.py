@@ -22,7 +22,7 @@ from mipselect.search.soft.polynomials import subset_law
 EPS = float(np.finfo(np.float64).eps)
 
 RESERVED = 1e-4
-"""Part of ε, twice, that pays under add-remove for what a further row changes of c itself."""
+"""Part of ε, twice, that pays under add-remove for what a further row changes of c itself; κ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,8 @@ class Rate:
     ----------
     rate : float
         c = ε(1 - a) / (2w (1 + b)), w ≤ Δ half of the range of R' - R over all supports, with
-        a = 10⁻⁴ + 8kη/ε and b = 10⁻⁴ + 8kγ; k = 1 for the exponential mechanism.
+        a = κ + 8kη/ε and b = κ + 8kγ; k = 1 for the exponential mechanism, and κ = 0 where
+        nothing is stated under add-remove.
     rounding : float
         η: by how much the log of a weight may be off through rounding. Public.
     error : float
@@ -155,13 +156,14 @@ def exact_rate(
     # draw adds logs of at most 1000 each.
     rounding = 16.0 * EPS * (1.0 + 0.5 * epsilon * n + prior.span + 1000.0 * (largest + 2))
     each, moved = 8.0 * roundings, instance.oscillation
-    spent = RESERVED * epsilon + each * rounding
+    reserved = RESERVED if "add-remove" in instance.problem.relations else 0.0
+    spent = reserved * epsilon + each * rounding
     if spent > 0.5 * epsilon:
         raise InvalidInput(
             f"epsilon = {epsilon:g} is too small for exact draws in double precision with n = "
             f"{n:,} and this prior: rounding alone costs {spent:.1g}"
         )
-    rate = (epsilon - spent) / (2.0 * moved * (1.0 + RESERVED + each * error / moved))
+    rate = (epsilon - spent) / (2.0 * moved * (1.0 + reserved + each * error / moved))
     return Rate(rate, rounding, error)
 
 

@@ -32,9 +32,9 @@ class PermuteAndFlip(ExactDraws):
     coin depends on the time that has passed. Where the race lasts for long the largest weight has
     to be proven. If the time limit ends the proof, nothing is released.
 
-    The errors of arithmetic are paid for: c is some 2e-4 below ε/2w, which is public (`Rate`). A
-    draw costs ε/2 under add-remove (`guarantees`).
-    It is not of bounded range: ρ is ε²/2, where that of the exponential mechanism is ε²/8.
+    The errors of arithmetic are paid for: c is below ε/2w by some 2e-4 of it at most for ordinary
+    bounds and ε, and public (`Rate`). A draw costs ε/2 under add-remove (`guarantees`). It is
+    not of bounded range: ρ is ε²/2, where that of the exponential mechanism is ε²/8.
 
     Where all supports are listed `log_probability` is an integral, right to 1e-12.
 
