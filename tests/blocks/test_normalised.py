@@ -103,6 +103,16 @@ def test_what_cutting_adds_to_a_norm_is_taken_off_before() -> None:
     assert 1.0 - 8.0 * GRID < largest <= 1.0
 
 
+def test_rounding_of_the_bound_of_a_norm_is_taken_off_too() -> None:
+    """Of two columns in proportion the norm is the length of all entries, and the bound is it."""
+    rng = np.random.default_rng(2)
+    allowed = 1 - Fraction(GRID) * Fraction(np.sqrt(10.0))
+    for _ in range(200):
+        column = 3.0 * rng.standard_normal((5, 1, 1))
+        within = module._within_norm_one(np.concatenate([column, column / 2.0], axis=2))
+        assert sum(Fraction(float(entry)) ** 2 for entry in within.ravel()) <= allowed**2
+
+
 def test_the_bound_of_the_norm_is_no_larger_than_stated() -> None:
     """By d^(1/128) at most, and never below: against singular values, d up to 12."""
     rng = np.random.default_rng(1)

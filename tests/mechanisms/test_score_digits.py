@@ -208,7 +208,7 @@ def test_rounding_of_noise_is_paid_for(noise: str) -> None:
     """Eight nats more than what utilities alone lose (docs/mathematics/score-mechanisms.md)."""
     epsilon = 1e-9
     best, other = NoisyMax([1.0, 0.0], epsilon, noise=noise)._utilities
-    assert best - other == pytest.approx(spendable(epsilon, 8.0) / 2.0, rel=1e-12)
+    assert best - other == pytest.approx(spendable(epsilon, 8.0) / 2.0, rel=1e-12, abs=0.0)
     assert spendable(epsilon, 8.0) < (1.0 - 1e-8) * spendable(epsilon)
 
 

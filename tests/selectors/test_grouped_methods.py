@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -16,7 +17,12 @@ from mipselect.problem.layout import laid_out
 from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
 from mipselect.selectors.kendall import SENSITIVITIES
 from mipselect.selectors.scores.ballots import lasso_ballot, path_ballot, unexplained
-from mipselect.selectors.scores.correlations import UNIT, exact_covariances, exact_lengths
+from mipselect.selectors.scores.correlations import (
+    UNIT,
+    _unit_rows,
+    exact_covariances,
+    exact_lengths,
+)
 from tests.support.tables_of_scores import Table
 
 GROUPS = [[3, 0, 5], [1], [6, 2]]
@@ -124,6 +130,24 @@ def test_the_sensitivity_of_sis_holds_to_the_last_bit(
                 for length in exact_lengths(layout, row[None], np.ones(1)) * UNIT:
                     assert length <= UNIT
     assert worst > 0.9 * most
+
+
+def test_rows_at_the_bound_are_no_longer_than_one() -> None:
+    """A double cannot tell whether they are; so entries are made smaller by what it may miss."""
+    rng = np.random.default_rng(0)
+    layout = laid_out(
+        6, None, None, groups=[[0, 1], [2, 3, 4, 5]], always=None, intercept=False,
+        x_bound=[1.0, 0.5], always_bound=None,
+    )  # fmt: skip
+    X = rng.normal(size=(2000, 6))
+    for part, bound in ((X[:, :2], 1.0), (X[:, 2:], 0.5)):
+        part *= bound / np.linalg.norm(part, axis=1, keepdims=True)
+    longest = Fraction(0)
+    for _, entries in _unit_rows(layout, X):
+        for row in entries.tolist():
+            for part in (row[:2], row[2:]):
+                longest = max(longest, sum(Fraction(entry) ** 2 for entry in part))
+    assert 1 - Fraction(1, 10**12) < longest <= 1
 
 
 def by_signs(given: Table) -> np.ndarray:
