@@ -37,6 +37,8 @@ class RowsSelector(PrivateSelector):
         self, instance: Instance, rng: Rng = None, progress: ProgressCallback | None = None
     ) -> Mechanism[Support]:
         """See `PrivateSelector.on`."""
+        if not isinstance(instance, Instance):
+            raise self._needs_rows(f"a {type(instance).__name__} has scores of supports")
         return self.law(self.problem(instance.problem), instance.data, rng)
 
     def law(self, problem: Problem, data: Rows | ExactSums, rng: Rng = None) -> Mechanism[Support]:
@@ -59,15 +61,16 @@ class RowsSelector(PrivateSelector):
         self.check()
         self._refuse_weights(problem)
         if isinstance(data, ExactSums) and data.of_blocks:
-            raise InvalidInput(
-                f"{type(self).__name__.removesuffix('Selector')} draws from scores of rows, and "
-                "these data are sums over blocks of rows: give it the rows"
-            )
+            raise self._needs_rows("these data are sums over blocks of rows")
         source, _ = generator(rng)
         with np.errstate(all="ignore"):
             if isinstance(data, Rows):
                 return self._of_rows(problem, data, source)
             return self._of_sums(problem, data)
+
+    def _needs_rows(self, given: str) -> InvalidInput:
+        name = type(self).__name__.removesuffix("Selector")
+        return InvalidInput(f"{name} draws from scores of rows, and {given}: give it the rows")
 
     def _refuse_weights(self, problem: Problem) -> None:
         if problem.weight_bound is not None:

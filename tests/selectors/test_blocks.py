@@ -15,8 +15,12 @@ from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
 from mipselect.privacy import Ledger
 from mipselect.selectors import (
     ExponentialSelector,
+    KendallSelector,
+    MCMCSelector,
     MistakesSelector,
     PermuteAndFlipSelector,
+    SampleAggregateSelector,
+    SISSelector,
     TopRSelector,
 )
 
@@ -180,3 +184,16 @@ def test_block_r2_is_not_for_dask() -> None:
     X, y = map(dask.from_array, table())
     with pytest.raises(InvalidInput, match="block R² needs the rows"):
         ExponentialSelector(2, score="block-r2").fit(X, y)
+
+
+def test_methods_of_rows_say_that_blocks_are_none() -> None:
+    X, y = table()
+    bounds = {"x_bound": 1.0, "y_bound": 1.0}
+    methods = [KendallSelector(1), SampleAggregateSelector(1), SISSelector(1, **bounds)]
+    methods.append(MCMCSelector(1, coef_bound=1.0, **bounds))
+    sums = Instance.from_blocks(X, y, support_size=1)
+    for method in methods:
+        with pytest.raises(InvalidInput, match="these data are sums over blocks of rows: give it"):
+            method.on(sums)
+        with pytest.raises(InvalidInput, match="a BlockScores has scores of supports: give it the"):
+            method.on(BlockScores(X, y, support_size=1))
