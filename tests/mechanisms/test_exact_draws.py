@@ -16,6 +16,7 @@ import pytest
 
 from mipselect import ExponentialMechanism, Instance, Ledger, PermuteAndFlip
 from mipselect.errors import BoundViolated, InvalidInput, NotCertified
+from mipselect.mechanisms.supports import exact as module
 from mipselect.mechanisms.supports import rejection_sampler
 from mipselect.search.soft.least_squares import SquaredFamily
 from mipselect.search.soft.partition import Partition
@@ -297,6 +298,24 @@ def test_an_epsilon_at_which_no_try_would_be_accepted_is_refused() -> None:
     with pytest.raises(InvalidInput, match="too large for exact draws in double precision with n"):
         ExponentialMechanism(correlated(5, 2), 1e13, most_listed=0)
     assert len(ExponentialMechanism(correlated(5, 2), 1e13).sample(0)) == 2
+
+
+def test_bounds_are_raised_by_what_rounding_may_hide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where R is the same everywhere, nothing else rejects a try."""
+    right = module.exact_rate
+
+    def rough(*of: Any) -> Any:
+        rate = right(*of)
+        return replace(rate, rounding=rate.rounding + 0.7)
+
+    monkeypatch.setattr(module, "exact_rate", rough)
+    bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
+    instance = Instance(np.zeros((2, 6)), np.zeros(2), support_size=2, **bounds)
+    mechanism = ExponentialMechanism(instance, 1.0, most_listed=0)
+    source = random.Random(0)
+    for _ in range(400):
+        mechanism.sample(source)
+    assert mechanism.acceptance == pytest.approx(math.exp(-0.7), abs=0.1)
 
 
 def test_without_a_ridge_only_lists_can_be_drawn_from() -> None:
