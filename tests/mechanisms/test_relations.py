@@ -24,6 +24,8 @@ from mipselect.mechanisms import NoisyMax
 from mipselect.mechanisms.supports import law
 from mipselect.mechanisms.supports.law import complexity_prior, exact_rate
 from mipselect.mechanisms.supports.mistakes import GAP_CONDITION
+from mipselect.mechanisms.supports.propose_test_release import GapTest
+from mipselect.mechanisms.supports.relations import gap_in_one_direction
 from mipselect.selectors import ExponentialSelector
 from tests.support.designs import random_instance
 from tests.support.exact_audit import (
@@ -170,6 +172,16 @@ def test_tested_draws_cost_less_with_either_relation_than_they_say() -> None:
         for a, b in (*grown()[::3], *separated()):
             logs, other = log_probabilities(build(a), a), log_probabilities(build(b), b)
             assert excess(logs, other, promise.epsilon) <= promise.delta
+
+
+@pytest.mark.parametrize("tolerance", [1e-5, 0.5])
+def test_the_test_of_a_gap_pays_for_what_its_tolerance_leaves_open(tolerance: float) -> None:
+    """With another row n times the gap moves by nΔ, and its proven bound by nτ more."""
+    gaps = 80.0, 80.0 + 1.0 + tolerance
+    one, other = (GapTest(gap, 1.0, tolerance, EPSILON, 1e-3) for gap in gaps)
+    cost = gap_in_one_direction(EPSILON, tolerance)
+    assert one.log_fail - other.log_fail == pytest.approx(cost, rel=1e-9)
+    assert cost > 0.5 * EPSILON
 
 
 def test_a_fallback_with_a_larger_tolerance_is_paid_for() -> None:
