@@ -180,7 +180,7 @@ def exact_rate(
     return Rate(rate, rounding(n), error(n))
 
 
-def with_another_row(share: Callable[[int], float], n: int) -> float:
+def with_another_row(share: Callable[[int], float], n: int, most_rows: int = MOST_ROWS) -> float:
     """Compute h(n) with h(n) - n(h(n+1) - h(n)) ≥ 2 share(n+1) for n below N, and h ≥ 2 share.
 
     It is 2n(share(N)/N + Σ share(t)/(t(t-1))) over n < t ≤ N, where a share counts between powers
@@ -191,12 +191,14 @@ def with_another_row(share: Callable[[int], float], n: int) -> float:
     share : callable
         Does not fall from one power of 2 to the next.
     n : int
+    most_rows : int
+        N.
 
     References
     ----------
     docs/mathematics/exact-draws.md, (6).
     """
-    last = max(n, MOST_ROWS)
+    last = max(n, most_rows)
     added, low = share(last) / last, n
     while low < last:
         high = min(2 ** low.bit_length(), last)
