@@ -117,7 +117,7 @@ def by_peer(python: Path, name: str, path: Path, instance: Instance, limit: floa
 def stored(instance: Instance, support: np.ndarray, path: Path) -> None:
     """Write what the peers are given; `support` is a good one."""
     s, problem = instance.support_size, instance.prepared
-    values = [best_by_swaps(problem, size, Run.start())[1] for size in (s - 1, s + 1)]
+    values = [best_by_swaps(problem, size, Run.start()).value for size in (s - 1, s + 1)]
     here = instance.objective(support)
     gains = [values[0] - here, here - values[1]]
     np.savez(
@@ -138,7 +138,7 @@ def answers(numbers: list[int], python: Path, limit: float) -> Iterator[Record]:
         rows: dict[str, Row | str] = {"mipselect": by_mipselect(instance, limit)}
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "problem.npz"
-            stored(instance, best_by_swaps(instance.prepared, shape[2], Run.start())[0], path)
+            stored(instance, best_by_swaps(instance.prepared, shape[2], Run.start()).support, path)
             for name in PEERS:
                 rows[name] = by_peer(python, name, path, instance, limit)
         best = min(row.value for row in rows.values() if isinstance(row, Row))

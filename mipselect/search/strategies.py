@@ -29,7 +29,7 @@ class Strategy(StrEnum):
     ENUMERATION = "enumeration"
     """Evaluate all supports where they are few."""
     SWAPS = "swaps"
-    """Improve the first incumbent by the best swap until none helps."""
+    """Improve the first incumbent by the best swap until none helps: then level 1 is known."""
     COMPLETIONS = "completions"
     """Offer the greedy completion of every base that is not pruned at once."""
     MULTIPLIERS = "multipliers"

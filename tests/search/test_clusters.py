@@ -222,6 +222,43 @@ def test_few_features_leave_no_room_for_error(seed: int) -> None:
             near = LiveSets(near_columns(problem, near_by(degree))).up_to(size)
             assert near is not None
             for needed in (-np.inf, float(gains.max()), np.inf):
-                division, _ = by_clusters(sub, near, needed)
+                division, _, keep = by_clusters(sub, near, needed)
                 first = np.argsort(division.order)[sets].min(axis=1)
-                assert np.all(division.gains[first] >= gains * (1.0 - 1e-12))
+                at_most = np.maximum(division.gains[first], needed)
+                assert np.all(at_most >= gains * (1.0 - 1e-12))
+                assert np.isin(sets[gains > needed], keep).all()
+
+
+@pytest.mark.parametrize("size", [2, 3, 4])
+@pytest.mark.parametrize("seed", range(8))
+def test_features_are_dropped_that_no_better_set_has(seed: int, size: int) -> None:
+    """Those of the sets that gain more stay, and with them the families that are open."""
+    X, y = correlated_gaussian(3000, 24, rho=0.1, snr=1.0, support_size=size, seed=seed)
+    # A pair that is near, and says much more together than each of them alone.
+    X[:, 1] = X[:, 0] + 0.5 * X[:, 1]
+    y += 4.0 * (X[:, 1] - X[:, 0])
+    instance = Instance(
+        X, y, support_size=size, x_bound=9.0, y_bound=9.0, coef_bound=9.0, ridge=5.0
+    )
+    problem = instance.prepared
+    assert isinstance(problem, PreparedSquared)
+    sub = squared_node(problem, np.empty(0, dtype=np.intp), size, np.arange(24), 0.0, None)
+    near = LiveSets(near_columns(problem, replace(near_by(1), least=0.5))).up_to(size)
+    assert near is not None
+    sets = np.array(list(itertools.combinations(range(24), size)))
+    blocks = sub.dense()[sets[:, :, None], sets[:, None, :]]
+    solved = np.linalg.solve(blocks, sub.g[sets][:, :, None])[:, :, 0]
+    gains = np.einsum("kj,kj->k", sub.g[sets], solved)
+    dropped = 0
+    for needed in (0.97 * float(gains.max()), *np.sort(gains)[[-2, -10, -100]].tolist()):
+        division, _, keep = by_clusters(sub, near, needed)
+        better = sets[gains > needed]
+        assert np.isin(better, keep).all()
+        left = division.among(keep)
+        assert np.array_equal(keep[left.order], division.order[np.isin(division.order, keep)])
+        open_ = keep[left.order[left.open(needed)]]
+        assert np.array_equal(open_, division.order[division.open(needed)])
+        first = np.argsort(division.order)[better].min(axis=1)
+        assert np.isin(division.order[first], open_).all()
+        dropped += 24 - len(keep)
+    assert dropped > 5 or size > 2

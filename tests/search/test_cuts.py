@@ -199,9 +199,11 @@ def check_clusters(
     if near is None:
         return
     for needed in (-np.inf, sub.needed_gain(float(rng.choice(values))), np.inf):
-        division, inside = by_clusters(sub, near, needed)
+        division, inside, keep = by_clusters(sub, near, needed)
         first = np.argsort(division.order)[sets].min(axis=1)
-        proven = [sub.lower_bound(float(gain)) for gain in division.gains[first]]
+        at_most = np.maximum(division.gains[first], needed)
+        at_most[np.isin(sets, keep, invert=True).any(axis=1)] = needed
+        proven = [sub.lower_bound(float(gain)) for gain in at_most]
         assert close_below(np.array(proven), values)
         assert all(np.isin(members, sub.live).all() for members in inside.members)
 

@@ -258,9 +258,10 @@ def test_screening_shares_clusters_and_cuts(bad: float, field: str) -> None:
     assert least_value(cut, 3) <= 0.0
     near = LiveSets(near_columns(sub.problem)).up_to(3)
     assert near is not None
-    division, _ = by_clusters(sub, near, sub.needed_gain(0.0))
+    division, _, keep = by_clusters(sub, near, sub.needed_gain(0.0))
     rank, open_ = np.argsort(division.order), set(division.open(sub.needed_gain(0.0)).tolist())
     assert {int(rank[list(row)].min()) for row in in_doubt(sub, field)} <= open_
+    assert set(itertools.chain(*in_doubt(sub, field))) <= set(keep.tolist())
     if field != "base_value":
         bound = ModularBound(0.0, gain_shares(sub))
         assert bound.largest([Budget(np.arange(9), 3)]) == math.inf

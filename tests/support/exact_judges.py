@@ -114,7 +114,7 @@ def gains_of_clusters(seed: int) -> bool:
     sub = node(problem, [0], 3, [1, 2, 3])
     near = LiveSets(near_columns(problem, replace(TUNING.near, degree=9, least=0.0))).up_to(3)
     assert near is not None
-    division, _ = by_clusters(sub, near, -math.inf)
+    division, _, _ = by_clusters(sub, near, -math.inf)
     proven = float(division.gains[0])
     return math.isinf(proven) or Fraction(proven) >= ExactMoments(problem, sub.ridge).gain(
         [0], [1, 2, 3]

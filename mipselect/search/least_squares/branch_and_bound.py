@@ -33,7 +33,7 @@ def branch_and_bound(node: SquaredNode, tree: SquaredTree) -> None:
 
     Where the search is long, those that are above the target are settled as well.
     """
-    left = tree.try_in_order([ENGINE], tree.informed(node))
+    left = tree.try_in_order([ENGINE], node)
     if left is not None:
         divide(bounded(left, tree), tree)
 
@@ -43,7 +43,7 @@ def bounded(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None:
     tree.visit()
     tree.hold_gram()
     cutoff = tree.cutoff
-    left = tree.try_in_order(BOUNDS, node)
+    left = tree.try_in_order(BOUNDS, tree.informed(node))
     if left is None or len(left.live) < len(node.live):
         tree.collector.settle(cutoff)
     return left
@@ -140,36 +140,47 @@ def has_clusters(node: SquaredNode, tree: SquaredTree) -> bool:
     return known and tree.scheduler.worth(Strategy.CLUSTERS, node.size)
 
 
+def clusters_come_first(node: SquaredNode, tree: SquaredTree) -> bool:
+    """Tell whether clusters are worth a try before any other bound.
+
+    They drop most of many features, and the bound of a parent that was looked at so says little.
+    """
+    if node.near is None or not has_clusters(node, tree):
+        return False
+    return len(node.live) > node.tuning.screening.small or len(node.near.members) > 0
+
+
 def divided_by_clusters(node: SquaredNode, most: int, tree: SquaredTree) -> SquaredNode | None:
-    """Settle the families by the first feature, if `most` are open at most by clusters."""
-    near = None if node.near is None else node.near.up_to(node.size)
-    assert near is not None
-    needed, start = node.needed_gain(tree.cutoff), 0
-    division, near = by_clusters(node, near, needed)
+    """Settle the families by the first feature, if `most` are open at most by clusters.
+
+    Features that cannot matter are dropped in any case, again and again as long as many are.
+    """
+    while True:
+        near = None if node.near is None else node.near.up_to(node.size)
+        assert near is not None
+        cutoff, before = tree.cutoff, len(node.live)
+        needed = node.needed_gain(cutoff)
+        division, near, keep = by_clusters(node, near, needed)
+        tree.collector.settle(cutoff)
+        node, division = replace(node, near=near).restricted(keep), division.among(keep)
+        if len(keep) < node.size or len(keep) > node.tuning.screening.much * before:
+            break
     few = len(division.open(needed)) <= most
     tree.scheduler.note(Strategy.CLUSTERS, node.size, few)
     if not few:
         return node
-    whole = replace(node, near=near)
+    start = 0
     while True:
-        tree.visit()
         cutoff = tree.cutoff
-        open_ = division.open(whole.needed_gain(cutoff), start)
+        open_ = division.open(node.needed_gain(cutoff), start)
         tree.collector.settle(cutoff)
         if len(open_) == 0:
             return None
+        tree.visit()
         first = int(open_[0])
-        settle_child(
-            whole.with_feature(int(division.order[first]), division.order[first + 1 :]), tree
-        )
+        child = node.with_feature(int(division.order[first]), division.order[first + 1 :])
+        branch_and_bound(child, tree)
         start = first + 1
-
-
-def settle_child(node: SquaredNode, tree: SquaredTree) -> None:
-    """Look at a child by clusters before any other bound: its parent's bound said little of it."""
-    left = tree.try_in_order([VERY_FEW_CLUSTERS], node)
-    if left is not None:
-        branch_and_bound(left, tree)
 
 
 def has_too_many_clusters(node: SquaredNode, tree: SquaredTree) -> bool:
@@ -192,7 +203,7 @@ def branch_in_or_out(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None
             break
         first = int(np.argmax(gains_alone(node)))
         others = np.delete(np.arange(len(node.live)), first)
-        settle_child(node.with_feature(first, others), tree)
+        branch_and_bound(node.with_feature(first, others), tree)
         left = bounded(replace(node.restricted(others), bound=None), tree)
         if left is None:
             return None
@@ -269,6 +280,7 @@ SquaredStrategy = NodeStrategy[SquaredNode, SquaredTree]
 FEWER_FAMILIES = SquaredStrategy(Strategy.FEWER_FAMILIES, is_around_a_point, by_fewer_families)
 
 BOUNDS = (
+    SquaredStrategy(Strategy.CLUSTERS, clusters_come_first, by_very_few_clusters),
     SquaredStrategy(Strategy.EXPANSION, needs_expansion, around_points),
     FEWER_FAMILIES,
     SquaredStrategy(Strategy.SCREENING, lacks_shares, by_its_shares),
@@ -276,8 +288,6 @@ BOUNDS = (
 """Strategies that bound and screen a node."""
 
 ENGINE = SquaredStrategy(None, suits_engine, by_engine)
-
-VERY_FEW_CLUSTERS = SquaredStrategy(Strategy.CLUSTERS, has_clusters, by_very_few_clusters)
 
 SETTLEMENTS = (
     SquaredStrategy("last additions", is_last, evaluated),

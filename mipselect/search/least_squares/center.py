@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -94,6 +95,18 @@ class Center:
         known = self.tops.known
         given = self.problem, bases, size, self.candidates, self.multiplier, known, self.tuning
         return squared_nodes(*given)
+
+    @cached_property
+    def across(self) -> FloatArray:
+        """H between all features and those of Ŝ, of one column each; shape (p, s)."""
+        columns = self.problem.gram.columns(self.support)[: self.problem.features.count]
+        whitened = self.whole.whitened
+        return np.asarray(columns - whitened.T @ whitened[:, self.support])
+
+    @cached_property
+    def outside(self) -> SquaredNode:
+        """The node of all candidates without a base."""
+        return self.whole.restricted(self.candidates)
 
     @property
     def lean(self) -> bool:

@@ -19,7 +19,9 @@ LEAST_PIVOT = 0.05
 """Relative to the diagonal; a cluster with a smaller one is not bounded."""
 
 
-def by_clusters(node: SquaredNode, near: LiveSets, needed: float) -> tuple[Division, LiveSets]:
+def by_clusters(
+    node: SquaredNode, near: LiveSets, needed: float
+) -> tuple[Division, LiveSets, IntArray]:
     """Divide by shares of single features and gains of clusters, the largest share first.
 
     Parameters
@@ -36,6 +38,8 @@ def by_clusters(node: SquaredNode, near: LiveSets, needed: float) -> tuple[Divis
     Division
     LiveSets
         Sets of the live features only.
+    ndarray of int
+        Positions of the features that a set of additions has whose gain may exceed `needed`.
     """
     m, L = node.size, len(node.live)
     place = np.full(len(near.columns.scale), -1, dtype=np.intp)
@@ -48,24 +52,47 @@ def by_clusters(node: SquaredNode, near: LiveSets, needed: float) -> tuple[Divis
     shares = alone / np.maximum(left, LEAST_PIVOT)
     shares[~(left > LEAST_PIVOT) | np.isnan(shares)] = np.inf
     order = np.argsort(-shares, kind="stable")
-    rank = np.empty(L, dtype=np.intp)
-    rank[order] = np.arange(L)
-    with_first = [shares[order]]
+    found: list[tuple[IntArray, FloatArray]] = [(order[None], shares[order])]
     for q, (at, which) in enumerate(zip(places, near.which, strict=True), start=2):
         sets = near.columns.sets(q)
         assert sets is not None
         taken = far[m - q]
         gains = cheap_cluster_gains(sets.least[which], at, alone, omega, taken)
-        doubtful = np.flatnonzero(gains + with_first[0][: m - q].sum() > needed)
+        doubtful = np.flatnonzero(gains + found[0][1][: m - q].sum() > needed)
         entries = sets.entries[:, which[doubtful]]
         gains[doubtful] = cluster_gains(node, entries, at[:, doubtful], taken)
-        firsts = rank.take(at[0])
-        for others in at[1:]:
-            np.minimum(firsts, rank.take(others), out=firsts)
-        most = np.zeros(L)
-        np.maximum.at(most, firsts, gains)
+        found.append((at, gains))
+    rank = np.empty(L, dtype=np.intp)
+    rank[order] = np.arange(L)
+    with_first: list[FloatArray] = []
+    keep = np.zeros(L, dtype=bool)
+    for (at, gains), others in zip(found, reversed(largest_sums_of(found)), strict=True):
+        # No set with another cluster gains more than is needed.
+        open_ = np.flatnonzero(~(gains + others <= needed))
+        at, most = at[:, open_], np.zeros(L)
+        np.maximum.at(most, rank[at].min(axis=0, initial=L - 1), gains[open_])
+        keep[at] = True
         with_first.append(most)
-    return Division(order, largest_by_first(with_first)), near
+    with_first[0] = shares[order]
+    return Division(order, largest_by_first(with_first)), near, np.flatnonzero(keep)
+
+
+def largest_sums_of(clusters: list[tuple[IntArray, FloatArray]]) -> list[float]:
+    """Find the largest sums of clusters with r = 0, …, m-1 features in all.
+
+    Parameters
+    ----------
+    clusters : list of m tuples
+        Those with q = 1, …, m features: positions, shape (q, N), and the most that each gains,
+        shape (N,). Single features come in the order of falling gains.
+    """
+    most = [float(gains.max(initial=0.0)) for _, gains in clusters]
+    best = [0.0]
+    for r in range(1, len(clusters)):
+        singles = float(clusters[0][1][:r].sum())
+        sums = [singles, *(most[q - 1] + best[r - q] for q in range(2, r + 1))]
+        best.append(float(np.max(sums)))
+    return best
 
 
 def largest_by_first(with_first: list[FloatArray]) -> FloatArray:
@@ -122,7 +149,8 @@ def far_sums(
         unseen = near.columns.far_entries[:count, node.live] * (kappa * kappa[others].max())
         unseen += root * shrunk
         entries = _largest(np.concatenate([entries, unseen]), count)
-        entries[:, rows] = _largest(np.ascontiguousarray(C.T), count)
+        C.partition(L - count, axis=1)
+        entries[:, rows] = np.sort(C[:, L - count :], axis=1)[:, ::-1].T
     growth = 1.0 + node.problem.largest_trace / node.ridge
     allowance = 16.0 * EPS * (len(node.whitened) + node.size + 1) * growth
     return np.asarray(np.cumsum(np.append(np.full((1, L), allowance), entries, axis=0), axis=0))
@@ -146,12 +174,9 @@ def _far_entries(node: SquaredNode, near: LiveSets, place: IntArray, rows: IntAr
 
 def _largest(C: FloatArray, count: int) -> FloatArray:
     """Return the largest entries of every column, falling; shape (count, L)."""
-    if count == 1:
-        return np.asarray(C.max(axis=0, keepdims=True))
     known = min(count, len(C))
     largest = np.zeros((count, C.shape[1]))
-    some = np.partition(C, len(C) - known, axis=0)[len(C) - known :]
-    largest[:known] = np.sort(some, axis=0)[::-1]
+    largest[:known] = np.sort(C, axis=0)[::-1][:known]
     return largest
 
 

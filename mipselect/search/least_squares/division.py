@@ -30,6 +30,13 @@ class Division:
         """Return, rising, the places from `start` on whose sets may gain more than is needed."""
         return np.asarray(start + np.flatnonzero(~(self.gains[start:] <= needed)))
 
+    def among(self, keep: IntArray) -> Division:
+        """Return the division of sets whose features are all among the positions `keep`."""
+        place = np.full(len(self.order), -1)
+        place[keep] = np.arange(len(keep))
+        order = place[self.order]
+        return Division(order[order >= 0], self.gains[order[: len(self.gains)] >= 0])
+
 
 @dataclass(frozen=True, eq=False)
 class DivisionByShares(Division):

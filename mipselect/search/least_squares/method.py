@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mipselect.arrays import IntArray
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
@@ -25,7 +25,7 @@ from mipselect.search.least_squares.root_cuts import (
     root_cut,
 )
 from mipselect.search.least_squares.shares import largest_gains
-from mipselect.search.least_squares.swaps import best_by_swaps
+from mipselect.search.least_squares.swaps import Incumbent, best_by_swaps, offer_swapped
 from mipselect.search.least_squares.tree import GramMeasures, SquaredTree, is_crowded
 from mipselect.search.neighbourhood import Engine
 from mipselect.search.progress import Run, Stopped
@@ -138,12 +138,13 @@ def completed(node: SquaredNode, tree: SquaredTree) -> SquaredNode:
 
 @dataclass(frozen=True, eq=False)
 class LeastSquaresNeighbourhood:
-    """A `Center` together with the engine that settles its nodes."""
+    """A `Center` with the engine that settles its nodes, and level 1 where swaps evaluated it."""
 
     center: Center
     engine: Engine[SquaredNode]
     scheduler: Scheduler
     measures: GramMeasures
+    swapped: FloatArray | None = None
     _cuts: dict[tuple[int, bool], ModularBound] = field(default_factory=dict, init=False)
 
     @property
@@ -157,7 +158,9 @@ class LeastSquaresNeighbourhood:
         return self.center.value
 
     def level_bound(self, level: int) -> float:
-        """Bound R from below on a whole level by its root cut."""
+        """Bound R from below on a whole level, by its root cut if no values are known."""
+        if level == 1 and self.swapped is not None:
+            return max(0.0, float(self.swapped.min()))
         return level_bound(self.center, self._cut(level), level)
 
     def search_level(self, level: int, collector: Collector, run: Run) -> None:
@@ -165,6 +168,9 @@ class LeastSquaresNeighbourhood:
 
         Where it is stopped, it settles what is proven of all that is open.
         """
+        if level == 1 and self.swapped is not None:
+            offer_swapped(self.support, self.swapped, collector)
+            return
         tree = SquaredTree(collector, self.engine, run, self.scheduler, self.measures)
         with run.accounts.trying(Strategy.ROOT_CUTS) as account:
             cut = self._cut(level)
@@ -186,16 +192,19 @@ class LeastSquaresMethod(TreeMethod[PreparedSquared, SquaredNode]):
 
     def center(self, size: int, run: Run) -> LeastSquaresNeighbourhood:
         """Find a support that no swap improves, with its cut."""
-        support, value = best_by_swaps(self.problem, size, run, self.tuning)
-        return self.center_at(support, value, run)
+        return self._around(best_by_swaps(self.problem, size, run, self.tuning), run)
 
     def center_at(self, support: IntArray, value: float, run: Run) -> LeastSquaresNeighbourhood:
         """Return the neighbourhood of a support whose value is known."""
+        return self._around(Incumbent(support, value), run)
+
+    def _around(self, incumbent: Incumbent, run: Run) -> LeastSquaresNeighbourhood:
         return LeastSquaresNeighbourhood(
-            center_at(self.problem, support, value, run, self.tuning),
+            center_at(self.problem, incumbent.support, incumbent.value, run, self.tuning),
             self.engine,
             self.scheduler,
             self.measures,
+            incumbent.swapped,
         )
 
     @cached_property

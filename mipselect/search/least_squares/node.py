@@ -146,25 +146,26 @@ class SquaredNode(Node):
         """
         own = self.places(np.array([position]))
         places = np.concatenate([own, self.places(keep)])
-        columns = self.columns[places]
-        whitened, g, h = self.whitened[:, places], self.g[places], self.h[places]
-        base_value = self.base_value
+        columns, known = self.columns[places], len(self.whitened)
+        whitened = np.empty((known + len(own), len(places)))
+        self.whitened.take(places, axis=1, out=whitened[:known])
+        g, h, base_value = self.g[places], self.h[places], self.base_value
         for k in range(len(own)):
-            pivot = float(np.sqrt(h[0]))
-            column = self.problem.gram.entries(columns[k + 1 :], int(columns[k]))
-            row = (column - whitened[:, 0] @ whitened[:, 1:]) / pivot
-            step = g[0] / pivot
-            whitened = np.vstack([whitened[:, 1:], row])
-            g, h = g[1:] - row * step, np.maximum(h[1:] - row**2, self.ridge)
+            pivot, row = float(np.sqrt(h[k])), whitened[known + k, k + 1 :]
+            taken = whitened[: known + k, k] @ whitened[: known + k, k + 1 :]
+            row[:] = (self.problem.gram.entries(columns[k + 1 :], int(columns[k])) - taken) / pivot
+            step = g[k] / pivot
+            g[k + 1 :] -= row * step
+            h[k + 1 :] = np.maximum(h[k + 1 :] - row**2, self.ridge)
             base_value -= float(step) ** 2
         return replace(
             self,
             base=np.append(self.base, self.live[position]),
             size=self.size - 1,
             live=self.live[keep],
-            whitened=whitened,
-            g=g,
-            h=h,
+            whitened=whitened[:, len(own) :],
+            g=g[len(own) :],
+            h=h[len(own) :],
             base_value=base_value,
             bound=None,
         )

@@ -52,15 +52,13 @@ def root_cut(center: Center, level: int) -> ModularBound:
         return bound_on_changes(center, center.floor, *nothing)
     if not features.singles:
         return _root_cut_by_blocks(center, level)
-    inside = whole.whitened[:, support]
-    columns = center.problem.gram.columns(support)[: features.count]
-    columns = columns - whole.whitened.T @ inside
-    w = whole.g[candidates] - columns[candidates] @ center.coef
+    H = center.across
+    w = whole.g[candidates] - H[candidates] @ center.coef
     if center.lean:
         promising = np.argsort(-(w**2) / whole.h[candidates], kind="stable")
         center.problem.gram.expect(candidates[promising[: center.tuning.expanding.expected]])
-    inner = np.abs(columns[support]).sum(axis=1) - np.abs(np.diagonal(columns[support]))
-    across = np.abs(columns[candidates])
+    inner = np.abs(H[support]).sum(axis=1) - np.abs(np.diagonal(H[support]))
+    across = np.abs(H[candidates])
     among = _among_candidates(center, level - 1)
     off_sums = np.concatenate(
         [inner + largest_sums(across.T.copy(), level), across.sum(axis=1) + among]
@@ -75,8 +73,7 @@ def _among_candidates(center: Center, count: int) -> FloatArray:
     """Bound sums of the `count` largest |H_jk| over candidates k ≠ j from above, shape (p-s,)."""
     if count == 0:
         return np.zeros(len(center.candidates))
-    whole = center.whole.restricted(center.candidates)
-    return cheap_off_sums(replace(whole, row_tops=center.tops.known), count)
+    return cheap_off_sums(replace(center.outside, row_tops=center.tops.known), count)
 
 
 def _root_cut_by_blocks(center: Center, level: int) -> ModularBound:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from mipselect.arrays import IntArray
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import PreparedSquared
+from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.node import gains_alone, greedy_completion, squared_node
 from mipselect.search.progress import Run
 from mipselect.search.strategies import Strategy
@@ -21,10 +24,29 @@ def forward_selection(problem: PreparedSquared, size: int) -> IntArray:
     return greedy_completion(whole)
 
 
+@dataclass(frozen=True, eq=False)
+class Incumbent:
+    """A support, its value, and the values of all supports that differ from it by one feature.
+
+    Attributes
+    ----------
+    support : ndarray of int, shape (s,)
+        Sorted.
+    value : float
+    swapped : ndarray of shape (s, p-s) or None
+        R with a feature of the support replaced by one that is not in it, both in rising order;
+        None where they have not been evaluated, or one of them is no number.
+    """
+
+    support: IntArray
+    value: float
+    swapped: FloatArray | None = None
+
+
 def best_by_swaps(
     problem: PreparedSquared, size: int, run: Run, tuning: Tuning = TUNING
-) -> tuple[IntArray, float]:
-    """Find a support that no single swap improves, and its value; after many swaps any support.
+) -> Incumbent:
+    """Find a support that no single swap improves; after many swaps any support.
 
     Any support would do as the incumbent of the search; a better one makes it faster. All of G is
     held from now on where columns are few.
@@ -35,27 +57,34 @@ def best_by_swaps(
     support = forward_selection(problem, size)
     value = float(problem.values(support[None])[0])
     if not tuning.uses(Strategy.SWAPS) or size == problem.features.count:
-        return support, value
+        return Incumbent(support, value)
     with run.accounts.trying(Strategy.SWAPS) as account:
         for _ in range(tuning.swaps):
-            better, lower = best_swap(problem, support, value, run)
-            if not lower < value:
-                break
-            support, value, account.successes = better, lower, 1
-    return support, value
+            outside = np.setdiff1d(np.arange(problem.features.count), support)
+            swapped = values_of_swaps(problem, support, outside, run)
+            k, j = np.unravel_index(np.argmin(np.nan_to_num(swapped, nan=np.inf)), swapped.shape)
+            if not swapped[k, j] < value:
+                known = np.isfinite(swapped).all()
+                return Incumbent(support, value, swapped if known else None)
+            value, account.successes = float(swapped[k, j]), 1
+            support = np.sort(np.append(np.delete(support, k), outside[j]))
+    return Incumbent(support, value)
 
 
-def best_swap(
-    problem: PreparedSquared, support: IntArray, value: float, run: Run
-) -> tuple[IntArray, float]:
-    """Find the best support that differs by one feature, and its value, or keep this one."""
-    outside = np.setdiff1d(np.arange(problem.features.count), support)
-    best = support
+def values_of_swaps(
+    problem: PreparedSquared, support: IntArray, outside: IntArray, run: Run
+) -> FloatArray:
+    """Compute R with each feature of a support replaced by each one outside, shape (s, p-s)."""
+    values = np.empty((len(support), len(outside)))
     for k in range(len(support)):
         run.tick()
-        kept = np.delete(support, k)
-        values = problem.values_of_additions(kept, outside)
-        j = int(np.argmin(values))
-        if values[j] < value:
-            best, value = np.sort(np.append(kept, outside[j])), float(values[j])
-    return best, value
+        values[k] = problem.values_of_additions(np.delete(support, k), outside)
+    return values
+
+
+def offer_swapped(support: IntArray, swapped: FloatArray, collector: Collector) -> None:
+    """Offer all supports that differ from this one by one feature, by their values, (s, p-s)."""
+    outside = np.setdiff1d(np.arange(len(support) + swapped.shape[1]), support)
+    for k, values in enumerate(swapped):
+        kept = np.tile(np.delete(support, k), (len(outside), 1))
+        collector.offer(np.sort(np.column_stack([kept, outside]), axis=1), values)

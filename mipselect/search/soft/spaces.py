@@ -27,9 +27,9 @@ def space_of(
         If the loss has no bounds, or λ = 0, by which they divide.
     """
     if isinstance(problem, PreparedSquared):
-        support, value = best_by_swaps(problem, largest, run, tuning)
-        multiplier = problem.fit(support).multiplier
-        return LeastSquaresSpace(problem, multiplier, largest, run.tick, tuning), value
+        best = best_by_swaps(problem, largest, run, tuning)
+        multiplier = problem.fit(best.support).multiplier
+        return LeastSquaresSpace(problem, multiplier, largest, run.tick, tuning), best.value
     if isinstance(problem, FenchelLoss):
         weights = problem.bounds(np.empty((1, 0), dtype=np.intp)).weights[0]
         support = np.sort(np.argsort(-weights, kind="stable")[:largest])
