@@ -36,7 +36,7 @@ from mipselect.tables import TableSchema
 
 TEST_SHARE = 0.2
 PRODUCTS = (1500, 2000, 5000, 10_000, 20_000)
-SPANS = (1.0, 2.0, 5.0, 20.0)
+SPANS = (1.0, 2.0, 5.0, 20.0, 100.0)
 
 Ranges = dict[str, tuple[float, float]]
 
@@ -93,8 +93,8 @@ def of_table(table: Table, product: float, draws: int) -> dict[str, list[float]]
     method = PermuteAndFlipSelector(size, epsilon=SHARE_OF_BLOCKS * epsilon)
     blocks = BlockOptions(epsilon=SHARE_OF_BLOCKS * epsilon, partition_seed=0)
     rest = (1.0 - SHARE_OF_BLOCKS) * epsilon
-    model = ObjectivePerturbationRegressor(loss="huber(0.25)", epsilon=rest)
-    less = ObjectivePerturbationRegressor(loss="huber(0.25)", epsilon=rest - of_ranges)
+    model = ObjectivePerturbationRegressor(loss="huber", epsilon=rest)
+    less = ObjectivePerturbationRegressor(loss="huber", epsilon=rest - of_ranges)
     plan = TablePlan(asked.placed, method, less, size, blocks, None, asked)
     scored = plan.scored(train.frame).made()
     found = {"private": r_squared(plan, train, test, scored, draws)}

@@ -50,9 +50,9 @@ FROM_WHERE = (
 )
 TYPICAL = (
     "Of a number write the typical range, where nearly all values lie, not the possible one: the "
-    "noise of coefficients grows with the ranges, and ones that are five times too wide cost about "
-    "four times the ε. Values beyond are clipped. Where nobody can state one, leave it out: fields "
-    "can be drawn without, and 'mipselect fit --ranges private' draws the ranges of those too."
+    "noise of coefficients grows with the ranges, and ones that are twenty times too wide cost up "
+    "to three times the ε. Values beyond are clipped. Where nobody can state one, leave it out: "
+    "fields can be drawn without, and 'mipselect fit --ranges private' draws the ranges too."
 )
 IDENTIFIERS = (
     "What identifies a person is no feature: name its field in csvw-eo:privacyUnit, or give it "

@@ -10,7 +10,7 @@ from mipselect.validation import joined
 
 TIE = 5_000
 """Rows times ε from which private ranges come near stated ones, as measured in
-docs/regression.md: of five tables with 1,000, 2,000 and 5,000 private ones have 0.57, 0.67 and 0.74
+docs/regression.md: of five tables with 1,500, 2,000 and 5,000 private ones have 0.65, 0.69 and 0.77
 of the R² of ranges twice the span of the data."""
 
 
@@ -33,13 +33,13 @@ def range_advice(public: PublicMap, rows: int, epsilons: Sequence[float]) -> str
     if enough:
         parts.append(
             f"at ε = {_listed(enough)} private ranges (--ranges private of fit) are for those who "
-            "can state none: they come near ranges twice the span of the data, unless a number has "
-            "a long tail"
+            "can state none: they are no better than ranges twenty times the span of the data, and "
+            "far worse where a number has a long tail"
         )
     if few:
         parts.append(
             f"at ε = {_listed(few)} do not draw them: with less than {TIE:,} rows times ε private "
-            "ranges lose a quarter of the R² of ranges twice the span, or more"
+            "ranges lose three tenths of the R² of ranges twice the span, or more"
         )
     return f"Which ranges? Typical ones, if anyone can state them; {'; '.join(parts)}."
 

@@ -53,9 +53,9 @@ PLACEHOLDER = (-1.0, 1.0)
 """Stands for a range that is not drawn yet, where nothing depends on it."""
 
 ADVICE = (
-    "State typical ranges if anyone knows them: private ones take a fifth of epsilon, and come "
-    "near ranges twice the span of the data only where rows times epsilon is 5,000 or more and no "
-    "number has a long tail"
+    "State typical ranges if anyone knows them, even ones that are twenty times too wide: private "
+    "ones take a fifth of epsilon, cut long tails off, and do well only where rows times epsilon "
+    "is 5,000 or more"
 )
 
 
