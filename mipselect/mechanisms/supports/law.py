@@ -144,15 +144,14 @@ def exact_rate(
     InvalidInput
         If rounding leaves less than half of ε.
     """
-    n, largest = instance.n, instance.support_size
+    n, largest, lost = instance.n, instance.support_size, 0.0
+    if instance.ridge == 0.0:
+        # Directions of G_SS with eigenvalues below s·EPS of the largest are left out. As ‖β‖ ≤ r,
+        # what they could have explained is less than this.
+        lost = math.sqrt(largest * EPS) * n * instance.sensitivity
 
     def error(rows: int) -> float:
-        found = instance.value_error_of(rows)
-        if instance.ridge == 0.0:
-            # Directions of G_SS with eigenvalues below s·EPS of the largest are left out. As
-            # ‖β‖ ≤ r, what they could have explained is less than this.
-            found += math.sqrt(largest * EPS) * n * instance.sensitivity
-        return found
+        return instance.value_error_of(rows) + lost
 
     def rounding(rows: int) -> float:
         # No prediction changes the loss of a row by more than nw, so values of R are no further
