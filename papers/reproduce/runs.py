@@ -6,13 +6,15 @@ import hashlib
 import json
 import multiprocessing
 import signal
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
+from queue import SimpleQueue
 from typing import Any
 
 from mipselect.errors import MipselectError
@@ -159,23 +161,21 @@ def all_measured(trials: Sequence[Trial], processes: int) -> Iterator[tuple[Tria
         for trial in trials:
             yield trial, measured(trial)
         return
-    context = multiprocessing.get_context("spawn")
-    workers = min(processes, len(trials))
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_signals_to_parent)
+    finished: SimpleQueue[Future[Row]] = SimpleQueue()
     try:
-        with _interrupts_kept_from_children():
-            running = {pool.submit(measured, trial): trial for trial in trials}
-        for future in as_completed(running):
-            yield running[future], future.result()
+        with _pool_of(min(processes, len(trials))) as pool:
+            with _signals_held_back():
+                running = {pool.submit(measured, trial): trial for trial in trials}
+                for future in running:
+                    future.add_done_callback(finished.put)
+            for _ in trials:
+                future = finished.get()
+                yield running[future], future.result()
     except BrokenProcessPool as error:
         raise MipselectError(
             "a process was ended from outside, perhaps for want of memory: the same command goes "
             "on from there, with fewer --jobs"
         ) from error
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for child in multiprocessing.active_children():
-            child.terminate()
 
 
 def results_of(experiment: Experiment, rows: Sequence[Row]) -> Results:
@@ -196,11 +196,34 @@ def _number(reading: Reading) -> float | None:
 
 
 @contextmanager
-def _interrupts_kept_from_children() -> Iterator[None]:
-    """Block interrupts in processes that begin in here, so that none prints a traceback.
+def _pool_of(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Open a pool, whose processes end with the block, whether they are done or not."""
+    context = multiprocessing.get_context("spawn")
+    with _signals_held_back():
+        pool = ProcessPoolExecutor(
+            workers, mp_context=context, initializer=_leave_signals_to_parent
+        )
+    try:
+        yield pool
+    finally:
+        with _signals_held_back():
+            for child in multiprocessing.active_children():
+                child.kill()
+            pool.shutdown(cancel_futures=True)
 
-    An interrupt that comes meanwhile waits for the end.
+
+@contextmanager
+def _signals_held_back() -> Iterator[None]:
+    """Let signals wait for the end, and block interrupts in processes that begin in here.
+
+    A `KeyboardInterrupt` within `concurrent.futures` can leave a lock that its thread then waits
+    for at the end of the program; a process that is interrupted while it starts prints a traceback.
     """
+    held: list[int] = []
+    in_main = threading.current_thread() is threading.main_thread()
+    numbers = signal.valid_signals() if in_main else ()
+    handled = [number for number in numbers if callable(signal.getsignal(number))]
+    before = {number: signal.signal(number, lambda n, _: held.append(n)) for number in handled}
     # When it starts, it would unblock what is blocked next.
     resource_tracker.ensure_running()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -208,6 +231,10 @@ def _interrupts_kept_from_children() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for signalled in held:
+            signal.raise_signal(signalled)
 
 
 def _leave_signals_to_parent() -> None:
