@@ -340,8 +340,9 @@ def test_without_a_ridge_what_a_lost_direction_explains_is_paid_for() -> None:
         for row, t in zip(X.tolist(), y.tolist(), strict=True)
     ]
     above = instance.objective([0, 1]) - float(sum(e * e for e in errors) / 80)
-    assert above > instance.value_error
-    assert above <= ExponentialMechanism(instance, 1.0)._rate.error
+    ridged = Instance(X, y, support_size=2, **{**bounds, "ridge": 1e-9})
+    assert ridged.value_error < above <= instance.value_error
+    assert ExponentialMechanism(instance, 1.0)._rate.error == instance.value_error
 
 
 def test_how_many_supports_are_listed_can_be_stated() -> None:

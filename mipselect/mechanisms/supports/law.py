@@ -144,14 +144,7 @@ def exact_rate(
     InvalidInput
         If rounding leaves less than half of ε.
     """
-    n, largest, lost = instance.n, instance.support_size, 0.0
-    if instance.ridge == 0.0:
-        # Directions of G_SS with eigenvalues below s·EPS of the largest are left out. As ‖β‖ ≤ r,
-        # what they could have explained is less than this.
-        lost = math.sqrt(largest * EPS) * n * instance.sensitivity
-
-    def error(rows: int) -> float:
-        return instance.value_error_of(rows) + lost
+    n, largest = instance.n, instance.support_size
 
     def rounding(rows: int) -> float:
         # No prediction changes the loss of a row by more than nw, so values of R are no further
@@ -164,7 +157,7 @@ def exact_rate(
         return 4.0 * roundings * rounding(rows) / epsilon
 
     def of_values(rows: int) -> float:
-        return 4.0 * roundings * error(rows) * rows / (n * instance.oscillation)
+        return 4.0 * roundings * instance.value_error_of(rows) * rows / (n * instance.oscillation)
 
     if "add-remove" in instance.problem.relations:
         a, b = with_another_row(of_logs, n), with_another_row(of_values, n)
@@ -176,7 +169,7 @@ def exact_rate(
             f"{n:,} and this prior: rounding alone costs {a * epsilon:.1g}"
         )
     rate = epsilon * (1.0 - a) / (2.0 * instance.oscillation * (1.0 + b))
-    return Rate(rate, rounding(n), error(n))
+    return Rate(rate, rounding(n), instance.value_error_of(n))
 
 
 def with_another_row(share: Callable[[int], float], n: int, most_rows: int = MOST_ROWS) -> float:
