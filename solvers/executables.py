@@ -136,7 +136,7 @@ def _run(command: list[str], folder: Path, time_limit: float) -> tuple[int, str]
     finally:
         if process.poll() is None:
             # Its session holds its children too; where there are no sessions, it alone is ended.
-            if hasattr(os, "killpg"):
+            if hasattr(os, "killpg") and hasattr(signal, "SIGKILL"):
                 os.killpg(process.pid, signal.SIGKILL)
             process.kill()
             process.wait()

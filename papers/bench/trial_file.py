@@ -164,7 +164,8 @@ class TrialFile:
                 self._descriptor = self._opened()
             self._check_still_there(self._descriptor)
             if row["sensitive"] and not self._closed_to_others:
-                os.fchmod(self._descriptor, 0o600)
+                if hasattr(os, "fchmod"):
+                    os.fchmod(self._descriptor, 0o600)
                 self._closed_to_others = True
             written = os.write(self._descriptor, line)
             # Not less than before, even if the file was cut since it was looked at.
@@ -175,7 +176,8 @@ class TrialFile:
             raise MipselectError(f"{self.path} could not be written: no space is left")
 
     def _opened(self) -> int:
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        as_it_is = getattr(os, "O_BINARY", 0)  # Windows would write other ends of lines.
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | as_it_is, 0o666)
         if self.rest:
             if os.fstat(descriptor).st_size != self._read:
                 os.close(descriptor)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import multiprocessing
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -164,7 +165,7 @@ def all_measured(trials: Sequence[Trial], processes: int) -> Iterator[tuple[Tria
     finished: SimpleQueue[Future[Row]] = SimpleQueue()
     try:
         with _pool_of(min(processes, len(trials))) as pool:
-            with _signals_held_back():
+            with _signals_held_back(), _interrupts_kept_from_children():
                 running = {pool.submit(measured, trial): trial for trial in trials}
                 for future in running:
                     future.add_done_callback(finished.put)
@@ -214,16 +215,31 @@ def _pool_of(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 @contextmanager
 def _signals_held_back() -> Iterator[None]:
-    """Let signals wait for the end, and block interrupts in processes that begin in here.
+    """Let signals wait for the end.
 
     A `KeyboardInterrupt` within `concurrent.futures` can leave a lock that its thread then waits
-    for at the end of the program; a process that is interrupted while it starts prints a traceback.
+    for at the end of the program.
     """
     held: list[int] = []
     in_main = threading.current_thread() is threading.main_thread()
     numbers = signal.valid_signals() if in_main else ()
     handled = [number for number in numbers if callable(signal.getsignal(number))]
     before = {number: signal.signal(number, lambda n, _: held.append(n)) for number in handled}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for signalled in held:
+            signal.raise_signal(signalled)
+
+
+@contextmanager
+def _interrupts_kept_from_children() -> Iterator[None]:
+    """Block interrupts in processes that begin in here, so that none prints a traceback."""
+    if sys.platform == "win32":  # It cannot block them.
+        yield
+        return
     # When it starts, it would unblock what is blocked next.
     resource_tracker.ensure_running()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -231,10 +247,6 @@ def _signals_held_back() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for signalled in held:
-            signal.raise_signal(signalled)
 
 
 def _leave_signals_to_parent() -> None:
