@@ -356,11 +356,12 @@ class SelectThenRegress(NumberPredictor):
         # Scores from blocks are of rows as they are, and the model is of rows within ranges.
         table = source if plan.blocks is None else read_again(source)
         scored = plan.scored(table).made()
-        if plan.regressor.relation == "replace-one":
-            warn_near_chance(scored.problem, plan.method, scored.n)
-            least = plan.narrowest
-            plan.model_on(least).warn_of_doubt(scored.n, plan.columns_of(least))
-        for told in plan.doubts(scored.n if plan.regressor.relation == "replace-one" else None):
+        n = scored.n if plan.regressor.relation == "replace-one" else None
+        if n is not None:
+            warn_near_chance(scored.problem, plan.method, n)
+        least = plan.narrowest
+        plan.model_on(least).warn_of_doubt(scored.n, plan.columns_of(least))
+        for told in plan.doubts(n):
             warn_of_little_use(told)
         instance = plan.rows_of_model(table, scored)
         pair = TablePair.of(plan, instance, sources[0], private=private, scored=scored)

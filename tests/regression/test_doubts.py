@@ -77,14 +77,21 @@ def test_bounds_that_contradict_each_other_are_told(loss: str) -> None:
     assert told(lambda: model.set_params(coef_bound=1.5, y_bound=33.0).fit(X, y)) == []
 
 
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_bounds_that_contradict_each_other_are_told_of_a_table(relation: str) -> None:
+    frame, schema = table(4000)
+    model = ObjectivePerturbationRegressor(coef_bound=0.01, relation=relation)
+    pair = SelectThenRegress(PermuteAndFlipSelector(2, score="loss"), model, epsilon=1.0)
+    (found,) = told(lambda: pair.fit_table(frame, schema, target="y"))
+    assert found.startswith("no prediction can be beyond ±0.0173, for coef_bound is 0.01")
+
+
 def test_a_pair_is_told_of_both() -> None:
     X, y = rows(300)
     pair = SelectThenRegress(PermuteAndFlipSelector(2), TukeyRegressor(delta=1e-6), epsilon=1.0)
     (found,) = told(lambda: pair.fit(X, y))
     assert "its private test is likely to fail" in found
-    between = {"type": "number", "constraints": {"minimum": -1, "maximum": 1}}
-    schema = TableSchema.of({"fields": [{"name": name, **between} for name in "abcdy"]})
-    frame = pd.DataFrame(np.column_stack([X, y]), columns=list("abcdy"))
+    frame, schema = table(300)
     (found,) = told(lambda: pair.fit_table(frame, schema, target="y"))
     assert "its private test is likely to fail" in found
     other = SelectThenRegress(PermuteAndFlipSelector(2), AdaSSPRegressor(delta=1e-6), epsilon=1.0)
