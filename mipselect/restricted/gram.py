@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial, reduce
+from operator import iadd
 
 import numpy as np
 
@@ -22,6 +23,9 @@ CACHED_ENTRIES = 2**16
 SUMMED_ROWS = 2**12
 """Rows whose products are summed at once, so that rounding grows with this number and with that of
 such blocks, and not with n. Where rows are no more than twice as many, one sum takes less time."""
+
+ADDED_BLOCKS = 2**12
+"""Blocks that are added up one after the other; sums of so many are added up in turn."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,9 @@ class GramMemory:
 def roundings_of_sum(n: int) -> int:
     """Count the most roundings that a term of `products` over n rows goes through."""
     together = _summed_at_once(n)
-    return together + -(-n // together)
+    blocks = -(-n // together)
+    groups = -(-blocks // ADDED_BLOCKS)
+    return together + min(blocks, ADDED_BLOCKS) + groups - 1
 
 
 def products(A: FloatArray, B: FloatArray, *, block_bytes: int = BLOCK_BYTES) -> FloatArray:
@@ -81,26 +87,36 @@ def products_of_pairs(A: FloatArray, *, block_bytes: int = BLOCK_BYTES) -> Float
 
 def _summed(A: FloatArray, B: FloatArray) -> FloatArray:
     """Compute AᵀB, adding up products of blocks of rows; if B is A, half of each is enough."""
-    total = np.zeros(())
-    for rows in _blocks_of_rows(len(A)):
+
+    def of_rows(rows: slice) -> FloatArray:
         left = A[rows].astype(np.float64, copy=False)
         right = left if B is A else B[rows].astype(np.float64, copy=False)
-        product = left.T @ right
-        total = np.add(total, product, out=product) if rows.start else product
-    return total
+        product: FloatArray = left.T @ right
+        return product
+
+    return _added_up(len(A), of_rows)
 
 
 def sums_of_squares(A: FloatArray) -> FloatArray:
     """Add up squares of the columns of A in float64, by the same blocks of rows."""
-    total = np.zeros(A.shape[1:])
-    for rows in _blocks_of_rows(len(A)):
-        total += np.einsum("i...,i...->...", A[rows], A[rows], dtype=np.float64)
-    return total
+
+    def of_rows(rows: slice) -> FloatArray:
+        found: FloatArray = np.einsum("i...,i...->...", A[rows], A[rows], dtype=np.float64)
+        return found
+
+    return np.asarray(_added_up(len(A), of_rows))
 
 
-def _blocks_of_rows(n: int) -> Iterator[slice]:
+def _added_up(n: int, of_rows: Callable[[slice], FloatArray]) -> FloatArray:
+    """Add up new arrays, one for each block of n rows, in groups, and then the groups."""
     together = _summed_at_once(n)
-    return (slice(start, start + together) for start in range(0, max(n, 1), together))
+    blocks = range(0, max(n, 1), together)
+    groups = (blocks[k : k + ADDED_BLOCKS] for k in range(0, len(blocks), ADDED_BLOCKS))
+
+    def of_group(starts: range) -> FloatArray:
+        return reduce(iadd, (of_rows(slice(start, start + together)) for start in starts))
+
+    return reduce(iadd, map(of_group, groups))
 
 
 def _summed_at_once(n: int) -> int:
@@ -278,13 +294,17 @@ class Gram:
             return np.asarray(self.diagonal[indices][:, :, None])
         if self._worth_holding(m * w**2):
             return np.asarray(self.full()[indices[:, :, None], indices[:, None, :]])
-        found = np.zeros((m, w, w))
+        found = np.empty((m, w, w))
         height = max(1, self.memory.block // (8 * w * _summed_at_once(len(self._X))))
         for start in range(0, m, height):
-            some = slice(start, start + height)
-            for rows in _blocks_of_rows(len(self._X)):
-                chosen = self._X[rows].T[indices[some]].astype(np.float64, copy=False)
-                found[some] += chosen @ chosen.transpose(0, 2, 1)
+            some = indices[start : start + height]
+            found[start : start + height] = _added_up(len(self._X), partial(self._pairs, some))
+        return found
+
+    def _pairs(self, indices: IntArray, rows: slice) -> FloatArray:
+        """Multiply columns within each row of indices, shape (m, w), over some rows of X."""
+        chosen = self._X[rows].T[indices].astype(np.float64, copy=False)
+        found: FloatArray = chosen @ chosen.transpose(0, 2, 1)
         return found
 
     def product(self, V: FloatArray) -> FloatArray:

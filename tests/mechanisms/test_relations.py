@@ -108,6 +108,7 @@ def test_rounding_is_paid_for_with_another_row_too(
     roundings: float, epsilon: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [*range(1, 50), 300, 4095, 8191, 8192, 8193, 100_000, 2**18 - 1, 2**22, 2**24 - 1]
+    rows += [2**24, 2**24 + 1, 2**27, 2**31 - 2]
     for n in rows:
         # That c is a double is part of the errors of logs.
         assert share_of_half(epsilon, n, roundings) <= 1.0 + 2.0 * n * law.EPS

@@ -14,6 +14,7 @@ from mipselect import Instance, Mistakes, TopR, mistake_levels, top_supports
 from mipselect.errors import InvalidInput
 from mipselect.losses.expression import ExpressionLoss
 from mipselect.restricted.gram import (
+    ADDED_BLOCKS,
     SUMMED_ROWS,
     Gram,
     products,
@@ -91,6 +92,21 @@ def test_a_million_rows_are_not_too_many() -> None:
         instance = instance_of(n=rows)
         share = instance.value_error / instance.sensitivity
         assert share == pytest.approx(2.0 * (roundings + 1024) * 2.0**-52 * rows)
+
+
+def test_blocks_are_added_up_in_groups() -> None:
+    """A sum of 2⁵⁴ takes in no ones, and the next group has its own sum."""
+    blocks = ADDED_BLOCKS + 100
+    A = np.zeros((blocks * SUMMED_ROWS, 1), dtype=np.float32)
+    A[::SUMMED_ROWS], A[0] = 1.0, 2.0**27
+    for found in (
+        products(A, A),
+        products(A, A[:, 0]),
+        sums_of_squares(A),
+        Gram(A).blocks(np.zeros((1, 2), dtype=np.intp))[0, 0, 1],
+    ):
+        assert float(np.squeeze(found)) == 2.0**54 + 100
+    assert roundings_of_sum(len(A)) == SUMMED_ROWS + ADDED_BLOCKS + 1
 
 
 @pytest.mark.parametrize("n", [2 * SUMMED_ROWS, 2 * SUMMED_ROWS + 7])

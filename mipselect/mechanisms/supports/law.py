@@ -21,8 +21,8 @@ from mipselect.search.soft.polynomials import subset_law
 
 EPS = float(np.finfo(np.float64).eps)
 
-MOST_ROWS = 2**24
-"""Rows up to which draws pay for rounding under add-remove too; N."""
+MOST_ROWS = 2**31
+"""Rows up to which draws pay for rounding under add-remove too; N. No sums are of more."""
 
 
 @dataclass(frozen=True, eq=False)
