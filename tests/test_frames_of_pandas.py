@@ -169,3 +169,12 @@ def test_complex_numbers_are_refused_without_a_value() -> None:
         PermuteAndFlipSelector(1).fit(X, X[:, 0].real)
     assert "[" not in str(caught.value)
     assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "pair of a table"])
+def test_a_date_among_objects_is_named_by_its_place(name: str) -> None:
+    X = frame().astype(object)
+    X.iloc[3, 1] = pd.Timestamp("2001-02-03")
+    with pytest.raises(InvalidInput, match=r"row 3, column 1 \(b\) holds a date") as refused:
+        estimators()[name].fit(X, target())
+    assert "2001" not in str(refused.value)

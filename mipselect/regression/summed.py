@@ -89,6 +89,11 @@ def adassp_from_moments(
     (('x1',), True)
     """
     checked_ledger(ledger)
+    if not isinstance(instance, Instance):
+        raise InvalidInput(
+            f"a model needs sums of rows, which a {type(instance).__name__} has none of: "
+            "Instance.from_moments"
+        )
     if instance.moments is None:
         raise InvalidInput("the instance has rows; AdaSSPRegressor takes them")
     if instance.problem.score != LOSS:

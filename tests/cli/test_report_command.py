@@ -239,6 +239,25 @@ def test_the_same_release_is_counted_once(run: Run, here: Path) -> None:
     assert note.endswith("Two draws that came out alike would cost ε = 4 more.")
 
 
+def test_fits_without_a_model_are_two_releases(run: Run, here: Path) -> None:
+    # Both private tests fail, so that the models are equal to the letter.
+    common = ("--target", "stay", "--never", "died", "--support-size", "4", "--epsilon", "1")
+    tukey = (*common, "--regression", "tukey", "--delta", "1e-6", "--schema", here / "schema.json")
+    charged = (*tukey, "--ledger", here / "study.ledger")
+    few = written(here / "few.csv", rows(60))
+    for name in ("first", "second"):
+        assert run("fit", few, *charged, "--output", here / f"{name}.json").code == 0
+    models = [json.loads(path.read_text())["model"] for path in files(here, "first", "second")]
+    assert models[0] == models[1]
+    assert models[0]["coefficients"] is None
+    report = run("report", *files(here, "first", "second"), "--json").report
+    assert (report["guarantee"]["epsilon"], report["notes"]) == (2.0, [])
+    for path in files(here, "first", "second"):
+        changed(path, ledger=None)
+    (note,) = run("report", *files(here, "first", "second"), "--json").report["notes"]
+    assert note.endswith("Two draws that came out alike would cost ε = 1, δ = 1e-06 more.")
+
+
 def test_files_of_one_name_are_told_apart(run: Run, here: Path) -> None:
     other = here / "other" / "fields.json"
     other.parent.mkdir()

@@ -141,7 +141,7 @@ class ExactDraws(SupportMechanism):
         if not self.listed and self._rate.allowance > LARGEST_ALLOWANCE:
             raise InvalidInput(
                 f"epsilon = {self._epsilon:g} is too large for exact draws in double precision "
-                f"with n = {instance.n:,}: the error of values would reject nearly every try"
+                "with so many rows: the error of values would reject nearly every try"
             )
 
     @property

@@ -164,9 +164,10 @@ def exact_rate(
     else:
         a, b = of_logs(n), of_values(n)
     if a > 0.5:
+        # Under add-remove n is private: no message says it.
         raise InvalidInput(
-            f"epsilon = {epsilon:g} is too small for exact draws in double precision with n = "
-            f"{n:,} and this prior: rounding alone costs {a * epsilon:.1g}"
+            f"epsilon = {epsilon:g} is too small for exact draws in double precision with so many "
+            f"rows and this prior: rounding alone costs {a * epsilon:.1g}"
         )
     rate = epsilon * (1.0 - a) / (2.0 * instance.oscillation * (1.0 + b))
     return Rate(rate, rounding(n), instance.value_error_of(n))

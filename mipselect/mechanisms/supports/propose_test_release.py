@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.mechanisms.base import Support, SupportMechanism
-from mipselect.mechanisms.supports.relations import both_relations, gap_in_one_direction
-from mipselect.privacy.decimals import exact, round_up
+from mipselect.mechanisms.supports.relations import gap_in_one_direction
 from mipselect.privacy.guarantee import RELATIONS, Guarantee
 from mipselect.privacy.randomness import IntegerWeights
 from mipselect.search.pool import MistakeLevels, SupportPool
@@ -146,5 +145,7 @@ class DrawOnTest:
         if other is None or "add-remove" not in self.test.relations:
             return {self.guarantee.relation: self.guarantee}
         test = gap_in_one_direction(self.test.epsilon, self.test.tolerance)
-        dearer = max(passed, other.epsilon)
-        return both_relations(self.guarantee, round_up(exact(test) + exact(dearer)))
+        # A fallback of one's own may state another δ under add-remove than under replace-one.
+        dearer = replace(other, epsilon=max(passed, other.epsilon))
+        both = Guarantee(test, self.test.delta, other.relation) + dearer
+        return {self.guarantee.relation: self.guarantee, both.relation: both}

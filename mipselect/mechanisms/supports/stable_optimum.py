@@ -79,7 +79,7 @@ class StableOptimum(SupportMechanism):
             raise InvalidInput(f"fallback must draw supports, got {shown(fallback)}")
         if fallback.feature_names != found.feature_names:
             raise InvalidInput("fallback must be about the same features as the optimum")
-        if fallback.guarantee.conditions:
+        if any(stated.conditions for stated in fallback.guarantees.values()):
             raise InvalidInput(
                 "fallback must not have conditions: it answers just where data are unstable"
             )

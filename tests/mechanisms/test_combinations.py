@@ -1,0 +1,199 @@
+"""Every kind of data with every consumer: refused in words, or listed here and private."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from mipselect import (
+    BlockScores,
+    ExponentialMechanism,
+    Instance,
+    Mistakes,
+    PermuteAndFlip,
+    StableOptimum,
+    TopR,
+    mistake_levels,
+    top_supports,
+)
+from mipselect.errors import InvalidInput
+from mipselect.mechanisms import MetropolisHastings
+from mipselect.regression import adassp_from_moments, noisy_moments, summed
+from mipselect.regression.gaussian_noise import largest_mu
+from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
+from mipselect.tables import TableSchema
+from mipselect.tables.moments import Moments
+from tests.support.exact_audit import excess
+
+Rows = list[dict[str, Any]]
+EPSILON, DELTA = 1.0, 1e-3
+UNIT = {"type": "number", "constraints": {"minimum": -1, "maximum": 1}}
+NUMBERS = [{"name": name, **UNIT} for name in ("a", "b", "c", "y")]
+WEIGHT = {"name": "w", "type": "number", "mipselect:role": "weight", "constraints": {"maximum": 2}}
+PLAIN = TableSchema.of({"fields": NUMBERS})
+WEIGHTED = TableSchema.of({"fields": [*NUMBERS, WEIGHT]})
+WHOSE = [*NUMBERS, {"name": "who", "type": "string"}]
+PEOPLE = TableSchema.of({"csvw-eo:privacyUnit": "who", "fields": WHOSE})
+ASKED: dict[str, Any] = {"target": "y", "support_size": 2}
+BLOCKS = {"partitions": 3, "partition_seed": 4}
+BOUNDS = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
+
+
+def arrays(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    numbers = np.array([[row[name] for name in "abcy"] for row in rows])
+    return numbers[:, :3], numbers[:, 3]
+
+
+def table(rows: Rows, schema: TableSchema) -> pa.Table:
+    return pa.Table.from_pylist(rows).select([field.name for field in schema.fields])
+
+
+def of_rows(rows: Rows, **more: Any) -> Instance:
+    return Instance(*arrays(rows), support_size=2, **{**BOUNDS, **more})
+
+
+def of_table(rows: Rows, schema: TableSchema, **more: Any) -> Instance:
+    return Instance.from_table(table(rows, schema), schema, **ASKED, **more)
+
+
+def of_two_each(rows: Rows) -> Rows:
+    return [*rows, *({**row, "a": -row["a"]} for row in rows)]
+
+
+def of_moments(rows: Rows, schema: TableSchema) -> Instance:
+    moments = Moments.of(table(rows, schema), schema, target="y", folds=3)
+    return Instance.from_moments(moments, support_size=2)
+
+
+def in_blocks(rows: Rows, schema: TableSchema) -> Instance:
+    return Instance.from_blocks(table(rows, schema), schema=schema, **ASKED, **BLOCKS)
+
+
+KINDS: dict[str, Callable[[Rows], Any]] = {
+    "rows": of_rows,
+    "rows, classes": lambda rows: of_rows(
+        [row | {"y": row["y"] > 0.0} for row in rows], loss="hinge"
+    ),
+    "rows, no ridge": lambda rows: of_rows(rows, ridge=0.0),
+    "rows, weights": lambda rows: of_table(rows, WEIGHTED),
+    "rows, people": lambda rows: of_table(of_two_each(rows), PEOPLE, unit_rule="mean"),
+    "moments": lambda rows: of_moments(rows, PLAIN),
+    "moments, weights": lambda rows: of_moments(rows, WEIGHTED),
+    "moments, people": lambda rows: of_moments(of_two_each(rows), PEOPLE),
+    "blocks": lambda rows: in_blocks(rows, PLAIN),
+    "blocks, weights": lambda rows: in_blocks(rows, WEIGHTED),
+    "block R²": lambda rows: BlockScores(*arrays(rows), support_size=1, block_rows=4, **BLOCKS),
+}
+FOR_SEARCH = KINDS.keys() - {"rows, no ridge", "block R²"}
+KNOWN_UP_TO_N = {"rows, no ridge", "blocks", "blocks, weights", "block R²"}
+UNWEIGHTED_ROWS = {"rows", "rows, classes", "rows, no ridge", "rows, people"}
+UNWEIGHTED = UNWEIGHTED_ROWS | {"moments", "moments, people"}
+
+
+def mistakes(data: Any) -> Mistakes:
+    options: Any = {"test_epsilon": 0.4, "delta": DELTA, "fallback": top_supports(data, 2)}
+    return Mistakes(mistake_levels(data), 0.6, **options)
+
+
+CONSUMERS: dict[str, tuple[Callable[[Any], Any], set[str]]] = {
+    "top-r": (lambda data: TopR(top_supports(data, 2), EPSILON), FOR_SEARCH),
+    "mistakes": (mistakes, FOR_SEARCH),
+    "stable optimum": (
+        lambda data: StableOptimum(top_supports(data, 2), 0.5, DELTA, PermuteAndFlip(data, 0.5)),
+        FOR_SEARCH,
+    ),
+    "exponential": (lambda data: ExponentialMechanism(data, EPSILON), set(KINDS)),
+    "permute-and-flip": (lambda data: PermuteAndFlip(data, EPSILON), set(KINDS)),
+    "mcmc": (lambda data: MCMCSelector(n_steps=9).on(data), UNWEIGHTED),
+}
+OF_VALUES = set(CONSUMERS)
+OF_SCORES: dict[Any, set[str]] = {
+    SISSelector: UNWEIGHTED,
+    KendallSelector: UNWEIGHTED_ROWS,
+    SampleAggregateSelector: UNWEIGHTED,
+}
+for (method, kinds), relation in itertools.product(
+    OF_SCORES.items(), ("replace-one", "add-remove")
+):
+    on = partial(method(relation=relation).on, rng=3)
+    CONSUMERS[f"{method.__name__}, {relation}"] = (on, kinds)
+
+
+def drawn(rng: np.random.Generator, who: int, *, hostile: bool = False) -> dict[str, Any]:
+    a, b, c, e = rng.uniform(-1.0, 1.0, 4)
+    mild = (a, b, c, 0.6 * a - 0.3 * b + 0.1 * e, 1.0 + e)
+    numbers = (*rng.choice([-1e9, -1.0, 1.0, 1e9], 4).tolist(), 2.0) if hostile else mild
+    return dict(zip("abcyw", numbers, strict=True)) | {"who": f"p{who}"}
+
+
+def neighbours(seed: int) -> tuple[Rows, dict[str, Rows]]:
+    """Return rows, and their neighbours by relation."""
+    rng = np.random.default_rng(seed)
+    rows: Rows = [drawn(rng, k, hostile=k == 3) for k in range(12)]
+    replaced = [*rows[:3], drawn(rng, 3, hostile=True), *rows[4:]]
+    return rows, {"replace-one": replaced, "add-remove": [*rows[:3], *rows[4:]]}
+
+
+def log_probabilities(law: Any, data: Any) -> np.ndarray:
+    log = getattr(law, "stationary_log_probability", None) or law.log_probability
+    supports = itertools.combinations(range(data.n_features), data.support_size)
+    return np.array([log(support) for support in supports])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("consumer", CONSUMERS)
+def test_a_pair_is_refused_or_private(consumer: str, kind: str) -> None:
+    (build, known), make = CONSUMERS[consumer], KINDS[kind]
+    if kind not in known:
+        with pytest.raises(InvalidInput):
+            build(make(neighbours(0)[0]))
+        return
+    for seed in range(3):
+        rows, others = neighbours(seed)
+        data = make(rows)
+        law = build(data)
+        stated = law.guarantees
+        if kind in KNOWN_UP_TO_N and consumer in OF_VALUES:
+            assert stated.keys() == {"replace-one"}
+        if consumer.startswith("SampleAggregate") and data.has_rows:
+            continue  # A mixture over partitions: tests/selectors/test_sample_aggregate.py.
+        for relation, guarantee in stated.items():
+            other = make(others[relation])
+            logs, others_logs = log_probabilities(law, data), log_probabilities(build(other), other)
+            # The stationary law of a chain is ε-private; its δ is for not being there.
+            delta = 0.0 if isinstance(law, MetropolisHastings) else guarantee.delta
+            assert excess(logs, others_logs, guarantee.epsilon) <= delta + 1e-12
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_adassp_takes_moments_of_rows_and_has_noise_for_one(
+    relation: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[tuple[np.ndarray, float]] = []
+
+    def noted(values: np.ndarray, deviation: float, source: Any, *, private: bool) -> np.ndarray:
+        made.append((values, deviation))
+        return np.zeros_like(values)
+
+    def statistics(data: Any) -> list[tuple[np.ndarray, float]]:
+        made.clear()
+        adassp_from_moments(data, [0, 1], epsilon=EPSILON, delta=DELTA, relation=relation)
+        return list(made)
+
+    monkeypatch.setattr(summed, "plus_gaussian", noted)
+    monkeypatch.setattr(noisy_moments, "plus_gaussian", noted)
+    rows, others = neighbours(0)
+    if not kind.startswith("moments"):
+        with pytest.raises(InvalidInput):
+            statistics(KINDS[kind](rows))
+        return
+    both = [statistics(KINDS[kind](each)) for each in (rows, others[relation])]
+    moved = sum((((v - w) / sigma) ** 2).sum() for (v, sigma), (w, _) in zip(*both, strict=True))
+    assert 0.0 < moved <= largest_mu(EPSILON, DELTA) ** 2
