@@ -89,17 +89,15 @@ def require_ridge(problem: Problem) -> None:
 
 
 def _require_certain_values(instance: Instance, tau: float) -> None:
-    """Raise `InvalidInput` unless `VALUE_ERRORS` errors of values are within τΔ; all is public."""
-    error = instance.value_error / instance.sensitivity
-    if VALUE_ERRORS * error > tau * (1.0 + 1e-9):
+    """Raise `InvalidInput` unless `VALUE_ERRORS` errors of values are within τΔ; all is public.
+
+    Under add-remove n is private: what would do is told as a power of ten.
+    """
+    error = VALUE_ERRORS * instance.value_error / instance.sensitivity
+    if error > tau * (1.0 + 1e-9):
+        enough = 10.0 ** math.ceil(math.log10(error))
         raise InvalidInput(
-            f"values of n = {instance.n:,} rows are known up to {error:.1g} of the sensitivity, so "
-            f"the tolerance must be at least {_rounded_up(VALUE_ERRORS * error):g}, got {tau:g}: "
-            "give it as tolerance, or --tolerance; it is paid for in ε"
+            f"values of so many rows are not known to a tolerance of {tau:g} times the "
+            f"sensitivity, but to one of {enough:g}: give it as tolerance, or --tolerance; it is "
+            "paid for in ε"
         )
-
-
-def _rounded_up(number: float) -> float:
-    """Return the least number of two digits that is not below it."""
-    unit = 10.0 ** (math.floor(math.log10(number)) - 1)
-    return math.ceil(number / unit) * unit

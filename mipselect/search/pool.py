@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.docstrings import described_by
 from mipselect.errors import InvalidInput
-from mipselect.privacy.guarantee import RELATIONS
 from mipselect.search.certificate import Certificate, Effort
 from mipselect.validation import checked_integer, set_fields
 
@@ -54,7 +53,7 @@ class SupportPool(Certificate):
     n_features: int
     feature_names: tuple[str, ...]
     effort: Effort = field(default_factory=Effort)
-    relations: tuple[str, ...] = tuple(RELATIONS)
+    relations: tuple[str, ...] = ("replace-one",)
 
     def __repr__(self) -> str:
         R, s = self.supports.shape
@@ -172,7 +171,7 @@ class MistakeLevels(Certificate):
     n_features: int
     feature_names: tuple[str, ...]
     effort: Effort = field(default_factory=Effort)
-    relations: tuple[str, ...] = tuple(RELATIONS)
+    relations: tuple[str, ...] = ("replace-one",)
 
     def __repr__(self) -> str:
         L, s = self.supports.shape

@@ -76,7 +76,7 @@ def test_too_many_rows_for_double_precision_are_refused_and_told_what_to_give(
     instance = instance_of()
     error = 0.3 * DEFAULT_TOLERANCE * instance.sensitivity
     monkeypatch.setattr(Instance, "value_error", error)
-    with pytest.raises(InvalidInput, match=r"must be at least 1\.2e-05, got 1e-05.*paid for in ε"):
+    with pytest.raises(InvalidInput, match=r"tolerance of 1e-05 .* to one of 0\.0001: .* in ε"):
         top_supports(instance, 3)
     # Of rows, a tolerance that was asked for is taken as it is.
     assert top_supports(instance, 3, tolerance=0.0).certified

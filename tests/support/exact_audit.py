@@ -83,6 +83,7 @@ def pool_of(
         sensitivity=instance.sensitivity,
         n_features=instance.n_features,
         feature_names=instance.feature_names,
+        relations=instance.problem.relations,
     )
 
 
@@ -113,6 +114,7 @@ def levels_of(
         sensitivity=instance.sensitivity,
         n_features=instance.n_features,
         feature_names=instance.feature_names,
+        relations=instance.problem.relations,
     )
 
 
