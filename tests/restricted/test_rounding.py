@@ -136,5 +136,5 @@ def test_the_largest_products_of_one_row() -> None:
         row = np.random.default_rng(seed).uniform(0.5, 1.0, 8)
         tops = streamed_row_tops(row[None], row**2, np.arange(8), 7, lambda: None)
         for j in range(8):
-            products = sorted((Fraction(x) * Fraction(row[j]) for x in np.delete(row, j)))
+            products = sorted(Fraction(x) * Fraction(row[j]) for x in np.delete(row, j))
             assert all(a >= b for a, b in zip(exact(tops[j]), products[::-1], strict=True))

@@ -24,10 +24,12 @@ from tests.support.exact_judges import (
     least_curvature,
     least_of_near_sets,
     levels_of_dual_points,
+    needed_gains,
     parallel_sums,
     proofs_of_cuts,
     shares_of_dual_points,
     single_gains,
+    sparse_diagonal_cuts,
     spectra_of_rows,
     totals_of_cells,
 )
@@ -48,6 +50,8 @@ LEAST_SQUARES, CONVEX = "mipselect.search.least_squares", "mipselect.search.conv
 MEASURED = f"{LEAST_SQUARES}.measured_curvature"
 ALLOWANCES = {
     "slack of nodes": Allowance(single_gains, f"{LEAST_SQUARES}.node.SquaredNode.slack"),
+    "slack of needed gains": Allowance(needed_gains, f"{LEAST_SQUARES}.node.SquaredNode.slack"),
+    "slack of cuts": Allowance(sparse_diagonal_cuts, f"{LEAST_SQUARES}.node.SquaredNode.slack"),
     "definite multiplier": Allowance(factors, f"{LEAST_SQUARES}.node.EPS"),
     "expansion points": Allowance(expanded_gains, f"{LEAST_SQUARES}.expansion.EPS"),
     "clusters": Allowance(gains_of_clusters, f"{LEAST_SQUARES}.clusters.EPS"),
