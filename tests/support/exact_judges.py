@@ -21,6 +21,8 @@ from mipselect.search.convex.cuts import fenchel_cut
 from mipselect.search.convex.method import ConvexNeighbourhood
 from mipselect.search.cut_proof import CutProof
 from mipselect.search.cuts import least_value
+from mipselect.search.least_squares.children import children_of
+from mipselect.search.least_squares.children_expansion import ChildrenExpansion
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import SpectralCurvature, UniformCurvature
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
@@ -122,6 +124,19 @@ def expanded_gains(seed: int) -> bool:
     bound, _ = around_points.around(np.ones(4))
     proven = Fraction(bound.constant) + sum(map(Fraction, bound.terms.tolist()))
     return proven >= ExactMoments(problem, sub.ridge).gain([0], [1, 2, 3, 4])
+
+
+def gains_of_children(seed: int) -> bool:
+    """The same of a child, around the coefficients of all that it may add."""
+    problem = hostile(seed, p=5)
+    sub = node(problem, [0], 4, [1, 2, 3, 4])
+    child = children_of(sub, np.arange(4), 0, 1)
+    convexity = UniformCurvature(0.0).of_children(child)
+    around_points = ChildrenExpansion(child, convexity, np.array([-np.inf]))
+    around_points.admit(np.arange(3))
+    constants, terms, _ = around_points.around(np.array([0]), np.ones((1, 3)))
+    proven = Fraction(float(constants[0])) + sum(map(Fraction, terms[0].tolist()))
+    return proven >= ExactMoments(problem, sub.ridge).gain([0, 1], [2, 3, 4])
 
 
 def sparse_diagonal_cuts(seed: int) -> bool:
