@@ -23,8 +23,8 @@ from mipselect.restricted.certified import BoxDual
 GRID = 41
 """Points on each side of the grid that a stated range is compared on."""
 
-SLACK, ROUNDED = 1e-9, 1e-14
-"""Shares of a range, and of the largest value, that rounding may add to the range."""
+ROUNDED = 1e-14
+"""Share of the largest value that rounding may add to a range."""
 
 
 class BoxDualLoss(Loss):
@@ -77,7 +77,7 @@ class BoxDualLoss(Loss):
             ("oscillation", np.ptp(values, axis=1).max()),
         ):
             stated = getattr(self, name)(y_bound, u_bound)
-            if found > stated * (1.0 + SLACK) + rounding:
+            if found > stated + rounding:
                 raise InvalidInput(
                     f"loss {self.name!r}: {name} is stated as {stated:g} for |y| ≤ {y_bound:g} and "
                     f"|u| ≤ {u_bound:g}, but it is {found:g} at least; privacy rests on it"

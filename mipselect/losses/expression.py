@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput, SolverFailure
-from mipselect.restricted.fenchel import EPS, FenchelBounds, largest_ridge_gain
+from mipselect.restricted.fenchel import EPS, FenchelBounds, largest_ridge_gain, squared_products
 from mipselect.restricted.prepared import RestrictedFit
 
 GRID = 33
@@ -143,7 +143,7 @@ class PreparedExpression:
         """Find nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
         duals = np.array([self._solution(np.sort(row))[2] for row in supports])
         constants = np.array([self.conjugate(dual) for dual in duals])
-        weights = (duals @ self._X) ** 2
+        weights = squared_products(duals, self._X.T, np.linalg.norm(self._X, axis=0))
         always = np.zeros(len(duals))
         return FenchelBounds(constants, weights, self.n, self.ridge, self.radius, always)
 

@@ -10,7 +10,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import SolverFailure
 from mipselect.restricted.certified import BoxDual, Solutions, certified
 from mipselect.restricted.conic import solve_by_clarabel
-from mipselect.restricted.fenchel import EPS, PRECISION, WIDE, FenchelBounds
+from mipselect.restricted.fenchel import EPS, PRECISION, WIDE, FenchelBounds, squared_products
 from mipselect.restricted.one_more import bounds_with_one_more
 from mipselect.restricted.open_rows import solve
 from mipselect.restricted.prepared import RestrictedFit
@@ -43,6 +43,7 @@ class PreparedBoxDual:
         self.rows: FloatArray = np.ascontiguousarray(X.T, dtype=np.float64)
         self.box, self.ridge, self.radius = box, ridge, radius
         self.p, self.n = self.rows.shape
+        self.lengths = np.sqrt(np.einsum("pn,pn->p", self.rows, self.rows))
         self.at_zero = float(box.loss(np.zeros(self.n)))
         self.allowed_gap = DEFAULT_GAP * self.at_zero
 
@@ -112,8 +113,9 @@ class PreparedBoxDual:
     def bounds_of(self, dual: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Compute constants and squared weights of any dual points in the box, shape (m, n)."""
         constants = self.box.conjugate(dual)
-        allowance = 16.0 * EPS * np.abs(dual) @ np.abs(self.box.y)
-        return constants - allowance, (dual @ self.rows.T) ** 2
+        sizes = np.abs(dual) @ np.abs(self.box.y)
+        sizes += 0.5 * self.box.softness * np.einsum("mn,mn->m", dual, dual)
+        return constants - 16.0 * EPS * sizes, squared_products(dual, self.rows, self.lengths)
 
     def _batches(
         self, supports: IntArray, near: FloatArray | None

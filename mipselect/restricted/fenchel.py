@@ -17,6 +17,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.restricted.gram import products, roundings_of_sum
 from mipselect.restricted.prepared import PreparedLoss
 
 EPS = float(np.finfo(np.float64).eps)
@@ -35,6 +36,27 @@ def largest_ridge_gain(squared: FloatArray, ridge: float, radius: float) -> Floa
     return np.asarray(inside + radius * (np.sqrt(squared) - length))
 
 
+def squared_products(points: FloatArray, rows: FloatArray, lengths: FloatArray) -> FloatArray:
+    """Bound (x_j · α)² from above for every dual point α, rounding included; shape (m, p).
+
+    Parameters
+    ----------
+    points : ndarray of shape (m, n)
+    rows : ndarray of shape (p, n)
+        Xᵀ.
+    lengths : ndarray of shape (p,)
+        ‖x_j‖.
+
+    Notes
+    -----
+    `EPS` is twice what one rounding is; the other half is for the lengths and the square
+    (docs/mathematics/cuts.md, (1)).
+    """
+    off = roundings_of_sum(points.shape[1]) * EPS * np.linalg.norm(points, axis=1)
+    sizes: FloatArray = np.abs(products(rows.T, points.T).T) + np.outer(off, lengths)
+    return sizes**2
+
+
 PER_POINT = ("constants", "weights", "always", "points", "coef")
 
 
@@ -47,7 +69,7 @@ class FenchelBounds:
     constants : ndarray of shape (m,)
         Σ_i -ℓ*(y_i, -α_i), less an allowance for rounding.
     weights : ndarray of shape (m, p)
-        Σ w_j² over the columns of every feature, w = Xᵀα.
+        Σ w_j² over the columns of every feature, w = Xᵀα, more an allowance for rounding.
     n : int
     ridge, radius : float
         λ and r.

@@ -145,7 +145,7 @@ class _Start:
         self, dual: FloatArray, w: FloatArray, w_added: FloatArray, added: FloatArray
     ) -> FloatArray:
         """Compute the bounds of dual points, each on its own support, less possible rounding."""
-        rounding = (dual.shape[1] + 8) * EPS
+        rounding = (dual.shape[1] + len(self.columns) + 8) * EPS
         squares = np.einsum("ln,ln->l", dual, dual)
         size = np.abs(dual) @ np.abs(self.box.y) + self.box.softness * squares
         constants = dual @ self.box.y - (0.5 * self.box.softness) * squares - rounding * size
@@ -153,4 +153,4 @@ class _Start:
         length = np.sqrt(np.einsum("lk,lk->l", w, w) + w_added**2)
         length = length + rounding * np.sqrt(squares * trace)
         gain = largest_ridge_gain(length**2, self.ridge, self.radius)
-        return np.asarray(constants - gain * (1.0 + 16.0 * EPS))
+        return np.asarray(constants - gain)

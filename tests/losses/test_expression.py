@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -93,6 +95,35 @@ def test_bounds_of_any_dual_hold_everywhere_and_the_best_are_tight(expression: o
             constants, weights, instance.n, instance.ridge, instance.coef_bound, np.zeros(1)
         )
         assert np.all(loose.at(0, supports) <= values)
+
+
+@pytest.mark.parametrize("curved", [False, True])
+def test_the_conjugate_is_not_above_the_exact_one(curved: bool) -> None:
+    """At large predictions, whose least tilted loss is at the end that is nearer to y."""
+    expression = squared if curved else absolute
+    loss, size = ExpressionLoss("mine", expression, 0.0, 9.0), 2.0**27
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        y, alpha, x = size * rng.uniform(1, 2), rng.uniform(-0.5, 0.5), rng.uniform(0.5, 1.0)
+        problem = loss.prepare(np.array([[x]]), np.array([y]), ridge=1.0, radius=size / 2)
+        end = Fraction(size / 2) * Fraction(x)
+        missing = Fraction(y) - end
+        exact = (missing**2 if curved else missing) / 2 + Fraction(alpha) * end
+        found = problem.conjugate(np.array([alpha]))
+        assert (1.0 - 1e-12) * float(exact) <= found
+        assert Fraction(found) <= exact
+
+
+def absolute(y: np.ndarray, u: cp.Variable) -> cp.Expression:
+    return 0.5 * cp.abs(u - y)
+
+
+def test_rows_of_zeros_have_one_prediction() -> None:
+    loss = ExpressionLoss("absolute", absolute, 0.0, 9.0)
+    X, y = np.array([[0.0], [1.0]]), np.array([0.5, 0.5])
+    problem = loss.prepare(X, y, ridge=1.0, radius=1.0)
+    # The best is β = ½, where the second row has no loss.
+    assert problem.values(np.array([[0]]))[0] == pytest.approx(0.5 * (0.25 + 0.125), rel=1e-3)
 
 
 def test_a_range_that_is_too_small_is_refused() -> None:

@@ -9,6 +9,7 @@ from math import comb
 from pathlib import Path
 from threading import Thread
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -103,6 +104,24 @@ def test_the_conversion_of_rho_against_a_fine_grid(rho: float, delta: float) -> 
     alpha = 1.0 + np.exp(np.linspace(-30, 70, 500_001))
     every = alpha * rho + np.log1p(-1 / alpha) - np.log(alpha * delta) / (alpha - 1)
     assert rho_epsilon(rho, delta) == pytest.approx(float(every.min()), rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_conversion_of_rho_is_not_below_the_best_order(seed: int) -> None:
+    """The least over all α, to 40 digits, for budgets of any size."""
+    rng = np.random.default_rng(seed)
+    rho, delta = 10.0 ** rng.uniform(-12, 4), 10.0 ** rng.uniform(-300, -0.3)
+    middle = 0.5 * (math.log(-math.log(delta)) - math.log(rho))
+    with mpmath.workdps(40):
+        low, high = mpmath.exp(middle - 12), mpmath.exp(middle + 12)
+        while high - low > 1e-30 * low:
+            # The slope in α, times (α-1)², rises.
+            excess = mpmath.sqrt(low * high)
+            rises = rho * excess**2 + mpmath.log1p(excess) + mpmath.log(delta) > 0
+            low, high = (low, excess) if rises else (excess, high)
+        least = (1 + excess) * rho + mpmath.log(excess / (1 + excess))
+        least -= mpmath.log((1 + excess) * delta) / excess
+        assert least <= rho_epsilon(rho, delta) <= least + 1e-9 * abs(least)
 
 
 def test_the_conversion_of_rho_holds_for_a_gaussian() -> None:

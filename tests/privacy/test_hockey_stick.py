@@ -172,6 +172,11 @@ def test_normal_noise_needs_what_its_curve_says(d: int) -> None:
         assert found.error <= (1e-5 if d == 2 else 1e-9)
 
 
+def test_no_probability_of_normal_noise_is_too_small_to_be_bounded() -> None:
+    """δ is near exp(-10²⁰/2), below all decimals: the bound is a number all the same."""
+    assert -(1e20) / 2 < log_gaussian_delta(1e-10, 1.0) < -1e17
+
+
 def test_integrals_and_their_errors() -> None:
     box = Box((0.0, -1.0), (2.0, 3.0))
     value, error = integral(lambda x: (1.0 + x[:, 0]) ** 3 * (1.0 + x[:, 1] ** 2), box, 1e-10)

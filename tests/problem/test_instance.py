@@ -134,6 +134,20 @@ def test_float32_is_not_clipped_above_the_bound(bound: float) -> None:
     )
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("bound", [0.1, 1.0, 3.3])
+def test_no_row_of_a_feature_is_longer_than_its_bound(bound: float, dtype: type) -> None:
+    """Lengths in exact arithmetic, of features of one column and of several."""
+    X = 9.0 * np.random.default_rng(0).standard_normal((200, 8)).astype(dtype)
+    instance = Instance(
+        X, np.ones(200), support_size=1, x_bound=bound, y_bound=1.0, coef_bound=1.0, ridge=1.0,
+        groups=[[0], [1, 2], [3, 4, 5]], always=[6, 7],
+    )  # fmt: skip
+    for group in ([0], [1, 2], [3, 4, 5], [6], [7]):
+        for row in instance.X[:, group].tolist():
+            assert sum(Fraction(entry) ** 2 for entry in row) <= Fraction(bound) ** 2
+
+
 def test_float32_stays_float32() -> None:
     assert make(np.zeros((3, 2), dtype=np.float32), np.zeros(3)).X.dtype == np.float32
 

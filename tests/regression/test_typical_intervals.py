@@ -8,6 +8,7 @@ from collections import Counter
 from fractions import Fraction
 from itertools import product
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -174,6 +175,22 @@ def test_rounding_is_paid_for() -> None:
     expected = spendable(epsilon, LOG_TOTAL) * (18_000 - 2_000) / 40.0
     assert found == pytest.approx(expected, rel=1e-8)
     assert expected < (1.0 - 1e-7) * epsilon * 16_000 / 40.0
+
+
+def test_no_log_weight_is_so_large_that_its_rounding_is_not_paid_for() -> None:
+    """The loss to many digits, of weights as integers, where a log beyond the reach is 10⁵."""
+    epsilon, m = 20.7, 16_100
+    values = np.repeat([0.5, 40.5], [m * 9 // 10, m // 10])
+    laws = [IntervalLaw(some, epsilon, 2) for some in (values, np.append(values[1:], 40.5))]
+    with mpmath.workdps(40):
+        for place in (0, 40):
+            interval, logs = ListedInterval(1.0, 0, place), []
+            for law in laws:
+                inside, weights = law._levels
+                level = int(np.searchsorted(inside, law._inside(interval)))
+                part = mpmath.mpf(interval.weight * law._law.weight(level))
+                logs.append(mpmath.log(part / (int(weights[level]) * law._law.total)))
+            assert abs(logs[0] - logs[1]) <= epsilon
 
 
 def test_draws_follow_the_law() -> None:

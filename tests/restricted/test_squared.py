@@ -79,17 +79,19 @@ def test_one_swap_neighbours_agree_with_single_fits(seed: int) -> None:
     assert values == pytest.approx(single, rel=1e-12)
 
 
-def test_tiny_residuals_keep_their_relative_precision() -> None:
-    rng = np.random.default_rng(1)
+@pytest.mark.parametrize("seed", range(10))
+def test_tiny_residuals_keep_their_relative_precision(seed: int) -> None:
+    rng = np.random.default_rng(seed)
     X = rng.standard_normal((50, 3))
     coef = np.array([0.5, -0.25, 0.125])
     instance = Instance(
         X, X @ coef + 1e-7 * rng.standard_normal(50),
         support_size=3, x_bound=9.0, y_bound=9.0, coef_bound=5.0, ridge=1e-12,
     )  # fmt: skip
-    exact = np.linalg.lstsq(X, instance.y, rcond=None)[1][0] / 100
-    assert instance.objective([0, 1, 2]) == pytest.approx(exact, rel=1e-6)
-    assert exact < 1e-14
+    coef, (residual,), *_ = np.linalg.lstsq(X, instance.y, rcond=None)
+    exact = (residual + instance.ridge * coef @ coef) / 100
+    assert instance.objective([0, 1, 2]) == pytest.approx(exact, rel=1e-6, abs=0.0)
+    assert exact < 2e-14
 
 
 def test_one_swap_neighbours_keep_it_too() -> None:
@@ -148,3 +150,27 @@ def test_values_are_within_the_public_rounding_bound(seed: int) -> None:
     exact = sum(b * b for _, b in rows) - 2 * coef * slope + coef * coef * curvature
     error = abs(Fraction(instance.objective([0])) - exact / (2 * n))
     assert float(error) <= instance.value_error <= 1e-8 * instance.sensitivity
+
+
+@pytest.mark.parametrize("n", [8_192, 100_000])
+def test_values_of_many_equal_rows_are_within_it_too(n: int) -> None:
+    """All roundings of a sum are to one side: a hundredth of the bound would not do."""
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        kinds = int(rng.integers(1, 4))
+        x = rng.uniform(-1, 1, kinds)
+        y = x * rng.uniform(0.1, 1) if seed % 2 else rng.uniform(-1, 1, kinds)
+        counts = np.diff([0, *np.sort(rng.integers(0, n, kinds - 1)), n])
+        instance = Instance(
+            np.repeat(x, counts)[:, None], np.repeat(y, counts), support_size=1, x_bound=1.0,
+            y_bound=float(np.abs(y).max()), coef_bound=float(10.0 ** rng.uniform(-2, 6)),
+            ridge=float(n * 10.0 ** rng.uniform(-9, 0)),
+        )  # fmt: skip
+        rows = [(Fraction(a), Fraction(b)) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
+        many = list(zip(rows, counts.tolist(), strict=True))
+        curvature = sum(k * a * a for (a, _), k in many) + Fraction(instance.ridge)
+        slope, radius = sum(k * a * b for (a, b), k in many), Fraction(instance.coef_bound)
+        coef = max(-radius, min(radius, slope / curvature))
+        exact = sum(k * b * b for (_, b), k in many) - 2 * coef * slope + coef**2 * curvature
+        error = abs(Fraction(instance.objective([0])) - exact / (2 * n))
+        assert float(error) <= instance.value_error

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from mipselect import Instance
 from mipselect.search.progress import TimeUp
 from mipselect.search.soft import LargestWeight
 from tests.support.soft_draws import Judged, hostile
@@ -67,3 +68,31 @@ def test_a_proof_that_is_stopped_leaves_a_bound(monkeypatch: pytest.MonkeyPatch)
 
 def stop() -> None:
     raise TimeUp
+
+
+def test_weights_that_are_above_their_bounds_by_what_is_allowed() -> None:
+    """As where a value is below R and the one that bounds are measured from above it."""
+    for seed in range(12):
+        judged, rng = hostile(seed, steps_before=0, max_p=7), np.random.default_rng(seed)
+        known = np.array(weights(judged)) + rng.uniform(-0.5, 0.5, len(judged.supports))
+        rough = dict(zip(judged.supports, known.tolist(), strict=True))
+
+        def log_weight(support: np.ndarray, rough: dict = rough) -> float:
+            return rough[tuple(support.tolist())]
+
+        scale = LargestWeight(judged.partition, log_weight, 0.5 + 1e-6)
+        with np.errstate(all="ignore"):
+            assert scale.log_largest >= known.max()
+            scale.prove()
+        assert scale.log_largest == known.max()
+
+
+def test_weights_of_features_whose_sums_are_rounded() -> None:
+    """Where the prior alone speaks bounds are weights, but for the order of their sums."""
+    for seed in range(20):
+        prior = 10.0 ** np.random.default_rng(seed).uniform(-6, 6, 7)
+        bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
+        instance = Instance(np.zeros((2, 7)), np.zeros(2), support_size=6, **bounds)
+        judged = Judged(instance, 1.0, steps_before=0, prior_weights=prior)
+        scale = LargestWeight(judged.partition, judged.draws._log_weight, 0.0)
+        assert scale.log_largest >= max(weights(judged))

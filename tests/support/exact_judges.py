@@ -21,8 +21,11 @@ from mipselect.search.convex.cuts import fenchel_cut
 from mipselect.search.convex.method import ConvexNeighbourhood
 from mipselect.search.cut_proof import CutProof
 from mipselect.search.cuts import least_value
+from mipselect.search.least_squares.children import children_of
+from mipselect.search.least_squares.children_expansion import ChildrenExpansion
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import SpectralCurvature, UniformCurvature
+from mipselect.search.least_squares.cuts import sparse_diagonal_cut
 from mipselect.search.least_squares.expansion import PointBounds
 from mipselect.search.least_squares.measured_curvature import curvature_of, spectral_curvatures
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
@@ -82,6 +85,21 @@ def single_gains(seed: int) -> bool:
     )
 
 
+def needed_gains(seed: int) -> bool:
+    """What an addition gains that brings R below a cutoff, by as little as a double can tell."""
+    problem = hostile(seed)
+    sub = node(problem, [0], 1, [1, 2, 3])
+    exact = ExactMoments(problem, sub.ridge)
+    for gain, j in zip(gains_alone(sub), sub.live.tolist(), strict=True):
+        value = exact.doubled([0, j]) / (2 * problem.n)
+        cutoff = float(value)
+        while Fraction(cutoff) <= value:
+            cutoff = float(np.nextafter(cutoff, np.inf))
+        if not gain > sub.needed_gain(cutoff):
+            return False
+    return True
+
+
 def factors(seed: int) -> bool:
     """Copies of columns with a ridge that is lost in their digits have a Cholesky factor."""
     rng = np.random.default_rng(seed)
@@ -106,6 +124,35 @@ def expanded_gains(seed: int) -> bool:
     bound, _ = around_points.around(np.ones(4))
     proven = Fraction(bound.constant) + sum(map(Fraction, bound.terms.tolist()))
     return proven >= ExactMoments(problem, sub.ridge).gain([0], [1, 2, 3, 4])
+
+
+def gains_of_children(seed: int) -> bool:
+    """The same of a child, around the coefficients of all that it may add."""
+    problem = hostile(seed, p=5)
+    sub = node(problem, [0], 4, [1, 2, 3, 4])
+    child = children_of(sub, np.arange(4), 0, 1)
+    convexity = UniformCurvature(0.0).of_children(child)
+    around_points = ChildrenExpansion(child, convexity, np.array([-np.inf]))
+    around_points.admit(np.arange(3))
+    constants, terms, _ = around_points.around(np.array([0]), np.ones((1, 3)))
+    proven = Fraction(float(constants[0])) + sum(map(Fraction, terms[0].tolist()))
+    return proven >= ExactMoments(problem, sub.ridge).gain([0, 1], [2, 3, 4])
+
+
+def sparse_diagonal_cuts(seed: int) -> bool:
+    """Cuts at every set, on every other one of its size."""
+    problem = hostile(seed)
+    sub = node(problem, [0], 2, [1, 2, 3])
+    exact = ExactMoments(problem, sub.ridge)
+    pairs = [np.array(pair) for pair in itertools.combinations(range(3), 2)]
+    values = [exact.doubled([0, *sub.live[pair].tolist()]) for pair in pairs]
+    for chosen in pairs:
+        cut = sparse_diagonal_cut(sub, chosen)
+        for pair, value in zip(pairs, values, strict=True):
+            proven = sum(map(Fraction, cut.terms[pair].tolist()), Fraction(cut.constant))
+            if -2 * problem.n * proven > value:
+                return False
+    return True
 
 
 def gains_of_clusters(seed: int) -> bool:

@@ -24,7 +24,11 @@ OCTAVE = 64.0
 """m is rounded up to a power of 2^(1/64), so that equal factors are taken together."""
 
 LOST = 1e-11
-"""Relative allowance for quadratures, for what they leave out, and for sums in doubles."""
+"""Relative allowance for quadratures, for what they leave out, and for sums in doubles.
+
+A difference of two sums is off by some roundings of the larger, which is at most some 40/u where
+an integral is followed: the integral is off by less than 10⁻¹² of itself.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +60,8 @@ class Masses:
             No other x_T of the cell is larger.
         """
         new = Masses(self.least.copy(), self.most.copy(), self.largest.copy())
-        whole = self.most[cell]
-        new.least[cell] = max(0.0, self.least[cell] - least - LOST * whole)
-        new.most[cell] = max(0.0, whole - most) + LOST * whole if largest > 0.0 else 0.0
+        new.least[cell] = max(0.0, self.least[cell] - least)
+        new.most[cell] = max(0.0, self.most[cell] - most) if largest > 0.0 else 0.0
         new.largest[cell] = min(new.largest[cell], largest)
         return new
 
@@ -67,8 +70,8 @@ class Masses:
         end = min(1.0, REACH / (float(self.most.sum()) + known + 1.0))
         edges = np.linspace(0.0, end, PANELS + 1)
         if end == 1.0:
-            # Powers of 1 - u are no polynomials.
-            edges = np.append(edges[:-1], 1.0 - 2.0 ** -np.arange(6.0, HALVINGS))
+            # Powers of 1 - u are no polynomials. The last edge before 1 is 1 - 2^-6.
+            edges = np.append(edges[:-1], 1.0 - 2.0 ** -np.arange(7.0, HALVINGS))
         panels = Panels(edges)
         u = panels.points
         logs = np.log1p(-known * u) + self._log_powers(u)

@@ -161,7 +161,7 @@ class Known:
         number, cell = self.numbered[place]
         own = self._low(self.cells.totals.lower(number, cell).log_member(positions))
         sums = np.exp(log_sums - self.log_scale - self.slack)
-        others = np.maximum(sums * (1.0 - LOST) - with_best * own, 0.0)
+        others = np.maximum(sums - with_best * own, 0.0)
         integral = self.masses.least_integral(min(self._high(self.log_best), 1.0))
         best, _ = self.probability(self.best, self.log_best)
         return np.asarray(np.minimum(others * integral + with_best * best, 1.0))
