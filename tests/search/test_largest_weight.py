@@ -7,10 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from mipselect import Instance
 from mipselect.search.progress import TimeUp
 from mipselect.search.soft import LargestWeight
-from tests.support.soft_draws import Judged, hostile
+from tests.support.soft_draws import Judged, hostile, of_a_prior_alone
 
 
 def scale_of(judged: Judged) -> LargestWeight:
@@ -88,11 +87,7 @@ def test_weights_that_are_above_their_bounds_by_what_is_allowed() -> None:
 
 
 def test_weights_of_features_whose_sums_are_rounded() -> None:
-    """Where the prior alone speaks bounds are weights, but for the order of their sums."""
     for seed in range(20):
-        prior = 10.0 ** np.random.default_rng(seed).uniform(-6, 6, 7)
-        bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
-        instance = Instance(np.zeros((2, 7)), np.zeros(2), support_size=6, **bounds)
-        judged = Judged(instance, 1.0, steps_before=0, prior_weights=prior)
+        judged = of_a_prior_alone(seed, 6)
         scale = LargestWeight(judged.partition, judged.draws._log_weight, 0.0)
         assert scale.log_largest >= max(weights(judged))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import mpmath
 import numpy as np
 
-from mipselect import Instance
 from mipselect.search.soft import Totals
-from tests.support.soft_draws import Judged, hostile
+from tests.support.soft_draws import Judged, hostile, of_a_prior_alone
 
 
 def check_shares(judged: Judged, logs: list[float], allowance: float) -> None:
@@ -42,11 +41,7 @@ def test_weights_that_are_off_by_what_is_allowed() -> None:
 
 
 def test_weights_of_features_whose_sums_are_rounded() -> None:
-    """Where the prior alone speaks bounds are weights, but for the order of their sums."""
     for seed in range(20):
-        prior = 10.0 ** np.random.default_rng(seed).uniform(-6, 6, 7)
-        bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
-        instance = Instance(np.zeros((2, 7)), np.zeros(2), support_size=3, **bounds)
-        judged = Judged(instance, 1.0, steps_before=0, prior_weights=prior)
+        judged = of_a_prior_alone(seed, 3)
         logs = [judged.draws._log_weight(np.array(support)) for support in judged.supports]
         check_shares(judged, logs, 0.0)

@@ -266,3 +266,11 @@ def hostile(
         )
     epsilon = float(10.0 ** rng.uniform(-1.5, 1.5))
     return Judged(instance, epsilon, kind=kind, steps_before=steps_before, **options)
+
+
+def of_a_prior_alone(seed: int, support_size: int) -> Judged:
+    """Seven features that explain nothing, so that bounds are weights but for roundings of sums."""
+    prior = 10.0 ** np.random.default_rng(seed).uniform(-6, 6, 7)
+    bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
+    instance = Instance(np.zeros((2, 7)), np.zeros(2), support_size=support_size, **bounds)
+    return Judged(instance, 1.0, steps_before=0, prior_weights=prior)
