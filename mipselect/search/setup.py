@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 from mipselect.backends.discovery import NATIVE, usable_solver
 from mipselect.backends.protocols import Capability, MasterSolver
 from mipselect.errors import InvalidInput
+from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.restricted.fenchel import FenchelLoss
 from mipselect.restricted.squared import PreparedSquared
@@ -76,6 +77,11 @@ def set_up(instance: Instance, options: SearchOptions, *, listed: int = 1) -> Se
 
     So many values as are `listed` are wanted, whatever the bounds are.
     """
+    if isinstance(instance, BlockScores):
+        raise InvalidInput(
+            "block scores are listed, not searched: ExponentialMechanism and PermuteAndFlip draw "
+            "from all of them"
+        )
     require_ridge(instance.problem)
     tolerance = options.tolerance_for(instance)
     return Search(

@@ -12,6 +12,7 @@ from mipselect.backends.protocols import (
     MipStatus,
 )
 from mipselect.errors import InvalidInput, NotCertified, SolverFailure, UnknownSolver
+from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.search import (
     Progress,
@@ -207,6 +208,14 @@ def test_no_ridge_is_refused_by_the_search() -> None:
     )
     with pytest.raises(InvalidInput, match="needs ridge > 0, got 0"):
         mistake_levels(instance)
+
+
+def test_block_scores_are_no_instance_to_search() -> None:
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    scores = BlockScores(X, X[:, 0], support_size=1, block_rows=4)
+    for search in (mistake_levels, top_supports):
+        with pytest.raises(InvalidInput, match="block scores are listed, not searched: Exp"):
+            search(scores)
 
 
 def test_unknown_solvers_are_named_with_what_would_work() -> None:
