@@ -117,7 +117,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             raise
         except TypeError as error:
             refuse_na(error, X, y)
-            numeric_matrix(X)  # A column of objects has a date: this says which.
+            if any(kind in str(error) for kind in ("Timestamp", "datetime")):
+                numeric_matrix(X)  # A column of objects has a date: this says which.
             raise
         except ValueError as error:
             refuse_text(X)

@@ -102,7 +102,10 @@ class Judged:
         return {support: log - total for support, log in self.log_weights.items()}
 
     def share(self, event: Callable[[Supports], bool]) -> float:
-        return math.fsum(math.exp(log) for support, log in self.log_law.items() if event(support))
+        top = max(self.log_weights.values())
+        weights = {support: math.exp(log - top) for support, log in self.log_weights.items()}
+        drawn = math.fsum(weight for support, weight in weights.items() if event(support))
+        return drawn / math.fsum(weights.values())
 
     def check_cells(self) -> None:
         """Disjoint, complete, bounded at every support, and drawn with what they say."""

@@ -214,7 +214,7 @@ def test_what_is_not_known_far_better_than_tau_is_refused() -> None:
     assert top_supports(instance, 10, tolerance=0.01).certified
     for search in (top_supports, mistake_levels):
         for tolerance in (None, 1e-3):
-            with pytest.raises(InvalidInput, match=r"tolerance must be at least 0\.00"):
+            with pytest.raises(InvalidInput, match=r"but to one of 0\.01: give"):
                 search(instance, tolerance=tolerance)
     few = Instance.from_moments(moments, support_size=2, coef_bound=1.0, ridge=1.0)
     assert top_supports(few, 10, tolerance=1e-3).certified
