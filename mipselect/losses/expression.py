@@ -125,6 +125,7 @@ class PreparedExpression:
         self.ridge, self.radius = ridge, radius
         self._rows = _RowLosses(loss.losses, y)
         self._reach = radius * np.linalg.norm(self._X, axis=1) + 1e-9
+        self._lengths = np.linalg.norm(self._X, axis=0)
 
     def fit(self, support: IntArray) -> RestrictedFit:
         """Solve the problem on `support`, shape (s,)."""
@@ -143,7 +144,7 @@ class PreparedExpression:
         """Find nearly optimal dual points of every row of `supports`, shape (m, k), k ≥ 0."""
         duals = np.array([self._solution(np.sort(row))[2] for row in supports])
         constants = np.array([self.conjugate(dual) for dual in duals])
-        weights = squared_products(duals, self._X.T, np.linalg.norm(self._X, axis=0))
+        weights = squared_products(duals, self._X.T, self._lengths)
         always = np.zeros(len(duals))
         return FenchelBounds(constants, weights, self.n, self.ridge, self.radius, always)
 
