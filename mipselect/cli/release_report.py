@@ -146,7 +146,7 @@ def read_once_each(
             continue
         note = f"{path.name} holds the same release as {first.name}: it is counted once."
         # No two draws of coefficients come out alike.
-        if one.ledger is None and (one.model is None or not one.model.has_model):
+        if one.ledger is None and not one.has_model:
             note += f" Two draws that came out alike would cost {amount(one.guarantee)} more."
         notes.append(note)
     return tuple(one for _, one in kept.values()), tuple(notes)

@@ -100,14 +100,14 @@ def _of_checked(report: Mapping[str, Any], facts: Mapping[str, str]) -> Reported
     """Describe a selection or a model of the command line, with its card and what was drawn."""
     read = checked_release(report)
     # Two fits whose private tests failed have equal models: table and ledger tell them apart.
-    fitted = read.model is not None and read.model.has_model
+    compared = report["model"] if read.has_model else report
     card = with_facts(card_of(read), facts)
     return replace(
         read,
         guarantee=_agreeing(read.guarantee, report),
         titles=titles_in_words(report) if read.model is None else field_words(read.model),
         near_chance=checked_flag(report.get("nearly_blind") or False, "nearly_blind"),
-        twin=_twin(report["model"] if fitted else report),
+        twin=_twin(compared),
         card=tuple(card.blocks(level=3)) if read.private else (),
     )
 

@@ -157,6 +157,11 @@ class ReportedRelease:
         return self.releases if self.model is None else (self.model,)
 
     @property
+    def has_model(self) -> bool:
+        """True of a fit, unless a private test decided that no model is released."""
+        return self.model is not None and self.model.has_model
+
+    @property
     def rows(self) -> int | None:
         """The number of rows, where it is public."""
         n = self.settings.get("n")
