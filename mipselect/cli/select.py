@@ -199,7 +199,5 @@ def _checked_bounds(given: dict[str, float], plan: SupportPlan) -> dict[str, flo
             + ("; --score blocks needs none" if isinstance(plan.method, ProblemSelector) else "")
         )
     for name, value in given.items():
-        # Only the listing of few supports can do without a ridge; Instance refuses a negative one.
-        if not (name == "ridge" and isinstance(plan.method, ExactDrawSelector)):
-            require_positive(option_named(name), value)
+        require_positive(option_named(name), value)
     return given

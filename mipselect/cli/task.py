@@ -20,6 +20,7 @@ from mipselect.cli.settings import print_settings, settings_report, unit_of
 from mipselect.cli.sizes import check_sizes, of_nothing
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput, about
+from mipselect.grid import MOST_ROWS
 from mipselect.privacy.guarantee import ROW
 from mipselect.problem.problem import Problem
 from mipselect.selectors import MCMCSelector, SampleAggregateSelector
@@ -63,8 +64,10 @@ class Task:
         check_sizes(method, problem.n_features, self.title)
         if self.hides_n and "add-remove" not in problem.relations:
             of_blocks = "scores from blocks of rows", "--score loss with public bounds has both"
-            of_no_ridge = "a loss without a ridge", "a --ridge above 0 has both"
-            which, has_both = of_no_ridge if problem.score == "loss" else of_blocks
+            which, has_both = of_blocks
+            if problem.score == "loss":
+                enough = problem.least_ridge(MOST_ROWS)
+                which, has_both = "so small a ridge", f"a --ridge of at least {enough:.2g} has both"
             raise InvalidInput(
                 f"{self.title}: the guarantee of {which} is for replacing one row, and add-remove "
                 f"is asked for: {has_both}"

@@ -21,7 +21,7 @@ from mipselect.restricted.prepared import PreparedLoss
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.monolithic.formulations import Form, Formulation, LeastSquaresModels
 from mipselect.search.monolithic.whole import models_of
-from mipselect.search.options import SearchOptions, require_ridge
+from mipselect.search.options import SearchOptions
 from mipselect.search.progress import ProgressCallback
 from mipselect.validation import checked_choice
 
@@ -85,7 +85,7 @@ def export_model(
     Parameters
     ----------
     instance : Instance
-        With ridge > 0; also one of blocks of rows, or of moments.
+        Also one of blocks of rows, or of moments.
     path : str or Path
         Ends in .mps or .lp. The file is written whole or not at all, for its owner only.
     formulation : {"perspective", "big-m", "cuts", "whole"}
@@ -126,7 +126,6 @@ def export_model(
     options = SearchOptions(tolerance=tolerance, time_limit=time_limit, progress=progress)
     path = Path(path)
     checked_ending(path)
-    require_ridge(instance.problem)
     unit = unit_of(instance.prepared)
     linear = chosen is Formulation.CUTS
     if linear:

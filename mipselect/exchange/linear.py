@@ -104,7 +104,6 @@ def linear_model(instance: Instance, options: SearchOptions) -> LinearModel:
     Parameters
     ----------
     instance : Instance
-        With ridge > 0.
     options : SearchOptions
         Its solver is the one that finds cuts to add: "auto" is HiGHS.
 

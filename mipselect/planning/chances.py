@@ -157,7 +157,7 @@ class Case:
         """Return True if probabilities are exact: supports are few, or draws need all values."""
         source = scored.source
         few = source.number_of_supports <= self.most_listed
-        return few or isinstance(source, BlockScores) or source.ridge == 0.0
+        return few or isinstance(source, BlockScores)
 
     def of_draws(self, draw: Callable[[], Support], share: float = 1.0) -> Chance:
         """Count frequencies over as many draws as a share of the time that is left allows.

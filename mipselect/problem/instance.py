@@ -61,7 +61,7 @@ class Instance(Restricted):
     coef_bound : float
         r, the largest ‖β‖₂.
     ridge : float
-        λ, zero or between 1e-50 and 1e50. Certified search needs λ > 0.
+        λ, between 1e-50 and 1e50, and at least 2⁻⁴⁴ n (U/r)², U as below: less is lost in rounding.
     loss : str or Loss
         "squared", ½(y-u)²; "hinge"; "huber(κ)" with κ in the units of y; "quantile(q)"; or a
         loss of your own.

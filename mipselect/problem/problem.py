@@ -14,6 +14,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.defaults import DEFAULT_RIDGE, default_block_coef_bound
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
+from mipselect.grid import MOST_ROWS
 from mipselect.losses import Loss, SquaredLoss, checked_loss
 from mipselect.losses.base import degree_of, wants_classes
 from mipselect.losses.box_dual import BoxDualLoss
@@ -33,7 +34,10 @@ from mipselect.validation import (
 
 SMALLEST_RIDGE = 1e-50
 LARGEST_RIDGE = 1e50
-"""λ > 0 lies between these; it is in the units of squared entries of X."""
+"""λ lies between these; it is in the units of squared entries of X."""
+
+LEAST_RIDGE = 2.0**-44
+"""λ is at least this share of what n rows can add up to in one direction."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -107,9 +111,7 @@ class Problem:
             of_all = self._flat_beyond() if self.y_bound == math.inf else self.y_bound
             checked["y_bound"] = in_range(of_all, "y_bound")
         if self.ridge is not None:
-            checked["ridge"] = checked_nonnegative(self.ridge, "ridge")
-            if checked["ridge"] > 0.0:
-                checked_scale(self.ridge, "ridge", SMALLEST_RIDGE, LARGEST_RIDGE)
+            checked["ridge"] = checked_ridge(self.ridge)
         if self.weight_bound is not None:
             checked["weight_bound"] = checked_scale(self.weight_bound, "weight_bound")
             if self.loss is not None:
@@ -277,14 +279,36 @@ class Problem:
         moved: float = most(self.bound("y_bound"), self.prediction_bound)
         return moved / self.terms(n)
 
+    def least_ridge(self, n: int) -> float:
+        """Return 2⁻⁴⁴ n (U/r)², the least λ of a problem with n rows: less is lost in rounding.
+
+        References
+        ----------
+        docs/mathematics/restricted-problem.md, (9).
+        """
+        length = self.layout.prediction_bound(self.support_size, 1.0)
+        return LEAST_RIDGE * self.terms(n) * length**2
+
+    def require_ridge(self, n: int) -> None:
+        """Raise `InvalidInput` where λ is below the least; n, which may be private, is not told."""
+        least, ridge = self.least_ridge(n), self.bound("ridge")
+        if ridge < least:
+            enough = 10.0 ** math.ceil(math.log10(least))
+            raise InvalidInput(
+                f"ridge must be at least {enough:g} for so many rows within these bounds, got "
+                f"{ridge:g}: rounding can make of less the value of another problem"
+            )
+
     @property
     def relations(self) -> tuple[str, ...]:
         """Neighbouring relations that guarantees of draws are stated for.
 
-        Scores from blocks have replace-one only: a further row may change several blocks. So have
-        values without a ridge: the more rows there are the less well they are known.
+        Scores from blocks have replace-one only: a further row may change several blocks. So has a
+        ridge that is not enough for any number of rows: a refusal would tell how many there are.
         """
-        known = self.score == "loss" and self.ridge != 0.0
+        known = self.score == "loss"
+        if known and self.ridge is not None and self.layout.limits is not None:
+            known = self.ridge >= self.least_ridge(MOST_ROWS)
         return ("replace-one", "add-remove") if known else ("replace-one",)
 
     @property
@@ -409,6 +433,16 @@ class Problem:
             "target_offset": units.target_offset if self.score == "loss" else None,
             "classes": None if self.classes is None else list(self.classes),
         }
+
+
+def checked_ridge(ridge: float) -> float:
+    """Return λ, or raise `InvalidInput` for a number that no data can be solved with."""
+    if checked_nonnegative(ridge, "ridge") == 0.0:
+        raise InvalidInput(
+            "ridge must be above 0, got 0: without it rounding can turn a value into that of "
+            "another problem. 1 counts as much as one row; 1e-9 n x_bound² changes next to nothing"
+        )
+    return checked_scale(ridge, "ridge", SMALLEST_RIDGE, LARGEST_RIDGE)
 
 
 def _one_if_alike(limits: FloatArray | None) -> float | list[float] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
@@ -18,7 +17,6 @@ from mipselect.problem.layout import Layout
 from mipselect.problem.of_problem import OfProblem
 from mipselect.problem.problem import Problem
 from mipselect.restricted.grouping import on_features
-from mipselect.restricted.squared import EPS
 from mipselect.tables import TableCoefficients, Units
 from mipselect.validation import set_fields
 
@@ -42,7 +40,14 @@ class Restricted(OfProblem):
 
     @classmethod
     def of(cls, problem: Problem, data: ClippedRows | ExactSums) -> Self:
-        """Put a problem and data that obey its bounds together."""
+        """Put a problem and data that obey its bounds together.
+
+        Raises
+        ------
+        InvalidInput
+            For a ridge that is too small for so many rows.
+        """
+        problem.require_ridge(data.n)
         new = cls.__new__(cls)
         set_fields(new, problem=problem, data=data)
         return new
@@ -217,12 +222,7 @@ class Restricted(OfProblem):
 
     def value_error_of(self, n: int) -> float:
         """Return `value_error` for n rows within the same bounds; public."""
-        error = self.data.value_error(self.problem, n)
-        if self.ridge == 0.0:
-            # Directions of G_SS with eigenvalues below s·EPS of the largest are left out. As
-            # ‖β‖ ≤ r, what they could have explained is less than this.
-            error += math.sqrt(self.support_size * EPS) * n * self.problem.sensitivity(n)
-        return error
+        return self.data.value_error(self.problem, n)
 
     @property
     def uncertain(self) -> float:

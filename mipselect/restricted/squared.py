@@ -18,7 +18,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.restricted.features import Features, plain_features
 from mipselect.restricted.gram import Gram, sums_of_squares
-from mipselect.restricted.normal_equations import NO_RIDGE, solve_normal_equations
+from mipselect.restricted.normal_equations import WELL_CONDITIONED, solve_normal_equations
 from mipselect.restricted.prepared import RestrictedFit
 from mipselect.restricted.triangular import lower_solved
 
@@ -27,9 +27,6 @@ CHUNK = 8192
 
 CHUNK_BYTES = 2**26
 """Memory of their systems, at most."""
-
-REQUIRED_PRECISION = 1e-11
-"""Relative rounding error of a value beyond which it is recomputed from the data."""
 
 ROUNDINGS = 1024
 """Roundings of a value besides those of its sums over rows, counted generously."""
@@ -63,20 +60,19 @@ class PreparedSquared:
         *,
         ridge: float,
         radius: float,
-        rows: tuple[FloatArray, FloatArray] | None = None,
     ) -> None:
         self.gram, self.moment, self.target_norm, self.n = gram, moment, target_norm, n
-        self.ridge, self.radius, self._rows = ridge, radius, rows
+        self.ridge, self.radius = ridge, radius
         self.features = plain_features(gram.p)
 
     @classmethod
     def of_rows(
         cls, X: FloatArray, y: FloatArray, *, ridge: float, radius: float
     ) -> PreparedSquared:
-        """Prepare the loss on rows, from which a value that cancels is computed again."""
+        """Prepare the loss on the sums over rows."""
         gram = Gram(X)
         sums = gram, gram.product(y), float(sums_of_squares(y)), len(y)
-        return cls(*sums, ridge=ridge, radius=radius, rows=(X, y))
+        return cls(*sums, ridge=ridge, radius=radius)
 
     def on_features(self, features: Features) -> PreparedSquared:
         """Return the same data, with columns taken together as features.
@@ -165,7 +161,7 @@ class PreparedSquared:
     ) -> tuple[FloatArray, NDArray[np.bool_]]:
         """Compute R with one more column by eliminating those inside, once for all; shape (m,).
 
-        Also tells where that is right: where β is not longer than r, and nothing cancels.
+        Also tells where that is right: where β is not longer than r.
 
         Parameters
         ----------
@@ -175,8 +171,8 @@ class PreparedSquared:
         added : ndarray of int, shape (m,)
         """
         own, across = self.gram.diagonal[added], np.ascontiguousarray(columns[added].T)
-        block, diagonal = columns[inside], self.gram.diagonal[inside]
-        if not self.ridge > NO_RIDGE * np.max(np.append(own, diagonal), initial=0.0):
+        block, trace = columns[inside], self.gram.diagonal[inside].sum() + own.max(initial=0.0)
+        if not self.ridge > WELL_CONDITIONED * trace:
             return np.full(len(added), np.nan), np.zeros(len(added), dtype=bool)
         b, c = self.moment[inside], self.moment[added]
         factor = np.linalg.cholesky(block + self.ridge * np.eye(len(inside)))
@@ -189,50 +185,19 @@ class PreparedSquared:
         linear = b @ coef + c * last
         quadratic = np.einsum("km,km->m", coef, block @ coef + 2.0 * last * across) + own * last**2
         doubled = self.target_norm - 2.0 * linear + quadratic + self.ridge * length
-        done = length <= self.radius**2
-        if self._rows is None:
-            return np.maximum(doubled, 0.0) / (2.0 * self.n), done
-        size, end = np.abs(coef), np.abs(last)
-        magnitude = self.target_norm + 2.0 * (np.abs(b) @ size + np.abs(c) * end)
-        magnitude += np.einsum("km,km->m", size, np.abs(block) @ size + 2.0 * end * np.abs(across))
-        magnitude += own * last**2
-        done &= 4.0 * EPS * magnitude <= REQUIRED_PRECISION * doubled
-        return doubled / (2.0 * self.n), done
+        return np.maximum(doubled, 0.0) / (2.0 * self.n), length <= self.radius**2
 
     def _solve(
         self, supports: IntArray, gram: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Compute (1/2n)(d - 2b·β + βᵀGβ + λ‖β‖²), β and ν; from rows, if any, where it cancels."""
+        """Compute (1/2n)(d - 2b·β + βᵀGβ + λ‖β‖²), β and ν."""
         moment = self.moment[supports]
         coef, multiplier = solve_normal_equations(gram, moment, self.ridge, self.radius)
         ridge_term = self.ridge * np.einsum("mi,mi->m", coef, coef)
-        linear = moment * coef
+        linear = np.einsum("mi,mi->m", moment, coef)
         quadratic = np.einsum("mi,mij,mj->m", coef, gram, coef)
-        doubled = self.target_norm - 2.0 * linear.sum(axis=1) + quadratic + ridge_term
-        if self._rows is None:
-            return np.maximum(doubled, 0.0) / (2.0 * self.n), coef, multiplier
-        size = np.abs(coef)
-        magnitude = (
-            self.target_norm
-            + 2.0 * np.abs(linear).sum(axis=1)
-            + np.einsum("mi,mij,mj->m", size, np.abs(gram), size)
-        )
-        cancelled = 4.0 * EPS * magnitude > REQUIRED_PRECISION * doubled
-        for row in np.flatnonzero(cancelled):
-            data = self._rows[0][:, supports[row]], self._rows[1]
-            coef[row], doubled[row] = self._from_data(*data, float(multiplier[row]))
-        return doubled / (2.0 * self.n), coef, multiplier
-
-    def _from_data(
-        self, X: FloatArray, y: FloatArray, multiplier: float
-    ) -> tuple[FloatArray, float]:
-        """Compute β and ‖y - X_Sβ‖² + λ‖β‖² by least squares on X_S with √(λ+ν) I below it."""
-        X = X.astype(np.float64, copy=False)
-        shrink = np.sqrt(self.ridge + multiplier) * np.eye(X.shape[1])
-        target = np.concatenate([y, np.zeros(X.shape[1])])
-        coef = np.linalg.lstsq(np.vstack([X, shrink]), target, rcond=None)[0]
-        residual = y - X @ coef
-        return coef, float(sums_of_squares(residual) + self.ridge * (coef @ coef))
+        doubled = self.target_norm - 2.0 * linear + quadratic + ridge_term
+        return np.maximum(doubled, 0.0) / (2.0 * self.n), coef, multiplier
 
 
 def chunk_of(size: int) -> int:

@@ -35,7 +35,6 @@ def mistake_levels(
     Parameters
     ----------
     instance : Instance
-        With ridge > 0.
     solver, tolerance, time_limit, progress
         See `SearchOptions`.
 

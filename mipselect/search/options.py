@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from mipselect.backends.protocols import Solver
 from mipselect.errors import InvalidInput
 from mipselect.problem.instance import Instance
-from mipselect.problem.problem import Problem
 from mipselect.search.progress import ProgressCallback
 from mipselect.search.tuning import TUNING, Tuning
 from mipselect.validation import checked_time_limit, checked_tolerance
@@ -77,15 +76,6 @@ class SearchOptions:
         if self.tolerance is None or not instance.has_rows:
             _require_certain_values(instance, tau)
         return tau
-
-
-def require_ridge(problem: Problem) -> None:
-    """Raise `InvalidInput` unless λ > 0."""
-    ridge = problem.bound("ridge")
-    if ridge <= 0.0:
-        raise InvalidInput(
-            f"a certified search needs ridge > 0, got {ridge:g}: its cuts divide by it"
-        )
 
 
 def _require_certain_values(instance: Instance, tau: float) -> None:

@@ -24,7 +24,7 @@ from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.cuts import SquaredMasters
 from mipselect.search.least_squares.method import LeastSquaresMethod
 from mipselect.search.neighbourhood import Engine, Method, Neighbourhood
-from mipselect.search.options import SearchOptions, require_ridge
+from mipselect.search.options import SearchOptions
 from mipselect.search.progress import Run
 from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import Tuning
@@ -82,7 +82,6 @@ def set_up(instance: Instance, options: SearchOptions, *, listed: int = 1) -> Se
             "block scores are listed, not searched: ExponentialMechanism and PermuteAndFlip draw "
             "from all of them"
         )
-    require_ridge(instance.problem)
     tolerance = options.tolerance_for(instance)
     return Search(
         instance,

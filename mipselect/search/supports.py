@@ -38,7 +38,6 @@ def top_supports(
     Parameters
     ----------
     instance : Instance
-        With ridge > 0.
     pool_size : int, "one-swap" or "all"
         R ≥ 1; C(p, s) where fewer supports than R exist. "one-swap" is R = 2 + s(p-s): the
         number of an optimum, its one-swap neighbours and one more. The R best supports are

@@ -117,8 +117,7 @@ class ProblemSelector(PrivateSelector):
     )
     ridge: float | None = parameter(
         "float",
-        "λ > 0 of the penalty (λ/2n)‖β‖²; it may be 0 for exact draws from few supports. Public; "
-        "required of a loss. Of blocks default 1.",
+        "λ > 0 of the penalty (λ/2n)‖β‖². Public; required of a loss. Of blocks default 1.",
         default=None,
         assumption="λ of the penalty (λ/2n)‖β‖²",
     )
@@ -181,8 +180,13 @@ class ProblemSelector(PrivateSelector):
 
         Without a `score` they are those of a loss; what is drawn from blocks states its own.
         """
-        known = vars(self)["score"] not in (BLOCKS, R2) and self.ridge != 0.0
+        known = vars(self)["score"] not in (BLOCKS, R2)
         return tuple(RELATIONS) if known else ("replace-one",)
+
+    def stated(self, problem: Problem) -> dict[str, Guarantee]:
+        """Return the guarantees under the relations that values of the problem have."""
+        known = self.problem(problem).relations
+        return {name: one for name, one in self.guarantees.items() if name in known}
 
     def problem(self, problem: Problem) -> Problem:
         """Return all of it; with the largest size, where sizes are an option."""

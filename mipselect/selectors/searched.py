@@ -18,9 +18,8 @@ from mipselect.parameters import estimator, parameter
 from mipselect.privacy.decimals import exact, round_up
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.problem.instance import Instance
-from mipselect.problem.problem import Problem
 from mipselect.search import mistake_levels, top_supports
-from mipselect.search.options import DEFAULT_TOLERANCE, require_ridge
+from mipselect.search.options import DEFAULT_TOLERANCE
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.validation import (
@@ -86,11 +85,6 @@ class SearchSelector(ProblemSelector):
             tolerance=self.tolerance,
             time_limit=self.time_limit,
         )
-
-    def stated(self, problem: Problem) -> dict[str, Guarantee]:
-        """Return the guarantees; `InvalidInput` for a problem that no search is certified on."""
-        require_ridge(problem)
-        return self.guarantees
 
 
 @estimator

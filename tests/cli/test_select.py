@@ -86,7 +86,7 @@ def test_bounds_have_no_default(run: Run, folder: Path) -> None:
         ("--x-bound", "0", "--x-bound must be a finite number > 0, got 0"),
         ("--y-bound", "-1", "--y-bound must be a finite number > 0, got -1"),
         ("--coef-bound", "nan", "--coef-bound must be a finite number > 0, got nan"),
-        ("--ridge", "-1", "ridge must be a finite number ≥ 0, got -1"),
+        ("--ridge", "-1", "ridge must be a finite number > 0, got -1"),
         ("--sizes", "1-3", "--support-size and --sizes: give one of them, not both"),
         ("--support-size", "0", "data.csv: --support-size must be an integer in 1..3, got 0"),
         ("--support-size", "4", "data.csv: --support-size must be an integer in 1..3, got 4"),
@@ -150,12 +150,10 @@ def test_missing_table(run: Run, folder: Path) -> None:
     run("select", folder / "absent.csv", *COMMON, *BOUNDS).failed_with(2, "no such file")
 
 
-def test_a_search_needs_a_ridge(run: Run, folder: Path) -> None:
-    arguments = ("select", folder / "data.csv", *COMMON, *BOUNDS, "--ridge", "0")
-    run(*arguments, "--method", "top-r").failed_with(
-        2, "--ridge must be a finite number > 0, got 0"
-    )
-    assert run(*arguments).code == 0
+def test_a_loss_needs_a_ridge(run: Run, folder: Path) -> None:
+    arguments = ("select", folder / "data.csv", *COMMON, *BOUNDS, "--ridge")
+    run(*arguments, "0").failed_with(2, "--ridge must be a finite number > 0, got 0")
+    run(*arguments, "1e-20").failed_with(2, "ridge must be at least 1e-1", "got 1e-20")
 
 
 def test_the_size_is_chosen_privately(run: Run, folder: Path) -> None:

@@ -166,12 +166,14 @@ def test_a_ledger_under_add_remove_wants_a_loss(run: Run, table: Path, tmp_path:
     assert "block_rows" in asked
 
 
-def test_a_ledger_under_add_remove_wants_a_ridge(run: Run, table: Path, tmp_path: Path) -> None:
+def test_a_ledger_under_add_remove_wants_a_ridge_for_any_n(
+    run: Run, table: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "budget.db"
     Ledger.create(file, epsilon=20.0, relation="add-remove")
     bounds = ("--x-bound", "20", "--y-bound", "20", "--coef-bound", "1", "--ledger", file)
-    run(*select(table, *bounds, "--ridge", "0")).failed_with(
-        2, "a loss without a ridge is for replacing one row", "--ridge above 0"
+    run(*select(table, *bounds, "--ridge", "0.001")).failed_with(
+        2, "so small a ridge is for replacing one row", "a --ridge of at least 0.0"
     )
     assert Ledger.open(file).spent.epsilon == 0.0
     assert run(*select(table, *bounds, "--ridge", "0.1")).code == 0

@@ -148,7 +148,7 @@ def test_rounding_of_the_cuts_is_part_of_the_bound_or_refused() -> None:
     tau = TOLERANCE * instance.sensitivity
     assert values.min() - tau < model.bound < values.min() - 0.1 * tau
     with pytest.raises(NotCertified, match="rounding leaves too much of them open") as caught:
-        linear_model(nearly_singular(1e-10), SearchOptions())
+        linear_model(nearly_singular(1.2e-10), SearchOptions())
     assert 0.0 <= caught.value.bound < caught.value.incumbent
 
 
@@ -292,7 +292,6 @@ def test_the_settings_are_options_of_the_solvers(tmp_path: Path) -> None:
         ({"name": "m.txt"}, "must end in .mps or .lp"),
         ({"name": "m"}, "must end in .mps or .lp"),
         ({"loss": "huber"}, "whole models exist for the squared loss .* cuts takes any loss"),
-        ({"ridge": 0.0}, "needs ridge > 0"),
         ({"tolerance": -1.0}, "tolerance must be"),
         ({"time_limit": 0.0}, "time_limit must be"),
     ],

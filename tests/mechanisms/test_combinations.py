@@ -80,7 +80,7 @@ KINDS: dict[str, Callable[[Rows], Any]] = {
     "rows, classes": lambda rows: of_rows(
         [row | {"y": row["y"] > 0.0} for row in rows], loss="hinge"
     ),
-    "rows, no ridge": lambda rows: of_rows(rows, ridge=0.0),
+    "rows, small ridge": lambda rows: of_rows(rows, ridge=1e-9),
     "rows, weights": lambda rows: of_table(rows, WEIGHTED),
     "rows, people": lambda rows: of_table(of_two_each(rows), PEOPLE, unit_rule="mean"),
     "moments": lambda rows: of_moments(rows, PLAIN),
@@ -90,9 +90,9 @@ KINDS: dict[str, Callable[[Rows], Any]] = {
     "blocks, weights": lambda rows: in_blocks(rows, WEIGHTED),
     "block R²": lambda rows: BlockScores(*arrays(rows), support_size=1, block_rows=4, **BLOCKS),
 }
-FOR_SEARCH = KINDS.keys() - {"rows, no ridge", "block R²"}
-KNOWN_UP_TO_N = {"rows, no ridge", "blocks", "blocks, weights", "block R²"}
-UNWEIGHTED_ROWS = {"rows", "rows, classes", "rows, no ridge", "rows, people"}
+FOR_SEARCH = KINDS.keys() - {"block R²"}
+KNOWN_UP_TO_N = {"rows, small ridge", "blocks", "blocks, weights", "block R²"}
+UNWEIGHTED_ROWS = {"rows", "rows, classes", "rows, small ridge", "rows, people"}
 UNWEIGHTED = UNWEIGHTED_ROWS | {"moments", "moments, people"}
 
 

@@ -8,7 +8,6 @@ import math
 import random
 import threading
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -320,33 +319,6 @@ def test_bounds_are_raised_by_what_rounding_may_hide(monkeypatch: pytest.MonkeyP
     for _ in range(400):
         mechanism.sample(source)
     assert mechanism.acceptance == pytest.approx(math.exp(-0.7), abs=0.1)
-
-
-def test_without_a_ridge_only_lists_can_be_drawn_from() -> None:
-    X = np.random.default_rng(0).standard_normal((10, 4))
-    instance = Instance(
-        X, X[:, 0], support_size=2, x_bound=1.0, y_bound=1.0, coef_bound=1.0, ridge=0.0
-    )
-    assert len(ExponentialMechanism(instance, 1.0).sample(0)) == 2
-    with pytest.raises(InvalidInput, match="ridge > 0"):
-        ExponentialMechanism(instance, 1.0, most_listed=0)
-
-
-def test_without_a_ridge_what_a_lost_direction_explains_is_paid_for() -> None:
-    """Columns that differ by 10⁻⁹ of a target: sums of squares do not know that they do."""
-    x, y = np.tile([0.5, 0.5, -0.5, -0.5], 10), np.tile([1.0, -1.0], 20)
-    X = np.column_stack([x, x + 1e-9 * y])
-    bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 0.0}
-    instance = Instance(X, y, support_size=2, **bounds)
-    beta = [Fraction(-7, 10), Fraction(7, 10)]
-    errors = [
-        Fraction(t) - sum(b * Fraction(v) for b, v in zip(beta, row, strict=True))
-        for row, t in zip(X.tolist(), y.tolist(), strict=True)
-    ]
-    above = instance.objective([0, 1]) - float(sum(e * e for e in errors) / 80)
-    ridged = Instance(X, y, support_size=2, **{**bounds, "ridge": 1e-9})
-    assert ridged.value_error < above <= instance.value_error
-    assert ExponentialMechanism(instance, 1.0)._rate.error == instance.value_error
 
 
 def test_how_many_supports_are_listed_can_be_stated() -> None:

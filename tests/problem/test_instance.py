@@ -11,6 +11,8 @@ import pytest
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import ExponentialMechanism
 from mipselect.problem.instance import Instance
+from mipselect.problem.problem import LEAST_RIDGE
+from mipselect.tables.moments import Moments
 from tests.support.designs import random_instance
 
 PUBLIC = {
@@ -97,11 +99,35 @@ def test_no_digit_of_the_loss_is_lost_at_the_ends_of_the_bounds(seed: int) -> No
             if other:
                 X[0] = b_x * rng.choice([-1.0, 1.0], 4)
                 y[0] = -b_y if y[0] > 0 else b_y
-            instance = Instance(X, y, **public)
+            least = 1.01 * LEAST_RIDGE * n * 2 * b_x**2
+            instance = Instance(X, y, **{**public, "ridge": max(public["ridge"], least)})
             assert instance.sensitivity >= np.finfo(float).tiny
             mechanism = ExponentialMechanism(instance, 1.0)
             laws.append([mechanism.log_probability(support) for support in supports])
         assert np.max(np.abs(np.subtract(*laws))) <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("loss", ["squared", "hinge", "huber(0.5)", "quantile(0.5)"])
+def test_a_ridge_that_rounding_loses_is_refused_with_what_would_do(loss: str) -> None:
+    X, y = np.tile(np.eye(3), (100, 1)), np.tile([1.0, -1.0, 1.0], 100)
+    bounds = {"support_size": 2, "y_bound": 1.0, "coef_bound": 1.0, "loss": loss}
+    for ridge, message in ((0.0, "above 0, got 0"), (1e-10, "at least 1e-09 for so many rows")):
+        with pytest.raises(InvalidInput, match=message):
+            Instance(X, y, x_bound=2.0, intercept=True, ridge=ridge, **bounds)
+    assert Instance(X, y, x_bound=2.0, intercept=True, ridge=1e-9, **bounds).n == 300
+    one = Instance(X, y, x_bound=2.0, ridge=7e-11, **{**bounds, "support_size": 1})
+    with pytest.raises(InvalidInput, match="got 7e-11"):
+        one.with_support_size(2)
+
+
+def test_a_ridge_is_refused_for_sums_and_blocks_too() -> None:
+    X, y = np.random.default_rng(0).uniform(-1, 1, (300, 3)), np.linspace(-1, 1, 300)
+    moments = Moments.of((X, y), x_bound=1.0, y_bound=1.0)
+    for ridge, message in ((0.0, "above 0, got 0"), (1e-12, "at least 1e-1. for so many rows")):
+        with pytest.raises(InvalidInput, match=message):
+            Instance.from_moments(moments, support_size=2, coef_bound=1.0, ridge=ridge)
+        with pytest.raises(InvalidInput, match=message):
+            Instance.from_blocks(X, y, support_size=2, ridge=ridge)
 
 
 def test_the_sensitivity_of_the_hinge_is_not_cancelled() -> None:

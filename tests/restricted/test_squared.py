@@ -7,10 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mipselect import top_supports
+from mipselect.errors import SolverFailure
 from mipselect.problem.instance import Instance
 from mipselect.restricted.gram import Gram
 from mipselect.restricted.normal_equations import solve_normal_equations
 from mipselect.restricted.squared import PreparedSquared
+from tests.soak.squared_values import (
+    Rows,
+    error_of,
+    exact_value,
+    hostile_rows,
+    largest_loss,
+    least_ridge,
+)
 from tests.support.designs import all_supports, random_instance
 
 
@@ -79,42 +89,46 @@ def test_one_swap_neighbours_agree_with_single_fits(seed: int) -> None:
     assert values == pytest.approx(single, rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_tiny_residuals_keep_their_relative_precision(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((50, 3))
-    coef = np.array([0.5, -0.25, 0.125])
-    instance = Instance(
-        X, X @ coef + 1e-7 * rng.standard_normal(50),
-        support_size=3, x_bound=9.0, y_bound=9.0, coef_bound=5.0, ridge=1e-12,
-    )  # fmt: skip
-    coef, (residual,), *_ = np.linalg.lstsq(X, instance.y, rcond=None)
-    exact = (residual + instance.ridge * coef @ coef) / 100
-    assert instance.objective([0, 1, 2]) == pytest.approx(exact, rel=1e-6, abs=0.0)
-    assert exact < 2e-14
+@pytest.mark.parametrize("seed", range(60))
+def test_values_of_hostile_columns_are_right_in_60_digits(seed: int) -> None:
+    """`python -m tests.soak.squared_values` does ten thousand."""
+    assert error_of(hostile_rows(np.random.default_rng(seed))) <= 1.0
 
 
-def test_one_swap_neighbours_keep_it_too() -> None:
-    rng = np.random.default_rng(1)
-    X = rng.standard_normal((50, 4))
-    y = X[:, :3] @ np.array([0.5, -0.25, 0.125]) + 1e-7 * rng.standard_normal(50)
-    bounds = {"x_bound": 9.0, "y_bound": 9.0, "coef_bound": 5.0, "ridge": 1e-8}
-    prepared = Instance(X, y, support_size=3, **bounds).prepared
-    assert isinstance(prepared, PreparedSquared)
-    values = prepared.values_of_additions(np.array([0, 1]), np.array([2, 3]))
-    single = [prepared.fit(np.array([0, 1, j])).value for j in (2, 3)]
-    assert values == pytest.approx(single, rel=1e-10, abs=0.0)
-    assert values[0] < 1e-10
+@pytest.mark.parametrize("size", [1e-100, 1e-110, 1e-200])
+def test_a_column_of_tiny_numbers_of_which_one_becomes_large(size: float) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.choice([-1.0, 1.0], 400)
+    X = np.column_stack([size * y, rng.choice([-1.0, 1.0], (400, 3))])
+    ridge = least_ridge(400, 1, 1.0)
+    one = Rows(X, y, np.ones(400, dtype=int), 1, 1.0, 1.0, 0.1, ridge)
+    assert largest_loss(one, one.with_row(np.append(1.0, X[0, 1:]), y[0]), 1.0) <= 1.0
 
 
-def test_no_ridge_and_a_singular_gram_matrix_give_the_shortest_solution() -> None:
-    gram = np.ones((1, 2, 2)) * 4.0
-    coef, multiplier = solve_normal_equations(gram, np.array([[4.0, 4.0]]), 0.0, 10.0)
-    assert coef[0] == pytest.approx([0.5, 0.5])
-    assert multiplier[0] == 0.0
-    coef, multiplier = solve_normal_equations(gram, np.array([[4.0, 4.0]]), 0.0, 0.5)
-    assert np.linalg.norm(coef[0]) == pytest.approx(0.5)
-    assert multiplier[0] > 0.0
+@pytest.mark.parametrize("n", [40_000, 1_000_000])
+def test_two_nearly_equal_columns_whose_difference_explains_the_target(n: int) -> None:
+    z, v = 0.9 * np.array([1.0, -1.0, 1.0, -1.0]), np.array([1.0, 1.0, -1.0, -1.0])
+    X = np.column_stack([z, z + 1e-8 * v, v / 2, [0.3, -0.6, 0.1, 0.7]])
+    y = z + 0.01696453769011147 * v
+    ridge = least_ridge(n, 2, 1.0)
+    one = Rows(X, y, np.full(4, n // 4), 2, 1.0, 1.0, 1.0, ridge)
+    assert largest_loss(one, one.with_row(X[0], -1.0), 1.0) <= 1.0
+    assert error_of(one) <= 1.0
+
+
+def test_a_certificate_of_nearly_equal_columns_is_true() -> None:
+    z, v = 0.9 * np.array([1.0, -1.0, 1.0, -1.0]), np.array([1.0, 1.0, -1.0, -1.0])
+    X, counts = np.column_stack([z, z + 3e-14 * v, v / 2]), np.full(4, 10)
+    rows = Rows(X, z + 0.0165 * v, counts, 2, 1.0, 1.0, 1.0, least_ridge(40, 2, 1.0))
+    pool = top_supports(rows.instance, 3)
+    for support, value in zip(pool.supports, pool.values.tolist(), strict=True):
+        exact = exact_value(rows.instance, counts, support)
+        assert abs(value - exact) <= rows.instance.value_error
+
+
+def test_a_multiplier_that_is_not_found_is_an_error() -> None:
+    with np.errstate(all="ignore"), pytest.raises(SolverFailure, match="no multiplier"):
+        solve_normal_equations(np.eye(2)[None], np.array([[1.0, np.nan]]), 1.0, 1.0)
 
 
 @pytest.mark.parametrize("radius", [1e-9, 1e-3, 0.3, 0.69])
@@ -140,7 +154,7 @@ def test_values_are_within_the_public_rounding_bound(seed: int) -> None:
     instance = Instance(
         x[:, None], y, support_size=1, x_bound=float(np.abs(x).max()),
         y_bound=float(np.abs(y).max()), coef_bound=10.0 ** rng.integers(-4, 5),
-        ridge=n * 10.0 ** rng.integers(-9, 1),
+        ridge=max(n * 10.0 ** rng.integers(-9, 1), least_ridge(n, 1, float(np.abs(x).max()))),
     )  # fmt: skip
     clipped = zip(instance.X[:, 0].tolist(), instance.y.tolist(), strict=True)
     rows = [(Fraction(a), Fraction(b)) for a, b in clipped]

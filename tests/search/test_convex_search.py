@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from mipselect import NotCertified, mistake_levels, top_supports
-from mipselect.errors import InvalidInput
 from mipselect.problem.instance import Instance
 from mipselect.restricted import open_rows
 from mipselect.restricted.fenchel import FenchelLoss
@@ -145,17 +144,6 @@ def test_a_time_limit_is_kept_and_tells_what_was_proven(solver: str) -> None:
     with pytest.raises(NotCertified) as refusal:
         levels_by(instance, solver, run=run_of(100))
     assert refusal.value.bound <= refusal.value.incumbent == refusal.value.partial.values[0]
-
-
-def test_a_search_without_ridge_is_refused() -> None:
-    X = np.random.default_rng(0).standard_normal((10, 4))
-    instance = Instance(
-        X, X[:, 0] > 0, support_size=2, x_bound=1.0, y_bound=1.0, coef_bound=1.0, ridge=0.0,
-        loss="hinge",
-    )  # fmt: skip
-    assert 0.0 < instance.objective([0, 1]) < 1.0
-    with pytest.raises(InvalidInput, match="ridge > 0"):
-        top_supports(instance)
 
 
 def rows_of_a_pool(loss: str) -> int:

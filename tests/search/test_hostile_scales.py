@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike
 from mipselect import Instance, mistake_levels, top_supports
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import ExponentialMechanism
+from mipselect.problem.problem import LEAST_RIDGE
+from mipselect.restricted.gram import KnownGram, roundings_of_sum
 from mipselect.restricted.squared import EPS, PreparedSquared
 from mipselect.search.least_squares.node import definite_multiplier, squared_node
 from mipselect.selectors import MistakesSelector
@@ -29,7 +31,7 @@ DESIGNS: dict[str, np.ndarray] = {
     "scales": np.random.default_rng(3).uniform(-1.0, 1.0, (9, 6)) * 10.0 ** -np.arange(0, 36, 6),
     "zeros": np.zeros((3, 6)),
 }
-RIDGES = [1.0, 1e-9, 1e-15, 1e-17, 1e-48]
+RIDGES = [1.0, 1e-9, 1.01 * LEAST_RIDGE * 9 * 4]
 
 
 def instance_of(X: ArrayLike, s: int, ridge: float, **options: object) -> Instance:
@@ -55,24 +57,22 @@ def test_searches_on_singular_designs_prove_what_all_values_say(design: str, sol
         assert levels.values[0] <= values[0] + rounding
 
 
-@pytest.mark.parametrize("ridge", RIDGES)
-def test_bounds_are_lifted_only_where_rounding_leaves_none(ridge: float) -> None:
-    problem = instance_of(DESIGNS["copies"], 4, ridge).prepared
-    assert isinstance(problem, PreparedSquared)
-    base, rest = np.array([0, 1]), np.array([2, 3, 4, 5])
-    sub = squared_node(problem, base, 2, rest, 0.25 * ridge, None)
-    if sub.ridge == 1.25 * ridge:
-        assert ridge > EPS * problem.gram.diagonal.max()
-    else:
-        assert sub.lower_bound(0.0) <= 0.0
-        unlifted = 16.0 * EPS * 5 * problem.gram.diagonal.max() / (1.25 * ridge)
-        assert unlifted >= 1.0  # The slack would have been more than yᵀy.
-    assert definite_multiplier(problem, 4, sub.ridge) == sub.ridge
+@pytest.mark.parametrize("n", [7, 100_000])
+def test_equations_are_definite_whatever_the_sums_are_rounded_by(n: int) -> None:
+    """G of copies, with all entries off the diagonal rounded up as often as sums may be."""
+    G = np.full((6, 6), float(n)) * (1.0 + 0.5 * EPS * roundings_of_sum(n))
+    np.fill_diagonal(G, float(n))
+    problem = PreparedSquared(KnownGram(G), np.ones(6), float(n), n, ridge=1e-30, radius=1.0)
+    with pytest.raises(np.linalg.LinAlgError):
+        np.linalg.cholesky(G + problem.ridge * np.eye(6))
+    sub = squared_node(problem, np.arange(4), 1, np.array([4, 5]), 0.0, None)
+    assert sub.ridge == problem.ridge + definite_multiplier(problem, 5, 0.0)
+    assert np.isfinite(sub.h).all()
 
 
 def test_a_tiny_ridge_and_huge_bounds_do_not_break_selectors() -> None:
     X, y = [[-3.5e99, 0.0, -1.5e154, 1.1e308, 0.6]], [1e200]
-    bounds = {"x_bound": 1e8, "y_bound": 1e-3, "coef_bound": 1e8, "ridge": 1e-3}
+    bounds = {"x_bound": 1e8, "y_bound": 1e-3, "coef_bound": 1e8, "ridge": 1e4}
     tested = {"test_epsilon": 1.0, "delta": 1e-6}
     for solver in ("auto", "highs"):
         selector = MistakesSelector(3, epsilon=10.0, solver=solver, **bounds, **tested)

@@ -202,14 +202,6 @@ def test_a_pool_is_never_larger_than_there_are_supports() -> None:
     assert instance.objectives(pool.supports) == pytest.approx(pool.values, rel=1e-9)
 
 
-def test_no_ridge_is_refused_by_the_search() -> None:
-    instance = Instance(
-        np.eye(3), np.ones(3), support_size=1, x_bound=1, y_bound=1, coef_bound=1, ridge=0
-    )
-    with pytest.raises(InvalidInput, match="needs ridge > 0, got 0"):
-        mistake_levels(instance)
-
-
 def test_block_scores_are_no_instance_to_search() -> None:
     X = np.random.default_rng(0).standard_normal((40, 3))
     scores = BlockScores(X, X[:, 0], support_size=1, block_rows=4)

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from mipselect import Instance
+from mipselect.problem.problem import LEAST_RIDGE
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.soft.cells import Origin
 from mipselect.search.soft.least_squares import LeastSquaresSpace, SquaredFamily
 
-RIDGES = [1.0, 1e-3, 1e-6, 1e-9, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15, 1e-16, 1e-18, 1e-25, 1e-50]
+RIDGES = [1.0, 1e-3, 1e-6, 1e-9, 1e-10, 1e-11, 1.01 * LEAST_RIDGE * 12 * 3]
 RADIUS = 1e3
 
 

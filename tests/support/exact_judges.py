@@ -104,10 +104,7 @@ def factors(seed: int) -> bool:
     """Copies of columns with a ridge that is lost in their digits have a Cholesky factor."""
     rng = np.random.default_rng(seed)
     X = np.repeat(rng.standard_normal((9, 1)), 4, axis=1)
-    bound = float(np.abs(X).max())
-    problem = Instance(
-        X, X[:, 0], support_size=4, x_bound=bound, y_bound=9.0, coef_bound=1.0, ridge=1e-17
-    ).prepared
+    problem = PreparedSquared.of_rows(X, X[:, 0], ridge=1e-17, radius=1.0)
     try:
         sub = node(problem, [0, 1, 2], 1, [3])
     except np.linalg.LinAlgError:

@@ -60,8 +60,7 @@ class ExactDraws(SupportMechanism):
     Parameters
     ----------
     instance : Instance or BlockScores
-        With ridge > 0 where there are more supports than are listed. For `BlockScores` R is -F,
-        and all supports are listed.
+        For `BlockScores` R is -F, and all supports are listed.
     epsilon : float
         ε > 0, finite.
     sizes : iterable of int, optional
@@ -133,11 +132,6 @@ class ExactDraws(SupportMechanism):
         self._progress = progress
         self._largest = instance.with_support_size(self._sizes[-1])
         self._rate: Rate = exact_rate(self._epsilon, self._largest, self._prior, self._roundings)
-        if not self.listed and instance.ridge <= 0.0:
-            raise InvalidInput(
-                f"an exact draw from {self.number_of_supports:,} supports, too many to be listed, "
-                "needs ridge > 0: its bounds divide by it"
-            )
         if not self.listed and self._rate.allowance > LARGEST_ALLOWANCE:
             raise InvalidInput(
                 f"epsilon = {self._epsilon:g} is too large for exact draws in double precision "

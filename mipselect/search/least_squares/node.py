@@ -20,6 +20,7 @@ from typing import Self
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.restricted.gram import roundings_of_sum
 from mipselect.restricted.squared import EPS, PreparedSquared
 from mipselect.restricted.triangular import lower_solved
 from mipselect.search.bounds.modular import ModularBound
@@ -233,12 +234,12 @@ def squared_nodes(
 def definite_multiplier(problem: PreparedSquared, size: int, multiplier: float) -> float:
     """Find the least ν ≥ `multiplier` for which G_SS + (λ+ν)I as rounded is positive definite.
 
-    All |S| ≤ `size` are covered. Bounds are valid for every ν ≥ 0. Where this one is larger than
-    what was asked for, `SquaredNode.slack` is more than yᵀy with either, so nothing is bounded
-    and nothing lost.
+    All |S| ≤ `size` are covered, whatever the roundings of sums over rows and of elimination are.
+    Bounds are valid for every ν ≥ 0.
     """
     columns = problem.features.most_columns(size)
-    smallest = 16.0 * EPS * (columns + 1) * problem.largest_trace
+    of_sums = (size + 1) * roundings_of_sum(problem.n)
+    smallest = EPS * (of_sums + 16.0 * (columns + 1)) * problem.largest_trace
     return max(multiplier, smallest - problem.ridge)
 
 

@@ -47,7 +47,6 @@ def whole_optimum(instance: Instance, *, form: Form | None = None, **options: An
     Parameters
     ----------
     instance : Instance
-        With ridge > 0.
     form : Form, optional
         Default: perspective, or big-M if only that fits the solver's licence.
     **options
