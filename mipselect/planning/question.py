@@ -17,6 +17,7 @@ from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.block_problem import UNWEIGHTED_R2
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
+from mipselect.problem.problem import checked_ridge
 from mipselect.problem.scores import BLOCKS, LOSS, R2, SCORES
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
@@ -27,7 +28,6 @@ from mipselect.tables.schema import PRIVACY_UNIT
 from mipselect.validation import (
     checked_choice,
     checked_integer,
-    checked_nonnegative,
     checked_scale,
     listed,
     set_fields,
@@ -98,7 +98,7 @@ class Question:
         checked_integer(self.support_size, "support_size", 1, len(self.public.features))
         checked_scale(self.bound, "coef_bound")
         if self.ridge is not None:
-            set_fields(self, ridge=checked_nonnegative(self.ridge, "ridge"))
+            set_fields(self, ridge=checked_ridge(self.ridge))
 
     @cached_property
     def without_range(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from mipselect.restricted.features import Features
 from mipselect.restricted.gram import KnownGram
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
-from mipselect.validation import checked_integer, checked_nonnegative, checked_positive
+from mipselect.validation import checked_integer, checked_positive
 
 SUPPORT_SIZE = 5
 """Fields that a greedy search takes, where nothing else is asked for."""
@@ -60,7 +60,7 @@ class TrialBounds:
             if support_size is None
             else checked_integer(support_size, "support_size", 1),
             None if coef_bound is None else checked_positive(coef_bound, "coef_bound"),
-            DEFAULT_RIDGE if ridge is None else checked_nonnegative(ridge, "ridge"),
+            DEFAULT_RIDGE if ridge is None else checked_positive(ridge, "ridge"),
             intercept,
         )
 
