@@ -11,7 +11,7 @@ from mipselect.cli.fit_table import FitTable
 from mipselect.cli.fitting import FitPlan
 from mipselect.cli.ledger_entry import relation_of
 from mipselect.cli.method_options import METHODS_IN_WORDS, DrawOptions
-from mipselect.cli.options import PRIVACY_PANEL, MethodKind, ReleaseDelivery, stated
+from mipselect.cli.options import PRIVACY_PANEL, Delivery, MethodKind, stated
 from mipselect.cli.output import check_output
 from mipselect.cli.regressions import DivisionOptions, ModelOptions
 from mipselect.cli.releasing import default_method
@@ -150,7 +150,7 @@ class FitArguments:
         "does not say that they may be missing, and numbers in place of 'open'.",
         default=False,
     )
-    delivery: ReleaseDelivery = group(ReleaseDelivery)
+    delivery: Delivery = group(Delivery)
 
 
 @command

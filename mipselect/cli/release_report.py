@@ -81,7 +81,7 @@ def report(arguments: ReportArguments) -> None:
     output = arguments.output
     ledger = arguments.ledger.read()
     read = [*arguments.files, *arguments.ledger.files, *filter(None, [arguments.facts])]
-    check_output(output, read, endings=PAGES)
+    check_output(output, read, endings=PAGES, replace=arguments.delivery.replace)
     title = arguments.title
     if title is not None:
         checked_line(title, "--title", LONGEST_TITLE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from typing import Any
@@ -21,7 +22,7 @@ from mipselect.cli.options import (
     SearchArguments,
     require_positive,
 )
-from mipselect.cli.output import check_output, deliver
+from mipselect.cli.output import check_output
 from mipselect.cli.progress import Watch
 from mipselect.cli.solved import Solved, solved_report
 from mipselect.cli.solved_tables import print_solved
@@ -114,7 +115,7 @@ def solve(arguments: SolveArguments) -> None:
         _check_whole(options)
     draw = arguments.scores.of_blocks(epsilon=arguments.epsilon, time_limit=options.time_limit)
     given = asked_of(arguments.source, None, draw)
-    check_output(delivery.output, given.files)
+    check_output(delivery.output, given.files, replace=delivery.replace)
     unclipped = given.data()
     if unclipped.problem.score == R2:
         _deliver_scores(arguments, options, unclipped.drawn_from())
@@ -144,7 +145,7 @@ def solve(arguments: SolveArguments) -> None:
     )
     show = partial(print_solved, solved=solved, rows=arguments.show)
     output = None if refused else delivery.output
-    deliver(solved_report(solved), show, as_json=delivery.as_json, output=output)
+    replace(delivery, output=output).deliver(solved_report(solved), show)
     if refused is not None:
         raise MipselectError(f"(sensitive) {instance}: {refused}") from refused
     if comparison is not None and not comparison.agrees:

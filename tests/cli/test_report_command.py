@@ -276,7 +276,7 @@ def test_the_terminal_says_too_that_a_ledger_is_another_one(
     if "--output" in way:
         way = (way[0], str(tmp_path / way[1]))
     wrong = run("report", *files(made), "--ledger", books, *way)
-    right = run("report", *files(made), "--ledger", made / "study.ledger", *way)
+    right = run("report", *files(made), "--ledger", made / "study.ledger", *way, "--replace")
     assert (right.code, right.err, wrong.code) == (0, "", 0)
     (line,) = wrong.err.splitlines()
     assert line.startswith("mipselect: warning: other.ledger has no row for fields.json, ")
@@ -546,7 +546,9 @@ def test_a_report_is_replaced_whole_or_not_at_all(run: Run, here: Path) -> None:
     output = here / "r.html"
     assert run("report", *files(here), "--output", output).code == 0
     before = output.read_bytes()
-    run("report", *files(here), here / "stays.csv", "--output", output).failed_with(2, "not valid")
+    asked = ("report", *files(here), here / "stays.csv", "--output", output)
+    run(*asked).failed_with(2, "exists, and may hold", "--replace")
+    run(*asked, "--replace").failed_with(2, "not valid")
     assert output.read_bytes() == before
     assert [path.name for path in here.glob(".mipselect-*")] == []
     (here / "link.html").symlink_to(output)

@@ -128,7 +128,7 @@ def test_disagreement_with_expected_fails(
 def test_output_is_the_report_for_its_owner_only(run: Run, folder: Path) -> None:
     target = folder / "report.json"
     target.write_text("old")
-    outcome = run("solve", folder / "instance.toml", "--json", "--output", target)
+    outcome = run("solve", folder / "instance.toml", "--json", "--output", target, "--replace")
     assert outcome.code == 0
     assert target.read_text() == outcome.out
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
@@ -151,7 +151,7 @@ def test_a_replaced_file_hands_its_mode_on_but_a_sensitive_one_is_its_owners(
         assert run(*released, "--replace").code == 0
         assert stat.S_IMODE(target.stat().st_mode) == mode
         target.write_text("no release")
-        assert run(*solved).code == 0
+        assert run(*solved, "--replace").code == 0
         assert stat.S_IMODE(target.stat().st_mode) == 0o600
     target.unlink()
     assert run(*released).code == 0
