@@ -555,6 +555,23 @@ def test_a_report_is_replaced_whole_or_not_at_all(run: Run, here: Path) -> None:
     run("report", here / "fields.json", "--output", here / "link.html").failed_with(2, "link")
 
 
+def test_two_draws_of_fields_are_said_to_be_two(run: Run, here: Path) -> None:
+    both = [here / "fields.json", here / "numbers.json"]
+    said = "fields.json and numbers.json are two draws of fields for stay, each random by itself"
+    assert said in run("report", *both).out
+    (note,) = run("report", *both, "--json").report["notes"]
+    assert note.startswith(said)
+    release = json.loads(both[1].read_text())["model"]
+    one = {"support": release["support"], "feature_names": release["feature_names"]}
+    drawn = json.loads(both[0].read_text())["releases"]
+    changed(both[0], releases=[draw | one for draw in drawn])
+    assert "They name the same fields." in run("report", *both).out
+    other = {"support": [0, 1], "feature_names": ["a", "b"]}
+    changed(both[0], releases=[draw | other for draw in drawn])
+    assert "They name different fields, and none of them" in run("report", *both).out
+    assert "draws of fields for" not in run("report", both[1], here / "classes.json").out
+
+
 def test_bad_usage(run: Run, here: Path) -> None:
     one = here / "fields.json"
     run("report", one, "--output", here / "r.pdf").failed_with(2, "must end in .html or .md")
