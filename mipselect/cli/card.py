@@ -56,7 +56,8 @@ def card(arguments: CardArguments) -> None:
     but the release itself.
     """
     file, output = arguments.file, arguments.output
-    check_output(output, [file, *filter(None, [arguments.facts])], endings=PAGES)
+    read = [file, *filter(None, [arguments.facts])]
+    check_output(output, read, endings=PAGES, replace=arguments.delivery.replace)
     facts = read_facts(arguments.facts)
     made = with_facts(card_of(read_release(file)), facts)
     if output is not None:

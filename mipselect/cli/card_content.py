@@ -113,6 +113,11 @@ def _accounting(read: ReportedRelease) -> CardPart:
         how = (
             "Features, then their coefficients; ε and δ of both are added up, and charged at once."
         )
+        if read.features_of is not None:
+            how = (
+                "The coefficients alone: the features are those of another release, which counts "
+                f"by itself (SHA-256 {read.features_of})."
+            )
         if read.model.quality is not None:
             how += " The quality is of rows that were kept apart from both, and adds nothing."
     if read.ledger is None:

@@ -24,7 +24,7 @@ from mipselect.cli.declared import (
 )
 from mipselect.cli.dialect import TableArgument
 from mipselect.cli.ledger_entry import ChargeOptions, ledger_entry, print_charged, private_report
-from mipselect.cli.options import PRIVACY_PANEL, ReleaseDelivery, stated
+from mipselect.cli.options import PRIVACY_PANEL, Delivery, stated
 from mipselect.cli.output import SENSITIVE, check_output, deliver
 from mipselect.cli.progress import Spinner
 from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, Regularisation, SchemaOptions
@@ -91,13 +91,9 @@ class CheckArguments:
             "--seed": "With --epsilon: reproducible draws, for tests: the result is NOT PRIVATE.",
         },
     )
-    delivery: ReleaseDelivery = group(
-        ReleaseDelivery,
-        help={
-            "--output": "Also write a page (FILE.html), or the JSON object, to FILE.",
-            "--replace": "With --epsilon: replace FILE of --output also if it holds a release, or "
-            "is no JSON of mipselect.",
-        },
+    delivery: Delivery = group(
+        Delivery,
+        help={"--output": "Also write a page (FILE.html), or the JSON object, to FILE."},
     )
 
     @property
@@ -134,18 +130,16 @@ def check(arguments: CheckArguments) -> None:
     with about(str(arguments.schema)):
         checked_rule(arguments.question.unit_rule or "first", schema.privacy_unit)
     read = [Path(arguments.table.data), arguments.schema, *arguments.charge.ledger.files]
-    output = arguments.delivery.output
+    check_output(arguments.delivery.output, read, replace=arguments.delivery.replace)
     if arguments.epsilon is None:
-        check_output(output, read)
         _deliver_check(arguments, schema)
     else:
-        check_output(output, read, replace=arguments.delivery.replace)
         _deliver_shares(arguments, schema, arguments.epsilon)
 
 
 def _deliver_check(arguments: CheckArguments, schema: TableSchema) -> None:
     """Count, and show it to the curator."""
-    refuse(arguments, NEEDS_EPSILON, {*names_of(ChargeOptions), "--replace"})
+    refuse(arguments, NEEDS_EPSILON, names_of(ChargeOptions))
     asked = dict(arguments.question.keywords)
     asked.pop("unit_rule", None)
     sizes = {"target": arguments.target, "support_size": arguments.support_size}
@@ -226,5 +220,5 @@ def _deliver(
         as_json=delivery.as_json,
         output=delivery.output,
         content=page().encode() if is_page else None,
-        replace=None if arguments.epsilon is None else delivery.replace,
+        replace=delivery.replace,
     )

@@ -78,7 +78,8 @@ def compare(arguments: CompareArguments) -> None:
     search, delivery, instances = arguments.search, arguments.delivery, arguments.instances
     search.settings()
     tasks, skipped = _tasks(arguments.solvers, arguments.formulation)
-    check_output(delivery.output, [path for name in instances for path in files_of(name)])
+    read = [path for name in instances for path in files_of(name)]
+    check_output(delivery.output, read, replace=delivery.replace)
     problems = [(name, load_instance(name), expected(name)) for name in instances]
     rounds = []
     for name, problem, wanted in problems:

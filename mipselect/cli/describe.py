@@ -98,7 +98,7 @@ class DescribeArguments:
     )
     delivery: Delivery = group(
         Delivery,
-        help={"--output": "Write the schema to FILE, which must be new, for you to fill in."},
+        help={"--output": "Write the schema to FILE, for you to fill in."},
     )
 
 
@@ -113,7 +113,8 @@ def describe(arguments: DescribeArguments) -> None:
     """
     data, schema, output = arguments.table.data, arguments.schema, arguments.delivery.output
     codebook, types = arguments.codebook, arguments.types_from_data
-    check_output(output, [Path(data), *filter(None, (schema, codebook))], new=True)
+    read = [Path(data), *filter(None, (schema, codebook))]
+    check_output(output, read, replace=arguments.delivery.replace)
     if schema is not None and (types or codebook is not None):
         given = "--types-from-data" if types else "--codebook"
         raise InvalidInput(f"{given} begins a new schema, and --schema checks one: not both")

@@ -13,7 +13,7 @@ from mipselect.cli.cautions import cautions, warn_before_a_draw
 from mipselect.cli.declared import argument, command, group, option, options, required
 from mipselect.cli.dialect import TABLE, TableArgument
 from mipselect.cli.ledger_entry import ChargeOptions, ledger_entry, print_charged, private_report
-from mipselect.cli.options import PRIVACY_PANEL, ReleaseDelivery
+from mipselect.cli.options import PRIVACY_PANEL, Delivery
 from mipselect.cli.output import NOT_PRIVATE, banner, check_output, heading, line
 from mipselect.cli.progress import Spinner
 from mipselect.cli.quality import show_quality
@@ -63,7 +63,7 @@ class EvaluateArguments:
         default="first",
     )
     charge: ChargeOptions = group(ChargeOptions)
-    delivery: ReleaseDelivery = group(ReleaseDelivery)
+    delivery: Delivery = group(Delivery)
 
     @property
     def files(self) -> list[Path]:

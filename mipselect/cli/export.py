@@ -77,7 +77,7 @@ def export(arguments: ModelExportArguments) -> None:
     if formulation is not Formulation.CUTS and (options.tolerance or options.time_limit):
         raise InvalidInput("--tolerance and --time-limit are for --formulation cuts")
     given = asked_of(source, None)
-    check_output(output, given.files)
+    check_output(output, given.files, replace=arguments.delivery.replace)
     instance = given.data().instance()
     try:
         with about(source.instance), Watch(source.instance, details=True) as watch:

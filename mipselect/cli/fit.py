@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from pathlib import Path
 
 from mipselect.cli.arguments import asked_score
 from mipselect.cli.declared import command, given, group, option, options, refuse, required
@@ -11,9 +12,10 @@ from mipselect.cli.fit_table import FitTable
 from mipselect.cli.fitting import FitPlan
 from mipselect.cli.ledger_entry import relation_of
 from mipselect.cli.method_options import METHODS_IN_WORDS, DrawOptions
-from mipselect.cli.options import PRIVACY_PANEL, MethodKind, ReleaseDelivery, stated
+from mipselect.cli.options import PRIVACY_PANEL, Delivery, MethodKind, stated
 from mipselect.cli.output import check_output
 from mipselect.cli.regressions import DivisionOptions, ModelOptions
+from mipselect.cli.release_file import ReleasedFeatures
 from mipselect.cli.releasing import default_method
 from mipselect.cli.streams import say
 from mipselect.cli.table_options import (
@@ -61,6 +63,9 @@ mipselect fit patients.csv --target score --support-size 3 --epsilon 2 \\
 
 mipselect fit patients.csv --target score --support-size 3 --epsilon 2
 
+mipselect fit patients.csv --target score --features-of fields.json \\
+    --epsilon 2
+
 mipselect predict model.json new_patients.parquet --output predictions.csv
 """
 
@@ -107,7 +112,16 @@ class FitArguments:
 
     table: TableOptions = group(TableOptions)
     support_size: int | None = option(
-        "--support-size", "How many features to pick.", show_default="none; or give --sizes"
+        "--support-size",
+        "How many features to pick.",
+        show_default="none; or give --sizes or --features-of",
+    )
+    features_of: Path | None = option(
+        "--features-of",
+        "Take the features of a release, which 'select' or 'fit' wrote with --output: nothing is "
+        "drawn of them, and all of ε is for the coefficients.",
+        metavar="RELEASE.json",
+        show_default="features are drawn",
     )
     budget: BudgetOptions = group(BudgetOptions)
     model: ModelOptions = group(ModelOptions)
@@ -150,7 +164,7 @@ class FitArguments:
         "does not say that they may be missing, and numbers in place of 'open'.",
         default=False,
     )
-    delivery: ReleaseDelivery = group(ReleaseDelivery)
+    delivery: Delivery = group(Delivery)
 
 
 @command
@@ -171,18 +185,24 @@ def fit(arguments: FitArguments) -> None:
     schema = None if table.schema is None else TableSchema.read(table.schema)
     options = _options(arguments, schema)
     options.selection()
-    if (arguments.support_size is None) == (drawing.of_the_method.sizes is None):
-        raise InvalidInput("--support-size or --sizes must be given: one of them")
+    size, released = arguments.support_size, None
+    chosen = (size, drawing.of_the_method.sizes, arguments.features_of)
+    if sum(each is not None for each in chosen) != 1:
+        raise InvalidInput("--support-size, --sizes or --features-of must be given: one of them")
     source = _source(arguments, schema, private=options.private_ranges)
     read = [*table.files, *drawing.ledger.files]
+    if arguments.features_of is not None:
+        released = ReleasedFeatures.read(arguments.features_of, table.target)
+        source, read = source.about(released), [*read, arguments.features_of]
+        size = len(source.question.without_ranges.features)
     check_output(delivery.output, read, replace=delivery.replace)
-    drawn = source.plan(options, arguments.support_size)
+    drawn = source.plan(options, size)
     if drawn.ranges is not None:
         say(f"note: {NO_RANGES}. {ADVICE}.")
     if options.model.way is not arguments.model.way:
         say(f"note: {FOR_DELTA}.")
     note_of_the_target(source.question.schema, table.target)
-    plan = FitPlan(options, drawn, source, arguments.all_terms)
+    plan = FitPlan(options, drawn, source, arguments.all_terms, released)
     task = Task(
         title=table.title,
         head={"command": "fit", **table.head},

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mipselect.cli.arguments import chosen_loss, refuse_bounds
 from mipselect.cli.fit_options import FitOptions
+from mipselect.cli.release_file import ReleasedFeatures
 from mipselect.cli.sizes import check_sizes
 from mipselect.cli.table_options import NumbersOptions, SchemaOptions, TableOptions
 from mipselect.errors import InvalidInput, about
@@ -15,7 +16,13 @@ from mipselect.regression.table_plan import TablePlan
 from mipselect.tables.numbers import header, read_table
 from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema
-from mipselect.validation import LARGEST_SCALE, checked_integer, checked_number, checked_scale
+from mipselect.validation import (
+    LARGEST_SCALE,
+    checked_integer,
+    checked_number,
+    checked_scale,
+    listed,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +86,25 @@ class FitTable:
             ranges = {**dict.fromkeys(names, of_features), target: of_target}
             schema = TableSchema.of_numbers(ranges)
         return cls(table.data, source, TableQuestion(schema, target))
+
+    def about(self, released: ReleasedFeatures) -> FitTable:
+        """Return it with the features of a release and no other.
+
+        Raises
+        ------
+        InvalidInput
+            For a feature that it has not, or that --never leaves out.
+        """
+        question = self.question
+        known = {encoder.field.name for encoder in question.without_ranges.features}
+        for name in released.names:
+            if name not in known.union(question.always):
+                raise InvalidInput(
+                    f"{released.file}: its feature {name!r} is none of {self.data} here; features: "
+                    f"{listed(sorted(known))}"
+                )
+        used = {*released.names, *question.always, question.target}
+        return replace(self, question=question.about(used))
 
     def plan(self, options: FitOptions, support_size: int | None) -> TablePlan:
         """Check the question against the schema, and the cost against the ledger.

@@ -16,6 +16,7 @@ from mipselect.cli.fit_options import FitOptions
 from mipselect.cli.fit_table import FitTable
 from mipselect.cli.fitted_model import FittedModel
 from mipselect.cli.output import line
+from mipselect.cli.release_file import ReleasedFeatures
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.stored_data import StoredData
@@ -41,12 +42,15 @@ class FitPlan:
     table : FitTable
     all_terms : bool
         Whether terms that are usually only counted are printed.
+    released : ReleasedFeatures or None
+        Where the features are from, if they were not to be drawn.
     """
 
     options: FitOptions
     drawn: TablePlan
     table: FitTable
     all_terms: bool
+    released: ReleasedFeatures | None = None
 
     @property
     def seed(self) -> int | None:
@@ -109,7 +113,10 @@ class FitPlan:
         """Entries of ledgers and reports that are there only where they were asked for."""
         share = self.options.division.quality_share
         ranges = {"ranges": PRIVATE} if self.options.private_ranges else {}
-        return ranges if share is None else {**ranges, "quality_share": share}
+        measured = {} if share is None else {"quality_share": share}
+        one = self.released
+        of = {} if one is None else {"features_of": {"file": one.file, "sha256": one.digest}}
+        return {**ranges, **measured, **of}
 
     def of_parts(self, together: Guarantee) -> dict[str, Any]:
         """Return a guarantee as part of a JSON object, and those of its two parts."""
@@ -242,6 +249,9 @@ class FitPlan:
         features = "nothing for the features, which are all that there are"
         if self.selects:
             features = f"{amount(parts['selection'])} for the features by {options.method.value}"
+        elif self.released is not None:
+            paid = amount(self.released.guarantee)
+            features = f"nothing for the features, which {self.released.file} released for {paid}"
         by = options.model.way.value
         line(console, f"Cost: {features}, {ranges}{amount(parts['model'])} for {what} by {by}.")
         share = options.division.quality_share

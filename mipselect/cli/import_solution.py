@@ -65,7 +65,7 @@ def import_solution(arguments: ImportArguments) -> None:
     if arguments.bound is not None:
         checked_finite([arguments.bound], "--bound", 1)
     given = asked_of(source, None)
-    check_output(delivery.output, [*given.files, solution])
+    check_output(delivery.output, [*given.files, solution], replace=delivery.replace)
     instance = given.data().instance()
     try:
         imported = imported_solution(instance, solution, bound=arguments.bound)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,18 +16,20 @@ from mipselect.errors import InvalidInput, about
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.descriptions import STATED
+from mipselect.problem.stored.descriptions import STATED, described, read_description
 from mipselect.problem.stored.files import (
     Expected,
     expected,
     files_of,
     load_problem,
     public_problem,
+    stored_data,
 )
 from mipselect.problem.stored.settings import ANY_DRAW
 from mipselect.problem.stored.stored_data import StoredData
 from mipselect.problem.sums import problem_of_moments
 from mipselect.tables.moments import Moments
+from mipselect.toml_files import toml_text
 
 ENDING = ".npz"
 
@@ -73,6 +76,55 @@ class InstanceFile:
     def expected(self) -> Expected | None:
         """Return what a search must find; None of another score than that of the file."""
         return expected(self.name) if self.draw.score is None else None
+
+
+@dataclass(frozen=True)
+class SensitiveInstance(InstanceFile):
+    """An instance whose ranges may be those of its rows, for a report that is sensitive."""
+
+    def data(self) -> StoredData:
+        """See `TaskSource`."""
+        return stored_data(read_description(self.name).scored_by(self.draw), self.draw)
+
+
+@dataclass(frozen=True)
+class TableToSolve:
+    """A table in place of an instance, for a report that is sensitive.
+
+    Attributes
+    ----------
+    instance, of_data : mapping
+        Sections of the instance file that says the same.
+    """
+
+    instance: Mapping[str, Any]
+    of_data: Mapping[str, Any]
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The table and its schema."""
+        return tuple(Path(self.of_data[key]) for key in ("path", "schema") if key in self.of_data)
+
+    def expected(self) -> None:
+        """Return None: nobody knows what a search finds."""
+
+    def data(self) -> StoredData:
+        """Read the table."""
+        sections = {"instance": self.instance, "data": self.of_data}
+        return stored_data(described(Path("solve"), sections))
+
+    def toml(self, instance: Instance) -> str:
+        """Write the instance file that repeats a search, defaults included."""
+        public = instance.problem.public()
+        stated = {key: public[key] for key in ("coef_bound", "ridge", "loss")}
+        return toml_text({"instance": {**self.instance, **stated}, "data": self.of_data})
+
+    @property
+    def ranges(self) -> str:
+        """The source of the ranges of the columns, in words."""
+        if "schema" in self.of_data:
+            return f"those of {self.of_data['schema']}"
+        return "from the smallest to the largest value of each column, and so SENSITIVE"
 
 
 @dataclass(frozen=True)

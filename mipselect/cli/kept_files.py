@@ -1,4 +1,4 @@
-"""Files that an output does not replace in silence: what was filled in, and what was paid for."""
+"""Files that no output replaces without --replace: what was paid for, and what may be wanted."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ from typing import Any
 from mipselect.disk import small_text
 from mipselect.errors import InvalidInput
 
-FILLED_IN = "may hold what somebody has filled in"
-FOREIGN = "is no result of a mipselect command"
-ANOTHER = "give another name"
-REPLACE = f"{ANOTHER}, or --replace to replace it"
+WANTED = "may hold what somebody wants to keep"
 
 MOST_BYTES = 100_000_000
 """Bytes of a file of a release."""
@@ -22,30 +19,19 @@ GUARANTEES = ("guarantee", "guarantee_of_all_draws")
 """Keys of a report of draws, of which it has one."""
 
 
-def why_kept(path: Path, *, replace: bool | None, new: bool = False) -> str:
+def why_kept(path: Path, *, replace: bool) -> str:
     """Say why what is there is kept; "" if it may be replaced.
 
-    A release is kept; of what must be `new` any file; and for a command with --replace, which says
-    True or False, whatever is no result of mipselect.
+    Without --replace these are an empty file, and JSON of a command that nothing was paid for.
     """
-    if replace:
+    if replace or not path.exists() or path.stat().st_size == 0:
         return ""
-    held = paid(path) or (FILLED_IN if new and path.exists() else "")
-    if not held and replace is not None and not _is_replaceable(path):
-        return FOREIGN
-    return held
-
-
-def _is_replaceable(path: Path) -> bool:
-    """Return True where there is no file, an empty one, or a report of a command as JSON."""
-    if not path.exists() or path.stat().st_size == 0:
-        return True
-    return isinstance(_report(path).get("command"), str)
-
-
-def paid(path: Path) -> str:
-    """Say what a release in a file has cost; "" where there is no file, or another one."""
     report = _report(path)
+    return _paid(report) or ("" if isinstance(report.get("command"), str) else WANTED)
+
+
+def _paid(report: Mapping[str, Any]) -> str:
+    """Say what a release has cost; "" of what is none."""
     if report.get("dry_run") or report.get("private") is not True:
         return ""
     for key in GUARANTEES:

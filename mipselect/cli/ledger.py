@@ -21,7 +21,7 @@ from mipselect.cli.ledger_tables import (
     print_statements,
     several_tables,
 )
-from mipselect.cli.options import Delivery
+from mipselect.cli.options import NO_FILE, Delivery
 from mipselect.cli.output import check_figure, check_output, deliver, heading, line, write_whole
 from mipselect.errors import InvalidInput, LedgerBroken
 from mipselect.privacy import Ledger
@@ -88,7 +88,7 @@ class CreateArguments:
             "without it nobody can charge, or edit unnoticed. Keep it elsewhere."
         },
     )
-    delivery: Delivery = group(Delivery, without=("--output",))
+    delivery: Delivery = group(Delivery, without=NO_FILE)
 
 
 @app.command()
@@ -147,8 +147,9 @@ def show(arguments: ShowArguments) -> None:
     """Show what was charged to FILE, what is left, and the guarantee of all of it together."""
     file, delta, plot = arguments.ledger.file, arguments.delta, arguments.plot
     if plot is not None:
-        check_figure(plot, "--plot", arguments.ledger.files)
-    check_output(arguments.delivery.output, arguments.ledger.files)
+        check_figure(plot, "--plot", arguments.ledger.files, replace=arguments.delivery.replace)
+    delivery, read = arguments.delivery, arguments.ledger.files
+    check_output(delivery.output, read, replace=delivery.replace)
     ledger = arguments.ledger.opened()
     at = delta if delta is not None else (ledger.terms.delta or USUAL_DELTA)
     checked_share(at, "--delta", closed=False)
@@ -202,7 +203,7 @@ class VerifyArguments:
         metavar="HASH",
     )
     ledger: LedgerFile = group(LedgerFile)
-    delivery: Delivery = group(Delivery, without=("--output",))
+    delivery: Delivery = group(Delivery, without=NO_FILE)
 
 
 @app.command()
@@ -262,7 +263,7 @@ def export(arguments: ExportArguments) -> None:
     previous, one a line. With a key, "hmac" in a content is the HMAC of the same lines without it.
     """
     output = arguments.delivery.output
-    check_output(output, arguments.ledger.files)
+    check_output(output, arguments.ledger.files, replace=arguments.delivery.replace)
     ledger = arguments.ledger.opened()
     report = {
         "command": "ledger export",

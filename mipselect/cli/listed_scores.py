@@ -103,7 +103,8 @@ class ListedScores:
         console.print(
             f"n = {scores.n:,}, {scores.n_features:,} features, s = {scores.support_size}, "
             f"{scores.number_of_supports:,} supports; R² within blocks of {blocks.rows} rows, in "
-            f"{plural(blocks.partitions, 'partition')}; one row moves a score by at most 1"
+            f"{plural(blocks.partitions, 'partition')}; one row moves a score by at most 1; "
+            "blocks are centred, which stands for an intercept"
         )
         heading(console, f"The {shown:,} best of {scores.number_of_supports:,} supports")
         titles = ("rank", "score", "share of the best", "features", "names")

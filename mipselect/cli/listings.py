@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from mipselect.cli.declared import command, group, options
-from mipselect.cli.options import Delivery
+from mipselect.cli.options import NO_FILE, Delivery
 from mipselect.cli.output import picked, table_of
 from mipselect.problem.stored.files import stored_instances
 from mipselect.search import SolverStatus, known_solvers
@@ -25,7 +25,7 @@ mipselect solvers --json
 class ListingArguments:
     """Arguments of `instances` and of `solvers`."""
 
-    delivery: Delivery = group(Delivery, without=("--output",))
+    delivery: Delivery = group(Delivery, without=NO_FILE)
 
 
 @command

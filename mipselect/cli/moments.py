@@ -113,7 +113,8 @@ def moments(arguments: MomentsArguments) -> None:
     if output.suffix != ENDING:
         raise InvalidInput(f"--output {output}: must end in {ENDING}")
     checked_integer(arguments.folds, "--folds", 1)
-    check_output(output, [arguments.schema, *map(Path, data)])
+    read = [arguments.schema, *map(Path, data)]
+    check_output(output, read, replace=arguments.delivery.replace)
     blocks, known = _blocks(arguments), TableSchema.read(arguments.schema)
     note_of_the_target(known, arguments.target)
     columns = _columns(arguments, known, blocks)

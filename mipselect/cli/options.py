@@ -26,6 +26,9 @@ from mipselect.validation import (
 AUTO = "auto"
 ONE_SWAP: Literal["one-swap"] = "one-swap"
 
+NO_FILE = ("--output", "--replace")
+"""Options of a delivery that a command without an output has not."""
+
 SEARCH_PANEL = "Search"
 PRIVACY_PANEL = "Privacy"
 
@@ -38,24 +41,15 @@ class Delivery:
         "--json", "Print one JSON object and nothing else on standard output.", default=False
     )
     output: Path | None = option("--output", "Also write the JSON object to FILE.", metavar="FILE")
-
-    def deliver(self, report: Report, render: Callable[[Console], None]) -> None:
-        """Print a report in its form and write it to its file; see `output.deliver`."""
-        deliver(report, render, as_json=self.as_json, output=self.output)
-
-
-@options
-class ReleaseDelivery(Delivery):
-    """Delivery of a release: its file replaces by itself neither a release nor a foreign file."""
-
     replace: bool = option(
         "--replace",
-        "Replace FILE of --output also if it holds a release, or is no JSON of mipselect.",
+        "Replace a file, whatever it holds. Without it none is replaced but an empty one, and "
+        "JSON of mipselect that cost nothing.",
         default=False,
     )
 
     def deliver(self, report: Report, render: Callable[[Console], None]) -> None:
-        """See `Delivery`."""
+        """Print a report in its form and write it to its file; see `output.deliver`."""
         deliver(report, render, as_json=self.as_json, output=self.output, replace=self.replace)
 
 

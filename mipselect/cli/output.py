@@ -22,7 +22,7 @@ from rich.text import Text
 
 from mipselect import disk
 from mipselect.cli.interruptions import ignore_signals
-from mipselect.cli.kept_files import ANOTHER, REPLACE, why_kept
+from mipselect.cli.kept_files import why_kept
 from mipselect.cli.streams import abandon, say
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.pictures import SUFFIXES, require_matplotlib
@@ -60,8 +60,7 @@ def check_output(
     option: str = "--output",
     *,
     endings: Collection[str] = (),
-    new: bool = False,
-    replace: bool | None = None,
+    replace: bool,
 ) -> None:
     """Raise `InvalidInput` before any work unless `path` can become a file, or replace one.
 
@@ -75,10 +74,8 @@ def check_output(
         Option or argument that names the path.
     endings : collection of str
         Endings that a name may have; empty for any.
-    new : bool
-        Whether no file is replaced that somebody may have filled in, as no release is.
-    replace : bool, optional
-        What --replace says, by whose leave these are replaced. None: no such option.
+    replace : bool
+        What --replace says; see `why_kept`.
     """
     if path is None:
         return
@@ -91,16 +88,17 @@ def check_output(
         for given in inputs:
             if path.exists() and given.exists() and path.samefile(given):
                 raise InvalidInput(f"{option} {path}: is what is read, and would be replaced")
-    if held := why_kept(path, new=new, replace=replace):
-        advice = ANOTHER if replace is None else REPLACE
-        raise InvalidInput(f"{option} {path}: exists, and {held}; {advice}")
+    if held := why_kept(path, replace=replace):
+        raise InvalidInput(
+            f"{option} {path}: exists, and {held}; give another name, or --replace to replace it"
+        )
 
 
-def check_figure(path: Path, option: str, inputs: Iterable[Path]) -> None:
+def check_figure(path: Path, option: str, inputs: Iterable[Path], *, replace: bool) -> None:
     """Raise `InvalidInput` before any work unless a figure can be drawn, and written to `path`."""
     if path.suffix not in SUFFIXES:
         raise InvalidInput(f"{option} must end in {', '.join(SUFFIXES)}, got {str(path)!r}")
-    check_output(path, inputs)
+    check_output(path, inputs, option, replace=replace)
     require_matplotlib()
 
 
@@ -136,7 +134,7 @@ def deliver(
     as_json: bool,
     output: Path | None,
     content: bytes | None = None,
-    replace: bool | None = None,
+    replace: bool = False,
 ) -> None:
     """Write `report` to `output`, if any, and then to standard output.
 
@@ -153,8 +151,8 @@ def deliver(
         owner only.
     content : bytes, optional
         What `output` receives in place of the JSON object; the text says so.
-    replace : bool, optional
-        What --replace says; see `check_output`.
+    replace : bool
+        What --replace says; see `why_kept`.
 
     Raises
     ------
@@ -258,7 +256,7 @@ def heading(console: Console, text: str) -> None:
     console.print(Text(text, style="bold"))
 
 
-def write_beside(path: Path, content: bytes, *, sensitive: bool, replace: bool | None) -> Path:
+def write_beside(path: Path, content: bytes, *, sensitive: bool, replace: bool) -> Path:
     """Write a file whole or not at all, and return its path: `path`, or a free name beside it.
 
     What another command has written there in the meantime may have been paid for, as this was.

@@ -102,7 +102,7 @@ def plan(arguments: PlanArguments) -> None:
     """
     path, target, plot = arguments.schema, arguments.target, arguments.plot
     if plot is not None:
-        check_figure(plot, "--plot", [path])
+        check_figure(plot, "--plot", [path], replace=arguments.delivery.replace)
     schema = TableSchema.read(path)
     question = _checked_question(arguments, schema)
     weight, of_classes = schema.weight, question.public.target.classes is not None

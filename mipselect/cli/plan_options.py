@@ -132,7 +132,5 @@ class PlanArguments:
     )
     guesses: GuessOptions = group(GuessOptions)
     simulation: SimulationOptions = group(SimulationOptions)
-    plot: Path | None = option(
-        "--plot", "Draw the plan; new or replaced.", metavar="FILE.svg|png|pdf"
-    )
+    plot: Path | None = option("--plot", "Draw the plan.", metavar="FILE.svg|png|pdf")
     delivery: Delivery = group(Delivery, without=("--output",))

@@ -22,7 +22,7 @@ mipselect predict model.json new_patients.parquet --output predictions.csv
 
 mipselect predict model.json new_patients.csv | head
 
-mipselect predict risk.json new_patients.csv --probability --threshold 0.2 \\
+mipselect predict risk.json new_patients.csv --threshold 0.2 \\
     --output risks.csv
 """
 
@@ -55,7 +55,8 @@ class PredictArguments:
     )
     probability: bool = option(
         "--probability",
-        "Of two classes: a second column, the probability of the second class.",
+        "Refuse a model that has no probabilities; one that has gives them anyhow, as a second "
+        "column.",
         default=False,
     )
     threshold: str = option(
@@ -76,7 +77,7 @@ def predict(arguments: PredictArguments) -> None:
     missing ones count as its schema says, and no row is refused. Warnings count
     rows of which another value counts than stands there. The answer has one line
     per row, under the name of the target: a number in its units, or a class. With
-    two classes --probability adds how likely the second is, which --threshold
+    two classes a second column says how likely the second is, which --threshold
     decides by.
 
     Predictions cost no budget, for the model is released. They are not private
@@ -94,9 +95,7 @@ def predict(arguments: PredictArguments) -> None:
     if not released.private:
         say(f"warning: {SEEDED}")
     with (
-        WaitingPredictions(
-            released, threshold, probability=arguments.probability, as_json=as_json
-        ) as answer,
+        WaitingPredictions(released, threshold, as_json=as_json) as answer,
         Spinner(f"reading {data}") as watch,
     ):
         for found in decisions:
@@ -124,6 +123,8 @@ def predict(arguments: PredictArguments) -> None:
             sys.stdout.flush()
     for line in replaced.lines:
         say(f"warning: {line}")
+    if released.has_probabilities and stated == HALF:
+        say(f"note: {_of_the_threshold(released)}")
     where = "" if output is None else f"{output}: {answer.rows:,} predictions of {target}. "
     say(f"note: {where}{note}")
 
@@ -137,7 +138,8 @@ def _checked_model(arguments: PredictArguments, threshold: float | None) -> Mode
             f"{model}: is a model of arrays, not of a table with a schema; ModelRelease.load in "
             "Python predicts from its columns"
         )
-    check_output(output, [model, Path(arguments.table.data)], endings=(".csv",))
+    read, replace = [model, Path(arguments.table.data)], arguments.delivery.replace
+    check_output(output, read, endings=(".csv",), replace=replace)
     if not released.has_model:
         raise InvalidInput(f"{model}: no model was released, for the private test failed")
     for name, asked in (
@@ -163,6 +165,21 @@ def _stated_threshold(text: str) -> float | None:
             f"--threshold must be a probability or {MATCHING}, got {shown(text)}"
         ) from None
     return checked_share(threshold, "--threshold", closed=False)
+
+
+def _of_the_threshold(released: ModelRelease) -> str:
+    """Say what decides between two classes, and what else may."""
+    assert released.table is not None
+    assert released.classes is not None
+    second = (released.table.public.target.classes or released.classes)[1]
+    quality = released.quality
+    known = quality is not None and quality.matching_threshold is not None
+    return (
+        f"{released.table.target} is {second} where its probability, the second column (which "
+        f"--probability insists on), is above {HALF:g}: of a rare class in few rows. --threshold P "
+        f"takes another one, and --threshold {MATCHING} the one by which as many are {second} as "
+        f"there are{'' if known else '; it needs a model with --quality-share'}"
+    )
 
 
 def _matching_threshold(released: ModelRelease) -> float:

@@ -37,8 +37,6 @@ class WaitingPredictions(ExitStack):
     model : ModelRelease
         A model of a table.
     threshold : float
-    probability : bool
-        Whether the probability of the second class is given too.
     as_json : bool
         Whether the answer is one JSON object, and no lines are printed.
 
@@ -48,15 +46,13 @@ class WaitingPredictions(ExitStack):
         How many were predicted so far.
     """
 
-    def __init__(
-        self, model: ModelRelease, threshold: float, *, probability: bool, as_json: bool
-    ) -> None:
+    def __init__(self, model: ModelRelease, threshold: float, *, as_json: bool) -> None:
         super().__init__()
         assert model.table is not None
         self.model, self.table, self.threshold = model, model.table, threshold
-        self.probability, self.as_json, self.rows = probability, as_json, 0
+        self.probability, self.as_json, self.rows = model.has_probabilities, as_json, 0
         self._lines, self._values, self._chances = (self.enter_context(_spool()) for _ in range(3))
-        self._lines.write(_csv([[self.table.target, *([PROBABILITY] if probability else [])]]))
+        self._lines.write(_csv([[self.table.target, *([PROBABILITY] if self.probability else [])]]))
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mipselect.cli.declared import command, group, options
 from mipselect.cli.inputs import asked_of
 from mipselect.cli.method_options import SupportDrawOptions
-from mipselect.cli.options import ReleaseDelivery
+from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_output
 from mipselect.cli.releasing import block_draw, plan_draws
 from mipselect.cli.table_options import ScoreOptions, SourceOptions, score_in_place_of_the_file
@@ -45,7 +45,7 @@ class ReleaseArguments:
     drawing: SupportDrawOptions = group(SupportDrawOptions)
     scores: ScoreOptions = score_in_place_of_the_file()
     source: SourceOptions = group(SourceOptions)
-    delivery: ReleaseDelivery = group(ReleaseDelivery)
+    delivery: Delivery = group(Delivery)
 
 
 @command

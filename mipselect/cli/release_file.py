@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from mipselect.cli.kept_files import MOST_BYTES
 from mipselect.cli.public_fields import PUBLIC_FIELDS, public_under
+from mipselect.disk import small_content
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.json_objects import read_json
 from mipselect.privacy import Guarantee, Release
@@ -22,6 +25,41 @@ from mipselect.validation import (
 )
 
 LONGEST_PATH = 4_096
+
+
+@dataclass(frozen=True)
+class ReleasedFeatures:
+    """Features of a release, which was paid for by itself.
+
+    Attributes
+    ----------
+    file : str
+        Name of its file.
+    digest : str
+        SHA-256 of the file.
+    names : tuple of str
+        What was drawn, and what was always in.
+    guarantee : Guarantee
+    """
+
+    file: str
+    digest: str
+    names: tuple[str, ...]
+    guarantee: Guarantee
+
+    @classmethod
+    def read(cls, path: Path, target: str) -> ReleasedFeatures:
+        """Read the one draw of a release about the target; raise `InvalidInput` for another."""
+        read = read_release(path)
+        if read.target not in (None, target):
+            raise InvalidInput(f"{path}: is about {read.target}, and --target is {target}")
+        if len(read.drawn) > 1:
+            raise InvalidInput(
+                f"{path}: has {len(read.drawn)} draws, and a model takes the features of one"
+            )
+        digest = sha256(small_content(path, MOST_BYTES)).hexdigest()
+        names = (*read.drawn[0].feature_names, *read.always)
+        return cls(path.name, digest, names, read.guarantee)
 
 
 def read_release(path: Path) -> ReportedRelease:
@@ -102,6 +140,7 @@ def checked_release(report: Mapping[str, Any]) -> ReportedRelease:
         settings={key: value for key, value in read.items() if key in public},
         candidates=_names(report, "features", "a feature"),
         always=_names(report, "always", "a name of always"),
+        features_of=_digest(report.get("features_of")),
         intercept=checked_flag(report.get("intercept", False), "intercept"),
         sizes=None if sizes is None else tuple(checked_integer(s, "a size", 1) for s in sizes),
         solver=None
@@ -116,6 +155,11 @@ def checked_release(report: Mapping[str, Any]) -> ReportedRelease:
 def _names(report: Mapping[str, Any], key: str, what: str) -> tuple[str, ...]:
     """Return the names under a key; none where it is missing."""
     return tuple(checked_name(name, what) for name in report.get(key) or ())
+
+
+def _digest(features_of: Mapping[str, Any] | None) -> str | None:
+    """Return the SHA-256 of the release that features are of; None where they were drawn."""
+    return None if features_of is None else checked_name(features_of["sha256"], "a SHA-256")
 
 
 def _release(entry: Mapping[str, Any]) -> Release:

@@ -20,6 +20,7 @@ from mipselect.privacy import Ledger
 from mipselect.reports import ReleaseReport
 from mipselect.reports.release_report import default_title
 from mipselect.reports.released import LedgerAccount, ReportedRelease
+from mipselect.reports.selections import separate_draws
 from mipselect.reports.words import amount
 from mipselect.validation import checked_line, joined
 
@@ -81,7 +82,7 @@ def report(arguments: ReportArguments) -> None:
     output = arguments.output
     ledger = arguments.ledger.read()
     read = [*arguments.files, *arguments.ledger.files, *filter(None, [arguments.facts])]
-    check_output(output, read, endings=PAGES)
+    check_output(output, read, endings=PAGES, replace=arguments.delivery.replace)
     title = arguments.title
     if title is not None:
         checked_line(title, "--title", LONGEST_TITLE)
@@ -171,5 +172,5 @@ def report_of(made: ReleaseReport) -> dict[str, Any]:
         "guarantee": made.total.to_dict(),
         "remaining": None if made.account is None else made.account.remaining.to_dict(),
         "warnings": made.warnings,
-        "notes": list(made.notes),
+        "notes": [*made.notes, *separate_draws(made.releases)],
     }

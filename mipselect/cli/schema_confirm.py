@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from mipselect.cli.declared import argument, command, group, option, options
-from mipselect.cli.options import Delivery
+from mipselect.cli.options import NO_FILE, Delivery
 from mipselect.cli.output import check_writable, line, table_of, write_whole
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
@@ -36,7 +36,7 @@ class ConfirmArguments:
 
     file: Path = argument("FILE", "The schema, as 'mipselect describe --types-from-data' wrote it.")
     yes: bool = option("--yes", "Do not ask: all types are public.", default=False)
-    delivery: Delivery = group(Delivery, without=("--output",))
+    delivery: Delivery = group(Delivery, without=NO_FILE)
 
 
 @command

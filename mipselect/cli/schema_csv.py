@@ -35,7 +35,6 @@ class ToCsvArguments:
         default=",",
         metavar=",|;|tab",
     )
-    replace: bool = option("--replace", "Replace OUT.csv if it exists.", default=False)
     delivery: Delivery = group(Delivery, without=("--output",))
 
 
@@ -49,7 +48,7 @@ def to_csv(arguments: ToCsvArguments) -> None:
     given, path = arguments.schema, arguments.csv
     if arguments.delimiter not in CHARACTERS:
         raise InvalidInput(f"--delimiter must be , or ; or tab, got {shown(arguments.delimiter)}")
-    check_output(path, [given], "OUT.csv", new=True, replace=arguments.replace)
+    check_output(path, [given], "OUT.csv", replace=arguments.delivery.replace)
     schema = TableSchema.read(given)
     with about(str(given)):
         content = spreadsheet_of(schema, CHARACTERS[arguments.delimiter])
@@ -63,7 +62,6 @@ class FromCsvArguments:
 
     csv: Path = argument("IN.csv", "What 'schema to-csv' wrote, filled in; UTF-8.")
     schema: Path = argument("OUT.json", "Receives the schema.")
-    replace: bool = option("--replace", "Replace OUT.json if it exists.", default=False)
     delivery: Delivery = group(Delivery, without=("--output",))
 
 
@@ -75,7 +73,7 @@ def from_csv(arguments: FromCsvArguments) -> None:
     named with its line and column.
     """
     given, path = arguments.csv, arguments.schema
-    check_output(path, [given], "OUT.json", new=True, replace=arguments.replace)
+    check_output(path, [given], "OUT.json", replace=arguments.delivery.replace)
     schema = read_spreadsheet(given)
     # Half a pair of surrogates has no UTF-8; the backslash makes it the escape of JSON.
     write_whole(path, schema.text.encode("utf-8", "backslashreplace"), sensitive=False)

@@ -9,7 +9,7 @@ from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_output, write_whole
 from mipselect.cli.schema_summary import deliver_summary
-from mipselect.errors import InvalidInput, MipselectError
+from mipselect.errors import MipselectError
 from mipselect.tables.form.page import form_page, is_form_page
 from mipselect.tables.schema import TableSchema
 
@@ -45,9 +45,8 @@ def edit(arguments: EditArguments) -> None:
     """
     given = arguments.schema
     path = given.with_suffix(".html") if arguments.output is None else arguments.output
-    check_output(path, [given], endings=(".html",))
-    if path.exists() and not is_form_page(path):
-        raise InvalidInput(f"--output {path}: exists and is no page of 'schema edit'")
+    replace = arguments.delivery.replace or (path.is_file() and is_form_page(path))
+    check_output(path, [given], endings=(".html",), replace=replace)
     schema = TableSchema.read(given)
     write_whole(path, form_page(schema, given.name).encode(), sensitive=False)
     if arguments.browser and not webbrowser.open(path.resolve().as_uri()):

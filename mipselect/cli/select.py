@@ -11,7 +11,7 @@ from mipselect.cli.arguments import chosen_loss, of_blocks, option_named, refuse
 from mipselect.cli.declared import command, given, group, option, options, refuse
 from mipselect.cli.inputs import TaskSource
 from mipselect.cli.method_options import SupportDrawOptions
-from mipselect.cli.options import MethodKind, ReleaseDelivery, require_positive
+from mipselect.cli.options import Delivery, MethodKind, require_positive
 from mipselect.cli.options import stated as stated_options
 from mipselect.cli.output import check_output
 from mipselect.cli.releasing import SupportPlan, plan_draws
@@ -75,7 +75,7 @@ class SelectArguments:
     question: SchemaOptions = group(SchemaOptions)
     scores: ScoreOptions = group(ScoreOptions)
     drawing: SupportDrawOptions = group(SupportDrawOptions)
-    delivery: ReleaseDelivery = group(ReleaseDelivery)
+    delivery: Delivery = group(Delivery)
 
     def bounds(self) -> dict[str, float]:
         """Return the public bounds that were given."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from enum import StrEnum
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from mipselect.backends.discovery import NATIVE, known_solvers
 from mipselect.backends.protocols import Capability
 from mipselect.cli.agreement import compare
-from mipselect.cli.declared import command, group, option, options
-from mipselect.cli.inputs import asked_of
+from mipselect.cli.declared import command, group, names_of, option, options, refuse
+from mipselect.cli.dialect import DialectOptions
+from mipselect.cli.inputs import MomentsFile, SensitiveInstance, TableToSolve, asked_of
 from mipselect.cli.listed_scores import ListedScores
 from mipselect.cli.options import (
     AUTO,
@@ -20,26 +23,38 @@ from mipselect.cli.options import (
     Delivery,
     SearchArguments,
     require_positive,
+    stated,
 )
-from mipselect.cli.output import check_output, deliver
+from mipselect.cli.output import check_output
 from mipselect.cli.progress import Watch
 from mipselect.cli.solved import Solved, solved_report
 from mipselect.cli.solved_tables import print_solved
-from mipselect.cli.table_options import ScoreOptions, SourceOptions, score_in_place_of_the_file
+from mipselect.cli.table_options import (
+    SCHEMA,
+    TABLE_PANEL,
+    ScoreOptions,
+    SourceOptions,
+    score_in_place_of_the_file,
+)
 from mipselect.cli.usefulness import clipped, outside
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, about
+from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.scores import R2
+from mipselect.problem.stored.sources import OF_THE_ROWS
 from mipselect.search import MistakeLevels, SupportPool, mistake_levels, top_supports
 from mipselect.search.monolithic.formulations import Form, Formulation
 from mipselect.search.monolithic.whole import whole_levels, whole_optimum
 from mipselect.selectors.searched import SearchSettings
+from mipselect.tables.stored_files import is_table
 from mipselect.validation import checked_integer
 
 EXAMPLES = """Examples:
 
 mipselect solve diabetes
+
+mipselect solve patients.csv --target score --support-size 4
 
 mipselect solve paper-p100 --method mistakes
 
@@ -84,6 +99,15 @@ class SolveArguments:
     )
     scores: ScoreOptions = score_in_place_of_the_file()
     source: SourceOptions = group(SourceOptions)
+    target: str | None = option("--target", "Of a table: the column to predict.", panel=TABLE_PANEL)
+    schema: Path | None = option(
+        "--schema",
+        f"Of a table. {SCHEMA}",
+        metavar="FILE",
+        show_default="numbers, within the ranges of their rows",
+        panel=TABLE_PANEL,
+    )
+    dialect: DialectOptions = group(DialectOptions)
     show: int = option("--show", "Rows of the pool to print.", default=5)
     profile: bool = option(
         "--profile",
@@ -98,7 +122,9 @@ class SolveArguments:
 def solve(arguments: SolveArguments) -> None:
     """Find the best supports of INSTANCE and prove it. The report is SENSITIVE.
 
-    An instance with score = "block-r2" has its supports listed by their score.
+    A table in its place needs --target and --support-size; the rest has defaults,
+    and the TOML that repeats the search is printed. An instance with
+    score = "block-r2" has its supports listed by their score.
 
     If the instance file says what is expected, the result is compared with it. A
     search that ends without its proof shows what it has, as not certified, and
@@ -113,8 +139,8 @@ def solve(arguments: SolveArguments) -> None:
     if arguments.formulation is not Formulation.CUTS:
         _check_whole(options)
     draw = arguments.scores.of_blocks(epsilon=arguments.epsilon, time_limit=options.time_limit)
-    given = asked_of(arguments.source, None, draw)
-    check_output(delivery.output, given.files)
+    given = _source(arguments, draw)
+    check_output(delivery.output, given.files, replace=delivery.replace)
     unclipped = given.data()
     if unclipped.problem.score == R2:
         _deliver_scores(arguments, options, unclipped.drawn_from())
@@ -141,14 +167,45 @@ def solve(arguments: SolveArguments) -> None:
         comparison,
         left_out,
         arguments.profile,
+        given if isinstance(given, TableToSolve) else None,
     )
     show = partial(print_solved, solved=solved, rows=arguments.show)
     output = None if refused else delivery.output
-    deliver(solved_report(solved), show, as_json=delivery.as_json, output=output)
+    replace(delivery, output=output).deliver(solved_report(solved), show)
     if refused is not None:
         raise MipselectError(f"(sensitive) {instance}: {refused}") from refused
     if comparison is not None and not comparison.agrees:
         raise MipselectError(f"(sensitive) {instance}: {comparison.sentence}")
+
+
+def _source(
+    arguments: SolveArguments, draw: BlockOptions
+) -> SensitiveInstance | MomentsFile | TableToSolve:
+    """Choose a table by its ending, else moments or an instance."""
+    source = arguments.source
+    if not is_table(source.instance):
+        about_tables = {"--target", "--schema", *names_of(DialectOptions)}
+        refuse(arguments, "is for a table; an instance has it in its file", about_tables)
+        given = asked_of(source, None, draw)
+        return given if isinstance(given, MomentsFile) else SensitiveInstance(given.name, draw)
+    refuse(arguments.scores, "is for an instance: write it into the TOML that is printed without")
+    moments, question = source.moments, source.moments.question
+    if arguments.target is None or moments.support_size is None:
+        raise InvalidInput(f"{source.instance}: a table needs --target and --support-size")
+    sizes = {"support_size": moments.support_size, **stated(**asdict(moments.regularisation))}
+    schema = {"ranges": OF_THE_ROWS}
+    if arguments.schema is not None:
+        schema = {"schema": str(arguments.schema)}
+    data = {
+        "source": "table",
+        "path": source.instance,
+        "target": arguments.target,
+        **schema,
+        **arguments.dialect.keywords,
+        **question.keywords,
+        "intercept": not question.no_intercept,
+    }
+    return TableToSolve(sizes, data)
 
 
 def _deliver_scores(
@@ -164,7 +221,7 @@ def _deliver_scores(
         "--tolerance": options.tolerance is not None,
         "--profile": arguments.profile,
     }
-    for named in (named for named, stated in given.items() if stated):
+    for named in (named for named, asked in given.items() if asked):
         raise InvalidInput(
             f"{named} is for a search, and with score 'block-r2' all supports are listed"
         )

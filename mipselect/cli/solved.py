@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mipselect.cli.agreement import Comparison
+from mipselect.cli.inputs import TableToSolve
 from mipselect.cli.output import SENSITIVE, finite_or_none, picked
 from mipselect.cli.settings import BOUNDS
 from mipselect.cli.usefulness import Clipping, Outside
@@ -34,6 +35,8 @@ class Solved:
         Supports outside of a certified pool.
     profile : bool
         Report what each strategy of the search did.
+    table : TableToSolve or None
+        The table that was given in place of an instance.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Solved:
     comparison: Comparison | None = None
     outside: Outside | None = None
     profile: bool = False
+    table: TableToSolve | None = None
 
     @property
     def best(self) -> list[int]:
@@ -70,8 +74,12 @@ def solved_report(solved: Solved) -> Mapping[str, Any]:
     """Return the JSON object of a pool or of mistake levels; what is infinite is null."""
     found = solved.found
     own = _of_pool(solved, found) if isinstance(found, SupportPool) else _of_levels(found)
-    profile = [asdict(own) for own in found.effort.strategies] if solved.profile else None
-    return {**_of_both(solved), **own, **({} if profile is None else {"profile": profile})}
+    more: dict[str, Any] = {}
+    if solved.profile:
+        more["profile"] = [asdict(own) for own in found.effort.strategies]
+    if solved.table is not None:
+        more |= {"ranges": solved.table.ranges, "toml": solved.table.toml(solved.instance)}
+    return {**_of_both(solved), **own, **more}
 
 
 def effort_counts(effort: Effort) -> dict[str, Any]:
@@ -119,6 +127,7 @@ def _of_both(solved: Solved) -> dict[str, Any]:
         "instance": solved.name,
         **picked(instance, "n", "p", "n_features", "support_size", "number_of_supports"),
         **{name: public[name] for name in ("loss", *BOUNDS)},
+        "intercept": instance.intercept,
         **picked(found, "sensitivity", "tolerance", "certified"),
         "best": {
             "support": best,

@@ -8,11 +8,14 @@ from statistics import fmean
 from rich.console import Console
 from rich.markup import escape
 
-from mipselect.cli.output import SENSITIVE, banner, heading, table_of
+from mipselect.cli.output import SENSITIVE, banner, heading, line, table_of
 from mipselect.cli.settings import bounds_in_words
 from mipselect.cli.solved import INTERCEPT, Solved
 from mipselect.search import MistakeLevels, SupportPool
 from mipselect.search.certificate import Effort
+
+DEFAULTS = "A larger --coef-bound than that of 'select --score loss' shrinks coefficients less."
+REPEATED = "To repeat it, with these defaults: 'mipselect solve FILE.toml', a file here that says"
 
 
 def print_solved(console: Console, solved: Solved, rows: int) -> None:
@@ -31,6 +34,9 @@ def print_solved(console: Console, solved: Solved, rows: int) -> None:
         console.print(f"This result {solved.comparison.sentence}.", markup=False)
     if solved.profile:
         _print_profile(console, solved.found.effort)
+    if solved.table is not None:
+        heading(console, REPEATED)
+        line(console, solved.table.toml(solved.instance))
 
 
 def _loose_tolerance(found: SupportPool | MistakeLevels) -> str | None:
@@ -73,7 +79,13 @@ def _print_problem(console: Console, solved: Solved) -> None:
     table = table_of(*facts, right=facts)
     table.add_row(*facts.values())
     console.print(table)
-    console.print(f"Problem: {', '.join(bounds_in_words(instance.problem.public()))}", markup=False)
+    intercept = "with an intercept" if instance.intercept else "without an intercept"
+    if instance.problem.blocks is not None:
+        intercept = "blocks are centred, which stands for an intercept"
+    facts_in_words = [*bounds_in_words(instance.problem.public()), intercept]
+    console.print(f"Problem: {', '.join(facts_in_words)}", markup=False)
+    if solved.table is not None:
+        line(console, f"Ranges, within which columns are scaled: {solved.table.ranges}. {DEFAULTS}")
 
 
 def _print_best(console: Console, solved: Solved) -> None:

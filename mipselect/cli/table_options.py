@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # Reading tables takes long to import.
 TABLE_PANEL = "Table with a schema"
 BOUNDS_PANEL = "Public bounds of --score loss and of single methods"
 BEFORE_THE_DATA = "Choose it without looking at the data; with --schema it has a default."
-MOMENTS_PANEL = "Moments (a file of 'mipselect moments' in place of INSTANCE)"
+MOMENTS_PANEL = "Moments (M.npz) in place of INSTANCE; of 'solve' also a table"
 
 SCHEMA = "Public ranges and categories: a Table Schema, see 'mipselect describe'."
 NEEDS_SCHEMA = "needs --schema (begin one with 'mipselect describe')"

@@ -36,7 +36,7 @@ from mipselect.reports.released import (
     ReportedRelease,
     tables_of,
 )
-from mipselect.reports.selections import selection_blocks
+from mipselect.reports.selections import selection_blocks, separate_draws
 from mipselect.reports.spending import spending_blocks, total_of, warnings_of
 from mipselect.reports.words import amount, plural
 from mipselect.validation import joined
@@ -153,7 +153,7 @@ class ReleaseReport:
     def _blocks(self) -> Iterator[Block]:
         yield from self._opening()
         for k, one in enumerate(self.releases, start=1):
-            yield from _blocks_of(one, k)
+            yield from _blocks_of(one, k, self._fields_of(one))
         yield from guarantee_blocks(self.releases, self.total)
         yield from spending_blocks(self.releases, self.total, self.account)
         yield from citation_blocks(self.releases)
@@ -162,6 +162,13 @@ class ReleaseReport:
                 yield Heading(2, f"Appendix: privacy card of {one.name}")
                 yield Paragraph(CARD)
                 yield from one.card
+
+    def _fields_of(self, one: ReportedRelease) -> str:
+        """Name the release that the fields of a model are of; "" where they were drawn."""
+        names = {other.digest: other.name for other in self.releases}
+        if one.features_of is None:
+            return ""
+        return f"on the fields of {names.get(one.features_of, 'a release that is not here')}"
 
     def _opening(self) -> Iterator[Block]:
         yield from seeded_alert(self.releases)
@@ -175,6 +182,7 @@ class ReleaseReport:
         )
         if self.notes:
             yield BulletList(self.notes)
+        yield from map(Alert, separate_draws(self.releases))
 
 
 def of_object(one: Release | Quality, name: str) -> ReportedRelease:
@@ -239,11 +247,11 @@ def _aims(releases: Sequence[ReportedRelease]) -> list[str]:
     return [f"{name} ({words})" if words else name for name, words in found.items()]
 
 
-def _blocks_of(one: ReportedRelease, number: int) -> Iterator[Block]:
+def _blocks_of(one: ReportedRelease, number: int, fields_of: str) -> Iterator[Block]:
     target = one.target or "the target"
     yield Heading(2, f"{number}. {_what(one)}")
     yield from seeded_alert([one])
-    yield Paragraph(_origin(one))
+    yield Paragraph(_origin(one, fields_of))
     if one.near_chance:
         yield Alert(NEAR_CHANCE)
     if one.model is not None:
@@ -268,7 +276,7 @@ def _what(one: ReportedRelease) -> str:
     }.get(one.kind, f"Private answer of mipselect {one.kind}")
 
 
-def _origin(one: ReportedRelease) -> str:
+def _origin(one: ReportedRelease, fields_of: str) -> str:
     """Say from which table, by which method and under which guarantee a release was drawn."""
     parts = [one.name]
     if one.about is not None:
@@ -277,10 +285,11 @@ def _origin(one: ReportedRelease) -> str:
         each = "" if one.unit == ROW else f", one for each {one.unit}"
         rows = "" if one.rows is None else f", {plural(one.rows, 'row')}{each}"
         parts.append(f"from {one.data}{rows}")
-    methods = [name for name in (one.method, one.regression) if name is not None]
+    selection = None if fields_of else one.method
+    methods = [name for name in (selection, one.regression) if name is not None]
     if methods:
         parts.append(f"drawn by {' and '.join(methods)}")
-    parts.append(_loss(one))
+    parts += filter(None, [fields_of, _loss(one)])
     return f"{'; '.join(parts)}."
 
 

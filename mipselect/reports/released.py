@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mipselect.documents.blocks import Block
+from mipselect.mechanisms.supports.all_features import ALL_FEATURES
 from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import ROW, is_row
 from mipselect.quality import Quality
@@ -85,6 +86,8 @@ class ReportedRelease:
         Fields that could be chosen; empty where they are not known.
     always : tuple of str
         Fields that are in whatever is chosen.
+    features_of : str or None
+        SHA-256 of the release that the features of a model are of; None where they were drawn.
     intercept : bool
         Whether there is one.
     sizes : tuple of int or None
@@ -125,6 +128,7 @@ class ReportedRelease:
     settings: Mapping[str, int | float | str | tuple[float, ...]] = field(default_factory=dict)
     candidates: tuple[str, ...] = ()
     always: tuple[str, ...] = ()
+    features_of: str | None = None
     intercept: bool = False
     sizes: tuple[int, ...] | None = None
     solver: str | None = None
@@ -160,6 +164,14 @@ class ReportedRelease:
     def has_model(self) -> bool:
         """True of a fit, unless a private test decided that no model is released."""
         return self.model is not None and self.model.has_model
+
+    @property
+    def draws_fields(self) -> bool:
+        """True where fields were drawn: not of a model whose fields were known before."""
+        if self.model is None:
+            return bool(self.releases)
+        selection, then, _ = self.model.mechanism.partition(", then ")
+        return bool(then) and selection != ALL_FEATURES
 
     @property
     def rows(self) -> int | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
 from mipselect.documents.blocks import Block, IntervalPlot, Paragraph, PlotRow, TextTable
 from mipselect.reports.released import ReportedRelease
 from mipselect.reports.words import plural
+from mipselect.validation import joined
 
 
 def selection_blocks(one: ReportedRelease) -> Iterator[Block]:
@@ -38,6 +39,27 @@ def selection_blocks(one: ReportedRelease) -> Iterator[Block]:
     yield Paragraph(
         "Each draw prefers fields that go with the target, and is random all the same. A field in "
         f"which the draws agree is a safer answer than one that came once.{_by_chance(one, size)}"
+    )
+
+
+def separate_draws(releases: Iterable[ReportedRelease]) -> list[str]:
+    """Say where draws of fields are several for one target, and may answer differently."""
+    drawn: dict[tuple[str | None, str | None], list[ReportedRelease]] = defaultdict(list)
+    for one in releases:
+        if one.draws_fields:
+            drawn[one.data, one.target].append(one)
+    return [_separate(each) for each in drawn.values() if len(each) > 1]
+
+
+def _separate(draws: Sequence[ReportedRelease]) -> str:
+    target, count = draws[0].target or "the target", len(draws)
+    answers = {frozenset(release.feature_names) for one in draws for release in one.drawn}
+    differ = "They name the same fields."
+    if len(answers) > 1:
+        differ = "They name different fields, and none of them corrects another."
+    return (
+        f"{joined([one.name for one in draws])} are {'two' if count == 2 else count} draws of "
+        f"fields for {target}, each random by itself and paid for by itself. {differ}"
     )
 
 

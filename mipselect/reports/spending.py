@@ -76,6 +76,12 @@ def warnings_of(releases: Sequence[ReportedRelease], account: LedgerAccount | No
     without = [one.name for one in releases if one.ledger is None]
     ledgers = list(dict.fromkeys(one.ledger.identity for one in releases if one.ledger))
     tables = tables_of(releases)
+    digests = {one.digest for one in releases}
+    if strangers := [one.name for one in releases if one.features_of not in {None, *digests}]:
+        found.append(
+            f"The fields of {joined(strangers)} were released before, by a file that is not in "
+            "this report: its cost comes on top."
+        )
     if len(ledgers) > 1:
         found.append(
             f"The releases were charged to {len(ledgers)} ledgers ({joined(ledgers)}). If these "

@@ -107,7 +107,7 @@ class BenchArguments:
     output: Path = option(
         "--output", "Receives one line for each trial.", default=Path("bench.jsonl"), metavar="FILE"
     )
-    delivery: Delivery = group(Delivery, without=("--output",))
+    delivery: Delivery = group(Delivery, without=("--output", "--replace"))
 
 
 @command

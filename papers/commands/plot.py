@@ -114,7 +114,7 @@ def plot(arguments: PlotArguments) -> None:
     """
     file, output = arguments.file, arguments.output
     x, y, epsilon = arguments.x, arguments.y, arguments.epsilon
-    check_figure(output, "--output", [file])
+    check_figure(output, "--output", [file], replace=arguments.delivery.replace)
     read = TrialFile(regular_file(file))
     if read.rest:
         say(f"the last line of {file} is half-written and is left out")

@@ -100,7 +100,7 @@ class ReproduceArguments:
         "Of generated data and of splits of tables; what is drawn with stays as it is.",
         default=0,
     )
-    delivery: Delivery = group(Delivery, without=("--output",))
+    delivery: Delivery = group(Delivery, without=("--output", "--replace"))
 
     def check_numbers(self) -> None:
         """Raise `InvalidInput` for a number out of its range, naming the option."""

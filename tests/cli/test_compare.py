@@ -222,7 +222,7 @@ def test_a_solver_that_fails_mid_run_leaves_the_file_as_it_was(
     report.write_text("kept")
     before = sorted(folder.iterdir())
     arguments = ("paper-p100", "--method", "mistakes", "--solver", "highs")
-    run("solve", *arguments, "--output", report).not_certified(
+    run("solve", *arguments, "--output", report, "--replace").not_certified(
         "(sensitive) paper-p100: highs failed on a master: out of memory",
         "is proven to be at",
     )

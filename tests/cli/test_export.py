@@ -33,7 +33,7 @@ def test_the_report_has_what_a_solver_needs(
         f"mipselect: note: {path} is SENSITIVE: it holds the data of tiny-plain, or sums of them\n"
     )
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    text = run(*arguments).out
+    text = run(*arguments, "--replace").out
     for words in ("SENSITIVE", formulation, "feasibility 1e-09", "MIPGapAbs", "no certificate"):
         assert words in text
 
@@ -86,7 +86,7 @@ def test_moments_are_exported_as_well(run: Run, tmp_path: Path) -> None:
     for formulation in FORMULATIONS:
         report = run(
             "export", moments, "--support-size", 1, "--formulation", formulation,
-            "--output", tmp_path / "m.mps", "--json",
+            "--output", tmp_path / "m.mps", "--json", "--replace",
         ).report  # fmt: skip
         assert report["binaries"] == 2
     (tmp_path / "a.sol").write_text("objective value: 1\nz0 1 (obj:0)\n")

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,63 @@ def test_fields_that_are_all_in_cost_nothing(run: Run, table: Path) -> None:
         refused = run(*command, "--coef-bound", "1")
         assert refused.code == 2
         assert "--coef-bound does not apply to --method all-features" in refused.err
+
+
+def test_the_features_of_a_release_are_not_drawn_again(
+    run: Run, table: Path, tmp_path: Path
+) -> None:
+    fields, model, again = (tmp_path / f"{name}.json" for name in ("fields", "model", "again"))
+    schema = ("--schema", table.with_name("schema.json"), "--epsilon", "9", "--ledger")
+    ledger = tmp_path / "study.ledger"
+    run("ledger", "create", ledger, "--epsilon", "99")
+    common = ("--target", "stay", *schema, ledger)
+    select = ("select", table, *common, "--support-size", "2", "--always", "sex", "--output")
+    assert run(*select, fields).code == 0
+    asked = ("fit", table, *common, "--features-of", fields, "--quality-share", "0.2")
+    text = run(*asked, "--dry-run").out
+    assert "Cost: nothing for the features, which fields.json released for ε = 9, ε = 9 for" in text
+    report = run(*asked, "--output", model, "--json").report
+    drawn = {*json.loads(fields.read_text())["releases"][0]["feature_names"], "sex"}
+    assert set(report["model"]["feature_names"]) == drawn
+    assert report["guarantee_of_model"]["epsilon"] == report["guarantee"]["epsilon"] == 9.0
+    assert report["features_of"]["sha256"] == sha256(fields.read_bytes()).hexdigest()
+    adjusted = run(*asked, "--always", "sex", "--json").report
+    assert adjusted["always"] == ["sex"]
+    assert set(adjusted["model"]["feature_names"]) == drawn - {"sex"}
+    both = run("report", fields, model, "--json")
+    assert (both.report["notes"], both.err) == ([], "")
+    assert "on the fields of fields.json; ε = 9" in run("report", fields, model).out
+    assert "counts by itself" in run("card", model).out
+    alone = "The fields of model.json were released before, by a file that is not in this report"
+    assert alone in run("report", model).err
+    assert run("fit", table, *common, "--features-of", model, "--output", again).code == 0
+    ledger_before = len(Ledger.open(ledger).entries)
+    for more, words in (
+        (("--support-size", "2"), "one of them"),
+        (("--never", next(iter(drawn - {"sex"}))), "is none of"),
+        (("--output", fields, "--replace"), "is what is read"),
+        (("--target", "died"), "is about stay, and --target is died"),
+    ):
+        run(*asked, *more).failed_with(2, words)
+    several = run(*select, fields, "--replace", "--draws", "2")
+    assert several.code == 0
+    run(*asked).failed_with(2, "has 2 draws, and a model takes the features of one")
+    run(*select, fields, "--replace", "--seed", "1")
+    run(*asked).failed_with(2, "fields.json: is not private")
+    assert len(Ledger.open(ledger).entries) <= ledger_before + 2
+
+
+def test_features_of_a_table_of_numbers(run: Run, tmp_path: Path) -> None:
+    path, fields = tmp_path / "t.csv", tmp_path / "fields.json"
+    path.write_text("a,b,y\n" + "".join(f"{k},{k % 7},{2 * k}\n" for k in range(200)))
+    select = ("select", path, "--target", "y", "--support-size", "1", "--epsilon", "90")
+    assert run(*select, "--output", fields).code == 0
+    asked = ("fit", path, "--target", "y", "--features-of", fields, "--epsilon", "90", "--json")
+    report = run(*asked).report
+    names = json.loads(fields.read_text())["releases"][0]["feature_names"]
+    assert report["model"]["feature_names"] == names
+    assert report["guarantee_of_selection"]["epsilon"] == 0.0
+    assert report["guarantee_of_ranges"]["epsilon"] == 18.0
 
 
 def test_private_ranges_of_fields_that_are_all_in(run: Run, tmp_path: Path) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from mipselect.cli import task
+from mipselect.cli.commands import OWN, function_name
+from mipselect.cli.declared import declared_of
 from mipselect.disk import whole_file
 from mipselect.privacy import Ledger
 from tests.support.commandline import BOUNDS, Run
@@ -63,9 +67,7 @@ def test_measures_and_shares_are_paid_for_too(run: Run, tmp_path: Path) -> None:
         assert run(*command).code == 0
         run(*command).failed_with(2, f"holds a release that ε = {amount} was paid for", "--replace")
         assert run(*command, "--replace").code == 0
-    sensitive = ("check", table, "--schema", schema)
-    run(*sensitive, "--output", shares).failed_with(2, "ε = 0.5 was paid for; give another name\n")
-    run(*sensitive, "--replace").failed_with(2, "--replace goes with --epsilon")
+    run("check", table, "--schema", schema, "--output", shares).failed_with(2, "ε = 0.5 was paid")
 
 
 FOREIGN = [
@@ -75,58 +77,72 @@ FOREIGN = [
 REPLACEABLE = ["", '{"command": "select", "dry_run": true, "private": true}']
 
 
-@pytest.mark.parametrize("content", [*FOREIGN, *REPLACEABLE])
-def test_another_file_is_replaced_by_what_releases_nothing(
-    run: Run, folder: Path, content: str
+WRITERS: dict[str, tuple[str, ...]] = {
+    "select": ("data.csv", *SELECT, "--ledger", "study.ledger", "--output"),
+    "describe": ("data.csv", "--output"),
+    "solve": ("instance.toml", "--output"),
+    "compare": ("instance.toml", "--output"),
+    "export": ("instance.toml", "--output"),
+    "report": ("paid.json", "--output"),
+    "card": ("paid.json", "--output"),
+    "schema": ("to-csv", "begun.json"),
+    "ledger": ("show", "study.ledger", "--plot"),
+}
+"""Commands by which a file is written, whose name comes last."""
+
+ENDINGS = {"export": ".mps", "report": ".html", "card": ".md", "ledger": ".svg"}
+
+
+@pytest.mark.parametrize("command", WRITERS)
+def test_no_command_replaces_a_file_of_somebody_else(
+    run: Run, folder: Path, ledger: Ledger, paid: Path, command: str, monkeypatch: Any
 ) -> None:
-    path = folder / "answer.json"
-    path.write_text(content)
-    words = "exists, and may hold what somebody has filled in; give another name"
-    run("describe", folder / "data.csv", "--output", path).failed_with(2, words)
-    assert path.read_text() == content
-    assert run("solve", folder / "instance.toml", "--output", path).code == 0
+    monkeypatch.chdir(folder)
+    assert run("describe", "data.csv", "--output", "begun.json").code == 0
+    path = f"hand{ENDINGS.get(command, '.txt')}"
+    Path(path).write_text("kept")
+    asked = (command, *WRITERS[command], path)
+    words = f"{path}: exists, and may hold what somebody wants to keep; give another name, or --rep"
+    run(*asked).failed_with(2, words)
+    assert Path(path).read_text() == "kept"
+    assert ledger.entries == ()
+    assert run(*asked, "--replace").code == 0
+    assert Path(path).read_text() != "kept"
+
+
+def test_whatever_writes_a_file_asks_before_it_replaces_one() -> None:
+    for name in OWN:
+        module = import_module(f"mipselect.cli.{OWN[name][0]}")
+        runs = [each.callback for each in getattr(module, "app", typer.Typer()).registered_commands]
+        for command in runs or [getattr(module, function_name(name))]:
+            names = {each.name for each in declared_of(command)}
+            writes = not names.isdisjoint({"--output", "--plot", "OUT.csv", "OUT.json"})
+            assert writes is ("--replace" in names), name
 
 
 @pytest.mark.parametrize("content", FOREIGN)
-def test_a_draw_replaces_no_file_of_somebody_else(
-    run: Run, folder: Path, ledger: Ledger, content: str
-) -> None:
-    path = folder / "hand.txt"
+def test_what_is_no_result_is_kept(run: Run, folder: Path, content: str) -> None:
+    path = folder / "hand.json"
     path.write_text(content)
     drawn = ("select", folder / "data.csv", *SELECT, "--output", path)
-    words = f"--output {path}: exists, and is no result of a mipselect command; give "
-    run(*drawn, "--ledger", folder / "study.ledger").failed_with(2, words, "or --replace")
+    run(*drawn).failed_with(2, f"--output {path}: exists, and may hold what somebody wants to keep")
     assert path.read_text() == content
-    assert ledger.entries == ()
-    assert run(*drawn, "--replace").code == 0
-    assert json.loads(path.read_text())["private"] is True
 
 
 @pytest.mark.parametrize("content", REPLACEABLE)
-def test_a_draw_replaces_what_is_empty_or_its_own_and_unpaid(
-    run: Run, folder: Path, content: str
-) -> None:
+def test_what_is_empty_or_cost_nothing_is_replaced(run: Run, folder: Path, content: str) -> None:
     path = folder / "answer.json"
     path.write_text(content)
     assert run("select", folder / "data.csv", *SELECT, "--output", path).code == 0
     assert json.loads(path.read_text())["private"] is True
 
 
-@pytest.mark.parametrize("command", ["solve", "card", "report"])
-def test_commands_that_replace_files_replace_no_release(
-    run: Run, folder: Path, paid: Path, command: str
-) -> None:
-    before, other = paid.read_text(), folder / "other.json"
-    other.write_text(before)
-    read = folder / "instance.toml" if command == "solve" else other
-    run(command, read, "--output", paid).failed_with(2)
-    assert paid.read_text() == before
-
-
 def test_solve_says_what_stands_there(run: Run, folder: Path, paid: Path) -> None:
+    before = paid.read_text()
     run("solve", folder / "instance.toml", "--output", paid).failed_with(
         2, "holds a release that ε = 1 was paid for; give another name"
     )
+    assert paid.read_text() == before
 
 
 def test_a_seeded_draw_was_not_paid_for(run: Run, folder: Path) -> None:

@@ -222,10 +222,10 @@ def test_the_budget_over_time(run: Run, file: Path, tmp_path: Path) -> None:
     figure = tmp_path / "budget.svg"
     assert run("ledger", "show", file, "--plot", figure).code == 0
     ledger.spend(Guarantee(0.1))
-    assert run("ledger", "show", file, "--plot", figure).code == 0
+    assert run("ledger", "show", file, "--plot", figure, "--replace").code == 0
     first = figure.read_bytes()
     assert b"budget" in first
-    assert run("ledger", "show", file, "--plot", figure).code == 0
+    assert run("ledger", "show", file, "--plot", figure, "--replace").code == 0
     assert figure.read_bytes() == first
 
 

@@ -47,7 +47,7 @@ def folder(tmp_path: Path) -> Path:
 def counted(run: Run, folder: Path, *more: Any) -> Any:
     return run(
         "moments", folder / "data", "--schema", folder / "t.schema.json", "--target", "y",
-        "--output", folder / "m.npz", *more,
+        "--output", folder / "m.npz", "--replace", *more,
     )  # fmt: skip
 
 
@@ -64,7 +64,8 @@ def test_moments_of_files_are_those_of_the_table(run: Run, folder: Path) -> None
     files = sorted((folder / "data").iterdir())
     report = run(
         "moments", *files, "--schema", folder / "t.schema.json", "--target", "y",
-        "--output", folder / "m.npz", "--never", "a,c", "--range", "b=-0.5:0.5", "--json",
+        "--output", folder / "m.npz", "--replace", "--json",
+        "--never", "a,c", "--range", "b=-0.5:0.5",
     ).report  # fmt: skip
     assert report["columns"] == ["b", "d"]
     assert (report["n"], report["files"], report["sensitive"]) == (300, 3, True)

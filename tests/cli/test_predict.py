@@ -66,7 +66,7 @@ def test_one_line_for_every_row(run: Run, model: Path, tmp_path: Path) -> None:
     report = run("predict", model, data, "--json").report
     assert report["predictions"] == expected.tolist()
     assert (report["rows"], report["sensitive"], report["target"]) == (300, True, "stay")
-    both = run("predict", model, data, "--json", "--output", output)
+    both = run("predict", model, data, "--json", "--output", output, "--replace")
     assert both.report["predictions"] == expected.tolist()
     assert output.read_text() == outcome.out
 
@@ -226,7 +226,9 @@ def test_a_file_is_written_whole_or_not_at_all(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("mipselect.disk.os.replace", fails)
-    run("predict", model, data, "--output", output).failed_with(1, "could not be written")
+    run("predict", model, data, "--output", output, "--replace").failed_with(
+        1, "could not be written"
+    )
     monkeypatch.undo()
 
     def interrupted(*_: Any) -> Any:
@@ -234,7 +236,7 @@ def test_a_file_is_written_whole_or_not_at_all(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(ModelRelease, "decisions", interrupted)
-    for more in ((), ("--json",), ("--output", output)):
+    for more in ((), ("--json",), ("--output", output, "--replace")):
         run("predict", model, data, *more).failed_with(130, "interrupted: nothing was released")
     assert output.read_text() == "kept"
     assert sorted(os.listdir(tmp_path)) == before
@@ -353,20 +355,25 @@ def test_the_card_of_a_model(run: Run, model: Path, tmp_path: Path) -> None:
 def test_probabilities_and_a_threshold(run: Run, tmp_path: Path) -> None:
     model, data = risk(run, tmp_path), tmp_path / "t.csv"
     expected = ModelRelease.load(model).probabilities(data)[:, 1]
-    head, *lines = csv.reader(run("predict", model, data, "--probability").out.splitlines())
+    plain = run("predict", model, data)
+    for words in ("died is true where its probability", "--probability", "--threshold matching"):
+        assert words in plain.err
+    head, *lines = csv.reader(plain.out.splitlines())
+    assert run("predict", model, data, "--probability").out == plain.out
     assert head == ["died", "probability"]
     assert [float(p) for _, p in lines] == expected.tolist()
     assert [named for named, _ in lines] == ["true" if p > 0.5 else "false" for p in expected]
     assert 0.3 < expected.mean() < 0.6
-    few = run("predict", model, data, "--threshold", "0.9").out.splitlines()
+    at = run("predict", model, data, "--threshold", "0.9")
+    assert "its probability" not in at.err
+    few = [line.split(",")[0] for line in at.out.splitlines()]
     assert few[1:] == ["true" if p > 0.9 else "false" for p in expected]
     assert 0 < few.count("true") < sum(named == "true" for named, _ in lines)
     report = run("predict", model, data, "--probability", "--threshold", "0.1", "--json").report
     assert report["probabilities"] == expected.tolist()
     assert report["predictions"] == [bool(p > 0.1) for p in expected]
     assert (report["class"], report["threshold"]) == (True, 0.1)
-    plain = run("predict", model, data, "--json").report
-    assert "probabilities" not in plain
+    assert run("predict", model, data, "--json").report["probabilities"] == expected.tolist()
     written(tmp_path / "none.csv", [])
     none = run("predict", model, tmp_path / "none.csv", "--probability", "--json").report
     assert (none["predictions"], none["probabilities"]) == ([], [])
@@ -442,7 +449,7 @@ def test_numbers_are_classes_as_they_were_written(run: Run, tmp_path: Path) -> N
     )
     assert "log-odds of died=1 = " in done.out
     lines = run("predict", output, tmp_path / "t.csv").out.splitlines()
-    assert set(lines[1:]) == {"0", "1"}
+    assert {line.split(",")[0] for line in lines[1:]} == {"0", "1"}
     report = run("predict", output, tmp_path / "t.csv", "--json").report
     assert set(report["predictions"]) == {0, 1}
     assert report["class"] == 1

@@ -276,7 +276,7 @@ def test_the_terminal_says_too_that_a_ledger_is_another_one(
     if "--output" in way:
         way = (way[0], str(tmp_path / way[1]))
     wrong = run("report", *files(made), "--ledger", books, *way)
-    right = run("report", *files(made), "--ledger", made / "study.ledger", *way)
+    right = run("report", *files(made), "--ledger", made / "study.ledger", *way, "--replace")
     assert (right.code, right.err, wrong.code) == (0, "", 0)
     (line,) = wrong.err.splitlines()
     assert line.startswith("mipselect: warning: other.ledger has no row for fields.json, ")
@@ -546,11 +546,30 @@ def test_a_report_is_replaced_whole_or_not_at_all(run: Run, here: Path) -> None:
     output = here / "r.html"
     assert run("report", *files(here), "--output", output).code == 0
     before = output.read_bytes()
-    run("report", *files(here), here / "stays.csv", "--output", output).failed_with(2, "not valid")
+    asked = ("report", *files(here), here / "stays.csv", "--output", output)
+    run(*asked).failed_with(2, "exists, and may hold", "--replace")
+    run(*asked, "--replace").failed_with(2, "not valid")
     assert output.read_bytes() == before
     assert [path.name for path in here.glob(".mipselect-*")] == []
     (here / "link.html").symlink_to(output)
     run("report", here / "fields.json", "--output", here / "link.html").failed_with(2, "link")
+
+
+def test_two_draws_of_fields_are_said_to_be_two(run: Run, here: Path) -> None:
+    both = [here / "fields.json", here / "numbers.json"]
+    said = "fields.json and numbers.json are two draws of fields for stay, each random by itself"
+    assert said in run("report", *both).out
+    (note,) = run("report", *both, "--json").report["notes"]
+    assert note.startswith(said)
+    release = json.loads(both[1].read_text())["model"]
+    one = {"support": release["support"], "feature_names": release["feature_names"]}
+    drawn = json.loads(both[0].read_text())["releases"]
+    changed(both[0], releases=[draw | one for draw in drawn])
+    assert "They name the same fields." in run("report", *both).out
+    other = {"support": [0, 1], "feature_names": ["a", "b"]}
+    changed(both[0], releases=[draw | other for draw in drawn])
+    assert "They name different fields, and none of them" in run("report", *both).out
+    assert "draws of fields for" not in run("report", both[1], here / "classes.json").out
 
 
 def test_bad_usage(run: Run, here: Path) -> None:

@@ -16,7 +16,8 @@ import pytest
 from mipselect import TopR, errors, load_instance, top_supports
 from mipselect.cli import solve as solve_command
 from mipselect.problem.stored import files
-from tests.support.commandline import Run
+from tests.support.commandline import INSTANCE, Run
+from tests.support.stays import rows, written
 
 ENUMERABLE = ("diabetes", "tiny-active-norm", "tiny-duplicates", "tiny-plain")
 
@@ -128,7 +129,7 @@ def test_disagreement_with_expected_fails(
 def test_output_is_the_report_for_its_owner_only(run: Run, folder: Path) -> None:
     target = folder / "report.json"
     target.write_text("old")
-    outcome = run("solve", folder / "instance.toml", "--json", "--output", target)
+    outcome = run("solve", folder / "instance.toml", "--json", "--output", target, "--replace")
     assert outcome.code == 0
     assert target.read_text() == outcome.out
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
@@ -151,7 +152,7 @@ def test_a_replaced_file_hands_its_mode_on_but_a_sensitive_one_is_its_owners(
         assert run(*released, "--replace").code == 0
         assert stat.S_IMODE(target.stat().st_mode) == mode
         target.write_text("no release")
-        assert run(*solved).code == 0
+        assert run(*solved, "--replace").code == 0
         assert stat.S_IMODE(target.stat().st_mode) == 0o600
     target.unlink()
     assert run(*released).code == 0
@@ -225,3 +226,62 @@ def test_what_is_not_certified_is_shown_as_such_and_not_written(run: Run, folder
     if outcome.out:
         assert json.loads(outcome.out)["certified"] is False
     assert not report.exists()
+
+
+@pytest.mark.parametrize(
+    "more", [(), ("--no-intercept",), ("--always", "a"), ("--never", "c", "--coef-bound", "2")]
+)
+def test_a_table_is_solved_and_repeated_by_what_is_printed(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(folder)
+    asked = ("solve", "data.csv", "--target", "y", "--support-size", "1", *more)
+    text, report = run(*asked).out, run(*asked, "--json").report
+    intercept = "--no-intercept" not in more
+    assert report["intercept"] is intercept
+    assert ("with an intercept" in text) is intercept
+    assert ("without an intercept" in text) is not intercept
+    assert "SENSITIVE" in text
+    assert "from the smallest to the largest value" in text
+    printed = text.split(" a file here that says\n")[1]
+    assert printed.strip() == report["toml"].strip()
+    Path("again.toml").write_text(printed)
+    again = run("solve", "again.toml", "--json").report
+    for key in ("best", "supports", "values", "rest_bound", "coef_bound", "ridge", "sensitivity"):
+        assert again[key] == report[key]
+    assert "toml" not in again
+    for ways in ((), ("--dry-run",)):
+        refused = run("release", "again.toml", "--epsilon", "1", *ways)
+        refused.failed_with(2, "are sensitive, and for 'mipselect solve' alone")
+    with pytest.raises(errors.InvalidInput, match="are sensitive"):
+        load_instance("again.toml")
+
+
+def test_a_table_with_a_schema_is_solved(run: Run, tmp_path: Path) -> None:
+    table, schema = written(tmp_path / "t.csv", rows(300)), tmp_path / "schema.json"
+    asked = ("solve", table, "--schema", schema, "--target", "stay", "--support-size", "2")
+    report = run(*asked, "--json").report
+    assert report["ranges"] == f"those of {schema}"
+    (tmp_path / "again.toml").write_text(report["toml"])
+    again = run("solve", tmp_path / "again.toml", "--json").report
+    assert again["values"] == report["values"]
+    assert run("release", tmp_path / "again.toml", "--epsilon", "1", "--dry-run").code == 0
+
+
+def test_what_a_table_needs_is_named(run: Run, folder: Path) -> None:
+    table = folder / "data.csv"
+    run("solve", table, "--target", "y").failed_with(2, "needs --target and --support-size")
+    run("solve", table, "--target", "z", "--support-size", "1").failed_with(2, "no column 'z'")
+    asked = ("solve", table, "--target", "y", "--support-size")
+    run(*asked, "1", "--score", "blocks").failed_with(2, "--score is for an instance")
+    run(*asked, "4").failed_with(2, "support_size must be an integer in 1..3, got 4")
+    run(*asked, "1", "--never", "d").failed_with(2, "never", "got 'd'")
+    run("solve", "diabetes", "--target", "y").failed_with(2, "--target is for a table")
+    (folder / "i.toml").write_text(INSTANCE.replace("[data]", '[data]\nranges = "some"'))
+    run("solve", folder / "i.toml").failed_with(2, "unknown key")
+
+
+def test_a_constant_column_has_a_range(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b,y\n" + "".join(f"{i},7,{2 * i}\n" for i in range(9)))
+    asked = ("solve", tmp_path / "t.csv", "--target", "y", "--support-size", "1", "--json")
+    assert run(*asked).report["best"]["names"] == ["a"]

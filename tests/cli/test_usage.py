@@ -115,8 +115,8 @@ def test_bad_instances_touch_no_file(
     path, answer = folder / "instance.toml", folder / "answer.json"
     path.write_text(path.read_text().replace(old, new))
     answer.write_text("kept")
-    for command in (("solve", path), ("release", path, "--epsilon", "1", "--replace")):
-        run(*command, "--output", answer).failed_with(2, "instance.toml", message)
+    for command in (("solve", path), ("release", path, "--epsilon", "1")):
+        run(*command, "--output", answer, "--replace").failed_with(2, "instance.toml", message)
     assert answer.read_text() == "kept"
     assert len(list(folder.iterdir())) == 3
 

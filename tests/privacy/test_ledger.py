@@ -114,8 +114,14 @@ def test_a_copy_does_not_double_the_budget() -> None:
     ledger = Ledger(1.0)
     assert copy.copy(ledger) is ledger
     assert copy.deepcopy({"ledger": ledger})["ledger"] is ledger
-    with pytest.raises(TypeError, match="cannot be pickled"):
-        pickle.dumps(ledger)
+    ledger.spend(Guarantee(0.25))
+    again = pickle.loads(pickle.dumps(ledger))
+    assert again.remaining == ledger.remaining
+    with pytest.raises(LedgerForked, match=r"Keep it in a file \(Ledger.create\)"):
+        again.spend(Guarantee(0.25))
+    assert "when pickled" in repr(pickle.loads(pickle.dumps(again)))
+    assert "when pickled" not in repr(ledger)
+    ledger.spend(Guarantee(0.25))
 
 
 def test_conditions_are_kept() -> None:

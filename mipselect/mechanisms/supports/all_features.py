@@ -10,6 +10,9 @@ from mipselect.mechanisms.base import Support, SupportMechanism
 from mipselect.privacy.guarantee import RELATIONS, Guarantee
 from mipselect.privacy.randomness import Rng
 
+ALL_FEATURES = "all features"
+"""Name of the law, of which nothing is drawn."""
+
 
 class CostsNothing:
     """The guarantee of what does not depend on the data: ε = 0 under both relations."""
@@ -45,7 +48,7 @@ class AllFeatures(CostsNothing, SupportMechanism):
     @property
     def name(self) -> str:
         """See `Mechanism.name`."""
-        return "all features"
+        return ALL_FEATURES
 
     def sample(self, rng: Rng = None) -> Support:
         """Return all features."""

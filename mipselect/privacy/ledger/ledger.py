@@ -66,9 +66,9 @@ class Ledger:
     Conditions are not a matter of the budget: `spent` carries those of every entry, and guarantees
     nothing if one of them was a seeded draw.
 
-    A ledger in memory can be charged only in the process that made it. A forked child may read
-    it, and sees what it was at the fork. A ledger in a file can be charged by any process of one
-    machine, at any time, pickled, forked and sent to workers; see docs/ledger.md.
+    A ledger in memory can be charged only in the process that made it. A forked child, or somebody
+    who unpickles it, may read what it was then. A ledger in a file can be charged by any process
+    of one machine, at any time, pickled, forked and sent to workers; see docs/ledger.md.
 
     Each draw may depend on what came before it: sums of ε and δ hold then, and a limit on ρ too.
 
@@ -220,14 +220,9 @@ class Ledger:
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the paths of ledger and key; refuse in memory: the budget would be there twice."""
+        """Pickle the paths of ledger and key; of one in memory a copy that cannot be charged."""
         if not isinstance(self._book, FileBook):
-            raise TypeError(
-                "a Ledger in memory cannot be pickled or sent to another process, where the same "
-                "budget would be spent again; keep it in a file (Ledger.create), fit in this "
-                "process (n_jobs=1, or threads), or store fitted estimators without it "
-                "(set_params(ledger=None))"
-            )
+            return Ledger._on, (self._book, self._part, self._asked)
         book = self._book
         key = None if book.key is None else str(book.key.path)
         return _reopened, (str(book.path), book.identity, self._part, self._asked, book.seen, key)

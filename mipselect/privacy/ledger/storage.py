@@ -63,6 +63,10 @@ class Book(Protocol):
         """Note what came of an entry."""
 
 
+NO_PROCESS = -1
+"""Process that a copy of a ledger in memory belongs to."""
+
+
 class MemoryBook:
     """The entries of a ledger that lives in one process: without a file, rows and a key."""
 
@@ -79,8 +83,20 @@ class MemoryBook:
 
     @property
     def place(self) -> str:
-        """Note for a forked child that the ledger is as it was at the fork; empty elsewhere."""
-        return "" if self._process == os.getpid() else ", as it was at the fork"
+        """Note that a copy is as it was when it was made; empty for the ledger itself."""
+        return "" if self._process == os.getpid() else ", as it was at the fork or when pickled"
+
+    def __getstate__(self) -> tuple[Terms, list[LedgerEntry]]:
+        """Pickle what was charged, and not the right to charge."""
+        return self.terms, self.look(lambda account: list(account.entries))
+
+    def __setstate__(self, state: tuple[Terms, list[LedgerEntry]]) -> None:
+        """Make a copy of what a ledger was, which belongs to no process."""
+        terms, entries = state
+        self.__init__(terms)  # type: ignore[misc]
+        for entry in entries:
+            self._account.add(entry)
+        self._process = NO_PROCESS
 
     def require_key(self) -> None:
         """See `Book`; there is none."""
@@ -105,9 +121,10 @@ class MemoryBook:
         # Before the lock, which a thread of the parent may have held at the fork.
         if self._process != os.getpid():
             raise LedgerForked(
-                "a ledger in memory cannot be charged in a forked process, where every child would "
-                "spend the same budget again; draw in the process that made it (n_jobs=1, or "
-                "threads), or keep it in a file (Ledger.create). Nothing was drawn"
+                "a ledger in memory cannot be charged in a forked process, nor as a copy that was "
+                "sent or stored: the same budget would be spent again. Keep it in a file "
+                "(Ledger.create), or draw in the process that made it (n_jobs=1, or threads). "
+                "Nothing was drawn"
             )
         with self._lock:
             self._account.admit(entry)

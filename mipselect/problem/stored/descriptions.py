@@ -2,7 +2,8 @@
 
     [instance]  support_size, x_bound, y_bound, coef_bound, ridge; optional: loss, description,
                 groups, always, intercept, always_bound
-                for a table with a schema: support_size; optional also: coef_bound, ridge
+                for a table with a schema, or with ranges = "rows": support_size; optional also:
+                coef_bound, ridge
                 with score = "blocks": support_size; optional: block_rows, partitions,
                 partition_seed, coef_bound, ridge, groups, always; see `Instance.from_blocks`
                 with score = "block-r2": the same without coef_bound and ridge; see `BlockScores`
@@ -27,7 +28,13 @@ from mipselect.datasets import BUNDLED
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.scores import LOSS, R2, RANGES, SCALES
-from mipselect.problem.stored.sources import SCHEMA_TABLE, SOURCES, Source
+from mipselect.problem.stored.sources import (
+    OF_THE_ROWS,
+    RANGED_TABLE,
+    SCHEMA_TABLE,
+    SOURCES,
+    Source,
+)
 from mipselect.tables.stored_files import is_table
 from mipselect.toml_files import read_toml
 from mipselect.validation import did_you_mean, shown
@@ -192,16 +199,21 @@ def read_description(name_or_path: str | Path) -> Description:
             "select' and 'mipselect fit' take the table itself, with --target and a --schema "
             "(begin one with 'mipselect describe')"
         )
-    content = read_toml(path, MOST_BYTES)
+    return described(path, read_toml(path, MOST_BYTES))
+
+
+def described(path: Path, content: Mapping[str, Any]) -> Description:
+    """Check the sections of an instance, whose data are named from the folder of `path`."""
     _check_keys(path, "the file", content, required=("instance", "data"), optional=("expected",))
     for name, section in content.items():
         if not isinstance(section, dict):
             raise InvalidInput(f"{path}: {name} must be a section, [{name}]")
     instance, data, wanted = content["instance"], content["data"], content.get("expected")
-    has_schema = data.get("source") == "table" and "schema" in data
-    needs_nothing = has_schema or instance.get("score", LOSS) != LOSS
+    of_table = data.get("source") == "table"
+    has_ranges = of_table and not {"schema", "ranges"}.isdisjoint(data)
+    needs_nothing = has_ranges or instance.get("score", LOSS) != LOSS
     required = SCHEMA_INSTANCE_KEYS if needs_nothing else INSTANCE_KEYS
-    more = SCHEMA_OPTIONAL_KEYS if has_schema else {**OPTIONAL_KEYS, **INSTANCE_KEYS}
+    more = SCHEMA_OPTIONAL_KEYS if has_ranges else {**OPTIONAL_KEYS, **INSTANCE_KEYS}
     optional: Kinds = {"loss": str, "description": str, **more, **BLOCK_KEYS}
     _check_section(path, "[instance]", instance, required, optional)
     if "source" not in data:
@@ -210,8 +222,15 @@ def read_description(name_or_path: str | Path) -> Description:
         raise InvalidInput(
             f"{path}: [data] source {data['source']!r} is unknown; known: {', '.join(SOURCES)}"
         )
-    source = SCHEMA_TABLE if has_schema else SOURCES[data["source"]]
+    source = SOURCES[data["source"]]
+    if has_ranges:
+        source = SCHEMA_TABLE if "schema" in data else RANGED_TABLE
     _check_section(path, "[data]", data, {"source": str, **source.required}, source.optional)
+    if source is RANGED_TABLE and data["ranges"] != OF_THE_ROWS:
+        raise InvalidInput(
+            f"{path}: [data] ranges without a schema must be {OF_THE_ROWS!r}, for those of the "
+            f"rows, got {shown(data['ranges'])}"
+        )
     if data["source"] == "sklearn" and data["name"] not in BUNDLED:
         raise InvalidInput(
             f"{path}: [data] name {data['name']!r} is unknown; known: {', '.join(sorted(BUNDLED))}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,20 @@ from mipselect.problem.block_options import BlockOptions, ScoredTable
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.descriptions import (
+    Description,
     is_list,
     is_number,
     read_description,
     stored_names,
 )
 from mipselect.problem.stored.settings import ANY_DRAW, SETTINGS, asked_blocks, problem_of
-from mipselect.problem.stored.sources import SOURCES, table_file
+from mipselect.problem.stored.sources import (
+    OF_THE_ROWS,
+    RANGED_TABLE,
+    SOURCES,
+    table_file,
+    table_within_its_rows,
+)
 from mipselect.problem.stored.stored_data import StoredData
 from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema
@@ -89,7 +96,7 @@ def load_problem(
         Naming the file and what is wrong in it; also if `n` or `seed` is given and the source is
         no recipe.
     """
-    description = read_description(name_or_path).scored_by(draw)
+    description = _public(name_or_path).scored_by(draw)
     changes = {key: value for key, value in {"n": n, "seed": seed}.items() if value is not None}
     recipe = "seed" in description.source.required
     if changes and not recipe:
@@ -98,8 +105,12 @@ def load_problem(
             f"{description.path}: {' and '.join(changes)} can be set for data from a recipe only "
             f"({', '.join(known)}); here the source is {description.data['source']!r}"
         )
-    data = {**description.data, **changes}
-    folder, settings = description.path.parent, description.settings
+    return stored_data(replace(description, data={**description.data, **changes}), draw)
+
+
+def stored_data(description: Description, draw: BlockOptions = ANY_DRAW) -> StoredData:
+    """Load what is described, also within the ranges of its rows; see `load_problem`."""
+    data, folder, settings = description.data, description.path.parent, description.settings
     try:
         with about(str(description.path)):
             blocks = asked_blocks(settings, draw)
@@ -111,7 +122,7 @@ def load_problem(
         raise InvalidInput(
             f"{description.path}: the data are too large for the memory here: {error}"
         ) from error
-    seed_of_data = data["seed"] if recipe else None
+    seed_of_data = data.get("seed")
     shift = data.get("target_shift", 0.0)
     return StoredData.of_arrays(description.path, arrays, settings, seed_of_data, shift, blocks)
 
@@ -123,7 +134,12 @@ def _scored_table(
     blocks: BlockOptions | None,
 ) -> ScoredTable:
     """Return what a file says of a table with a schema; no row is read."""
-    schema, source = TableSchema.read(folder / data["schema"]), table_file(data, folder)
+    source: Any = table_file(data, folder)
+    if "schema" in data:
+        schema = TableSchema.read(folder / data["schema"])
+    else:
+        schema, source = table_within_its_rows(source, data["target"], data.get("never", ()))
+        data = {key: value for key, value in data.items() if key not in ("never", "ranges")}
     for name in OF_THE_LOSS:
         if blocks is not None and name in data:
             raise InvalidInput(
@@ -146,7 +162,7 @@ def public_problem(
     InvalidInput
         As `load_problem`, but for what is wrong with a row.
     """
-    description = read_description(name_or_path).scored_by(draw)
+    description = _public(name_or_path).scored_by(draw)
     data, folder, settings = description.data, description.path.parent, description.settings
     with about(str(description.path)):
         blocks = asked_blocks(settings, draw)
@@ -155,6 +171,17 @@ def public_problem(
         n, p, names = description.source.head(data, folder)
         shift = data.get("target_shift", 0.0)
         return problem_of(settings, p, names, shift, n=n, blocks=blocks), n
+
+
+def _public(name_or_path: str | Path) -> Description:
+    """Read a description; refuse one whose ranges are those of its rows, which are sensitive."""
+    description = read_description(name_or_path)
+    if description.source is RANGED_TABLE:
+        raise InvalidInput(
+            f"{description.path}: [data] ranges = {OF_THE_ROWS!r} are sensitive, and for "
+            "'mipselect solve' alone; for all else name a schema, which has public ranges"
+        )
+    return description
 
 
 def files_of(name_or_path: str | Path) -> tuple[Path, ...]:

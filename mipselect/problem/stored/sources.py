@@ -8,19 +8,22 @@ from __future__ import annotations
 import math
 import sys
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from mipselect.arrays import FloatArray
 from mipselect.datasets import BUNDLED, bundled, correlated_gaussian, logistic_gaussian
 from mipselect.disk import DAMAGE, regular_file
 from mipselect.errors import InvalidInput
 from mipselect.tables.numbers import header, read_table
+from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
+from mipselect.validation import checked_choice
 
 WAYS = {"delimiter": str, "encoding": str, "sheet": str}
 """Keys of a table, and arguments of `TableFile`."""
@@ -57,6 +60,25 @@ def table_file(data: Mapping[str, Any], folder: Path) -> TableFile:
     path = data["path"]
     ways = {key: data[key] for key in WAYS if key in data}
     return TableFile(path if "://" in path else folder / path, **ways)
+
+
+def table_within_its_rows(
+    file: TableFile, target: str, never: Collection[str]
+) -> tuple[TableSchema, pa.Table]:
+    """Read a table of numbers; its ranges, smallest to largest value, are sensitive as the rows.
+
+    Columns that are never features are left out, and may hold anything.
+    """
+    known = header(file, target, None)
+    for name in never:
+        checked_choice(name, "never", known)
+    X, y, names = read_table(file, target, [name for name in known if name not in never])
+    columns = {**{name: X[:, j] for j, name in enumerate(names)}, target: y}
+    ends = {name: (float(column.min()), float(column.max())) for name, column in columns.items()}
+    for name, (low, high) in ends.items():
+        if low == high:
+            ends[name] = low - max(1.0, abs(low)), high + max(1.0, abs(high))
+    return TableSchema.of_numbers(ends), pa.table(columns)
 
 
 def _load_npz(data: Mapping[str, Any], folder: Path) -> Loaded:
@@ -181,3 +203,12 @@ SCHEMA_TABLE = Source(
     },
 )
 """The source "table" where it has a schema; features may have several columns."""
+
+OF_THE_ROWS = "rows"
+"""The `ranges` of a table without a schema."""
+
+RANGED_TABLE = Source(
+    required={"path": str, "target": str, "ranges": str},
+    optional={"always": list, "never": list, "intercept": bool, **WAYS},
+)
+"""The source "table" within the ranges of its own rows, which only a sensitive report may use."""
