@@ -241,7 +241,7 @@ class FitPlan:
             what = "where most values lie within the ranges, and the coefficients"
         features = "nothing for the features, which are all that there are"
         if self.selects:
-            features = f"{amount(parts['selection'])} for the features by {options.method.value}"
+            features = f"{amount(parts['selection'])} for the features by {options.method}"
         by = options.model.way.value
         line(console, f"Cost: {features}, {ranges}{amount(parts['model'])} for {what} by {by}.")
         share = options.division.quality_share

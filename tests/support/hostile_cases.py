@@ -496,7 +496,8 @@ CASES: list[Case] = [
            "schema", "'mipselect describe', then --schema"),
     *(
         Case(f"an unknown method: {command[0]}", (*command, "--method", "sise"),
-             ("Invalid value for '--method': 'sise' is not one of 'permute-and-flip'",))
+             ("Invalid value for '--method': must be one of permute",
+              "did you mean 'sis'?"))
         for command in (SELECT, RELEASE, FIT)
     ),
     *(
