@@ -14,7 +14,7 @@ $(VENV)/installed: pyproject.toml
 	@touch $@
 
 demo: $(VENV)/installed
-	@$(BIN)/python -m mipselect.cli demo
+	@$(BIN)/python -m mipselect demo
 
 test: lint types check
 

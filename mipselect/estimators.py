@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -36,6 +36,11 @@ SCHEMA_READS_IT = (
 )
 
 SCHEMA_TAKES_IT = "SelectThenRegress(schema=...) and Instance.from_table take the table as it is"
+
+WEIGHTS = (
+    ": all rows count the same. Survey weights are a field of a schema, with a public maximum, for "
+    "SelectThenRegress(schema=...) and Instance.from_table"
+)
 
 LEAVE_OUT = (
     "where the target is missing the row may also be left out before: the guarantee is then about "
@@ -68,7 +73,7 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """Argument of `validate_data`: the sparse format that a draw wants, or False."""
 
     @abstractmethod
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, **fit_params: Any) -> Self:
         """Release something private about X and y; see the subclasses."""
 
     def check(self, named: Callable[[str], str] = str) -> Self:
@@ -83,6 +88,13 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         for name, about in parameters_of(self).items():
             about.checked(kept[name] if name in kept else getattr(self, name), named(name))
         return self
+
+    def _refuse(self, fit_params: Mapping[str, Any]) -> None:
+        """Raise `InvalidInput` for what `fit` is given besides X and y, such as weights."""
+        if fit_params:
+            raise InvalidInput(
+                f"{type(self).__name__}.fit takes X and y, not {listed(list(fit_params))}{WEIGHTS}"
+            )
 
     def _warn_of_no_ledger(self) -> None:
         """Warn where scikit-learn fits many times, and nothing adds up what that costs."""
@@ -129,10 +141,12 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
                 _require_all_there(plain_array(y, "y"))
             raise
         # scikit-learn overlooks masks, dates and a stored index, and with `assume_finite` NaN too.
+        # Nor does it take whole numbers as labels for names.
+        self._labels: tuple[str, ...] | None = None
         if sparse.issparse(table):
             require_finite_entries(table)
         else:
-            table = numeric_matrix(X)[0]
+            table, self._labels = numeric_matrix(X)
         plain_array(y, "y")
         _require_all_there(target)
         return table, target
@@ -143,10 +157,13 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _names(self) -> tuple[str, ...]:
         """Return the names of the p columns: those of X, or x0, x1, ..."""
-        names = getattr(self, "feature_names_in_", None)
+        p, labels = self.n_features_in_, getattr(self, "_labels", None)
+        if labels == tuple(map(str, range(p))):
+            labels = None  # Nobody gave them.
+        names = getattr(self, "feature_names_in_", labels)
         if names is None:
-            return tuple(f"x{j}" for j in range(self.n_features_in_))
-        return checked_feature_names([str(name) for name in names], len(names))
+            return tuple(f"x{j}" for j in range(p))
+        return checked_feature_names([str(name) for name in names], p)
 
 
 @estimator
@@ -161,7 +178,7 @@ class PrivateDraw(PrivateEstimator):
         last=True,
     )
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, **fit_params: Any) -> Self:
         """Draw once.
 
         Every call draws again and costs the whole guarantee again.
@@ -173,6 +190,8 @@ class PrivateDraw(PrivateEstimator):
             than sums of squares and products also a Dask array or frame, of which nothing else
             leaves the workers.
         y : array_like of shape (n,)
+        **fit_params
+            There are none: `sample_weight` and others are refused.
 
         Returns
         -------
@@ -185,6 +204,7 @@ class PrivateDraw(PrivateEstimator):
         BudgetExceeded, RelationMismatch
             From the ledger, before anything is drawn.
         """
+        self._refuse(fit_params)
         self.check()
         self._warn_of_no_ledger()
         warn_of_target_among(X, y)

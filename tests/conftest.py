@@ -52,7 +52,7 @@ def shell() -> Run:
 
     def call(*arguments: str | Path) -> Outcome:
         done = subprocess.run(
-            [sys.executable, "-m", "mipselect.cli", *map(str, arguments)],
+            [sys.executable, "-m", "mipselect", *map(str, arguments)],
             capture_output=True,
             encoding="utf-8",
             timeout=120,

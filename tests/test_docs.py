@@ -171,4 +171,4 @@ def test_the_table_of_packages_is_the_contract_of_their_imports() -> None:
     ]
     assert stated == [(len(layers) - k, name) for k, layer in enumerate(layers) for name in layer]
     here = {path.stem for path in PRODUCT.iterdir() if path.suffix == ".py" or path.is_dir()}
-    assert {name for _, name in stated} == here - {"__init__", "__pycache__"}
+    assert {name for _, name in stated} == here - {"__init__", "__main__", "__pycache__"}

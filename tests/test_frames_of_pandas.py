@@ -119,6 +119,28 @@ def test_labels_that_have_none_in_common_are_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["selector", "regressor", "pair"])
+def test_whole_numbers_as_labels_are_the_names_of_columns_unless_they_are_places(name: str) -> None:
+    estimator, X, y = estimators()[name], frame(), target()
+    for labels, names in (([1990, 2000], {"1990", "2000"}), ([0, 1], {"x0", "x1"})):
+        numbered = X.set_axis(labels, axis=1)
+        estimator.fit(numbered, y)
+        assert set(estimator.release_.feature_names) <= names
+        if name == "selector":
+            estimator.set_output(transform="pandas")
+            assert tuple(estimator.transform(numbered)) == estimator.release_.feature_names
+    estimator.fit(X.set_axis([1990, 2000], axis=1), y).fit(X.to_numpy(), y)
+    assert set(estimator.release_.feature_names) <= {"x0", "x1"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_weights_of_rows_are_refused_by_a_name_that_was_written(name: str) -> None:
+    estimator, X, y = estimators()[name], frame(), target()
+    with pytest.raises(InvalidInput, match=r"not sample_weight: .* field of a schema") as refused:
+        estimator.fit(X, y, sample_weight=y)
+    assert str(refused.value).startswith(f"{type(estimator).__name__}.fit takes X and y")
+
+
+@pytest.mark.parametrize("name", ["selector", "regressor", "pair"])
 def test_a_target_among_the_columns_is_told_once(name: str) -> None:
     X, y = frame(), target().rename("a")
     with pytest.warns(UsefulnessWarning) as told:

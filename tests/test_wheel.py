@@ -56,17 +56,17 @@ def test_the_wheel_solves_and_releases_on_its_own(unpacked: Path) -> None:
     assert Path(where.strip()).is_relative_to(unpacked)
     assert (unpacked / "mipselect" / "py.typed").exists()
     solved = json.loads(
-        run_in(unpacked, "-m", "mipselect.cli", "solve", "diabetes", "--solver", "highs", "--json")
+        run_in(unpacked, "-m", "mipselect", "solve", "diabetes", "--solver", "highs", "--json")
     )
     assert solved["sensitive"] is True
     released = json.loads(
-        run_in(unpacked, "-m", "mipselect.cli", "release", "tiny-plain", "--epsilon", "1", "--json")
+        run_in(unpacked, "-m", "mipselect", "release", "tiny-plain", "--epsilon", "1", "--json")
     )
     assert released["private"] is True
-    names = run_in(unpacked, "-m", "mipselect.cli", "instances")
+    names = run_in(unpacked, "-m", "mipselect", "instances")
     assert "paper-p100" in names
     compared = run_in(
-        *(unpacked, "-m", "mipselect.cli", "bench", "tiny-plain", "--selectors", "sis,kendall"),
+        *(unpacked, "-m", "mipselect", "bench", "tiny-plain", "--selectors", "sis,kendall"),
         *("--epsilon", "1", "--trials", "2", "--json"),
     )
     assert len(json.loads(compared)["instances"][0]["selectors"]) == 2

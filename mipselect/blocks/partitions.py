@@ -82,7 +82,10 @@ class Blocks:
     def count(self, n: int) -> int:
         """Return ⌊n/b⌋, the number of blocks of every partition; `InvalidInput` if it is 0."""
         if n < self.rows:
-            raise InvalidInput(f"{n} rows are no block of {self.rows}")
+            given = "1 row is" if n == 1 else f"{n} rows are"
+            raise InvalidInput(
+                f"{given} no block of {self.rows} rows: there must be at least {self.rows}"
+            )
         return n // self.rows
 
     def terms(self, n: Any) -> Any:

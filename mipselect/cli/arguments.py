@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mipselect.cli.declared import given
 from mipselect.cli.method_options import MethodOptions
-from mipselect.cli.options import MethodKind, parse_pool_size, require_positive
+from mipselect.cli.options import parse_pool_size, require_positive
 from mipselect.cli.options import stated as stated_options
 from mipselect.cli.sizes import parse_sizes
 from mipselect.cli.table_options import ScoreOptions
@@ -15,7 +15,7 @@ from mipselect.errors import InvalidInput, about
 from mipselect.losses import checked_loss
 from mipselect.parameters import parameters_of
 from mipselect.problem.scores import LOSS, SCORES, require_together
-from mipselect.selectors import BY_NAME
+from mipselect.selectors import BY_NAME, MCMCSelector, MistakesSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.selectors.scored import ScoreSelector
@@ -31,7 +31,7 @@ PARSED: Mapping[str, Callable[[str], Any]] = {
 """Options whose text stands for something else."""
 
 
-def method_asked_for(name: MethodKind, epsilon: float, options: MethodOptions) -> PrivateSelector:
+def method_asked_for(name: str, epsilon: float, options: MethodOptions) -> PrivateSelector:
     """Make a method; raise `InvalidInput`, naming the option, for what is wrong or not its own."""
     require_positive("--epsilon", epsilon)
     options.search.settings()
@@ -41,9 +41,9 @@ def method_asked_for(name: MethodKind, epsilon: float, options: MethodOptions) -
         if option not in flags:
             others = [other for other, it in BY_NAME.items() if option in flags_of(it)]
             raise InvalidInput(
-                f"{option} does not apply to --method {name.value}, but to {', '.join(others)}"
+                f"{option} does not apply to --method {name}, but to {', '.join(others)}"
             )
-    _require_sense(name, chosen)
+    _require_sense(kind, chosen)
     values = {
         flags[option]: PARSED[option](value) if option in PARSED else value
         for option, value in chosen.items()
@@ -62,9 +62,10 @@ def flags_of(kind: type[PrivateSelector]) -> dict[str, str]:
     return {about.flag: name for name, about in known if about.flag is not None}
 
 
-def _require_sense(name: MethodKind, chosen: Mapping[str, Any]) -> None:
+def _require_sense(kind: type[PrivateSelector], chosen: Mapping[str, Any]) -> None:
     """Raise `InvalidInput` for an option that nothing would come of beside the others."""
-    if name is MethodKind.MISTAKES and "--pool-size" in chosen and "--test-epsilon" not in chosen:
+    no_pool = issubclass(kind, MistakesSelector) and "--test-epsilon" not in chosen
+    if no_pool and "--pool-size" in chosen:
         raise InvalidInput(
             "--pool-size (without --test-epsilon) does not apply to --method mistakes"
         )
@@ -82,7 +83,8 @@ def refuse_bounds(bounds: Collection[str], method: PrivateSelector, called: str)
     """Raise `InvalidInput` for a bound that a method does not know."""
     for name in bounds:
         if name not in method.bounds:
-            why = " beside --mcmc-radius" if called == MethodKind.MCMC and name != "ridge" else ""
+            by_radius = isinstance(method, MCMCSelector) and name != "ridge"
+            why = " beside --mcmc-radius" if by_radius else ""
             raise InvalidInput(f"{option_named(name)} does not apply to --method {called}{why}")
 
 

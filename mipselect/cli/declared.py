@@ -36,7 +36,7 @@ from typing import (
 import typer
 
 from mipselect.errors import InvalidInput
-from mipselect.validation import plain_digits, shown
+from mipselect.validation import did_you_mean, plain_digits, shown
 
 DECLARED = "declared"
 """Key of an option or a group in the metadata of a field."""
@@ -57,12 +57,15 @@ class DeclaredOption:
         Keyword arguments of `typer.Option` or `typer.Argument`.
     annotation, default
         Those of the field.
+    choices : collection of str
+        The texts that it takes; empty if it takes any.
     """
 
     name: str
     words: Mapping[str, Any]
     annotation: Any = None
     default: Any = None
+    choices: Collection[str] = ()
 
     @property
     def by_place(self) -> bool:
@@ -110,6 +113,8 @@ class DeclaredOption:
         words = dict(self.words)
         if self.kind in (int, float):
             words["parser"] = _reader(self.kind, self.words.get("min"))
+        elif self.choices:
+            words["parser"] = _chooser(self.choices)
         told = typer.Argument(**words) if self.by_place else typer.Option(self.name, **words)
         default = Parameter.empty if self.required else self.default
         return Parameter(
@@ -134,6 +139,26 @@ def _reader(kind: type[int | float], least: int | None) -> Callable[[object], in
         return read
 
     return number
+
+
+def _chooser(choices: Collection[str]) -> Callable[[object], str]:
+    """Return the function that reads one of some texts."""
+
+    def chosen(text: object) -> str:
+        try:
+            return one_of(choices, text)
+        except InvalidInput as error:
+            raise typer.BadParameter(str(error)) from None
+
+    return chosen
+
+
+def one_of(choices: Collection[str], value: object) -> str:
+    """Return a value that is one of some texts; the message of `InvalidInput` goes on a name."""
+    if isinstance(value, str) and value in choices:
+        return value
+    hint = did_you_mean(value, choices)
+    raise InvalidInput(f"must be one of {', '.join(choices)}, got {shown(value)}{hint}")
 
 
 @dataclass(frozen=True)
@@ -170,6 +195,7 @@ def option(
     show_default: bool | str = True,
     panel: str | None = None,
     least: int | None = None,
+    choices: Collection[str] = (),
 ) -> Any:
     """Declare a field as an option.
 
@@ -185,10 +211,14 @@ def option(
         Title of the panel of --help that it stands in; default: the PANEL of its class, if any.
     least : int, optional
         The least value that is taken.
+    choices : collection of str, optional
+        The texts that are taken.
     """
+    metavar = "|".join(choices) or metavar
     words: dict[str, Any] = {"help": help, "metavar": metavar, "show_default": show_default}
     words |= {"rich_help_panel": panel, "min": least}
-    return field(default=default, metadata={DECLARED: DeclaredOption(name, words)})
+    declared = DeclaredOption(name, words, choices=choices)
+    return field(default=default, metadata={DECLARED: declared})
 
 
 def required(name: str, help: str, *, metavar: str | None = None, panel: str | None = None) -> Any:
@@ -296,7 +326,8 @@ def _options(kind: type) -> Iterator[DeclaredOption]:
                 **declared.words,
                 "rich_help_panel": declared.words["rich_help_panel"] or panel,
             }
-            yield DeclaredOption(declared.name, words, types[each.name], each.default)
+            annotation = types[each.name]
+            yield replace(declared, words=words, annotation=annotation, default=each.default)
 
 
 def _built(kind: type[Arguments], values: Mapping[str, Any]) -> Arguments:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from rich.rule import Rule
 
-from mipselect.cli.options import MethodKind, SearchArguments
+from mipselect.cli.options import SearchArguments
 from mipselect.cli.output import PLAIN_WIDTH, text_console
 from mipselect.cli.progress import Watch
 from mipselect.cli.releasing import SupportPlan
@@ -49,7 +49,7 @@ def demo() -> None:
             f"about {chance:.3f}"
         )
         plan = SupportPlan(
-            MethodKind.EXPONENTIAL.value,
+            "exponential",
             ExponentialSelector(epsilon=epsilon),
             draws=1,
             seed=None,

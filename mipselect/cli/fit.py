@@ -12,7 +12,7 @@ from mipselect.cli.fit_table import FitTable
 from mipselect.cli.fitting import FitPlan
 from mipselect.cli.ledger_entry import relation_of
 from mipselect.cli.method_options import METHODS_IN_WORDS, DrawOptions
-from mipselect.cli.options import PRIVACY_PANEL, Delivery, MethodKind, stated
+from mipselect.cli.options import PRIVACY_PANEL, Delivery, stated
 from mipselect.cli.output import check_output
 from mipselect.cli.regressions import DivisionOptions, ModelOptions
 from mipselect.cli.release_file import ReleasedFeatures
@@ -257,7 +257,7 @@ def _ranges_are_private(arguments: FitArguments) -> bool:
     return all(bound is None for bound in stated)
 
 
-def _in_blocks(scores: ScoreOptions, method: MethodKind, *, of_rows: bool) -> bool:
+def _in_blocks(scores: ScoreOptions, method: str, *, of_rows: bool) -> bool:
     """Tell whether features are drawn from blocks; refuse scores that the method has not."""
     if not issubclass(BY_NAME[method], ProblemSelector):
         refuse(replace(scores, loss=None), f"does not apply to --method {method}")

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
-from mipselect.cli.arguments import method_asked_for, of_blocks
+from mipselect.cli.arguments import flags_of, method_asked_for, of_blocks
 from mipselect.cli.declared import given
 from mipselect.cli.ledger_entry import check_ledger
 from mipselect.cli.method_options import MethodOptions
-from mipselect.cli.options import MethodKind, check_seed, require_positive, stated
+from mipselect.cli.options import check_seed, require_positive, stated
 from mipselect.cli.regressions import DivisionOptions, ModelOptions, Regression
 from mipselect.cli.table_options import ScoreOptions
 from mipselect.errors import InvalidInput, about
@@ -26,6 +26,7 @@ from mipselect.regression.shares import (
     share_of_selection,
 )
 from mipselect.regression.table_plan import TablePlan
+from mipselect.selectors import BY_NAME, MistakesSelector
 from mipselect.selectors.all_features import AllFeaturesSelector, in_place_of
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes
@@ -33,21 +34,19 @@ from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.question import TableQuestion
 from mipselect.validation import checked_choice, checked_delta, checked_share
 
-SCORES = (MethodKind.SIS, MethodKind.KENDALL, MethodKind.SAMPLE_AGGREGATE)
-"""The methods that are told their relation; the others state all that they keep."""
-
 ALL_FEATURES = "all-features"
 """Name of the method in reports and ledgers where nothing is drawn."""
 
 
-def selection_needs_delta(method: MethodKind, options: MethodOptions) -> bool:
+def selection_needs_delta(method: str, options: MethodOptions) -> bool:
     """Return True if a method is (ε, δ)-private, not pure."""
-    tested = options.test_epsilon is not None
-    return method is MethodKind.MCMC or (method is MethodKind.MISTAKES and tested)
+    flags = flags_of(BY_NAME[method])
+    pure = "--test-epsilon" in flags and options.test_epsilon is None
+    return "--delta" in flags and not pure
 
 
 def model_of_numbers(
-    model: ModelOptions, delta: float | None, method: MethodKind, of_the_method: MethodOptions
+    model: ModelOptions, delta: float | None, method: str, of_the_method: MethodOptions
 ) -> ModelOptions:
     """Return AdaSSP, which has intervals, for a δ that nothing else needs; else what is asked."""
     if delta is None or given(model) or selection_needs_delta(method, of_the_method):
@@ -67,7 +66,7 @@ class FitOptions:
     in_blocks : bool
         True if features are drawn from scores from blocks of rows.
     scores : ScoreOptions
-    method : MethodKind
+    method : str
     of_the_method : MethodOptions
         Without δ and relation, which the pair divides and shares.
     epsilon : float
@@ -85,7 +84,7 @@ class FitOptions:
     division: DivisionOptions
     in_blocks: bool
     scores: ScoreOptions
-    method: MethodKind = MethodKind.PERMUTE_AND_FLIP
+    method: str = "permute-and-flip"
     of_the_method: MethodOptions = field(default_factory=MethodOptions)
     epsilon: float = 1.0
     scales: Mapping[str, float] = field(default_factory=dict)
@@ -125,11 +124,11 @@ class FitOptions:
                 checked_delta(division.delta)
         if division.delta is None and self.parts_of_delta:
             who = "--regression" if self.model.needs_delta else "--method"
-            what = self.model.way if self.model.needs_delta else self.method
-            raise InvalidInput(f"--delta must be given for {who} {what.value}")
+            what = self.model.way.value if self.model.needs_delta else self.method
+            raise InvalidInput(f"--delta must be given for {who} {what}")
         if division.delta is not None and not self.parts_of_delta:
             raise InvalidInput(
-                f"--delta does not apply to --method {self.method.value} with --regression "
+                f"--delta does not apply to --method {self.method} with --regression "
                 f"{self.model.way.value}: both are pure; --regression adassp takes it, and has "
                 "intervals, of two classes as differences of shares"
             )
@@ -141,7 +140,7 @@ class FitOptions:
 
     def name_of(self, method: PrivateSelector) -> str:
         """Name the selection for reports and ledgers; of all features nothing is drawn."""
-        return ALL_FEATURES if isinstance(method, AllFeaturesSelector) else self.method.value
+        return ALL_FEATURES if isinstance(method, AllFeaturesSelector) else self.method
 
     @property
     def share(self) -> float:
@@ -160,10 +159,10 @@ class FitOptions:
         options = self.of_the_method
         if selection_needs_delta(self.method, self.of_the_method):
             options = replace(options, delta=self._delta_each)
-        if self.method in SCORES:
+        if "--relation" in flags_of(BY_NAME[self.method]):
             options = replace(options, relation=self.relation)
         tested = options.test_epsilon
-        if tested is not None and self.method is MethodKind.MISTAKES:
+        if tested is not None and issubclass(BY_NAME[self.method], MistakesSelector):
             if not 0.0 < tested < share:
                 raise InvalidInput(
                     "--test-epsilon must be above 0 and below what the selection may cost, "
@@ -173,7 +172,7 @@ class FitOptions:
         method = method_asked_for(self.method, share, options)
         if self.relation not in method.guarantees:
             raise InvalidInput(
-                f"--relation {self.relation}: --method {self.method.value} is private under "
+                f"--relation {self.relation}: --method {self.method} is private under "
                 f"{', '.join(method.guarantees)} only"
             )
         return method

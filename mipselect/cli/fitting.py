@@ -248,7 +248,7 @@ class FitPlan:
             what = "where most values lie within the ranges, and the coefficients"
         features = "nothing for the features, which are all that there are"
         if self.selects:
-            features = f"{amount(parts['selection'])} for the features by {options.method.value}"
+            features = f"{amount(parts['selection'])} for the features by {options.method}"
         elif self.released is not None:
             paid = amount(self.released.guarantee)
             features = f"nothing for the features, which {self.released.file} released for {paid}"

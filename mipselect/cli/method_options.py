@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from mipselect.cli.declared import group, option, options, required
 from mipselect.cli.ledger_entry import LedgerOptions
-from mipselect.cli.options import PRIVACY_PANEL, MethodKind, SearchArguments
+from mipselect.cli.options import PRIVACY_PANEL, SearchArguments
+from mipselect.selectors import BY_NAME
 
 METHOD_PANEL = "Of single methods"
 
@@ -94,11 +95,12 @@ class DrawOptions:
 
     PANEL = PRIVACY_PANEL
 
-    method: MethodKind | None = option(
+    method: str | None = option(
         "--method",
         f"{METHODS_IN_WORDS} A ledger of ρ is charged ε²/8 for exponential, and four times as much "
         "for permute-and-flip, which is not of bounded range.",
         show_default="permute-and-flip; with a ledger of ρ exponential",
+        choices=BY_NAME,
     )
     draws: int = option(
         "--draws", "Independent draws; K draws cost K times as much.", default=1, metavar="K"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
@@ -93,19 +92,6 @@ class SearchArguments:
             tolerance=self.tolerance,
             time_limit=self.time_limit,
         )
-
-
-class MethodKind(StrEnum):
-    """Ways to release a support."""
-
-    PERMUTE_AND_FLIP = "permute-and-flip"
-    EXPONENTIAL = "exponential"
-    TOP_R = "top-r"
-    MISTAKES = "mistakes"
-    SIS = "sis"
-    KENDALL = "kendall"
-    SAMPLE_AGGREGATE = "sample-aggregate"
-    MCMC = "mcmc"
 
 
 def stated(**values: Any) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from mipselect.cli.declared import DeclaredOption, declared_of
+from mipselect.cli.declared import DeclaredOption, declared_of, one_of
 from mipselect.errors import InvalidInput
-from mipselect.validation import did_you_mean, shown
+from mipselect.validation import shown
 
 OF_ONE_RUN: Mapping[str, str] = {
     "seed": "a seed takes the privacy away",
@@ -79,7 +79,9 @@ def typed(option: DeclaredOption, value: object, folder: Path) -> Any:
     """
     kind, least = option.kind, option.words.get("min")
     if issubclass(kind, Enum):
-        return _choice(kind, value)
+        return one_of([str(member.value) for member in kind], value)
+    if option.choices:
+        return one_of(option.choices, value)
     several = kind is str and (option.words["metavar"] or "").endswith(SEVERAL)
     if several and isinstance(value, list) and value:
         return ",".join(map(_between_commas, value))
@@ -105,14 +107,6 @@ def typed(option: DeclaredOption, value: object, folder: Path) -> Any:
         stored = option.name == "INSTANCE" and not value.endswith(INSTANCE_ENDINGS)
         return value if stored or "://" in value else str(folder / value)
     return value if isinstance(value, bool | list | str) else repr(value)
-
-
-def _choice(kind: type[Enum], value: object) -> str:
-    known = [str(member.value) for member in kind]
-    if isinstance(value, str) and value in known:
-        return value
-    hint = did_you_mean(value, known)
-    raise InvalidInput(f"must be one of {', '.join(known)}, got {shown(value)}{hint}")
 
 
 def _between_commas(value: object) -> str:

@@ -15,7 +15,7 @@ from mipselect.cli.declared import refuse
 from mipselect.cli.failures import NOT_SPENT, amount, spent_by, without_numbers
 from mipselect.cli.ledger_entry import check_ledger
 from mipselect.cli.method_options import SupportDrawOptions
-from mipselect.cli.options import MethodKind, check_seed, require_positive
+from mipselect.cli.options import check_seed, require_positive
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, table_of
 from mipselect.cli.table_options import ScoreOptions
 from mipselect.errors import about
@@ -192,14 +192,14 @@ def plan_draws(drawing: SupportDrawOptions) -> SupportPlan:
         allowed = replace(allowed, epsilon=drawing.budget)
         ledger_of(allowed).spend(total)
     check_ledger(ledger, total)
-    return SupportPlan(name.value, chosen, drawing.draws, drawing.seed, allowed, ledger)
+    return SupportPlan(name, chosen, drawing.draws, drawing.seed, allowed, ledger)
 
 
-def default_method(ledger: Ledger | None) -> MethodKind:
+def default_method(ledger: Ledger | None) -> str:
     """Choose permute-and-flip, or the exponential mechanism where ρ is counted: it costs less ρ."""
     if ledger is not None and ledger.currency == "rho":
-        return MethodKind.EXPONENTIAL
-    return MethodKind.PERMUTE_AND_FLIP
+        return "exponential"
+    return "permute-and-flip"
 
 
 def _stated(method: PrivateSelector, ledger: Ledger | None) -> Guarantee:

@@ -11,7 +11,7 @@ from mipselect.cli.arguments import chosen_loss, of_blocks, option_named, refuse
 from mipselect.cli.declared import command, given, group, option, options, refuse
 from mipselect.cli.inputs import TaskSource
 from mipselect.cli.method_options import SupportDrawOptions
-from mipselect.cli.options import Delivery, MethodKind, require_positive
+from mipselect.cli.options import Delivery, require_positive
 from mipselect.cli.options import stated as stated_options
 from mipselect.cli.output import check_output
 from mipselect.cli.releasing import SupportPlan, plan_draws
@@ -32,6 +32,7 @@ from mipselect.cli.task import Task, deliver_task
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_options import BlockOptions, ScoredTable
 from mipselect.reports.field_words import titles_of
+from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
@@ -189,7 +190,11 @@ def _checked_bounds(given: dict[str, float], plan: SupportPlan) -> dict[str, flo
     needed = plan.method.bounds
     refuse_bounds(given, plan.method, plan.name)
     missing = [option_named(name) for name in needed if name not in given]
-    if plan.name == MethodKind.MCMC and "coef_bound" not in given and "coef_bound" in needed:
+    if (
+        isinstance(plan.method, MCMCSelector)
+        and "coef_bound" not in given
+        and "coef_bound" in needed
+    ):
         missing[-1] += " (or --mcmc-radius)"
     if missing:
         raise InvalidInput(

@@ -197,7 +197,7 @@ class SelectThenRegress(NumberPredictor):
         last=True,
     )
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike, **fit_params: Any) -> Self:
         """Charge the ledger once, draw the features, then the coefficients.
 
         Takes and raises what `PrivateDraw.fit` does. With a `schema` X is a DataFrame of pandas or
@@ -206,6 +206,7 @@ class SelectThenRegress(NumberPredictor):
         type of y may hang on the value of one row. Such rows have no class and count nowhere;
         `score` and `check_table` tell it, both not private.
         """
+        self._refuse(fit_params)
         self._warn_of_no_ledger()
         if self.schema is not None:
             return self._fit_frame(X, y, self.schema)
@@ -258,8 +259,7 @@ class SelectThenRegress(NumberPredictor):
     def _plan_of_arrays(self, selector: Any, regressor: Any, size: int) -> ArrayPlan:
         """Divide ε between the estimators, which are copies, for X of so many columns."""
         selector.n_features_in_ = size
-        if hasattr(self, "feature_names_in_"):
-            selector.feature_names_in_ = self.feature_names_in_
+        selector.feature_names_in_ = self._names()
         layout = selector._layout()
         selector._check_number(len(layout.groups))
         in_blocks = scores_blocks(self.selector)

@@ -123,7 +123,8 @@ def _cells(
     table: CoefficientTable, row: CoefficientRow, told: Mapping[str, str]
 ) -> tuple[str, ...]:
     term, words = row.term, told.get(row.term.field, "")
-    meaning = f"{term.meaning} ({words})" if words and term.kind != INTERCEPT else term.meaning
+    says_more = words and words != f"in {term.unit}" and term.kind != INTERCEPT
+    meaning = f"{term.meaning} ({words})" if says_more else term.meaning
     if row.is_open:
         return meaning, OPEN, "", "", "could be any number"
     interval = ""

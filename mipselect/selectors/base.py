@@ -151,6 +151,12 @@ class PrivateSelector(SelectorMixin, PrivateDraw):  # type: ignore[misc]
         tags.input_tags.sparse = bool(self._accept_sparse)
         return tags
 
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the selected columns; see scikit-learn's `SelectorMixin`."""
+        check_is_fitted(self)
+        names = self._names() if input_features is None else input_features
+        return super().get_feature_names_out(names)
+
     def _get_support_mask(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         check_is_fitted(self)
         return self.support_

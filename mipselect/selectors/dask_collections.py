@@ -54,7 +54,7 @@ def summed(
 
 def learn_columns(selector: PrivateEstimator, X: Any, p: int) -> None:
     """Set what scikit-learn wants an estimator to know of X: the number of columns, and names."""
-    selector.n_features_in_ = p
+    selector.n_features_in_, selector._labels = p, None
     if hasattr(X, "columns"):
         selector.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
     elif hasattr(selector, "feature_names_in_"):

@@ -138,14 +138,14 @@ def refuse_lazy(values: object, what: str) -> None:
         raise InvalidInput(f"{what} is lazy, a {type(values).__name__}; give {what}{way}")
 
 
-def refuse_stored_index(names: Sequence[str], what: str) -> None:
+def refuse_stored_index(names: Sequence[str], what: str, places: Iterable[int]) -> None:
     """Raise `InvalidInput` if a column is the index of a data frame that was stored with it."""
-    for j, name in enumerate(names):
+    for place, name in zip(places, names, strict=False):
         if STORED_INDEX.fullmatch(name):
             called = f"is called {name!r}" if name else "has no name"
             raise InvalidInput(
-                f"{what}: column {j} {called}, as the stored index of a data frame is; leave it "
-                "out (to_csv(index=False)), or rename it if it is a feature"
+                f"{what}: column {place} {called}, as the stored index of a data frame is; leave "
+                "it out (to_csv(index=False)), or rename it if it is a feature"
             )
 
 
@@ -231,7 +231,7 @@ def _labels(labels: Iterable[Any], what: str) -> tuple[str, ...]:
                 "or whole numbers: rename the columns"
             )
         names.append(label if isinstance(label, str) else str(int(label)))
-    refuse_stored_index(names, what)
+    refuse_stored_index(names, what, range(len(names)))
     return checked_names(names)
 
 

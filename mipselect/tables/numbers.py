@@ -132,7 +132,9 @@ def choose_columns(
     if target in chosen:
         raise InvalidInput(f"{path}: the target {target!r} cannot be a feature as well")
     if features is None:
-        refuse_stored_index(chosen, str(path))
+        # As readers of a file count, with the target.
+        places = (place for place, name in enumerate(columns, start=1) if name != target)
+        refuse_stored_index(chosen, str(path), places)
     if len(set(chosen)) < len(chosen):
         twice = [name for name, count in Counter(chosen).items() if count > 1]
         raise InvalidInput(f"{path}: a feature is listed twice: {listed(twice)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,11 @@ DOUBLING, ROOT, SLOPE, CHANGE_OF_SLOPE, PRODUCT = (
     "product",
 )
 """Kinds of derived features."""
+
+
+def one(unit: str | None) -> str:
+    """Write a unit in the singular, as far as it is a plural in English: year of years."""
+    return re.sub(r"((?<=ch)e|(?<=[a-z]{2}[^\W\d_isu]))s$", "", unit or "unit")
 
 
 def in_digits(ratio: float, digits: int) -> str:
@@ -100,7 +106,7 @@ class Term:
             return self.phrase
         match self.kind:
             case "number":
-                return f"per {self.unit or 'unit'} of {self.field}"
+                return f"per {one(self.unit)} of {self.field}"
             case "ordered categories":
                 return f"per step of {self.field}, from {self.reference} on"
             case "category":
@@ -145,7 +151,7 @@ def terms_of_line(encoder: BrokenLine, block: Sequence[float]) -> Terms:
     field, columns, m = encoder.field, encoder.columns(), encoder.numbers
     (source,) = field.derivation.sources
     slopes = [beta / column.scale for beta, column in zip(block, columns[:m], strict=False)]
-    unit, middle = source.unit or "unit", columns[0].offset
+    unit, middle = one(source.unit), columns[0].offset
     per = f"per {unit} of {source.name} below {encoder.knots[0]:g}"
     terms = [Term(field.name, SLOPE, slopes[0], counts_as=middle, unit=source.unit, phrase=per)]
     for knot, slope in zip(encoder.knots, slopes[1:], strict=True):
@@ -183,7 +189,7 @@ def _product(factors: Sequence[Encoder], cell: tuple[str | None, str | None]) ->
     where = " and ".join(f"{f.field.name} is {name}" for f, name in pairs if name is not None)
     if not numbers:
         return f"{where}, compared with all else"
-    units = ["step" if isinstance(f, Ranked) else f.field.unit or "unit" for f in numbers]
+    units = ["step" if isinstance(f, Ranked) else one(f.field.unit) for f in numbers]
     middles = (f"({f.field.name} - {f.columns()[0].offset:g})" for f in numbers)
     per = " × ".join(
         f"{unit} of {middle}" if k == 0 or units != ["unit", "unit"] else middle

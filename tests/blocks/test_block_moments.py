@@ -232,7 +232,7 @@ def test_more_blocks_than_fit_are_refused(tmp_path: Path) -> None:
         _ = site(most) + site(2)
     site(most).save(tmp_path / "m.npz")
     assert Moments.load(tmp_path / "m.npz").n == most
-    with pytest.raises(InvalidInput, match="1 rows are no block of 2"):
+    with pytest.raises(InvalidInput, match="1 row is no block of 2 rows: there must be at least 2"):
         site(1)
 
 

@@ -124,7 +124,7 @@ def test_an_npz_file_is_known_by_its_head(run: Run, folder: Path) -> None:
         ("a,b,c\n1,2,3\n", "there is no column 'y'"),
         ("a,a,c,y\n1,2,3,4\n", "repeated: a"),
         ("y\n1\n", "there is no feature"),
-        (",b,c,y\n1,2,3,4\n", "column 0 has no name"),
+        (",b,c,y\n1,2,3,4\n", "column 1 has no name"),
         ('"a,b,c,y\n1,2,3,4\n', "header"),
         ('"a"b,c,y\n1,2,3,4\n', "header"),
         (TABLE.encode("utf-16"), "UTF-8"),

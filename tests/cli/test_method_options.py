@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from mipselect.cli.options import MethodKind
 from mipselect.problem.stored.files import load_problem
 from mipselect.selectors import (
+    BY_NAME,
     KendallSelector,
     MCMCSelector,
     SampleAggregateSelector,
@@ -20,6 +20,7 @@ from mipselect.selectors import (
 )
 from tests.support.commandline import BOUNDS, Run
 
+CONTRIBUTING = Path(__file__).parents[2] / "CONTRIBUTING.md"
 VALUES: Mapping[str, str] = {
     "--sizes": "1-2",
     "--complexity": "1",
@@ -73,8 +74,29 @@ def release(folder: Path, method: str, *more: str) -> tuple[str | Path, ...]:
 
 
 def test_the_tables_of_this_test_are_whole() -> None:
-    assert set(KNOWN) == set(NEEDED) == {method.value for method in MethodKind}
+    assert set(KNOWN) == set(NEEDED) == set(BY_NAME)
     assert set().union(*KNOWN.values()) == set(VALUES)
+
+
+def test_a_selector_of_ones_own_is_a_method_by_its_line(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = CONTRIBUTING.read_text().split("## How to add a selector")[1]
+    (block,) = re.findall(r"```python\n(.*?)```", recipe, re.DOTALL)
+    own: dict[str, Any] = {"__name__": "recipe"}
+    exec(compile(block, "recipe", "exec", dont_inherit=True), own)
+    asked = ("--method", "sign", *X, "--json")
+    head = ("select", folder / "data.csv", "--target", "y", "--support-size", "2", "--epsilon", "1")
+    run(*head, *asked).failed_with(2, "'--method': must be one of", "got 'sign'")
+    monkeypatch.setitem(cast(Any, BY_NAME), "sign", own["SignSelector"])
+    for command in (head, ("release", folder / "instance.toml", "--epsilon", "1")):
+        outcome = run(*command, *(asked if command is head else ("--method", "sign", "--json")))
+        assert (outcome.code, outcome.report["method"], outcome.report["private"]) == (
+            0,
+            "sign",
+            True,
+        )
+        assert outcome.report["releases"][0]["guarantee"]["epsilon"] == 1.0
 
 
 @pytest.mark.parametrize("method", PRIVATE)

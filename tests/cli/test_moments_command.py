@@ -308,7 +308,7 @@ def test_people_and_too_few_rows_are_refused(run: Run, without_ranges: Path) -> 
     run(
         "moments", folder / "one.csv", "--schema", folder / "t.schema.json", "--target", "y",
         "--score", "blocks", "--output", folder / "m.npz",
-    ).failed_with(2, "1 rows are no block of 2")  # fmt: skip
+    ).failed_with(2, "1 row is no block of 2 rows")  # fmt: skip
 
 
 def test_a_pass_over_blocks_says_how_far_it_is(

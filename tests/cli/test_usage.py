@@ -228,7 +228,7 @@ def test_json_survives_a_terminal_without_greek(folder: Path) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     for extra in ("--json",), ():
         done = subprocess.run(
-            [sys.executable, "-m", "mipselect.cli", *RELEASE, *extra],
+            [sys.executable, "-m", "mipselect", *RELEASE, *extra],
             capture_output=True,
             env=environment,
             timeout=60,
@@ -290,7 +290,7 @@ def test_a_long_draw_tells_its_stage_and_only_where_it_may_its_cells(
 def test_standard_output_that_cannot_be_written_is_one_line(form: tuple[str, ...]) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "mipselect.cli", *RELEASE, *form],
+            [sys.executable, "-m", "mipselect", *RELEASE, *form],
             stdout=full, stderr=subprocess.PIPE, encoding="utf-8", timeout=120, check=False,
         )  # fmt: skip
     assert done.returncode == 1

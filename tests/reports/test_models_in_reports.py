@@ -81,6 +81,14 @@ def test_every_coefficient_is_there_once(kind: str, schema: TableSchema) -> None
     assert all(tick[0] in "×÷" for tick in ticks) == (kind == "logistic")
 
 
+def test_a_unit_is_said_once() -> None:
+    age, *rest = SCHEMA.content["fields"]
+    text = ReleaseReport.of(
+        [fitted("huber", TableSchema.of({"fields": [{**age, "unit": "years"}, *rest]}))]
+    ).markdown()
+    assert "| per year of age |" in text
+
+
 def test_fields_that_were_drawn_may_be_there_by_chance() -> None:
     drawn = fitted("huber")
     assert "may be there by chance" in ReleaseReport.of([drawn]).markdown()

@@ -11,7 +11,7 @@ import pytest
 
 from mipselect import ExponentialMechanism, Instance, Mistakes, TopR, mistake_levels, top_supports
 from mipselect.cli.method_options import MethodOptions, SupportDrawOptions
-from mipselect.cli.options import MethodKind, SearchArguments
+from mipselect.cli.options import SearchArguments
 from mipselect.cli.releasing import ledger_of, plan_draws
 from mipselect.errors import BudgetExceeded, InvalidInput, NotCertified
 from mipselect.privacy import Guarantee
@@ -170,7 +170,7 @@ POOL = MethodOptions(search=SearchArguments(pool_size="4", solver="native", tole
 
 
 def plan(**changes: Any) -> Any:
-    options = {"method": MethodKind.TOP_R, "epsilon": 0.1, "of_the_method": POOL, "draws": 3}
+    options = {"method": "top-r", "epsilon": 0.1, "of_the_method": POOL, "draws": 3}
     return plan_draws(SupportDrawOptions(**{**options, **changes}))
 
 
@@ -183,7 +183,7 @@ def test_every_draw_of_the_command_line_is_paid_from_its_ledger() -> None:
     assert drawn.total == ledger.spent == Guarantee(0.3)
     assert ledger.remaining == Guarantee(0.2)
     tested = plan(
-        method=MethodKind.MISTAKES,
+        method="mistakes",
         of_the_method=replace(POOL, test_epsilon=0.2, delta=1e-3),
         draws=2,
     )

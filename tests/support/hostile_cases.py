@@ -442,8 +442,8 @@ CASES: list[Case] = [
     tables("times", "day,a,b,y\n2020-01-31T10:00:00,1,2,3\n", "'day'", "leave this column out"),
     Case("Parquet: dates", ("select", "d.parquet", *COMMON), ("'day'", "leave this column out"),
          {"d.parquet": dates_in_parquet}),
-    tables("an index without a name", ",a,b,y\n0,1,2,3\n", "column 0 has no name", "leave it out"),
-    tables("two columns without names", ",a,,b,y\n0,1,2,3,4\n", "column 0 has no name"),
+    tables("an index without a name", ",a,b,y\n0,1,2,3\n", "column 1 has no name", "leave it out"),
+    tables("two columns without names", "y,a,,b,\n0,1,2,3,4\n", "column 3 has no name"),
     tables("a quote open", 'a,b,c,y\n1,2,3,4\n"1,2,3,4\n1,2,3,4\n', "line 3", "never closed"),
     tables("a quote open in the end", 'a,b,c,y\n1,2,3,"4\n', "line 2", "never closed"),
     tables("a quote open in another column", 'a,b,y,n\n1,2,3,"x\n1,2,3,z\n', "line 2",
@@ -496,7 +496,8 @@ CASES: list[Case] = [
            "schema", "'mipselect describe', then --schema"),
     *(
         Case(f"an unknown method: {command[0]}", (*command, "--method", "sise"),
-             ("Invalid value for '--method': 'sise' is not one of 'permute-and-flip'",))
+             ("Invalid value for '--method': must be one of permute",
+              "did you mean 'sis'?"))
         for command in (SELECT, RELEASE, FIT)
     ),
     *(

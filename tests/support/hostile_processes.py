@@ -15,8 +15,8 @@ from pathlib import Path
 from tests.support.commandline import INSTANCE, TABLE
 from tests.support.hostile_cases import BENCH, judged
 
-COMMAND = (sys.executable, "-m", "mipselect.cli")
-SHELL = f"'{sys.executable}' -m mipselect.cli"
+COMMAND = (sys.executable, "-m", "mipselect")
+SHELL = f"'{sys.executable}' -m mipselect"
 SECONDS = 300
 LINE = "mipselect: error: "
 WATCHED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

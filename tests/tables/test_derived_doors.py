@@ -153,6 +153,12 @@ def test_the_equation_in_words_gives_what_the_columns_give() -> None:
     np.testing.assert_array_equal(X, whole.X[:, [place[name] for name in read.column_names]])
 
 
+def test_a_unit_is_written_in_the_singular() -> None:
+    plurals = {"years": "year", "days": "day", "degrees": "degree", "inches": "inch"}
+    for unit, word in plurals.items() | {(u, u) for u in ("mmHg", "m/s", "Celsius", "glass", "ms")}:
+        assert Term("age", "number", 1.0, unit=unit).meaning == f"per {word} of age"
+
+
 def test_coefficients_are_reported_in_words_that_fit() -> None:
     public = PublicMap.of(SCHEMA, target="stay")
     model = ModelTable.of(SCHEMA, public, range(len(public.features)))

@@ -112,7 +112,7 @@ def test_a_bad_byte_far_down_is_found_by_its_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__"])
 def test_the_stored_index_of_a_data_frame_is_refused(tmp_path: Path, name: str) -> None:
     path = write(tmp_path, f"{name},a,y\n0,1,2\n1,3,4\n")
-    with pytest.raises(InvalidInput, match=r"column 0 .*stored index.*to_csv\(index=False\)"):
+    with pytest.raises(InvalidInput, match=r"column 1 .*stored index.*to_csv\(index=False\)"):
         read_table(path, "y")
     assert read_table(path, "y", ["a"])[2] == ("a",)
     parquet.write_table(pa.table({name: [0, 1], "a": [1, 3], "y": [2, 4]}), tmp_path / "t.parquet")

@@ -1,4 +1,4 @@
-"""`python -m mipselect.cli` is the same as `mipselect`."""
+"""`python -m mipselect` is the same as `mipselect`."""
 
 import sys
 
