@@ -27,6 +27,9 @@ such blocks, and not with n. Where rows are no more than twice as many, one sum 
 ADDED_BLOCKS = 2**12
 """Blocks that are added up one after the other; sums of so many are added up in turn."""
 
+MOVED = 16
+"""Multiplications that take as long as reading, copying or converting one number of X."""
+
 
 @dataclass(frozen=True)
 class GramMemory:
@@ -35,7 +38,7 @@ class GramMemory:
     Attributes
     ----------
     full : int
-        A full G in float64 is kept only up to this size.
+        A full G in float64 is kept only up to this size, and so is, before it, a copy of X.
     kept : int
         Most bytes of columns kept where G is not; beyond it they are computed anew.
     block : int
@@ -145,7 +148,8 @@ class Gram:
         self.p = int(X.shape[1])
         self._full: FloatArray | None = None
         self._columns: dict[int, FloatArray] = {}
-        self._passed = 0
+        self._converted: FloatArray | None = None
+        self._work = 0.0
 
     @cached_property
     def diagonal(self) -> FloatArray:
@@ -172,20 +176,21 @@ class Gram:
     def full(self) -> FloatArray:
         """Return G, shape (p, p); only where `fits`."""
         if self._full is None:
-            self._full = products_of_pairs(self._X, block_bytes=self.memory.block)
             self._columns.clear()
+            self._converted = None
+            self._full = products_of_pairs(self._X, block_bytes=self.memory.block)
         return self._full
 
     def columns(self, indices: IntArray) -> FloatArray:
         """Return G[:, indices], shape (p, len(indices))."""
-        if self._full is not None:
-            return np.asarray(self._full[indices].T)
-        missing = [int(j) for j in indices if int(j) not in self._columns]
+        missing = self._missing(indices)
+        if self._worth_holding(self._work_of_columns(len(missing))):
+            return np.asarray(self.full()[indices].T)
         if missing:
             if 8 * self.p * (len(self._columns) + len(missing)) > self.memory.kept:
                 self._columns.clear()
                 missing = [int(j) for j in indices]
-            fresh = self.product(self._X[:, missing])
+            fresh = self.product(self._numbers[:, missing])
             self._columns.update((j, fresh[:, k].copy()) for k, j in enumerate(missing))
         if len(indices) == 0:
             return np.empty((self.p, 0))
@@ -260,39 +265,59 @@ class Gram:
 
     def block(self, indices: IntArray) -> FloatArray:
         """Return G[indices][:, indices], shape (k, k), without touching the other columns."""
-        if self._full is None and all(int(j) in self._columns for j in indices):
+        if not self._missing(indices):
             return np.asarray(self.columns(indices)[indices])
-        if self._worth_holding(len(indices) ** 2):
+        k = len(indices)
+        if self._worth_holding(0.5 * k**2 + 2 * MOVED * k):
             return np.asarray(self.full()[np.ix_(indices, indices)])
-        return products_of_pairs(self._X[:, indices], block_bytes=self.memory.block)
+        return products_of_pairs(self._numbers[:, indices], block_bytes=self.memory.block)
 
     def rectangle(self, rows: IntArray, columns: IntArray) -> FloatArray:
-        """Return G[rows][:, columns], shape (k, l), without touching other columns.
-
-        When as much of G has been computed in this way as it has entries, all of it is kept.
-        """
-        if self._full is None and all(int(j) in self._columns for j in rows):
+        """Return G[rows][:, columns], shape (k, l): of whole columns, where this is less work."""
+        work = len(rows) * len(columns) + 2 * MOVED * (len(rows) + len(columns))
+        if self._full is None and self._work_of_columns(len(self._missing(rows))) <= work:
             return np.asarray(self.columns(rows)[columns].T)
-        if not self._worth_holding(len(rows) * len(columns)):
-            if not self.fits and 4 * len(columns) > self.p:
-                # To copy most of X would take longer than whole columns, which are kept.
-                return np.asarray(self.columns(rows)[columns].T)
-            left, right = self._X[:, rows], self._X[:, columns]
-            return products(left, right, block_bytes=self.memory.block)
-        return picked(self.full(), rows, columns)
+        if self._worth_holding(work):
+            return picked(self.full(), rows, columns)
+        left, right = self._numbers[:, rows], self._numbers[:, columns]
+        return products(left, right, block_bytes=self.memory.block)
 
-    def _worth_holding(self, entries: int) -> bool:
-        """Return whether all of G should be kept when so many more entries are wanted."""
+    def _missing(self, indices: IntArray) -> list[int]:
+        """List the columns that are not kept."""
+        if self._full is not None:
+            return []
+        return [int(j) for j in indices if int(j) not in self._columns]
+
+    def _work_of_columns(self, count: int) -> float:
+        """Count multiplications for new columns, for each row of X."""
+        if count == 0:
+            return 0.0
+        converted = self._numbers.dtype == np.float64
+        return float(count * self.p + MOVED * (self.p if converted else 2 * self.p))
+
+    def _worth_holding(self, work: float) -> bool:
+        """Return whether to keep all of G: it is less work than what was done and is asked.
+
+        Work is counted in multiplications for each row of X.
+        """
         if self._full is None and self.fits:
-            self._passed += entries
-        return self._full is not None or 2 * self._passed > self.p**2
+            self._work += work
+        return self._full is not None or self._work > self.p * (0.5 * self.p + MOVED)
+
+    @property
+    def _numbers(self) -> FloatArray:
+        """X in float64, converted once, if G may be as large; X itself if not."""
+        if self._converted is None:
+            small = 8 * self._X.size <= self.memory.full
+            self._converted = self._X.astype(np.float64, copy=False) if small else self._X
+        return self._converted
 
     def blocks(self, indices: IntArray) -> FloatArray:
         """Return G[row][:, row] for every row of `indices`, shape (m, w): (m, w, w)."""
         m, w = indices.shape
         if w == 1:
             return np.asarray(self.diagonal[indices][:, :, None])
-        if self._worth_holding(m * w**2):
+        if self._worth_holding(m * w * (w + 2 * MOVED)):
             return np.asarray(self.full()[indices[:, :, None], indices[:, None, :]])
         found = np.empty((m, w, w))
         height = max(1, self.memory.block // (8 * w * _summed_at_once(len(self._X))))
@@ -303,13 +328,13 @@ class Gram:
 
     def _pairs(self, indices: IntArray, rows: slice) -> FloatArray:
         """Multiply columns within each row of indices, shape (m, w), over some rows of X."""
-        chosen = self._X[rows].T[indices].astype(np.float64, copy=False)
+        chosen = self._numbers[rows].T[indices].astype(np.float64, copy=False)
         found: FloatArray = chosen @ chosen.transpose(0, 2, 1)
         return found
 
     def product(self, V: FloatArray) -> FloatArray:
         """Compute XᵀV in float64, shape (p,) or (p, k)."""
-        return products(self._X, V, block_bytes=self.memory.block)
+        return products(self._numbers, V, block_bytes=self.memory.block)
 
 
 def picked(matrix: FloatArray, rows: IntArray, columns: IntArray) -> FloatArray:

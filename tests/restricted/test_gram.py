@@ -5,7 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from mipselect.datasets import correlated_gaussian
+from mipselect.problem.instance import Instance
+from mipselect.restricted import gram as gram_module
 from mipselect.restricted.gram import Gram, picked
+from mipselect.search import top_supports
 
 
 def data(seed: int, dtype: type) -> np.ndarray:
@@ -30,21 +34,54 @@ def test_parts_of_it_are_its_parts(held: bool, dtype: type) -> None:
         np.testing.assert_allclose(gram.blocks(pairs), [G[np.ix_(pair, pair)] for pair in pairs])
 
 
-def test_all_of_it_is_held_once_as_much_has_been_asked_for() -> None:
-    gram, some = Gram(data(0, np.float64)), np.arange(4)
-    asked = 0
+def counted(monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    """What products take for each row of X: multiplications, numbers read, numbers converted."""
+    counts = {"multiplied": 0.0, "read": 0.0, "converted": 0.0}
+    product = gram_module._summed
+
+    def counting(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        counts["multiplied"] += A.shape[1] * B.shape[1]
+        counts["read"] += A.shape[1] + B.shape[1]
+        counts["converted"] += sum(M.shape[1] for M in (A, B) if M.dtype == np.float32)
+        return product(A, B)
+
+    monkeypatch.setattr(gram_module, "_summed", counting)
+    return counts
+
+
+def test_all_of_it_is_held_before_its_parts_are_more_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    p, rng = 400, np.random.default_rng(2)
+    gram, counts = Gram(rng.standard_normal((20, p), dtype=np.float32)), counted(monkeypatch)
+    whole, rounds = p * (0.5 * p + gram_module.MOVED), 0
     while not gram.held:
-        gram.rectangle(some, some + 4)
-        asked += 16
-    assert 0.5 * 12**2 <= asked <= 12**2
+        gram.rectangle(np.arange(4 * rounds, 4 * rounds + 4), np.arange(p // 2))
+        rounds += 1
+    work = counts["multiplied"] + gram_module.MOVED * counts["read"]
+    assert rounds > 1
+    assert work <= 2.0 * (whole + 0.5 * p**2)
+    assert counts["converted"] <= 3 * p
 
 
-def test_columns_that_are_kept_are_not_computed_again() -> None:
-    gram = Gram(data(0, np.float64))
+def test_columns_that_are_kept_are_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    gram, counts = Gram(data(0, np.float64)), counted(monkeypatch)
     columns = gram.columns(np.arange(3))
     for _ in range(100):
         assert (gram.rectangle(np.arange(3), np.arange(12)) == columns.T).all()
     assert not gram.held
+    assert counts["multiplied"] == columns.size
+
+
+def test_a_pool_of_single_numbers_converts_them_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between few columns and many, G is formed where its parts would be more work."""
+    n, p = 250, 3000
+    X, y = correlated_gaussian(n, p, rho=0.1, snr=5.0, support_size=5, seed=0)
+    public = {"x_bound": 0.5, "y_bound": 0.5, "coef_bound": 1.1, "ridge": 0.02 * n}
+    instance = Instance(X.astype(np.float32), y, support_size=5, **public)
+    counts = counted(monkeypatch)
+    assert top_supports(instance).certified
+    assert counts["converted"] <= 3 * p
+    assert counts["multiplied"] <= 2 * p**2
+    assert counts["read"] <= 32 * p
 
 
 @pytest.mark.parametrize("held", [False, True])
