@@ -203,10 +203,10 @@ def test_a_draw_that_is_nearly_blind_on_all_data_is_told_from_public_numbers(
     assert (blind.err.count("\n"), seeing.err) == (1, "")
 
 
-def test_enumeration_needs_no_ridge(run: Run, folder: Path) -> None:
+def test_every_command_refuses_an_instance_without_a_ridge(run: Run, folder: Path) -> None:
     instance = folder / "instance.toml"
     instance.write_text(instance.read_text().replace("ridge = 0.5", "ridge = 0"))
-    assert run("release", instance, "--epsilon", "1").code == 0
+    run("release", instance, "--epsilon", "1").failed_with(2, "ridge must be above 0")
     run("release", instance, "--epsilon", "1", "--method", "top-r").failed_with(2, "ridge")
     run("solve", instance).failed_with(2, "ridge")
     run("solve", instance, "--method", "mistakes").failed_with(2, "ridge")

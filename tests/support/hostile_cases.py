@@ -468,10 +468,12 @@ CASES: list[Case] = [
             f"{command[1]}: is a table", "'mipselect select' and 'mipselect fit'", "--schema",
         ), {"t.parquet": b"", "t.xlsx": b"PK"})
         for command in (
-            ("solve", "data.csv"), ("release", "data.csv", "--epsilon", "1"),
-            ("compare", "t.parquet"), ("bench", "t.xlsx", *BENCH[2:]), ("solve", "t.xlsx"),
+            ("release", "data.csv", "--epsilon", "1"),
+            ("compare", "t.parquet"), ("bench", "t.xlsx", *BENCH[2:]),
         )
     ),
+    Case("a table without a target: solve", ("solve", "data.csv"),
+         ("data.csv: a table needs --target and --support-size",)),
     *(
         Case(f"a spreadsheet: {command[0]} with {len(command)} words, {ending}",
              [f"t.{ending}" if word == "t" else word for word in command],
