@@ -14,7 +14,7 @@ from mipselect.cli.solved import INTERCEPT, Solved
 from mipselect.search import MistakeLevels, SupportPool
 from mipselect.search.certificate import Effort
 
-DEFAULTS = "Coefficients are as short as by 'select --score loss'; --coef-bound 10 shrinks them less."
+DEFAULTS = "Coefficients are as short as by select --score loss; --coef-bound 10 shrinks them less."
 REPEATED = "To repeat it, with these defaults: 'mipselect solve FILE.toml', a file here that says"
 
 
