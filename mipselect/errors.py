@@ -1,4 +1,4 @@
-"""The errors that users may catch, all of which derive from `MipselectError`, and two warnings."""
+"""The errors that users may catch, which derive from `MipselectError`, and three warnings."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ __all__ = [
     "BoundViolated",
     "BudgetExceeded",
     "ConditionNotMet",
+    "InferredTypesWarning",
     "InvalidInput",
     "LedgerBroken",
     "LedgerForked",
@@ -275,6 +276,31 @@ class UsefulnessWarning(UserWarning):
     """
 
 
+class InferredTypesWarning(UserWarning):
+    """The types of a frame contradict its schema, as where they were inferred from all rows.
+
+    It hangs on the types of columns, which the rows may have decided: it is for the curator, and
+    not to be published. Nothing has been charged or drawn when it comes.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import pandas as pd
+    >>> from mipselect.errors import InferredTypesWarning
+    >>> from mipselect.tables import TableSchema, map_table
+    >>> schema = TableSchema.of_numbers(dict.fromkeys(("a", "b", "y"), (0, 10)))
+    >>> frame = pd.DataFrame({"a": ["1", "none"], "b": [1, 2], "y": [1, 2]})
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", InferredTypesWarning)
+    ...     try:
+    ...         table = map_table(frame, schema, target="y")
+    ...     except InferredTypesWarning as told:
+    ...         print(str(told)[:22])
+    ...
+    a of the data frame is
+    """
+
+
 class NoLedgerWarning(UserWarning):
     """A search or a cross-validation fits many times, and no ledger adds up what that costs.
 
@@ -291,6 +317,18 @@ class NoLedgerWarning(UserWarning):
 def warn_of_little_use(sentence: str) -> None:
     """Warn, naming the line that led here: the last one that is no library's."""
     _warn(sentence, UsefulnessWarning)
+
+
+@cache
+def warn_of_inferred_types(names: str) -> None:
+    """Warn that a frame has columns of other types than its schema; once for the same columns."""
+    _warn(
+        f"{names} stored otherwise than the schema says: numbers as texts, or codes such as 01 as "
+        "numbers. What infers types from all rows, as read_csv does, lets one row change how all "
+        "are read, which no guarantee covers: give the path, or read with dtype=str. This hangs on "
+        "the types of columns, and by them on rows: keep it to yourself",
+        InferredTypesWarning,
+    )
 
 
 @cache

@@ -26,6 +26,7 @@ from mipselect.tables.frames import (
     refuse_lazy,
     require_finite_entries,
 )
+from mipselect.tables.identifiers import names_identities
 from mipselect.tables.row_order import refuse_another_order
 from mipselect.validation import checked_feature_names, listed, require_public
 
@@ -207,7 +208,7 @@ class PrivateDraw(PrivateEstimator):
         self._refuse(fit_params)
         self.check()
         self._warn_of_no_ledger()
-        warn_of_target_among(X, y)
+        warn_of_names(X, y)
         source, _ = source_of(self.random_state)
         self._fit(X, y, source)
         return self
@@ -303,10 +304,17 @@ def refuse_na(error: TypeError, X: Any, y: Any = None) -> None:
         raise InvalidInput(f"{found}; {MISSING}; {SCHEMA_TAKES_IT}") from None
 
 
-def warn_of_target_among(X: Any, y: Any) -> None:
-    """Warn where a column of a frame has the name of the target; names are public."""
-    names, name = getattr(X, "columns", ()), getattr(y, "name", None)
-    if isinstance(name, str) and name and name in list(names):
+def warn_of_names(X: Any, y: Any) -> None:
+    """Warn where a column of a frame is called like an identifier, or as the target is."""
+    names, name = list(getattr(X, "columns", ())), getattr(y, "name", None)
+    alike = [each for each in names if isinstance(each, str) and names_identities(each)]
+    if alike:
+        looks = "looks like an identifier" if len(alike) == 1 else "look like identifiers"
+        warn_of_little_use(
+            f"{listed(alike)} of X {looks}: who a row is about says nothing of other rows; take "
+            f"X.drop(columns={alike!r})"
+        )
+    if isinstance(name, str) and name and name in names:
         warn_of_little_use(
             f"X has a column {name!r}, and y is called so too: a target among the columns explains "
             f"itself; leave it out of X, such as by X.drop(columns={name!r})"

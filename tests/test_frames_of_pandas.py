@@ -119,6 +119,17 @@ def test_labels_that_have_none_in_common_are_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["selector", "regressor", "pair"])
+def test_columns_like_identifiers_are_told_by_their_names(name: str) -> None:
+    X = frame().set_axis(["a", "provnum"], axis=1)
+    with pytest.warns(UsefulnessWarning, match="provnum of X looks like an identifier") as told:
+        estimators()[name].fit(X, target())
+    assert sum("identifier" in str(one.message) for one in told) == 1
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "identifier", UsefulnessWarning)
+        estimators()[name].fit(X.set_axis(["a", "b"], axis=1), target())
+
+
+@pytest.mark.parametrize("name", ["selector", "regressor", "pair"])
 def test_whole_numbers_as_labels_are_the_names_of_columns_unless_they_are_places(name: str) -> None:
     estimator, X, y = estimators()[name], frame(), target()
     for labels, names in (([1990, 2000], {"1990", "2000"}), ([0, 1], {"x0", "x1"})):

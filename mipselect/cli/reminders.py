@@ -6,7 +6,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mipselect.tables.identifiers import looks_ignored
+from mipselect.cli.streams import say
+from mipselect.tables.identifiers import names_identities
+from mipselect.validation import listed
 
 OF_CHECK = ("--always", "--never", "--range", "--no-intercept")
 """Options of a draw that its check must have too."""
@@ -17,9 +19,7 @@ ONLY_NUMBERS = (
 )
 
 
-def reminders_of_a_plan(
-    head: Mapping[str, Any], asked: Mapping[str, Any], names: Sequence[str]
-) -> tuple[str, ...]:
+def reminders_of_a_plan(head: Mapping[str, Any], asked: Mapping[str, Any]) -> tuple[str, ...]:
     """Say what to look at before a draw from a table; nothing for an instance.
 
     Parameters
@@ -28,23 +28,21 @@ def reminders_of_a_plan(
         First entries of the report of a task.
     asked : mapping
         Options about a table with a schema as they were given, by their names.
-    names : sequence of str
-        Names of the features.
     """
     if "schema" in head:
         return (expected_check(head, asked),)
-    return (ONLY_NUMBERS, *like_identifiers(head, names)) if "target" in head else ()
+    return (ONLY_NUMBERS,) if "target" in head else ()
 
 
-def like_identifiers(head: Mapping[str, Any], names: Sequence[str]) -> tuple[str, ...]:
-    """Say which features of a table without a schema look like identifiers; by their names."""
+def note_of_identifiers(head: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Print which features of a table without a schema look like identifiers, by their names."""
     if "schema" in head or "target" not in head:
-        return ()
-    alike = [name for name in names if looks_ignored(name, {"type": "number"}, ())]
-    if not alike:
-        return ()
-    looks = "looks like an identifier" if len(alike) == 1 else "look like identifiers"
-    return (f"{', '.join(alike)} {looks}, and may be drawn; --features without it leaves it out.",)
+        return
+    alike = [name for name in names if names_identities(name)]
+    if alike:
+        looks = "looks like an identifier" if len(alike) == 1 else "look like identifiers"
+        leave = "it leaves it" if len(alike) == 1 else "them leaves them"
+        say(f"note: {listed(alike)} {looks}, and may be drawn; --features without {leave} out.")
 
 
 def expected_check(head: Mapping[str, Any], asked: Mapping[str, Any]) -> str:

@@ -15,7 +15,7 @@ from mipselect.cli.ledger_entry import charged_report, ledger_entry, print_charg
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
 from mipselect.cli.progress import Watch
-from mipselect.cli.reminders import expected_check, like_identifiers, reminders_of_a_plan
+from mipselect.cli.reminders import expected_check, note_of_identifiers, reminders_of_a_plan
 from mipselect.cli.settings import print_settings, settings_report, unit_of
 from mipselect.cli.sizes import check_sizes, of_nothing
 from mipselect.cli.streams import say
@@ -122,6 +122,7 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
     settings, plan = task.settings(problem, n), task.plan
     notes = task.cautions(settings, None if task.hides_n else n)
     warn_before_a_draw(notes)
+    note_of_identifiers(task.head, problem.feature_names)
     with about(task.title):
         stated = plan.method.stated(plan.method.problem(problem))
         total = plan.total(stated)
@@ -132,7 +133,7 @@ def _deliver_plan(task: Task, delivery: Delivery) -> None:
         heading(console, f"{task.title}: dry run; no row was read, nothing drawn and nothing spent")
         plan.show(console, stated, unit_of(settings))
         print_settings(console, settings)
-        for reminder in reminders_of_a_plan(task.head, task.asked, problem.feature_names):
+        for reminder in reminders_of_a_plan(task.head, task.asked):
             line(console, reminder)
 
     ledger = plan.ledger
@@ -165,8 +166,7 @@ def _deliver_answer(task: Task, delivery: Delivery) -> None:
         say(f"note: {expected_check(task.head, task.asked)}")
     notes = task.cautions(settings, n)
     warn_before_a_draw(notes)
-    for alike in like_identifiers(task.head, data.problem.feature_names):
-        say(f"note: {alike}")
+    note_of_identifiers(task.head, data.problem.feature_names)
     with ledger_entry(plan.ledger, {**task.head, **settings}, plan.noted) as ledger:
         with about(task.title), Watch(task.title, details=False) as watch:
             answer = plan.draw(data, ledger, watch)

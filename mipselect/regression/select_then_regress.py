@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, warn_of_little_use
-from mipselect.estimators import refuse_repeated_names, warn_of_target_among
+from mipselect.estimators import refuse_repeated_names, warn_of_names
 from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
 from mipselect.mechanisms.base import Mechanism
@@ -212,7 +212,7 @@ class SelectThenRegress(NumberPredictor):
             return self._fit_frame(X, y, self.schema)
         self._refuse_fields()
         selector, regressor = self.check()._parts()
-        warn_of_target_among(X, y)
+        warn_of_names(X, y)
         sources, private = self._sources()
         table, given = self._validated(X, y)
         if getattr(regressor, "classes", None) is not None:

@@ -200,9 +200,14 @@ class DerivedField(Field):
     derivation: Derivation
 
     @property
+    def sources(self) -> tuple[Field, ...]:
+        """The fields that its values are made of."""
+        return self.derivation.sources
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """The columns of the table that its values are made of."""
-        return tuple(field.name for field in self.derivation.sources)
+        return tuple(field.name for field in self.sources)
 
     def column(self, arrays: Arrays) -> pa.Array:
         """Return its values, of the columns `inputs` of a batch; a product has several columns."""

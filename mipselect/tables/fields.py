@@ -119,6 +119,11 @@ class Field:
     labels: tuple[str, ...] = ()
 
     @property
+    def sources(self) -> tuple[Field, ...]:
+        """The fields of the table that its values are made of."""
+        return (self,)
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """The columns of the table that its values are made of."""
         return (self.name,)

@@ -18,10 +18,13 @@ from mipselect.tables.sources import open_source
 OF_IDENTIFIERS = frozenset({"id", "ids", "identifier", "uuid", "guid"})
 """Words that begin or end the name of an identifier."""
 
-OF_PERSONS = (
+IN_ONE_WORD = (
     r"(patient|person|subject|participant|respondent|case|user|record|visit|household)s?(id|nr|no)"
+    r"|(patient|person|case|record|prov|provider|hospital|facility|member|account|customer|client"
+    r"|employee|student|serial)(id|nr|no|nbr|num|number)"
+    r"|rows?(name|nr|no|num|number)s?|index"
 )
-"""Names of identifiers in one word."""
+"""Names of identifiers in one word, also of an institution, and of the place of a row."""
 
 PEOPLE = frozenset({"patient", "person", "participant", "respondent"})
 """Names of a column that says who somebody is, and of no feature."""
@@ -68,7 +71,7 @@ def looks_ignored(name: str, field: Mapping[str, Any], key: Collection[str]) -> 
     if not words:
         return False
     in_one = "".join(words)
-    named = in_one in PEOPLE or re.fullmatch(OF_PERSONS, in_one)
+    named = in_one in PEOPLE or re.fullmatch(IN_ONE_WORD, in_one)
     if {words[0], words[-1]} & OF_IDENTIFIERS or named:
         return True
     if field.get("type", "any") not in TEXTS:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, warn_of_inferred_types
 from mipselect.tables import values
+from mipselect.tables.fields import NUMBERS
 from mipselect.tables.input_map import InputMap, Ranges
 from mipselect.tables.parts import Part, require_columns, total_rows
 from mipselect.tables.people import one_row_each
@@ -19,8 +21,10 @@ from mipselect.tables.public_map import PublicMap
 from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import open_source
+from mipselect.tables.table_file import TableFile
 from mipselect.tables.units import Units
 from mipselect.tables.weights import counted_shares
+from mipselect.validation import listed
 
 FIRST_ROWS = 1 << 16
 GROWTH = 1.25
@@ -156,7 +160,35 @@ def table_of(source: Any, question: TableQuestion) -> FeatureTable:
 
 def open_table(source: Any, public: PublicMap) -> tuple[Part, ...]:
     """Look at the headers of a table; raise `InvalidInput` for a column that is not there."""
-    return open_columns(source, (*public.names, *public.ignored), public.roles)
+    parts = open_columns(source, (*public.names, *public.ignored), public.roles)
+    if not isinstance(source, str | Path | TableFile):
+        _look_at_types(parts[0], public)
+    return parts
+
+
+def _look_at_types(part: Part, public: PublicMap) -> None:
+    """Warn where types contradict the schema, as those that are inferred from all rows may.
+
+    Numbers are texts beside others that are none, as where one row has a text; codes such as 01 are
+    numbers, as where none has. No row is looked at.
+    """
+    types = zip(part.names, part.fields, strict=True)
+    as_number = {name: field["type"] in NUMBERS for name, field in types}
+    used = [encoder.field for encoder in (*public.encoders, public.target.encoder)]
+    fields = dict.fromkeys(one for field in used for one in field.sources)
+    numbers = [field.name for field in fields if field.is_number]
+    inferred = any(as_number[name] for name in numbers)
+    apart = [name for name in numbers if inferred and not as_number[name]]
+    apart += [
+        field.name
+        for field in fields
+        if not field.is_number
+        and as_number[field.name]
+        and any(values.is_code(str(text)) for text in field.categories or ())
+    ]
+    if apart:
+        are = "is" if len(apart) == 1 else "are"
+        warn_of_inferred_types(f"{listed(apart)} of {part.label} {are}")
 
 
 def known_rows(source: Any, public: PublicMap) -> int | None:

@@ -174,6 +174,11 @@ def _places(column: pa.Array, known: Sequence[str]) -> NDArray[np.int64]:
     return result
 
 
+def is_code(text: str) -> bool:
+    """Return whether a text is lost where it is read as a number: 01 is none."""
+    return bool(re.fullmatch(NUMBER, text)) and not _is_written(text)
+
+
 def _is_written(text: str) -> bool:
     return bool(re.fullmatch(NUMBER, text)) and written(float(text)) == text
 

@@ -180,14 +180,19 @@ def test_the_check_that_is_expected_reads_the_file_in_the_same_way() -> None:
 
 def test_columns_like_identifiers_are_named_before_they_are_drawn(run: Run, tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
-    table.write_text("patient_nr,age,y\n" + "".join(f"{k},{k % 7},{k % 5}\n" for k in range(40)))
+    rows = "".join(f"{30_000 + k},{k % 7},{k},{k % 5}\n" for k in range(40))
+    table.write_text("provnum,age,rownames,y\n" + rows)
     command = ("select", table, "--target", "y", "--support-size", "1", "--epsilon", "1")
-    dry = run(*command, "--dry-run")
-    assert "patient_nr looks like an identifier" in dry.out
-    assert "every column is read as a number" in dry.out
-    assert "note: patient_nr looks like an identifier" in run(*command).err
-    table.write_text(table.read_text().replace("patient_nr", "height"))
-    assert "identifier" not in run(*command, "--dry-run").out + run(*command).err
+    assert "every column is read as a number" in run(*command, "--dry-run").out
+    ways = [
+        (*command, *more) for more in ((), ("--dry-run",), ("--dry-run", "--json"), ("--json",))
+    ]
+    for way in ways:
+        assert "note: provnum, rownames look like identifiers" in run(*way).err
+    table.write_text(table.read_text().replace("provnum", "height"))
+    assert "note: rownames looks like an identifier" in run(*command).err
+    table.write_text(table.read_text().replace("rownames", "weight"))
+    assert not any("identifier" in run(*way).err for way in ways)
 
 
 @pytest.mark.parametrize("score", [(), ("--score", "blocks"), ("--score", "block-r2")])

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mipselect.errors import InvalidInput
+from mipselect.errors import InferredTypesWarning, InvalidInput
 from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, map_table
 from mipselect.tables.cells import arrow_cells
 from mipselect.tables.dates import NO_POINT, seconds
@@ -181,6 +181,7 @@ def test_rows_of_broken_lines_stay_in_their_norm(
     rows = pa.table({"a": several, "b": several[::-1], "y": [True] * len(several)})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", InferredTypesWarning)  # It is of types.
         table = map_table(rows, schema, target="y")
     line, cross = (table.X[:, list(group)].astype(float) for group in table.groups[2:])
     for columns in (line, cross):
@@ -224,6 +225,7 @@ def test_without_ranges_numbers_are_as_they_are() -> None:
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", InferredTypesWarning)  # It is of types.
         X, _, _ = read_rows(open_table(table_of(rows), public), public)
     columns = {c.name: X[:, j].tolist() for j, c in enumerate(public.columns)}
     nan = math.nan
@@ -321,6 +323,7 @@ def test_odd_rows_of_any_type_change_no_other_row(kind: Any, wrapped: str) -> No
         columns = {**dict.fromkeys(NAMES, stored), "stay": pa.array(["1"] * len(column))}
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.simplefilter("ignore", InferredTypesWarning)  # It is of types.
             found = [map_table(pa.table(columns), SCHEMA, target="stay").X]
             public = PublicMap.without_ranges(SCHEMA, target="stay")
             found.append(read_rows(open_table(pa.table(columns), public), public)[0])

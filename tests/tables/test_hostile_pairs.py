@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from mipselect.errors import InferredTypesWarning
 from mipselect.tables import TableSchema, map_table
 from mipselect.tables.fields import field_of
 from mipselect.tables.values import MISSING, UNLISTED, codes, identities, numbers, written
@@ -163,6 +164,7 @@ def test_an_odd_cell_leaves_the_numbers_of_its_column(odd: str) -> None:
     for frame in frames:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.simplefilter("ignore", InferredTypesWarning)  # It is of types.
             X = map_table(frame, schema(dose), target="y").X
         assert X[[0, 1, 3], 0].tolist() == [-0.75, -0.5, 0.625]
         assert X[[0, 1, 3], 1].tolist() == [0, 0, 0]

@@ -147,20 +147,40 @@ def test_a_spreadsheet_and_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     ["id", "ID", "patient_id", "PatientID", "patientid", "id visit", "uuid", "name", "last_name",
-     "Email", "free text notes", "comments"],
+     "Email", "free text notes", "comments", "provnum", "Provider_Number", "rownames", "row.names",
+     "row_number", "patient_nbr", "index"],
 )  # fmt: skip
 def test_names_of_identifiers_and_texts(name: str) -> None:
     if name == "free text notes":
         assert not looks_ignored(name, {"type": "string"}, ())
         return
     assert looks_ignored(name, {"type": "string"}, ())
-    assert looks_ignored(name, {"type": "integer"}, ()) == ("id" in name.lower())
+    of_texts = ("name", "last_name", "Email", "comments")
+    assert looks_ignored(name, {"type": "integer"}, ()) == (name not in of_texts)
     for known in ({"categories": ["x"]}, {"constraints": {"minimum": 0}}, {"unit": "mm"}):
         assert not looks_ignored(name, {"type": "string", **known}, ())
 
 
 @pytest.mark.parametrize(
-    "name", ["age", "paid", "covid", "steroid", "hospital_name", "ideal", "sex", "ward", "", "7"]
+    "name",
+    [
+        "age",
+        "paid",
+        "covid",
+        "steroid",
+        "hospital_name",
+        "ideal",
+        "sex",
+        "ward",
+        "",
+        "7",
+        "num_visits",
+        "visit_number",
+        "body_index",
+        "provnumber_of_beds",
+        "rows",
+        "arrow",
+    ],
 )
 def test_names_of_what_may_be_a_feature(name: str) -> None:
     assert not looks_ignored(name, {"type": "string"}, ())

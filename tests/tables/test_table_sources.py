@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import gzip
+import io
 import json
 import warnings
 from pathlib import Path
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import dataset, feather, ipc, parquet
 
-from mipselect.errors import InvalidInput
+from mipselect.errors import InferredTypesWarning, InvalidInput, warn_of_inferred_types
 from mipselect.tables import TableSchema, map_table
 from mipselect.tables.sources import read_again
 
@@ -299,3 +300,49 @@ def test_skeletons_have_names_and_types_only(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,a\n1,2\n")
     with pytest.raises(InvalidInput, match=r"its columns make no schema.*must differ"):
         TableSchema.skeleton(tmp_path / "t.csv")
+
+
+CODED = TableSchema.of(
+    {
+        "fields": [
+            {"name": "code", "type": "string", "categories": ["01", "02"]},
+            *[field for field in SCHEMA.content["fields"] if field["name"] in ("age", "y")],
+        ]
+    }
+)
+CODES = "code,age,y\n" + "".join(f"0{1 + k % 2},{k},{k % 5}\n" for k in range(20))
+
+
+def read(reader: str, text: str) -> Any:
+    if "polars" in reader:
+        polars = pytest.importorskip("polars")
+        inferred = {"infer_schema": False} if "texts" in reader else {}
+        return polars.read_csv(io.StringIO(text), **inferred)
+    pandas = pytest.importorskip("pandas")
+    return pandas.read_csv(io.StringIO(text), dtype=str if "texts" in reader else None)
+
+
+@pytest.mark.parametrize("reader", ["pandas", "polars"])
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (CODES, "code of the data frame is stored otherwise"),
+        (CODES.replace("01,2,2", "01,x,2"), "age, code of the data frame are stored otherwise"),
+        (CODES.replace("01,2,2", "x,2,2"), None),  # As a table of texts and numbers may be.
+    ],
+)
+def test_types_that_contradict_the_schema_are_told_once(
+    reader: str, text: str, told: str | None
+) -> None:
+    warn_of_inferred_types.cache_clear()
+    for source, words in ((read(reader, text), told), (read(f"{reader} as texts", text), None)):
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always", InferredTypesWarning)
+            mapped = [map_table(source, CODED, target="y") for _ in range(2)]
+        said = [str(one.message) for one in found if one.category is InferredTypesWarning]
+        assert len(said) == (words is not None)
+        assert all(words in one and "keep it to yourself" in one for one in said if words)
+    # As texts one row moves alone.
+    expected = map_table(read(f"{reader} as texts", CODES), CODED, target="y")
+    moved = (mapped[0].X != expected.X).any(axis=1)
+    assert set(np.flatnonzero(moved)) <= {2}
