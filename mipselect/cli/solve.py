@@ -191,7 +191,11 @@ def _source(
     refuse(arguments.scores, "is for an instance: write it into the TOML that is printed without")
     moments, question = source.moments, source.moments.question
     if arguments.target is None or moments.support_size is None:
-        raise InvalidInput(f"{source.instance}: a table needs --target and --support-size")
+        raise InvalidInput(
+            f"{source.instance}: is a table, and needs --target and --support-size; 'mipselect "
+            "select' and 'mipselect fit' release from it, with a --schema (begin one with "
+            "'mipselect describe')"
+        )
     sizes = {"support_size": moments.support_size, **stated(**asdict(moments.regularisation))}
     schema = {"ranges": OF_THE_ROWS}
     if arguments.schema is not None:

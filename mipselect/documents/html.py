@@ -18,12 +18,15 @@ from mipselect.documents.blocks import (
     Paragraph,
     TextTable,
 )
-from mipselect.documents.interval_svg import plot_html
+from mipselect.documents.interval_svg import breakable, plot_html
 from mipselect.documents.style import STYLE
 from mipselect.validation import printable
 
 LONG = re.compile(r"(\S{24})(?=\S)")
 """The first 24 letters of a longer word."""
+
+WIDE = 5
+"""Columns from which on a table has a list for each row on a phone."""
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 """Forbids a browser to load or run anything, whatever stands in the page."""
@@ -73,16 +76,17 @@ def _block(block: Block) -> str:
 
 
 def _table(table: TextTable) -> str:
-    kinds = ["number" if title in table.numbers else "" for title in table.titles]
-    rows = "".join(_row("td", map(_text, row), kinds) for row in table.rows)
-    return f"<table>{_row('th', map(_title, table.titles), kinds)}{rows}</table>"
+    kinds = [' class="number"' if title in table.numbers else "" for title in table.titles]
+    wide, titled = "", kinds
+    if len(kinds) >= WIDE:
+        wide = ' class="wide"'
+        titled = [f'{k} data-title="{_text(t)}"' for k, t in zip(kinds, table.titles, strict=True)]
+    rows = "".join(_row("td", map(breakable, row), titled) for row in table.rows)
+    return f"<table{wide}>{_row('th', map(_title, table.titles), kinds)}{rows}</table>"
 
 
-def _row(tag: str, cells: Iterable[str], kinds: Sequence[str]) -> str:
-    made = []
-    for cell, kind in zip(cells, kinds, strict=True):
-        named = f' class="{kind}"' if kind else ""
-        made.append(f"<{tag}{named}>{cell}</{tag}>")
+def _row(tag: str, cells: Iterable[str], attributes: Sequence[str]) -> str:
+    made = (f"<{tag}{a}>{cell}</{tag}>" for cell, a in zip(cells, attributes, strict=True))
     return f"<tr>{''.join(made)}</tr>"
 
 

@@ -31,7 +31,7 @@ def plot_html(plot: IntervalPlot) -> str:
 
 def _row(label: str, strip: str, note: str, kind: str = "row") -> str:
     return (
-        f'<div class="{kind}"><span class="label">{escape(printable(label))}</span>'
+        f'<div class="{kind}"><span class="label">{breakable(label)}</span>'
         f'<svg width="100%" height="{HEIGHT}" aria-hidden="true">{strip}</svg>'
         f'<span class="note">{escape(printable(note))}</span></div>'
     )
@@ -89,3 +89,8 @@ def ratio_ticks(low: float, high: float) -> list[tuple[float, str]]:
         if all(abs(position - other) >= apart for other in kept):
             kept.append(position)
     return [(position, found[position]) for position in sorted(kept)]
+
+
+def breakable(text: str) -> str:
+    """Write a text for HTML; a name in it may be broken after an underscore."""
+    return escape(printable(text)).replace("_", "_<wbr>")

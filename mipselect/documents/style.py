@@ -49,7 +49,15 @@ figcaption { color: var(--soft); font-size: .9rem; margin-top: .2rem }
   main { padding: 1rem .8rem 3rem }
   h1 { font-size: 1.5rem }
   table { display: block; overflow-x: auto; font-size: .88rem }
-  th, td { padding-right: .45rem; min-width: 2.4rem }
+  th, td { padding-right: .45rem; min-width: 2.4rem; overflow-wrap: break-word }
+  .wide tbody, .wide tr, .wide td:first-child { display: block }
+  .wide tr { border-bottom: 1px solid var(--line); padding: .4rem 0 }
+  .wide tr:first-child, .wide td:empty { display: none }
+  .wide td { display: flex; justify-content: space-between; border: 0; padding: .1rem 0;
+             white-space: normal; text-align: right }
+  .wide td:first-child { font-weight: 600; text-align: left; overflow-wrap: anywhere }
+  .wide td:not(:first-child)::before { content: attr(data-title); color: var(--soft);
+                                       padding-right: .8rem; text-align: left }
   .row { grid-template-columns: 1fr auto; row-gap: 0; margin-top: .35rem }
   .row svg { grid-row: 2; grid-column: 1 / 3 }
 }

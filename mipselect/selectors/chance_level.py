@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from mipselect.errors import warn_of_little_use
 from mipselect.mechanisms.supports.law import checked_sizes, complexity_prior
 from mipselect.problem.problem import Problem
-from mipselect.problem.scores import LOSS
+from mipselect.problem.scores import LOSS, R2
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, sizes_in_words
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.selectors.scored import ScoreSelector
 from mipselect.selectors.searched import SearchSelector
+
+RARELY = 1.0 / 3.0
+"""Probability by exponential weights; permute-and-flip has 0.44 at most then, if gaps are equal."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class ChanceLevel:
     entirely : bool
         Whether these are all sizes.
     sentence : str
-        That in words; empty if there are none.
+        That in words, or that blocks of rows mostly miss the best support; empty if neither is so.
     """
 
     sizes: tuple[int, ...]
@@ -99,11 +102,46 @@ def chance_level(problem: Problem, method: PrivateSelector, n: int) -> ChanceLev
     scale = 2.0 * moved * (1.0 + tolerance) / method.epsilon
     noise = {size: scale * surprise for size, surprise in surprises(problem, method).items()}
     bounds = ", or smaller bounds" if problem.score == LOSS else ""
-    return _compared(
+    found = _compared(
         noise,
         largest_range(problem, n),
         method.epsilon,
         ("2w/ε" if drawn_exactly else "2(Δ + τ)/ε", bounds, "range of the objective"),
+    )
+    if found.sentence or not drawn_exactly or problem.score == LOSS or len(noise) > 1:
+        return found
+    return replace(found, sentence=_of_few_rows(problem, n, scale))
+
+
+def _chance_of_the_best(problem: Problem, n: int, scale: float) -> float:
+    """Compute how probable the best support is where nothing but blocks stands in its way; public.
+
+    Its s features are independent, and explain all of y, each alike. Where another support has k
+    of them these explain k/s of y in every block, and in block R² the other s - k explain by
+    chance their share of the b - 1 - k dimensions that are left. `scale` is the noise of
+    exponential weights.
+    """
+    p, s = problem.n_features, problem.support_size
+    shared = np.arange(max(0, 2 * s - p), s + 1)
+    missed = 1.0 - shared / s
+    if problem.score == R2:
+        assert problem.blocks is not None
+        missed *= 1.0 - (s - shared) / (problem.blocks.rows - 1 - shared)
+    counts = [math.comb(s, k) * math.comb(p - s, s - k) for k in shared.tolist()]
+    logs = np.array(list(map(math.log, counts))) - largest_range(problem, n) * missed / scale
+    return math.exp(-float(np.logaddexp.reduce(logs)))
+
+
+def _of_few_rows(problem: Problem, n: int, scale: float) -> str:
+    """Say that draws from blocks mostly miss the best support even then; "" if not so."""
+    chance = _chance_of_the_best(problem, n, scale)
+    if chance >= RARELY:
+        return ""
+    return (
+        f"few rows for this ε: most draws name other fields than the best. Where "
+        f"{problem.support_size} independent fields explain all of the target, each alike, all of "
+        f"them are drawn with a probability of about {chance:.2g}, and mostly less in real data. "
+        "More rows would help, a larger ε, or fewer fields to choose from"
     )
 
 

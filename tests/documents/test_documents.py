@@ -6,6 +6,8 @@ import math
 import re
 from html import escape, unescape
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
@@ -25,6 +27,7 @@ from mipselect.documents.blocks import (
 from mipselect.documents.html import html_page, html_part
 from mipselect.documents.interval_svg import MOST, linear_ticks, ratio_ticks
 from mipselect.documents.markdown import markdown_page
+from tests.support.browser import SIZES, resize
 from tests.support.pages import checked_page, markdown_tables
 
 HOSTILE = (
@@ -217,3 +220,34 @@ def test_numbers_stand_to_the_right() -> None:
     table = TextTable(("name", "ε"), (("a", "1"),), numbers=("ε",))
     assert f'<td class="number">{escape("1")}</td>' in html_part([table])
     assert "| --- | ---: |" in markdown_page(Document("t", (table,)))
+
+
+NAMES = ("systolic_blood_pressure_at_admission", "hospitalIdentificationNumber", "age")
+TITLES = ("fine", "missing", "below minimum", "above maximum", "in no list", "unreadable")
+
+
+def test_a_wide_table_is_a_list_for_each_row_on_a_phone(tmp_path: Path, chromium: Any) -> None:
+    """Its names were broken inside words, and its columns ran off the edge."""
+    rows = tuple((name, "2,850 (95.0 %)", *[""] * 3, "115 (3.8 %)", "1") for name in NAMES)
+    page = tmp_path / "check.html"
+    page.write_text(html_page(Document("t", (TextTable(("field", *TITLES), rows, TITLES),))))
+    for size, shown in (("phone", [1, 2, 6, 7]), ("desktop", [1, 2, 3, 4, 5, 6, 7])):
+        resize(chromium, size)
+        chromium.get(page.as_uri())
+        cells = chromium.execute_script(
+            "return [...document.querySelectorAll('td')].map(cell => {"
+            " const box = cell.getBoundingClientRect(), style = getComputedStyle(cell);"
+            " const lines = box.height / parseFloat(style.lineHeight);"
+            " return [cell.cellIndex + 1, box.right, lines, style.display] })"
+        )
+        seen = [cell for cell in cells if cell[3] != "none"]
+        assert [cell[0] for cell in seen] == shown * len(NAMES)
+        assert max(cell[1] for cell in seen) <= SIZES[size][0]
+        assert max(cell[2] for cell in seen) < 2.0
+
+
+def test_a_wide_table_names_its_values() -> None:
+    part = html_part([TextTable(tuple("abcd&"), (tuple("12345"),), numbers=("&",))])
+    assert '<table class="wide"><tr><th>a</th>' in part
+    assert '<td class="number" data-title="&amp;">5</td>' in part
+    assert "data-title" not in html_part([TextTable(tuple("abcd"), (tuple("1234"),))])

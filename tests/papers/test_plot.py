@@ -77,7 +77,7 @@ def test_one_sensitive_row_marks_the_figure(run: Run, file: Path, figure: Path) 
     assert any(word.startswith("SENSITIVE: computed from the data") for word in words)
     assert "Experiment with seeded draws, not private." in words
     assert stat.S_IMODE(figure.stat().st_mode) == 0o600
-    assert run("plot", file, "--output", figure, "--json").report["sensitive"] is True
+    assert run("plot", file, "--output", figure, "--json", "--replace").report["sensitive"] is True
 
 
 def test_a_condition_that_is_not_met_is_said(run: Run, file: Path, figure: Path) -> None:
@@ -100,7 +100,7 @@ def test_points_are_means_with_standard_errors(run: Run, file: Path, figure: Pat
         ("gap", [8.0, 8.0], "mean gap, in sensitivities Δ"),
         ("seconds", [0.25, 0.25], "mean time, in seconds"),
     ):
-        report = run("plot", file, "--output", figure, "--y", measure, "--json").report
+        report = run("plot", file, "--output", figure, "--y", measure, "--json", "--replace").report
         (panel,) = report["panels"]
         (line,) = panel["lines"]
         assert (line["name"], line["xs"], line["means"]) == ("top-r", [1.0, 2.0], means)
@@ -122,9 +122,9 @@ def test_n_is_across_where_there_are_several(run: Run, file: Path, figure: Path)
     assert report["panels"][0]["lines"][0]["xs"] == [50, 1000]
     assert report["panels"][0]["lines"][0]["errors"] == [0.0, 0.0]
     assert {"n, rows of data", "1,000"} <= set(texts(figure))
-    one = run("plot", file, "--output", figure, "--epsilon", "2", "--json").report
+    one = run("plot", file, "--output", figure, "--epsilon", "2", "--json", "--replace").report
     assert [panel["title"] for panel in one["panels"]] == titles[1:]
-    other = run("plot", file, "--output", figure, "--x", "epsilon", "--json").report
+    other = run("plot", file, "--output", figure, "--x", "epsilon", "--json", "--replace").report
     assert [panel["title"] for panel in other["panels"]] == [
         "drawn: n = 50, p = 6, s = 2",
         "drawn: n = 1,000, p = 6, s = 2",

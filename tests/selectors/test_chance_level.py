@@ -233,3 +233,42 @@ def test_scores_are_no_larger_than_is_said() -> None:
     kendall = KendallSelector(1).fit(rising[:, None], rising)
     ranked: Any = kendall.mechanism(rising[:, None], rising)
     assert max(ranked.scores(())) == N / 2
+
+
+@pytest.mark.parametrize(
+    ("n", "p", "size", "epsilon", "rare"),
+    [(263, 19, 3, 1.0, True), (263, 19, 4, 1.0, True), (263, 16, 5, 1.0, True),
+     (263, 7, 3, 1.0, False), (442, 10, 3, 1.0, False), (442, 10, 3, 0.4, True),
+     (600, 12, 3, 1.0, False)],
+)  # fmt: skip
+def test_draws_from_blocks_that_mostly_miss_the_best_say_so(
+    n: int, p: int, size: int, epsilon: float, rare: bool
+) -> None:
+    """263 rows had three different answers in three draws, and no warning: by public numbers."""
+    sentences = set()
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((n, p))
+        y = X[:, :size].sum(axis=1) if seed else rng.standard_normal(n)
+        selector = ExponentialSelector(size, epsilon=epsilon, score="block-r2", partitions=1)
+        sentences.add(tuple(str(one.message) for one in told(lambda: selector.fit(X, y))))  # noqa: B023
+    (sentence,) = sentences
+    assert bool(sentence) is rare
+    if rare:
+        assert "most draws name other fields than the best" in sentence[0]
+
+
+def test_the_chance_of_the_best_is_that_of_draws() -> None:
+    """Where independent features explain all of the target, by simulation."""
+    n, p, size, draws = 263, 16, 3, 60
+    found = 0
+    for seed in range(draws):
+        X = np.random.default_rng(seed).standard_normal((n, p))
+        y = X[:, :size].sum(axis=1)
+        selector = ExponentialSelector(
+            size, epsilon=1.0, score="block-r2", partitions=1, random_state=seed
+        )
+        found += selector.fit(X, y).get_support(indices=True).tolist() == list(range(size))
+    (sentence,) = told(lambda: selector.fit(X, y))
+    stated = float(str(sentence.message).split("about ")[1].split(",")[0])
+    assert abs(found / draws - stated) < 0.2
