@@ -197,9 +197,10 @@ def of_expression(rng: Generator, loss: str) -> Instance:
         y_bound, y = 1.0, np.where(y > 0.0, 1.0, -1.0)
     expression, largest, _ = EXPRESSIONS[loss]
     radius = reach / (x_bound * np.sqrt(s))
+    ridge = n * s * x_bound**2 * LEAST_RIDGE * 10.0 ** rng.uniform(-3, 12)
     return Instance(
         np.clip(X, -1.0, 1.0) * x_bound, y, support_size=s, x_bound=x_bound, y_bound=y_bound,
-        coef_bound=radius, ridge=n * s * x_bound**2 * LEAST_RIDGE * 10.0 ** rng.uniform(-3, 12),
+        coef_bound=radius, ridge=clipped(ridge, SMALLEST_RIDGE, LARGEST_RIDGE),
         loss=ExpressionLoss(loss, expression, 0.0, largest(y_bound, reach) * (1.0 + 1e-12)),
     )  # fmt: skip
 
