@@ -7,7 +7,9 @@ its dual point α with the conjugate minimised anew, row by row, on the predicti
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +21,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput, SolverFailure
 from mipselect.restricted.fenchel import EPS, FenchelBounds, largest_ridge_gain, squared_products
 from mipselect.restricted.prepared import RestrictedFit
+from mipselect.validation import checked_scale
 
 GRID = 33
 """Points in each direction at which a stated range is checked."""
@@ -26,6 +29,9 @@ GRID = 33
 GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 SECTIONS = 45
 """Golden sections of an interval of predictions: it shrinks to 4e-10 of its length."""
+
+SMALLEST, LARGEST = 1e-6, 1e6
+"""Responses and predictions between which Clarabel's tolerances, which are absolute, suffice."""
 
 SHARE_OF_SENSITIVITY = 1e-3
 """Duality gap, in sensitivities, beyond which a value is refused.
@@ -63,8 +69,12 @@ class ExpressionLoss:
         Raises
         ------
         InvalidInput
-            Where a grid on the box shows a value outside the stated range.
+            Where b_y, U or the root of the range is of a size that no data could be solved with,
+            or a grid on the box shows a value outside the range.
         """
+        root = math.sqrt(max(0.0, self.highest - self.lowest))
+        for size, what in ((y_bound, "y_bound"), (u_bound, "U"), (root, "√(highest - lowest)")):
+            checked_scale(size, f"loss {self.name!r}: {what}", SMALLEST, LARGEST)
         steps = np.linspace(-1.0, 1.0, GRID)
         y, u = (axis.ravel() for axis in np.meshgrid(y_bound * steps, u_bound * steps))
         values = _RowLosses(self.losses, y).at(u)
@@ -180,33 +190,47 @@ class PreparedExpression:
         return float(np.sum(best - fall - 16.0 * EPS * size))
 
     def _solution(self, support: IntArray) -> tuple[float, FloatArray, FloatArray]:
-        """Find n times the value, the coefficients and the dual point at a sorted support."""
-        if len(support) == 0:
-            # Minus the slope of every row's loss at zero.
-            step = 1e-6 * self._reach
-            slopes = (self._rows.at(step) - self._rows.at(-step)) / (2.0 * step)
-            return self._proven(support, np.empty(0), -slopes)
-        try:
-            return self._proven(support, *self._solve(support, 1.0, 1.0))
-        except SolverFailure:
+        """Find n times the value, the coefficients and the dual point at a sorted support.
+
+        Raises
+        ------
+        SolverFailure
+            Where the best of all values and of all bounds leave too wide a gap.
+        """
+        allowed = SHARE_OF_SENSITIVITY * (self._loss.highest - self._loss.lowest)
+        value, lower = np.inf, -np.inf
+        coef: FloatArray = np.zeros(len(support))
+        dual: FloatArray = np.zeros(self.n)
+        columns = self._X[:, support]
+        for point, slopes in self._attempts(support):
+            objective = float(self._rows.at(columns @ point).sum())
+            objective += 0.5 * self.ridge * float(point @ point)
+            if objective < value:
+                value, coef = objective, point
+            w = columns.T @ slopes
+            bound = self.conjugate(slopes) - largest_ridge_gain(w @ w, self.ridge, self.radius)
+            if bound > lower:
+                lower, dual = float(bound), slopes
+            if value - lower <= allowed:
+                return value, coef, dual
+        raise SolverFailure(
+            f"the restricted problem on {support.tolist()} could only be solved to a duality "
+            f"gap of {(value - lower) / self.n:.3g} at the value {value / self.n:.6g}"
+        )
+
+    def _attempts(self, support: IntArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield coefficients and dual points: by Clarabel in several units, and those at zero."""
+        if len(support):
             length = float(np.abs(self._y).max()) or 1.0
             unit = abs(float(self._rows.at(np.zeros(self.n)).sum())) or 1.0
-            return self._proven(support, *self._solve(support, length, unit))
-
-    def _proven(
-        self, support: IntArray, coef: FloatArray, dual: FloatArray
-    ) -> tuple[float, FloatArray, FloatArray]:
-        """Return them with n times the value; raise `SolverFailure` where the gap is too wide."""
-        value = float(self._rows.at(self._X[:, support] @ coef).sum())
-        value += 0.5 * self.ridge * float(coef @ coef)
-        w = self._X[:, support].T @ dual
-        lower = self.conjugate(dual) - largest_ridge_gain(w @ w, self.ridge, self.radius)
-        if not value - lower <= SHARE_OF_SENSITIVITY * (self._loss.highest - self._loss.lowest):
-            raise SolverFailure(
-                f"the restricted problem on {support.tolist()} could only be solved to a duality "
-                f"gap of {(value - lower) / self.n:.3g} at the value {value / self.n:.6g}"
-            )
-        return value, coef, dual
+            for units in ((1.0, 1.0), (length, unit)):
+                # What Clarabel cannot solve in some units it often solves in others.
+                with suppress(cp.SolverError):
+                    yield self._solve(support, *units)
+        # Minus the slope of every row's loss at zero.
+        step = 1e-6 * self._reach
+        slopes = (self._rows.at(step) - self._rows.at(-step)) / (2.0 * step)
+        yield np.zeros(len(support)), -slopes
 
     def _solve(
         self, support: IntArray, length: float, unit: float
@@ -220,11 +244,8 @@ class PreparedExpression:
         penalty = 0.5 * self.ridge * self.radius**2 * cp.sum_squares(coef)
         total = cp.sum(self._loss.losses(self._y, length * prediction)) + penalty
         problem = cp.Problem(cp.Minimize(total / unit), [link, cp.norm(coef) <= 1.0])
-        try:
-            problem.solve(solver=cp.CLARABEL)
-        except cp.SolverError as error:
-            raise SolverFailure(f"Clarabel failed on {support.tolist()}: {error}") from error
+        problem.solve(solver=cp.CLARABEL)
         if coef.value is None:
-            raise SolverFailure(f"Clarabel failed on {support.tolist()}: {problem.status}")
+            raise cp.SolverError(problem.status)
         inside = coef.value / max(1.0, float(np.linalg.norm(coef.value)))
         return self.radius * inside, np.asarray(link.dual_value) * (unit / length)

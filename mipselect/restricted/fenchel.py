@@ -22,6 +22,9 @@ from mipselect.restricted.prepared import PreparedLoss
 
 EPS = float(np.finfo(np.float64).eps)
 
+LEAST_SIZE = float(np.sqrt(np.finfo(np.float64).tiny))
+"""Squares of smaller numbers lose digits."""
+
 PRECISION = 1e-10
 """Relative duality gap that solutions aim at."""
 
@@ -54,7 +57,7 @@ def squared_products(points: FloatArray, rows: FloatArray, lengths: FloatArray) 
     """
     off = roundings_of_sum(points.shape[1]) * EPS * np.linalg.norm(points, axis=1)
     sizes: FloatArray = np.abs(products(rows.T, points.T).T) + np.outer(off, lengths)
-    return sizes**2
+    return np.maximum(sizes, LEAST_SIZE) ** 2
 
 
 PER_POINT = ("constants", "weights", "always", "points", "coef")

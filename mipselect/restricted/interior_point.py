@@ -100,7 +100,10 @@ def solve(problems: Problems, iterations: int = ITERATIONS) -> tuple[FloatArray,
 
 @dataclass(eq=False)
 class _State:
-    """The iterates; `below` and `above` are the slacks a and b, `push_*` their multipliers z."""
+    """The iterates; `below` and `above` are the slacks a and b, `push_*` their multipliers z.
+
+    `fall` is the slope of the objective at zero: the objective falls by no more within the ball.
+    """
 
     dual: FloatArray
     below: FloatArray
@@ -111,6 +114,7 @@ class _State:
     beta: FloatArray
     room: FloatArray
     nu: FloatArray
+    fall: FloatArray
 
     def chosen(self, keep: NDArray[np.bool_]) -> _State:
         return _State(*(getattr(self, name)[keep] for name in self.__dataclass_fields__))
@@ -162,6 +166,8 @@ class _State:
         left = self._complementarity()
         left += 2.0 * (1.0 - size) * np.linalg.norm(newton.stationarity, axis=1)
         left += 2.0 * size**2 * np.abs(d_nu) * np.linalg.norm(d_beta, axis=1)
+        # What it costs to shrink β into the ball, at most.
+        left += self.fall * np.maximum(np.linalg.norm(self.beta, axis=1) - 1.0, 0.0)
         return np.asarray(usable & ~(left <= problems.goal))
 
     def _complementarity(self) -> FloatArray:
@@ -273,12 +279,17 @@ def _start(problems: Problems) -> _State:
     residual = box.y - box.softness * alpha
     size = np.abs(residual)
     spare = 0.5 * size.mean(axis=1) + 0.01 * size.max(axis=1)
+    spare = np.maximum(spare, problems.goal / (k * half.max()))
     spare = np.where(spare > 0.0, spare, 1.0)[:, None]
     above, below = np.maximum(residual, 0.0) + spare, np.maximum(-residual, 0.0) + spare
-    pull = np.linalg.norm((problems.columns @ alpha[:, :, None])[:, :, 0] + problems.linear, axis=1)
+    at_zero = np.broadcast_to(box.best_dual(np.zeros(k)), shape)
+    pull, fall = (
+        np.linalg.norm((problems.columns @ dual[:, :, None])[:, :, 0] + problems.linear, axis=1)
+        for dual in (alpha, at_zero)
+    )
     mean = np.einsum("mk,mk->m", half, above + below) / (2 * k)
     nu = np.maximum(pull - problems.ridge, 2.0 * mean)
     return _State(
         alpha, half, half.copy(), below, above,
-        np.zeros(shape), np.zeros((m, s)), np.full(m, 0.5), nu,
+        np.zeros(shape), np.zeros((m, s)), np.full(m, 0.5), nu, fall,
     )  # fmt: skip

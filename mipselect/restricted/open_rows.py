@@ -93,8 +93,8 @@ def solve(
             if 2 * size < n:
                 batch.attempt(partial(_by_open_rows, size=size))
     batch.attempt(_at_zero)
-    for _ in range(2):
-        batch.attempt(lambda problems, _: solve_by_interior_point(problems, iterations))
+    batch.attempt(lambda problems, _: solve_by_interior_point(problems, iterations))
+    batch.attempt(lambda problems, _: _in_principal_axes(problems, iterations))
     return batch.solutions
 
 
@@ -129,7 +129,8 @@ class _Batch:
         """The gap of every problem that is good enough, shape (m,)."""
         values = np.fmin(self.solutions.values, self._loss_at_zero)
         relative = self._precision * values + 4.0 * EPS * self._loss_at_zero
-        return np.asarray(np.minimum(self._allowed_gap, relative))
+        # A share of what is allowed that rounding loses is not worth a step.
+        return np.asarray(np.clip(relative, EPS * self._allowed_gap, self._allowed_gap))
 
     @property
     def left(self) -> int:
@@ -171,6 +172,15 @@ def _at_zero(problems: Problems, _: FloatArray) -> tuple[FloatArray, FloatArray]
     """Return no coefficients, and the dual point that goes with them."""
     m, s, n = problems.columns.shape
     return np.zeros((m, s)), np.repeat(problems.box.best_dual(np.zeros(n))[None], m, axis=0)
+
+
+def _in_principal_axes(problems: Problems, iterations: int) -> tuple[FloatArray, FloatArray]:
+    """Solve with the ball turned so that columns are orthogonal: near copies lose nothing."""
+    axes, lengths, directions = np.linalg.svd(problems.columns, full_matrices=False)
+    columns = lengths[:, :, None] * directions
+    turned = Problems.of(columns, problems.box, problems.ridge, problems.goal)
+    coef, dual = solve_by_interior_point(turned, iterations)
+    return (axes @ coef[:, :, None])[:, :, 0], dual
 
 
 def _by_open_rows(

@@ -67,6 +67,7 @@ def test_bounds_of_any_doubles_come_to_an_end(size: float) -> None:
     for mu in (5e-324, 1e-9, 1.0, 1e154, 1.7e308):
         low, high = gaussian_delta(mu, size)
         assert 0 <= low <= high <= 1
+        assert high > 0, "δ is positive, though no decimal may express it"
 
 
 def test_the_logarithm_for_the_audit_is_not_below_the_curve() -> None:

@@ -29,7 +29,7 @@ def problems(
 
 
 def by_whichever(columns: np.ndarray, box: BoxDual, ridge: float) -> tuple[np.ndarray, np.ndarray]:
-    solutions = open_rows.solve(columns, box, ridge, np.inf)
+    solutions = open_rows.solve(columns, box, ridge, float(np.abs(box.y).sum()))
     return solutions.coef, solutions.dual
 
 

@@ -1,0 +1,105 @@
+"""Values, coefficients and bounds of hostile problems against the exact optimum."""
+
+from __future__ import annotations
+
+import cvxpy as cp
+import mpmath
+import numpy as np
+import pytest
+
+from mipselect import Instance
+from mipselect.errors import InvalidInput
+from mipselect.losses.expression import LARGEST, SMALLEST, ExpressionLoss
+from mipselect.restricted import box_dual
+from mipselect.restricted.fenchel import squared_products
+from tests.soak.exact_values import EXPRESSIONS, LOSSES, near_copies, one_data_set, run
+from tests.support.brackets import ExactProblem, exact_loss
+
+TINY_RESPONSES = [165, 252]
+"""Seeds of responses far below their bound: 1/y overflowed."""
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_hostile_problems_against_the_exact_optimum(loss: str) -> None:
+    data_sets = 1 if loss in EXPRESSIONS else 3
+    count = run(loss, data_sets, seed=0)
+    for seed in TINY_RESPONSES if loss == "quantile" else []:
+        one_data_set(loss, seed, count)
+    assert count.failures == []
+    assert count.supports >= 2 * data_sets
+
+
+@pytest.mark.parametrize(
+    ("loss", "seeds"), [("quantile", [1, 26, 36, 74, 111]), ("hinge", [10, 17, 74, 89])]
+)
+def test_nearly_equal_columns_need_no_second_opinion(
+    loss: str, seeds: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Axes in which G loses directions, and points that are not in the ball yet, stopped it."""
+
+    def refused(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(box_dual, "solve_by_clarabel", refused)
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        instance = near_copies(rng, loss)
+        instance.objectives(
+            [rng.permutation(instance.p)[: instance.support_size] for _ in range(2)]
+        )
+
+
+def test_the_judge_knows_one_row_in_closed_form() -> None:
+    """|y - xβ|/2 with |β| ≤ r: β = r where xr < y; the dual point ½ proves it."""
+    problem = ExactProblem(
+        np.array([[2.0]]), np.array([9.0]), exact_loss("quantile(0.5)"), 4.0, 3.0
+    )
+    with mpmath.workdps(60):
+        assert abs(problem.above(np.array([0.25])) - (4.25 + 0.125)) < 1e-50
+        assert abs(problem.below(np.array([0.5])) - (4.5 - 0.125)) < 1e-50
+        assert problem.below(np.array([7.0])) == problem.below(np.array([0.5]))
+
+
+def test_squares_that_underflow_are_rounded_up() -> None:
+    square = squared_products(np.array([[1e-170]]), np.array([[1e-10]]), np.array([1e-10]))
+    assert square[0, 0] >= 1e-307 * 0.2
+
+
+@pytest.mark.parametrize(
+    ("y_bound", "coef_bound", "highest"),
+    [
+        (0.5 * SMALLEST, 1.0, 2.0),
+        (2.0 * LARGEST, 1.0, 3.0 * LARGEST),
+        (1.0, 0.5 * SMALLEST, 2.0),
+        (1.0, 2.0 * LARGEST, 3.0 * LARGEST),
+        (1.0, 1.0, 2.0 * LARGEST**2),
+    ],
+)
+def test_expressions_of_a_size_that_cannot_be_solved_are_refused_whatever_the_data(
+    y_bound: float, coef_bound: float, highest: float
+) -> None:
+    loss = ExpressionLoss("absolute", lambda y, u: cp.abs(y - u), 0.0, highest)
+    for y in (np.zeros(3), np.full(3, y_bound)):
+        instance = Instance(
+            np.ones((3, 1)), y, support_size=1, x_bound=1.0, y_bound=y_bound,
+            coef_bound=coef_bound, ridge=1.0, loss=loss,
+        )  # fmt: skip
+        with pytest.raises(InvalidInput, match="choose other units"):
+            _ = instance.sensitivity
+
+
+def test_an_expression_that_clarabel_gives_up_is_proven_by_what_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The points at zero settle responses of zero; the best of all attempts counts."""
+
+    def gives_up(*_: object, **__: object) -> None:
+        raise cp.SolverError
+
+    loss = ExpressionLoss("absolute", lambda y, u: cp.abs(y - u), 0.0, 2.0)
+    instance = Instance(
+        np.ones((3, 1)), np.zeros(3), support_size=1, x_bound=1.0, y_bound=1.0, coef_bound=1.0,
+        ridge=1.0, loss=loss,
+    )  # fmt: skip
+    monkeypatch.setattr(cp.Problem, "solve", gives_up)
+    assert instance.objective([0]) == 0.0

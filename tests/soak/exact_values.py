@@ -1,0 +1,307 @@
+"""Values and bounds of hostile restricted problems against the exact optimum, in 60 digits.
+
+    python -m tests.soak.exact_values                     # 3,400 data sets of each loss
+    python -m tests.soak.exact_values --count 100 --seed 7 --loss huber
+
+Columns of 1e-300 to 1e300 before they are clipped, near copies, up to 100,000 rows, radii of 1e-24
+to 1e24, ridges from the smallest. R(S) lies between the objective at the coefficients and the dual
+value of the dual point, both computed from the definition. Printed are what is refused or not
+finite, values off by more than `value_error`, and bounds above R.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import cvxpy as cp
+import mpmath
+import numpy as np
+from mpmath import mpf
+from numpy.random import Generator
+from rich.console import Console
+from rich.table import Table
+
+from mipselect import Instance, MipselectError
+from mipselect.losses.expression import LARGEST, SMALLEST, ExpressionLoss, PreparedExpression
+from mipselect.problem.problem import LARGEST_RIDGE, SMALLEST_RIDGE
+from mipselect.restricted.box_dual import PreparedBoxDual
+from mipselect.validation import LARGEST_SCALE, SMALLEST_SCALE
+from tests.soak.restricted_problems import Array, hostile_columns, hostile_responses
+from tests.support.brackets import ExactLoss, ExactProblem, exact_loss
+from tests.support.exactly import DIGITS
+
+LEAST_RIDGE = 1e-12
+"""Near copies have a ridge of this share of n, times the number of columns, at least."""
+
+UNDERFLOW = float(np.finfo(np.float64).tiny)
+"""Less is no difference between doubles."""
+
+
+def absolute_tilted(y: Any, a: Any, reach: Any) -> Any:
+    return min(abs(y - u) + a * u for u in (-reach, min(max(y, -reach), reach), reach))
+
+
+def squared_tilted(y: Any, a: Any, reach: Any) -> Any:
+    u = min(max(y - a, -reach), reach)
+    return (y - u) ** 2 / 2 + a * u
+
+
+def logistic_loss(y: Any, u: Any) -> Any:
+    return mpmath.log1p(mpmath.exp(-y * u))
+
+
+def logistic_tilted(y: Any, a: Any, reach: Any) -> Any:
+    ends = [-reach, reach]
+    if a and y / a > 1:
+        ends.append(min(max(mpmath.log(y / a - 1) / y, -reach), reach))
+    return min(logistic_loss(y, u) + a * u for u in ends)
+
+
+Expression = tuple[Callable[[Any, Any], Any], Callable[[float, float], float], ExactLoss]
+EXPRESSIONS: dict[str, Expression] = {
+    "absolute": (
+        lambda y, u: cp.abs(y - u),
+        lambda y, u: y + u,
+        ExactLoss(lambda y, u: abs(y - u), absolute_tilted),
+    ),
+    "half-squared": (
+        lambda y, u: 0.5 * cp.square(y - u),
+        lambda y, u: 0.5 * (y + u) ** 2,
+        ExactLoss(lambda y, u: (y - u) ** 2 / 2, squared_tilted),
+    ),
+    "logistic": (
+        lambda y, u: cp.logistic(-cp.multiply(y, u)),
+        lambda y, u: float(np.logaddexp(0.0, y * u)),
+        ExactLoss(logistic_loss, logistic_tilted),
+    ),
+}
+LOSSES = ("hinge", "huber", "quantile", *EXPRESSIONS)
+
+
+@dataclass
+class Count:
+    """What became of the data sets of one loss; shares are those of `value_error`."""
+
+    supports: int = 0
+    off: float = 0.0
+    seconds: float = 0.0
+    failures: list[str] = field(default_factory=list)
+
+
+def instance_of(rng: Generator, loss: str) -> Instance:
+    """Draw a data set and bounds, all of which are allowed."""
+    if loss in EXPRESSIONS:
+        return of_expression(rng, loss)
+    return near_copies(rng, loss) if rng.random() < 0.3 else of_any_size(rng, loss)
+
+
+def clipped(size: float, least: float, most: float) -> float:
+    return float(np.clip(size, least, most))
+
+
+def parameter(rng: Generator, loss: str, y_bound: float) -> str:
+    if loss == "quantile":
+        return f"({rng.choice([1e-17, 1e-9, 1e-3, 0.1, 0.5, 0.5, 0.75, 0.999, 1.0 - 1e-9])!s})"
+    if loss == "huber":
+        threshold = y_bound * 10.0 ** rng.choice([-8.0, -5.0, -3.0, -1.0, 0.0, 4.0])
+        return f"({clipped(threshold, SMALLEST_SCALE, LARGEST_SCALE)!s})"
+    return ""
+
+
+def both_classes(y: Array) -> Array:
+    if (y == y[0]).all():
+        y[0] *= -1.0
+    return y
+
+
+def of_any_size(rng: Generator, loss: str) -> Instance:
+    n = int(rng.choice([2, 3, 5, 10, 20, 40, 2_000, 100_000], p=[0.15] * 5 + [0.23, 0.015, 0.005]))
+    s = int(rng.integers(1, 4))
+    p, m = s + 1, min(n, 40)
+    X = hostile_columns(rng, m, p) if rng.random() < 0.5 else rng.standard_normal((m, p))
+    for j in np.flatnonzero(rng.random(p) < 0.4)[1:]:
+        noise = np.abs(X[:, 0]).max() * rng.standard_normal(m)
+        X[:, j] = X[:, 0] + 10.0 ** rng.uniform(-15, -6) * noise
+    y = hostile_responses(rng, X, loss == "hinge")
+    sizes = [rng.uniform(-300, 300, p), rng.uniform(-30, 10, p), rng.uniform(-300, 300), 0.0]
+    with np.errstate(over="ignore", under="ignore"):
+        X = np.clip(X * 10.0 ** sizes[rng.integers(4)], -1e300, 1e300)
+    if loss != "hinge" and rng.random() < 0.1:
+        y *= 10.0 ** rng.uniform(-300, 0)
+    if n > m:
+        rows = rng.integers(m, size=n)
+        X, y = X[rows], y[rows]
+    if loss == "hinge":
+        y = both_classes(y)
+    largest = clipped(np.abs(X).max(), 1e-30, 1e30) * 10.0 ** rng.choice([-8, -2, 0, 0, 0, 2, 8])
+    x_bound = 1.0 if rng.random() < 0.3 else clipped(largest, SMALLEST_SCALE, LARGEST_SCALE)
+    y_bound = float(max(np.abs(y).max(), 1e-6) * rng.choice([0.1, 1.0, 10.0]))
+    radius = (1.0 if loss == "hinge" else y_bound) / x_bound * 10.0 ** rng.uniform(-6, 8)
+    if rng.random() < 0.5:
+        radius = 10.0 ** rng.uniform(-24, 24)
+    ridge = n * s * x_bound**2 * LEAST_RIDGE * 10.0 ** rng.choice([-8, -2, 0, 0, 3, 6, 12])
+    if rng.random() < 0.3:
+        ridge = 10.0 ** rng.uniform(-50, 50)
+    return Instance(
+        X, y, support_size=s, x_bound=x_bound, y_bound=y_bound,
+        coef_bound=clipped(radius, SMALLEST_SCALE, LARGEST_SCALE),
+        ridge=clipped(ridge, SMALLEST_RIDGE, LARGEST_RIDGE),
+        loss=loss + parameter(rng, loss, y_bound),
+    )  # fmt: skip
+
+
+def near_copies(rng: Generator, loss: str) -> Instance:
+    """Most columns are copies of others but for 1e-15 to 1e-4, and y lies along a difference."""
+    n, s = int(rng.choice([5, 10, 20, 40, 100])), int(rng.integers(2, 5))
+    X = rng.uniform(-1.0, 1.0, (n, s + 1))
+    if rng.random() < 0.3:
+        X[:, 0] = rng.choice([-1.0, 1.0], n)
+    for j in range(1, s + 1):
+        if rng.random() < 0.85:
+            other = X[:, rng.integers(j)] * rng.choice([1.0, 1.0, rng.uniform(0.1, 1.0)])
+            X[:, j] = other + 10.0 ** rng.uniform(-15, -4) * rng.choice([-1.0, 1.0], n)
+    X = np.clip(X, -1.0, 1.0)
+    along = X[:, rng.integers(1, s + 1)] - X[:, 0]
+    along /= np.abs(along).max() or 1.0
+    y = rng.uniform(-1.0, 1.0) * X[:, 0] + 10.0 ** rng.uniform(-6, 0) * along
+    y += rng.choice([0.0, 0.0, 1e-8, 1e-4, 0.1]) * rng.standard_normal(n)
+    if loss == "hinge":
+        y = both_classes(np.where(y > np.median(y), 1.0, -1.0))
+    return Instance(
+        X, y, support_size=s, x_bound=1.0, y_bound=1.0,
+        coef_bound=float(rng.choice([0.1, 0.5, 1.0, 3.0, 10.0, 100.0, 1e3])),
+        ridge=n * s * LEAST_RIDGE * rng.choice([1e-10, 1e-4, 1.0]),
+        loss=loss + parameter(rng, loss, 1.0),
+    )  # fmt: skip
+
+
+def of_expression(rng: Generator, loss: str) -> Instance:
+    """Responses and predictions of all sizes that are allowed, columns of any."""
+    n, s = int(rng.choice([1, 2, 5, 20, 60])), int(rng.integers(1, 3))
+    X = rng.standard_normal((n, s + 1))
+    if rng.random() < 0.5:
+        X[:, 1:] = X[:, :1] + 10.0 ** rng.uniform(-15, -6) * X[:, 1:]
+    y = X[:, 0] / np.abs(X[:, 0]).max() + rng.choice([0.0, 0.1, 1.0]) * rng.standard_normal(n)
+    if rng.random() < 0.4:
+        X *= 10.0 ** rng.uniform(rng.choice([-300.0, -9.0]), 0, s + 1)
+    x_bound, size = 10.0 ** rng.uniform(-18, 18), 10.0 ** rng.uniform(-5, 5)
+    y_bound, y = size * float(rng.choice([0.1, 1.0, 5.0])), size * y
+    reach = clipped(10.0 ** rng.uniform(-6, 6), 1.01 * SMALLEST, 0.2 * LARGEST)
+    if loss == "logistic":
+        y_bound, y = 1.0, np.where(y > 0.0, 1.0, -1.0)
+    expression, largest, _ = EXPRESSIONS[loss]
+    radius = reach / (x_bound * np.sqrt(s))
+    ridge = n * s * x_bound**2 * LEAST_RIDGE * 10.0 ** rng.uniform(-3, 12)
+    return Instance(
+        np.clip(X, -1.0, 1.0) * x_bound, y, support_size=s, x_bound=x_bound, y_bound=y_bound,
+        coef_bound=radius, ridge=clipped(ridge, SMALLEST_RIDGE, LARGEST_RIDGE),
+        loss=ExpressionLoss(loss, expression, 0.0, largest(y_bound, reach) * (1.0 + 1e-12)),
+    )  # fmt: skip
+
+
+def one_data_set(loss: str, seed: int, count: Count) -> None:
+    """Look at all that is said of two supports."""
+    rng = np.random.default_rng(seed)
+    instance = instance_of(rng, loss)
+    supports = np.array([rng.permutation(instance.p)[: instance.support_size] for _ in range(2)])
+    try:
+        with np.errstate(all="raise", under="ignore"):
+            wrong = wrongs(instance, supports, exact_of(instance), count, rng)
+    except (MipselectError, ArithmeticError, np.linalg.LinAlgError, RuntimeWarning) as error:
+        wrong = [repr(error)]
+    count.failures += [f"{loss}, seed {seed}: {instance}: {each}" for each in wrong]
+
+
+def exact_of(instance: Instance) -> ExactLoss:
+    return (
+        EXPRESSIONS[instance.loss][2] if instance.loss in EXPRESSIONS else exact_loss(instance.loss)
+    )
+
+
+def wrongs(
+    instance: Instance, supports: Array, law: ExactLoss, count: Count, rng: Generator
+) -> list[str]:
+    """List what is wrong: a value, a length, a bound that its own dual point does not prove."""
+    problem, error = instance.prepared, instance.value_error
+    assert isinstance(problem, PreparedBoxDual | PreparedExpression)
+    fits = [instance.fit(support) for support in supports]
+    bounds = problem.bounds(supports)
+    values = [problem.values(supports), np.array([fit.value for fit in fits])]
+    claims = [(bounds.at(k, supports), k) for k in range(2)]
+    if isinstance(problem, PreparedBoxDual):
+        assert bounds.points is not None
+        assert bounds.coef is not None
+        scaled = problem.scaled_bounds(
+            np.arange(problem.p), 10.0 ** rng.uniform(-3.0, 3.0, problem.p)
+        )
+        values.append(problem.values(supports, instance.coef_bound * bounds.coef[0]))
+        points = [*bounds.points, scaled.points[0]]  # type: ignore[index]
+        claims.append((scaled.at(0, supports), 2))
+    else:
+        points = [problem._solution(np.sort(support))[2] for support in supports]
+    found = []
+    with mpmath.workdps(DIGITS):
+        for k, (support, fit) in enumerate(zip(supports, fits, strict=True)):
+            exact = ExactProblem(
+                instance.X[:, support], instance.y, law, instance.ridge, instance.coef_bound
+            )
+            most, proven = exact.above(fit.coef), [exact.below(point) for point in points]
+            count.supports += 1
+            if not np.linalg.norm(fit.coef) <= instance.coef_bound * (1.0 + 1e-12):
+                found.append("coefficients are too long")
+            if not np.isfinite([each[k] for each in values]).all():
+                found.append("a value is not finite")
+                continue
+            for each in values:
+                off = max(abs(each[k] - most), abs(each[k] - proven[k])) / error
+                count.off = max(count.off, float(off))
+                if off > 1:
+                    found.append(f"a value is {float(off):.2g} errors off")
+            for claim, point in claims:
+                if mpf(float(claim[k])) > max(proven[point], proven[k]) + UNDERFLOW:
+                    found.append(f"a bound is too large by {float((claim[k] - most) / error):.2g}")
+    return found
+
+
+def run(loss: str, count: int, seed: int) -> Count:
+    counted, started = Count(), time.process_time()
+    with warnings.catch_warnings():
+        # Clarabel tells of what it could not solve; the gap decides.
+        warnings.filterwarnings("ignore", category=UserWarning)
+        for each in range(seed, seed + count):
+            one_data_set(loss, each, counted)
+    counted.seconds = time.process_time() - started
+    return counted
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=3_400, help="data sets of each loss")
+    parser.add_argument("--seed", type=int, default=0, help="of the first data set")
+    parser.add_argument("--loss", choices=LOSSES, action="append", help="default: all")
+    options = parser.parse_args()
+    table = Table(title="values and bounds in 60 digits")
+    for column in ("loss", "supports", "failures", "farthest value / value_error", "s"):
+        table.add_column(column, justify="right")
+    console, failed = Console(width=150), False
+    for loss in options.loss or LOSSES:
+        count = run(loss, options.count, options.seed)
+        failed |= bool(count.failures)
+        for failure in count.failures[:20]:
+            console.print(failure, soft_wrap=True)
+        table.add_row(
+            loss, f"{count.supports:,}", str(len(count.failures)), f"{count.off:.1e}",
+            f"{count.seconds:.1f}",
+        )  # fmt: skip
+    console.print(table)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
