@@ -96,10 +96,11 @@ def find_levels(search: Search) -> MistakeLevels:
             center = search.method.center_at(support, float(value), run)
     except Stopped as stop:
         known = [level for level in found if level.value < math.inf]
-        open_bound = min([bound, *(level.bound for level in known)])
+        relaxed = search.method.relaxation(search.instance.support_size, run)
+        open_bound = max(relaxed, min([bound, *(level.bound for level in known)]))
         if known and known[-1].value < known[0].value:
             known = known[-1:]  # The incumbent would have moved there, and the levels with it.
-        partial = _levels(search, known) if known else None
+        partial = _levels(search, known, relaxed) if known else None
         if partial is not None and partial.certified:
             return partial
         needed = known[-1].target if known else math.inf
@@ -107,15 +108,15 @@ def find_levels(search: Search) -> MistakeLevels:
         raise run.refusal(stop, open_bound, needed, partial, proven) from stop
 
 
-def _levels(search: Search, found: list[Collector]) -> MistakeLevels:
-    """Build the levels so far, of which a support is known."""
+def _levels(search: Search, found: list[Collector], relaxed: float = -math.inf) -> MistakeLevels:
+    """Build the levels so far, of which a support is known; `relaxed` bounds every support."""
     found = [level for level in found if level.value < math.inf]
     supports, values = zip(*(level.best() for level in found), strict=True)
     return search.certificate(
         MistakeLevels,
         supports=np.concatenate(supports),
         values=np.concatenate(values),
-        bounds=np.array([level.bound for level in found]),
+        bounds=np.maximum([level.bound for level in found], relaxed),
     )
 
 

@@ -63,3 +63,6 @@ class Method(Protocol):
 
     def center_at(self, support: IntArray, value: float, run: Run) -> Neighbourhood:
         """Return the neighbourhood of a support whose value is known."""
+
+    def relaxation(self, size: int, run: Run) -> float:
+        """Bound R from below on all supports, in little time: the search has been stopped."""

@@ -52,6 +52,9 @@ class Progress:
     nodes: int
 
 
+GRACE = 0.5
+"""Seconds after the deadline in which a refusal may still improve its bound."""
+
 ProgressCallback = Callable[[Progress], None]
 
 
@@ -139,6 +142,11 @@ class Run:
             found = self.bound, self.incumbent, self.done, self.total, self.subproblems
             self.progress(Progress(self.stage, seconds, *found))
 
+    @property
+    def is_overdue(self) -> bool:
+        """True if more than the grace after the deadline has passed."""
+        return self.deadline.remaining <= -GRACE
+
     def limit(self, collector: Collector, tuning: Tuning) -> float:
         """Return what a bound must reach: the threshold, or the target once the search is long.
 
@@ -185,16 +193,20 @@ class Run:
         """
         failed = isinstance(stop, SolverFailure)
         why = f"{stop}" if failed else f"time limit of {self.deadline.limit:g} s reached"
+        incumbent = math.inf if partial is None else float(partial.values[0])
+        reached, verb = (needed, "needed") if needed < math.inf else (incumbent, "found")
         proven = f"proven to be at {bound:.6g} or above"
-        if needed < math.inf:
-            proven += f", and {needed:.6g} was needed"
+        if reached < math.inf:
+            gap = max(reached - bound, 0.0)
+            share = f", {gap / reached:.0%} of it" if reached > 0.0 else ""
+            proven += f", and {reached:.6g} was {verb}: a gap of {gap:.3g}{share}"
         if bound == -math.inf:
             proven = "not bounded: nothing was proven yet"
         kind: type[NotCertified] = SolverFailure if failed else NotCertified
         return kind(
             f"{why}; stopped in stage {self.stage!r}: what is left open is {proven}{settled}",
             bound=bound,
-            incumbent=math.inf if partial is None else float(partial.values[0]),
+            incumbent=incumbent,
             partial=partial,
         )
 

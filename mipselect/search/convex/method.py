@@ -15,7 +15,7 @@ import numpy as np
 from mipselect.arrays import IntArray
 from mipselect.restricted.fenchel import EPS, FenchelBounds, FenchelLoss
 from mipselect.search.collectors import Collector
-from mipselect.search.convex.expansion import screened_by_family_point
+from mipselect.search.convex.expansion import best_dual_bound, screened_by_family_point
 from mipselect.search.convex.node import (
     FenchelNode,
     fenchel_nodes,
@@ -193,6 +193,12 @@ class ConvexMethod(TreeMethod[FenchelLoss, FenchelNode]):
             (support,), _ = best.best()
             center = self.center_at(support, best.value, run)
         return center
+
+    def relaxation(self, size: int, run: Run) -> float:
+        """Bound R from below on all supports by a few dual points; see `Method`."""
+        none, everything = np.empty((1, 0), dtype=np.intp), np.arange(self.problem.p)
+        (node,) = fenchel_nodes(self.problem, none, size, [everything], self.tuning)
+        return max(0.0, best_dual_bound(node, run))
 
     def center_at(self, support: IntArray, value: float, run: Run) -> ConvexNeighbourhood:
         """Return the neighbourhood of a support whose value is known."""

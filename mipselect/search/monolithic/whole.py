@@ -82,7 +82,8 @@ def whole_optimum(instance: Instance, *, form: Form | None = None, **options: An
         for level in range(1, native.levels):
             around.search_level(level, best, run)
     except Stopped as stop:
-        raise run.refusal(stop, 0.0, best.target, None, "") from stop
+        relaxed = native.method.relaxation(instance.support_size, run)
+        raise run.refusal(stop, max(0.0, relaxed), best.target, None, "") from stop
     bound = min(found.bound, best.bound)
     pool = method.search.certificate(
         SupportPool,
@@ -188,6 +189,10 @@ class WholeMethod:
         """Return the neighbourhood of a support whose value is known."""
         around = self.native.method.center_at(support, value, run)
         return WholeNeighbourhood(support, value, around, self)
+
+    def relaxation(self, size: int, run: Run) -> float:
+        """Bound R from below on all supports, as the native search does."""
+        return self.native.method.relaxation(size, run)
 
     def solve(
         self, size: int, run: Run, center: IntArray | None = None, distance: int = 0
