@@ -11,7 +11,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.search.collectors import Collector
 from mipselect.search.node import Node
-from mipselect.search.progress import Run
+from mipselect.search.progress import Deadline, Run
 from mipselect.search.strategies import Strategy
 
 
@@ -67,7 +67,7 @@ class Enumeration:
         level_of = np.sum(~np.isin(supports, support), axis=1)
         return EvaluatedNeighbourhood(support, value, supports, values, level_of)
 
-    def relaxation(self, size: int, run: Run) -> float:
+    def relaxation(self, size: int, grace: Deadline) -> float:
         """Return -inf: what was not evaluated is not bounded."""
         return -math.inf
 

@@ -52,9 +52,6 @@ class Progress:
     nodes: int
 
 
-GRACE = 0.5
-"""Seconds after the deadline in which a refusal may still improve its bound."""
-
 ProgressCallback = Callable[[Progress], None]
 
 
@@ -141,11 +138,6 @@ class Run:
             self._due = seconds + self.every
             found = self.bound, self.incumbent, self.done, self.total, self.subproblems
             self.progress(Progress(self.stage, seconds, *found))
-
-    @property
-    def is_overdue(self) -> bool:
-        """True if more than the grace after the deadline has passed."""
-        return self.deadline.remaining <= -GRACE
 
     def limit(self, collector: Collector, tuning: Tuning) -> float:
         """Return what a bound must reach: the threshold, or the target once the search is long.

@@ -12,6 +12,7 @@ from mipselect.docstrings import described_by
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
+from mipselect.restricted.gram import looking
 from mipselect.search.collectors import Collector
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import SupportPool
@@ -84,17 +85,18 @@ def find_supports(search: Search, count: int) -> SupportPool:
     try:
         run.stage = "pool"
         run.tick()
-        center = search.method.center(size, run)
-        collector.offer(center.support[None], np.array([center.value]))
-        ahead = search.bounds_ahead(center)
-        bound = ahead[0]
-        run.total = sum(math.comb(size, level) for level in range(1, search.levels))
-        for level in range(1, search.levels):
-            run.stage = f"pool, level {level}"
-            bound = ahead[level]
-            center.search_level(level, collector, run)
+        with looking(run.tick):
+            center = search.method.center(size, run)
+            collector.offer(center.support[None], np.array([center.value]))
+            ahead = search.bounds_ahead(center)
+            bound = ahead[0]
+            run.total = sum(math.comb(size, level) for level in range(1, search.levels))
+            for level in range(1, search.levels):
+                run.stage = f"pool, level {level}"
+                bound = ahead[level]
+                center.search_level(level, collector, run)
     except Stopped as stop:
-        relaxed = search.method.relaxation(size, run)
+        relaxed = search.relaxed()
         pool = _pool(search, collector, bound, relaxed)
         if len(pool) == count and pool.certified:
             return pool

@@ -103,17 +103,16 @@ def test_stopped_levels_are_proven_as_far_as_they_say(loss: str, cheap: int) -> 
     assert some > 2
 
 
-@pytest.mark.parametrize("looks", [1, 9])
+@pytest.mark.parametrize("early", [True, False])
 @pytest.mark.parametrize("loss", [*LOSSES, "hinge", "quantile(0.5)"])
 @pytest.mark.parametrize("find", [lambda search: find_supports(search, 34), find_levels])
-def test_a_refusal_says_what_is_proven_and_how_far_that_is(loss: str, looks: int, find) -> None:
+def test_a_refusal_says_what_is_proven_and_how_far_that_is(loss: str, early: bool, find) -> None:
     instance = instance_of(loss)
     least = instance.objectives(all_supports(instance)).min()
-    _, refused = stopped(find, instance, looks)
+    _, refused = stopped(find, instance, 1 if early else 9 if loss == "squared" else 30)
     assert refused is not None
-    assert 0.7 * least <= refused.bound
-    found = looks == 1 or re.search(r"was (needed|found): a gap of \d\S*, \d+% of", str(refused))
-    assert found
+    assert 0.8 * least <= refused.bound
+    assert early or re.search(r"was (needed|found): a gap of \d\S*, \d+% of", str(refused))
 
 
 @pytest.mark.parametrize("seed", range(0, 60, 20))
@@ -127,7 +126,7 @@ def test_relaxations_are_below_every_support(
         for k in range(seed, seed + 20):
             instance = design(k)
             search = search_by(instance)
-            bound = search.method.relaxation(instance.support_size, search.run)
+            bound = search.relaxed()
             least = instance.objectives(all_supports(instance)).min()
             assert bound <= least * (1.0 + 1e-9)
 

@@ -21,7 +21,7 @@ from mipselect.search.bounds.expansion import Expansion
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.convex.node import FenchelNode, screened
-from mipselect.search.progress import Run
+from mipselect.search.progress import Deadline
 from mipselect.search.simplex import largest_sum
 
 
@@ -83,23 +83,23 @@ class DualExpansion(Expansion):
 
 
 class DualRelaxation(DualExpansion):
-    """The best dual point of one node for the sake of its bound, until a run is overdue."""
+    """The best dual point of one node for the sake of its bound, until a deadline."""
 
-    def __init__(self, node: FenchelNode, problem: ScaledFenchelLoss, run: Run) -> None:
+    def __init__(self, node: FenchelNode, problem: ScaledFenchelLoss, grace: Deadline) -> None:
         super().__init__(node, problem, math.inf)
-        self._run = run
+        self._grace = grace
 
     def enough(self, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
         """Tell where little more can be reached, or no time is left."""
         little = self._limits.precision * np.abs(self.lowest)
-        return np.asarray(~(self.lowest - reachable > little) | self._run.is_overdue)
+        return np.asarray(~(self.lowest - reachable > little) | (self._grace.remaining <= 0.0))
 
 
-def best_dual_bound(node: FenchelNode, run: Run) -> float:
+def best_dual_bound(node: FenchelNode, grace: Deadline) -> float:
     """Bound R from below on all supports of a node, by its own dual point or a better one."""
     if not isinstance(node.problem, ScaledFenchelLoss):
         return proven(node.bounds.only(node.row), node)
-    return proven(DualRelaxation(node, node.problem, run).improved(), node)
+    return proven(DualRelaxation(node, node.problem, grace).improved(), node)
 
 
 def screened_by_family_point(node: FenchelNode, collector: Collector, cutoff: float) -> FenchelNode:

@@ -24,7 +24,7 @@ from mipselect.search.convex.node import (
     starts,
 )
 from mipselect.search.neighbourhood import Engine
-from mipselect.search.progress import Run, Stopped
+from mipselect.search.progress import Deadline, Run, Stopped
 from mipselect.search.removed_sets import removed_sets
 from mipselect.search.scheduler import Scheduler
 from mipselect.search.strategies import Strategy
@@ -194,11 +194,11 @@ class ConvexMethod(TreeMethod[FenchelLoss, FenchelNode]):
             center = self.center_at(support, best.value, run)
         return center
 
-    def relaxation(self, size: int, run: Run) -> float:
+    def relaxation(self, size: int, grace: Deadline) -> float:
         """Bound R from below on all supports by a few dual points; see `Method`."""
         none, everything = np.empty((1, 0), dtype=np.intp), np.arange(self.problem.p)
         (node,) = fenchel_nodes(self.problem, none, size, [everything], self.tuning)
-        return max(0.0, best_dual_bound(node, run))
+        return max(0.0, best_dual_bound(node, grace))
 
     def center_at(self, support: IntArray, value: float, run: Run) -> ConvexNeighbourhood:
         """Return the neighbourhood of a support whose value is known."""

@@ -33,7 +33,7 @@ from mipselect.search.least_squares.shares import largest_gains
 from mipselect.search.least_squares.swaps import Incumbent, best_by_swaps, offer_swapped
 from mipselect.search.least_squares.tree import GramMeasures, SquaredTree, is_crowded
 from mipselect.search.neighbourhood import Engine
-from mipselect.search.progress import Run, Stopped
+from mipselect.search.progress import Deadline, Run, Stopped
 from mipselect.search.removed_sets import removed_sets
 from mipselect.search.scheduler import Scheduler
 from mipselect.search.strategies import Strategy
@@ -203,7 +203,7 @@ class LeastSquaresMethod(TreeMethod[PreparedSquared, SquaredNode]):
         """Return the neighbourhood of a support whose value is known."""
         return self._around(Incumbent(support, value), run)
 
-    def relaxation(self, size: int, run: Run) -> float:
+    def relaxation(self, size: int, grace: Deadline) -> float:
         """Bound R from below on all supports around the best points; see `Method`."""
         problem, tuning, best = self.problem, self.tuning, 0.0
         none, everything = np.empty(0, dtype=np.intp), np.arange(problem.features.count)
@@ -217,7 +217,7 @@ class LeastSquaresMethod(TreeMethod[PreparedSquared, SquaredNode]):
             given = whole, curvature.at(whole), [budget], start, needed
             bound = best_expanded(*given, tuning.expanding.close)
             best = max(best, whole.lower_bound(bound.largest([budget])))
-            if run.is_overdue:
+            if grace.remaining <= 0.0:
                 break
         return best
 

@@ -66,7 +66,8 @@ class GramMeasures:
     def ready_curvatures(self) -> list[Curvature]:
         """List the curvatures that are known or take no time, those of the spectrum first."""
         features = self.problem.features
-        if "curvatures" in vars(self) or features.size <= QUICK_COLUMNS:
+        quick = self.problem.gram.held and features.size <= QUICK_COLUMNS
+        if quick or "curvatures" in vars(self):
             return self.curvatures[::-1]
         return [UniformCurvature(0.0)] if features.singles else []
 
