@@ -40,12 +40,21 @@ _look: ContextVar[Callable[[], object] | None] = ContextVar("look", default=None
 
 @contextmanager
 def looking(look: Callable[[], object]) -> Iterator[None]:
-    """Look at the clock before every block of a product in this context; `look` may raise."""
+    """Look at the clock between blocks of a product in this context; `look` may raise."""
     before = _look.set(look)
     try:
         yield
     finally:
         _look.reset(before)
+
+
+def _looked(starts: range) -> Iterator[int]:
+    """Yield the starts of blocks, and look at the clock before each but the first."""
+    look = _look.get()
+    for start in starts:
+        if look is not None and start > starts.start:
+            look()
+        yield start
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,7 @@ def products(A: FloatArray, B: FloatArray, *, block_bytes: int = BLOCK_BYTES) ->
     right = B.reshape(len(B), -1)
     total = np.empty((A.shape[1], right.shape[1]))
     width = _width(len(A), A.shape[1], block_bytes // (8 * (A.shape[1] + _summed_at_once(len(A)))))
-    for start in range(0, right.shape[1], width):
+    for start in _looked(range(0, right.shape[1], width)):
         panel = slice(start, start + width)
         total[:, panel] = _summed(A, right[:, panel])
     return total.reshape(A.shape[1], *B.shape[1:])
@@ -96,7 +105,7 @@ def products_of_pairs(A: FloatArray, *, block_bytes: int = BLOCK_BYTES) -> Float
     if k <= width:
         return _summed(A, A)
     total = np.empty((k, k))
-    for start in range(0, k, width):
+    for start in _looked(range(0, k, width)):
         some, later = slice(start, start + width), slice(start + width, k)
         panel = A[:, some]
         total[some, some] = _summed(panel, panel)
@@ -138,15 +147,8 @@ def _added_up(n: int, of_rows: Callable[[slice], FloatArray]) -> FloatArray:
     blocks = range(0, max(n, 1), together)
     groups = (blocks[k : k + ADDED_BLOCKS] for k in range(0, len(blocks), ADDED_BLOCKS))
 
-    look = _look.get()
-
-    def of_block(start: int) -> FloatArray:
-        if look is not None:
-            look()
-        return of_rows(slice(start, start + together))
-
     def of_group(starts: range) -> FloatArray:
-        return reduce(iadd, map(of_block, starts))
+        return reduce(iadd, (of_rows(slice(start, start + together)) for start in _looked(starts)))
 
     return reduce(iadd, map(of_group, groups))
 

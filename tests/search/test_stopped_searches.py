@@ -109,7 +109,7 @@ def test_stopped_levels_are_proven_as_far_as_they_say(loss: str, cheap: int) -> 
 def test_a_refusal_says_what_is_proven_and_how_far_that_is(loss: str, early: bool, find) -> None:
     instance = instance_of(loss)
     least = instance.objectives(all_supports(instance)).min()
-    _, refused = stopped(find, instance, 1 if early else 9 if loss == "squared" else 30)
+    _, refused = stopped(find, instance, 1 if early else 9)
     assert refused is not None
     assert 0.8 * least <= refused.bound
     assert early or re.search(r"was (needed|found): a gap of \d\S*, \d+% of", str(refused))
