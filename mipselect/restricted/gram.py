@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from operator import iadd
@@ -29,6 +31,30 @@ ADDED_BLOCKS = 2**12
 
 MOVED = 16
 """Multiplications that take as long as reading, copying or converting one number of X."""
+
+BLOCK_WORK = 2**33
+"""Multiplications between two looks at the clock: about a quarter of a second."""
+
+_look: ContextVar[Callable[[], object] | None] = ContextVar("look", default=None)
+
+
+@contextmanager
+def looking(look: Callable[[], object]) -> Iterator[None]:
+    """Look at the clock between blocks of a product in this context; `look` may raise."""
+    before = _look.set(look)
+    try:
+        yield
+    finally:
+        _look.reset(before)
+
+
+def _looked(starts: range) -> Iterator[int]:
+    """Yield the starts of blocks, and look at the clock before each but the first."""
+    look = _look.get()
+    for start in starts:
+        if look is not None and start > starts.start:
+            look()
+        yield start
 
 
 @dataclass(frozen=True)
@@ -65,8 +91,8 @@ def products(A: FloatArray, B: FloatArray, *, block_bytes: int = BLOCK_BYTES) ->
     """
     right = B.reshape(len(B), -1)
     total = np.empty((A.shape[1], right.shape[1]))
-    width = max(1, block_bytes // (8 * (A.shape[1] + _summed_at_once(len(A)))))
-    for start in range(0, right.shape[1], width):
+    width = _width(len(A), A.shape[1], block_bytes // (8 * (A.shape[1] + _summed_at_once(len(A)))))
+    for start in _looked(range(0, right.shape[1], width)):
         panel = slice(start, start + width)
         total[:, panel] = _summed(A, right[:, panel])
     return total.reshape(A.shape[1], *B.shape[1:])
@@ -75,17 +101,22 @@ def products(A: FloatArray, B: FloatArray, *, block_bytes: int = BLOCK_BYTES) ->
 def products_of_pairs(A: FloatArray, *, block_bytes: int = BLOCK_BYTES) -> FloatArray:
     """Compute AᵀA by the same blocks of rows and panels, the product of two columns once."""
     k = A.shape[1]
-    width = max(1, block_bytes // (8 * max(k, _summed_at_once(len(A)))))
+    width = _width(len(A), k, block_bytes // (8 * max(k, _summed_at_once(len(A)))))
     if k <= width:
         return _summed(A, A)
     total = np.empty((k, k))
-    for start in range(0, k, width):
+    for start in _looked(range(0, k, width)):
         some, later = slice(start, start + width), slice(start + width, k)
         panel = A[:, some]
         total[some, some] = _summed(panel, panel)
         total[later, some] = _summed(A[:, later], panel)
         total[some, later] = total[later, some].T
     return total
+
+
+def _width(n: int, k: int, most: int) -> int:
+    """Return how many columns a panel may have that is multiplied with k others."""
+    return max(1, min(most, BLOCK_WORK // max(1, k * _summed_at_once(n))))
 
 
 def _summed(A: FloatArray, B: FloatArray) -> FloatArray:
@@ -117,7 +148,7 @@ def _added_up(n: int, of_rows: Callable[[slice], FloatArray]) -> FloatArray:
     groups = (blocks[k : k + ADDED_BLOCKS] for k in range(0, len(blocks), ADDED_BLOCKS))
 
     def of_group(starts: range) -> FloatArray:
-        return reduce(iadd, (of_rows(slice(start, start + together)) for start in starts))
+        return reduce(iadd, (of_rows(slice(start, start + together)) for start in _looked(starts)))
 
     return reduce(iadd, map(of_group, groups))
 

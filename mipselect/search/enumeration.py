@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,7 +11,7 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.search.collectors import Collector
 from mipselect.search.node import Node
-from mipselect.search.progress import Run
+from mipselect.search.progress import Deadline, Run
 from mipselect.search.strategies import Strategy
 
 
@@ -65,6 +66,10 @@ class Enumeration:
         supports, values = self._all(len(support), run)
         level_of = np.sum(~np.isin(supports, support), axis=1)
         return EvaluatedNeighbourhood(support, value, supports, values, level_of)
+
+    def relaxation(self, size: int, grace: Deadline) -> float:
+        """Return -inf: what was not evaluated is not bounded."""
+        return -math.inf
 
     def _all(self, size: int, run: Run) -> tuple[IntArray, FloatArray]:
         """Evaluate every support, once, in lexicographic order."""

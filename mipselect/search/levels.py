@@ -10,6 +10,7 @@ from mipselect.backends.protocols import Solver
 from mipselect.docstrings import described_by
 from mipselect.errors import NotCertified
 from mipselect.problem.instance import Instance
+from mipselect.restricted.gram import looking
 from mipselect.search.collectors import Collector
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import MistakeLevels
@@ -74,31 +75,33 @@ def find_levels(search: Search) -> MistakeLevels:
     try:
         run.stage = "optimum"
         run.tick()
-        center = search.method.center(search.instance.support_size, run)
-        while True:
-            found = [Collector(1, 0.0)]
-            found[0].offer(center.support[None], np.array([center.value]))
-            ahead = search.bounds_ahead(center)
-            bound = ahead[0]
-            run.done = 0
-            run.total = 2 ** len(center.support) - 1
-            for level in range(1, search.levels):
-                run.stage = f"level {level}"
-                found.append(Collector(1, search.allowance, floor=center.value))
-                bound = ahead[level]
-                center.search_level(level, found[-1], run)
-                if found[-1].value < center.value:
-                    break
-            else:
-                return _certified(search, found)
-            (support,), (value,) = found[-1].best()
-            center = search.method.center_at(support, float(value), run)
+        with looking(run.tick):
+            center = search.method.center(search.instance.support_size, run)
+            while True:
+                found = [Collector(1, 0.0)]
+                found[0].offer(center.support[None], np.array([center.value]))
+                ahead = search.bounds_ahead(center)
+                bound = ahead[0]
+                run.done = 0
+                run.total = 2 ** len(center.support) - 1
+                for level in range(1, search.levels):
+                    run.stage = f"level {level}"
+                    found.append(Collector(1, search.allowance, floor=center.value))
+                    bound = ahead[level]
+                    center.search_level(level, found[-1], run)
+                    if found[-1].value < center.value:
+                        break
+                else:
+                    return _certified(search, found)
+                (support,), (value,) = found[-1].best()
+                center = search.method.center_at(support, float(value), run)
     except Stopped as stop:
         known = [level for level in found if level.value < math.inf]
-        open_bound = min([bound, *(level.bound for level in known)])
+        relaxed = search.relaxed()
+        open_bound = max(relaxed, min([bound, *(level.bound for level in known)]))
         if known and known[-1].value < known[0].value:
             known = known[-1:]  # The incumbent would have moved there, and the levels with it.
-        partial = _levels(search, known) if known else None
+        partial = _levels(search, known, relaxed) if known else None
         if partial is not None and partial.certified:
             return partial
         needed = known[-1].target if known else math.inf
@@ -106,15 +109,15 @@ def find_levels(search: Search) -> MistakeLevels:
         raise run.refusal(stop, open_bound, needed, partial, proven) from stop
 
 
-def _levels(search: Search, found: list[Collector]) -> MistakeLevels:
-    """Build the levels so far, of which a support is known."""
+def _levels(search: Search, found: list[Collector], relaxed: float = -math.inf) -> MistakeLevels:
+    """Build the levels so far, of which a support is known; `relaxed` bounds every support."""
     found = [level for level in found if level.value < math.inf]
     supports, values = zip(*(level.best() for level in found), strict=True)
     return search.certificate(
         MistakeLevels,
         supports=np.concatenate(supports),
         values=np.concatenate(values),
-        bounds=np.array([level.bound for level in found]),
+        bounds=np.maximum([level.bound for level in found], relaxed),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 from mipselect.arrays import IntArray
 from mipselect.backends.discovery import NATIVE
 from mipselect.search.collectors import Collector
-from mipselect.search.progress import Run
+from mipselect.search.progress import Deadline, Run
 
 Sub = TypeVar("Sub")
 """The subproblems of a kind of search, as `FenchelNode`."""
@@ -63,3 +63,6 @@ class Method(Protocol):
 
     def center_at(self, support: IntArray, value: float, run: Run) -> Neighbourhood:
         """Return the neighbourhood of a support whose value is known."""
+
+    def relaxation(self, size: int, grace: Deadline) -> float:
+        """Bound R from below on all supports, and improve that bound until a deadline."""

@@ -185,16 +185,20 @@ class Run:
         """
         failed = isinstance(stop, SolverFailure)
         why = f"{stop}" if failed else f"time limit of {self.deadline.limit:g} s reached"
+        incumbent = math.inf if partial is None else float(partial.values[0])
+        reached, verb = (needed, "needed") if needed < math.inf else (incumbent, "found")
         proven = f"proven to be at {bound:.6g} or above"
-        if needed < math.inf:
-            proven += f", and {needed:.6g} was needed"
+        if reached < math.inf:
+            gap = max(reached - bound, 0.0)
+            share = f", {gap / reached:.0%} of it" if reached > 0.0 else ""
+            proven += f", and {reached:.6g} was {verb}: a gap of {gap:.3g}{share}"
         if bound == -math.inf:
             proven = "not bounded: nothing was proven yet"
         kind: type[NotCertified] = SolverFailure if failed else NotCertified
         return kind(
             f"{why}; stopped in stage {self.stage!r}: what is left open is {proven}{settled}",
             bound=bound,
-            incumbent=math.inf if partial is None else float(partial.values[0]),
+            incumbent=incumbent,
             partial=partial,
         )
 

@@ -14,6 +14,7 @@ from mipselect.errors import InvalidInput
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.restricted.fenchel import FenchelLoss
+from mipselect.restricted.gram import looking
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.certificate import Certificate
 from mipselect.search.convex.cuts import FenchelMasters
@@ -25,9 +26,12 @@ from mipselect.search.least_squares.cuts import SquaredMasters
 from mipselect.search.least_squares.method import LeastSquaresMethod
 from mipselect.search.neighbourhood import Engine, Method, Neighbourhood
 from mipselect.search.options import SearchOptions
-from mipselect.search.progress import Run
+from mipselect.search.progress import Deadline, Run, TimeUp
 from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import Tuning
+
+GRACE = 0.5
+"""Seconds after which a search that was stopped improves its bound no more."""
 
 Masters = TypeVar("Masters", bound=OuterApproximation[Any])
 Found = TypeVar("Found", bound=Certificate)
@@ -65,6 +69,20 @@ class Search:
             effort=self.run.effort(self.method.name),
             relations=self.instance.problem.relations,
         )
+
+    def relaxed(self) -> float:
+        """Bound R from below on all supports, in little time: the search has been stopped."""
+        grace = Deadline(GRACE)
+
+        def look() -> None:
+            if grace.remaining <= 0.0:
+                raise TimeUp
+
+        try:
+            with looking(look):
+                return self.method.relaxation(self.instance.support_size, grace)
+        except TimeUp:
+            return -math.inf
 
     def bounds_ahead(self, center: Neighbourhood) -> list[float]:
         """Bound all levels after each level, from 0 on; ``inf`` after the last."""

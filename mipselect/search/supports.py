@@ -12,6 +12,7 @@ from mipselect.docstrings import described_by
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
+from mipselect.restricted.gram import looking
 from mipselect.search.collectors import Collector
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import SupportPool
@@ -83,24 +84,26 @@ def find_supports(search: Search, count: int) -> SupportPool:
     try:
         run.stage = "pool"
         run.tick()
-        center = search.method.center(size, run)
-        collector.offer(center.support[None], np.array([center.value]))
-        ahead = search.bounds_ahead(center)
-        bound = ahead[0]
-        run.total = sum(math.comb(size, level) for level in range(1, search.levels))
-        for level in range(1, search.levels):
-            run.stage = f"pool, level {level}"
-            bound = ahead[level]
-            center.search_level(level, collector, run)
+        with looking(run.tick):
+            center = search.method.center(size, run)
+            collector.offer(center.support[None], np.array([center.value]))
+            ahead = search.bounds_ahead(center)
+            bound = ahead[0]
+            run.total = sum(math.comb(size, level) for level in range(1, search.levels))
+            for level in range(1, search.levels):
+                run.stage = f"pool, level {level}"
+                bound = ahead[level]
+                center.search_level(level, collector, run)
     except Stopped as stop:
-        pool = _pool(search, collector, bound)
+        relaxed = search.relaxed()
+        pool = _pool(search, collector, bound, relaxed)
         if len(pool) == count and pool.certified:
             return pool
         rows = pool.certified_rows
         proven = f"; a pool of {rows} is certified" if rows else ""
         partial = pool if len(pool) else None
         raise run.refusal(stop, pool.rest_bound, collector.target, partial, proven) from stop
-    pool = _pool(search, collector, math.inf)
+    pool = _pool(search, collector, math.inf, -math.inf)
     if not pool.certified:
         raise NotCertified(
             f"{search.method.name} could only prove that unlisted supports are at "
@@ -113,11 +116,14 @@ def find_supports(search: Search, count: int) -> SupportPool:
     return pool
 
 
-def _pool(search: Search, collector: Collector, open_bound: float) -> SupportPool:
-    """Build the pool of what was collected; `open_bound` holds for all that is not settled."""
+def _pool(search: Search, collector: Collector, open_bound: float, relaxed: float) -> SupportPool:
+    """Build the pool of what was collected; `open_bound` holds for all that is not settled.
+
+    What is `relaxed` holds for every support.
+    """
     supports, values = collector.best()
     complete = len(values) == search.instance.number_of_supports
-    rest_bound = math.inf if complete else min(collector.settled, open_bound)
+    rest_bound = math.inf if complete else max(relaxed, min(collector.settled, open_bound))
     return search.certificate(SupportPool, supports=supports, values=values, rest_bound=rest_bound)
 
 

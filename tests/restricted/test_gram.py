@@ -71,6 +71,29 @@ def test_columns_that_are_kept_are_not_computed_again(monkeypatch: pytest.Monkey
     assert counts["multiplied"] == columns.size
 
 
+@pytest.mark.parametrize("n", [8000, 3 * gram_module.SUMMED_ROWS])
+def test_long_products_look_at_the_clock(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
+    X, looks, most = np.random.default_rng(3).standard_normal((n, 40)), 0, 2**17
+    monkeypatch.setattr(gram_module, "BLOCK_WORK", most)
+
+    def look() -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 3:
+            raise TimeoutError
+
+    gram = Gram(X)
+    with gram_module.looking(look):
+        with pytest.raises(TimeoutError):
+            gram.full()
+        assert not gram.held
+        looks = 3
+        np.testing.assert_allclose(gram.full(), X.T @ X, atol=1e-9)
+    assert looks - 2 >= 0.5 * X.size * 40 / max(most, 40 * gram_module.SUMMED_ROWS)
+    gram.product(X)
+    assert gram_module._look.get() is None
+
+
 def test_a_pool_of_single_numbers_converts_them_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between few columns and many, G is formed where its parts would be more work."""
     n, p = 250, 3000

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import re
+from functools import partial
+
 import numpy as np
 import pytest
 
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.problem.instance import Instance
+from mipselect.search.least_squares import tree
 from mipselect.search.levels import find_levels
 from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.search.progress import TimeUp
 from mipselect.search.supports import find_supports
-from tests.support.designs import all_supports, distances, random_instance, with_loss
+from tests.support.designs import (
+    DESIGNS,
+    all_supports,
+    distances,
+    random_instance,
+    random_loss_instance,
+    with_loss,
+)
+from tests.support.designs import LOSSES as ALL_LOSSES
 from tests.support.searches import run_of, search_by, supports_by
 
 LOSSES = ["squared", "huber(1.35)"]
@@ -89,6 +101,34 @@ def test_stopped_levels_are_proven_as_far_as_they_say(loss: str, cheap: int) -> 
             if "the optimum" in str(refused):
                 assert levels.values[0] <= values.min() * (1.0 + 1e-9)
     assert some > 2
+
+
+@pytest.mark.parametrize("early", [True, False])
+@pytest.mark.parametrize("loss", [*LOSSES, "hinge", "quantile(0.5)"])
+@pytest.mark.parametrize("find", [lambda search: find_supports(search, 34), find_levels])
+def test_a_refusal_says_what_is_proven_and_how_far_that_is(loss: str, early: bool, find) -> None:
+    instance = instance_of(loss)
+    least = instance.objectives(all_supports(instance)).min()
+    _, refused = stopped(find, instance, 1 if early else 9)
+    assert refused is not None
+    assert 0.8 * least <= refused.bound
+    assert early or re.search(r"was (needed|found): a gap of \d\S*, \d+% of", str(refused))
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 20))
+@pytest.mark.parametrize("quick", [0, 1024])
+def test_relaxations_are_below_every_support(
+    quick: int, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tree, "QUICK_COLUMNS", quick)
+    of_losses = [partial(random_loss_instance, loss=loss) for loss in ALL_LOSSES]
+    for design in [*DESIGNS, *of_losses]:
+        for k in range(seed, seed + 20):
+            instance = design(k)
+            search = search_by(instance)
+            bound = search.relaxed()
+            least = instance.objectives(all_supports(instance)).min()
+            assert bound <= least * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -33,11 +33,9 @@ from mipselect.problem.problem import LARGEST_RIDGE, SMALLEST_RIDGE
 from mipselect.restricted.box_dual import PreparedBoxDual
 from mipselect.validation import LARGEST_SCALE, SMALLEST_SCALE
 from tests.soak.restricted_problems import Array, hostile_columns, hostile_responses
+from tests.soak.squared_values import least_ridge
 from tests.support.brackets import ExactLoss, ExactProblem, exact_loss
 from tests.support.exactly import DIGITS
-
-LEAST_RIDGE = 1e-12
-"""Near copies have a ridge of this share of n, times the number of columns, at least."""
 
 UNDERFLOW = float(np.finfo(np.float64).tiny)
 """Less is no difference between doubles."""
@@ -145,9 +143,10 @@ def of_any_size(rng: Generator, loss: str) -> Instance:
     radius = (1.0 if loss == "hinge" else y_bound) / x_bound * 10.0 ** rng.uniform(-6, 8)
     if rng.random() < 0.5:
         radius = 10.0 ** rng.uniform(-24, 24)
-    ridge = n * s * x_bound**2 * LEAST_RIDGE * 10.0 ** rng.choice([-8, -2, 0, 0, 3, 6, 12])
+    least = least_ridge(n, s, x_bound)
+    ridge = least * 10.0 ** rng.choice([0, 0, 1, 3, 6, 12])
     if rng.random() < 0.3:
-        ridge = 10.0 ** rng.uniform(-50, 50)
+        ridge = max(least, 10.0 ** rng.uniform(-50, 50))
     return Instance(
         X, y, support_size=s, x_bound=x_bound, y_bound=y_bound,
         coef_bound=clipped(radius, SMALLEST_SCALE, LARGEST_SCALE),
@@ -176,7 +175,7 @@ def near_copies(rng: Generator, loss: str) -> Instance:
     return Instance(
         X, y, support_size=s, x_bound=1.0, y_bound=1.0,
         coef_bound=float(rng.choice([0.1, 0.5, 1.0, 3.0, 10.0, 100.0, 1e3])),
-        ridge=n * s * LEAST_RIDGE * rng.choice([1e-10, 1e-4, 1.0]),
+        ridge=least_ridge(n, s, 1.0) * rng.choice([1.0, 1e2, 1e6]),
         loss=loss + parameter(rng, loss, 1.0),
     )  # fmt: skip
 
@@ -197,7 +196,7 @@ def of_expression(rng: Generator, loss: str) -> Instance:
         y_bound, y = 1.0, np.where(y > 0.0, 1.0, -1.0)
     expression, largest, _ = EXPRESSIONS[loss]
     radius = reach / (x_bound * np.sqrt(s))
-    ridge = n * s * x_bound**2 * LEAST_RIDGE * 10.0 ** rng.uniform(-3, 12)
+    ridge = least_ridge(n, s, x_bound) * 10.0 ** rng.uniform(0, 12)
     return Instance(
         np.clip(X, -1.0, 1.0) * x_bound, y, support_size=s, x_bound=x_bound, y_bound=y_bound,
         coef_bound=radius, ridge=clipped(ridge, SMALLEST_RIDGE, LARGEST_RIDGE),

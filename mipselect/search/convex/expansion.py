@@ -9,6 +9,7 @@ it is the best dual point of the whole family (docs/mathematics/cuts.md, (16)).
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +21,7 @@ from mipselect.search.bounds.expansion import Expansion
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.convex.node import FenchelNode, screened
+from mipselect.search.progress import Deadline
 from mipselect.search.simplex import largest_sum
 
 
@@ -78,6 +80,26 @@ class DualExpansion(Expansion):
     def enough(self, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
         """Tell where the bound is enough, or no point will be."""
         return (self.lowest <= self.needed) | (reachable > self.needed)
+
+
+class DualRelaxation(DualExpansion):
+    """The best dual point of one node for the sake of its bound, until a deadline."""
+
+    def __init__(self, node: FenchelNode, problem: ScaledFenchelLoss, grace: Deadline) -> None:
+        super().__init__(node, problem, math.inf)
+        self._grace = grace
+
+    def enough(self, rows: IntArray, reachable: FloatArray) -> NDArray[np.bool_]:
+        """Tell where little more can be reached, or no time is left."""
+        little = self._limits.precision * np.abs(self.lowest)
+        return np.asarray(~(self.lowest - reachable > little) | (self._grace.remaining <= 0.0))
+
+
+def best_dual_bound(node: FenchelNode, grace: Deadline) -> float:
+    """Bound R from below on all supports of a node, by its own dual point or a better one."""
+    if not isinstance(node.problem, ScaledFenchelLoss):
+        return proven(node.bounds.only(node.row), node)
+    return proven(DualRelaxation(node, node.problem, grace).improved(), node)
 
 
 def screened_by_family_point(node: FenchelNode, collector: Collector, cutoff: float) -> FenchelNode:

@@ -15,7 +15,7 @@ import numpy as np
 from mipselect.arrays import IntArray
 from mipselect.restricted.fenchel import EPS, FenchelBounds, FenchelLoss
 from mipselect.search.collectors import Collector
-from mipselect.search.convex.expansion import screened_by_family_point
+from mipselect.search.convex.expansion import best_dual_bound, screened_by_family_point
 from mipselect.search.convex.node import (
     FenchelNode,
     fenchel_nodes,
@@ -24,7 +24,7 @@ from mipselect.search.convex.node import (
     starts,
 )
 from mipselect.search.neighbourhood import Engine
-from mipselect.search.progress import Run, Stopped
+from mipselect.search.progress import Deadline, Run, Stopped
 from mipselect.search.removed_sets import removed_sets
 from mipselect.search.scheduler import Scheduler
 from mipselect.search.strategies import Strategy
@@ -193,6 +193,12 @@ class ConvexMethod(TreeMethod[FenchelLoss, FenchelNode]):
             (support,), _ = best.best()
             center = self.center_at(support, best.value, run)
         return center
+
+    def relaxation(self, size: int, grace: Deadline) -> float:
+        """Bound R from below on all supports by a few dual points; see `Method`."""
+        none, everything = np.empty((1, 0), dtype=np.intp), np.arange(self.problem.p)
+        (node,) = fenchel_nodes(self.problem, none, size, [everything], self.tuning)
+        return max(0.0, best_dual_bound(node, grace))
 
     def center_at(self, support: IntArray, value: float, run: Run) -> ConvexNeighbourhood:
         """Return the neighbourhood of a support whose value is known."""

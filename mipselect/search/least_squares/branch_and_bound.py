@@ -62,14 +62,19 @@ def needs_expansion(node: SquaredNode, tree: SquaredTree) -> bool:
     return node.bound is None and tree.worth_expanding(node)
 
 
+def likely_additions(node: SquaredNode) -> FloatArray:
+    """Return the weights of the point that a bound begins with, shape (L,)."""
+    most = node.tuning.expanding.likely * node.size
+    likely = np.argsort(-gains_alone(node), kind="stable")[:most]
+    start = np.zeros(len(node.live))
+    start[likely] = node.size / len(likely)
+    return start
+
+
 def around_points(node: SquaredNode, tree: SquaredTree) -> SquaredNode:
     """Drop every live feature whose best completion cannot matter, around an expansion point."""
     budget = Budget(np.arange(len(node.live)), node.size)
-    likely = np.argsort(-gains_alone(node), kind="stable")[
-        : node.tuning.expanding.likely * node.size
-    ]
-    start = np.zeros(len(node.live))
-    start[likely] = node.size / len(likely)
+    start = likely_additions(node)
     needed = node.needed_gain(tree.cutoff)
     bound = tree.expanded(node, [budget], start, needed, node.tuning.expanding.close)
     return replace(node, bound=bound).restricted(bound.screened(node.size, needed))

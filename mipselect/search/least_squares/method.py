@@ -12,11 +12,16 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.bounds.modular import ModularBound
+from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import Collector
-from mipselect.search.least_squares.branch_and_bound import bounded, divide
+from mipselect.search.least_squares.branch_and_bound import bounded, divide, likely_additions
 from mipselect.search.least_squares.center import Center, center_at
-from mipselect.search.least_squares.node import SquaredNode, greedy_completion, squared_node
+from mipselect.search.least_squares.expansion import best_expanded
+from mipselect.search.least_squares.node import (
+    SquaredNode,
+    greedy_completion,
+    squared_node,
+)
 from mipselect.search.least_squares.removed_families import open_nodes
 from mipselect.search.least_squares.root_cuts import (
     changes,
@@ -28,7 +33,7 @@ from mipselect.search.least_squares.shares import largest_gains
 from mipselect.search.least_squares.swaps import Incumbent, best_by_swaps, offer_swapped
 from mipselect.search.least_squares.tree import GramMeasures, SquaredTree, is_crowded
 from mipselect.search.neighbourhood import Engine
-from mipselect.search.progress import Run, Stopped
+from mipselect.search.progress import Deadline, Run, Stopped
 from mipselect.search.removed_sets import removed_sets
 from mipselect.search.scheduler import Scheduler
 from mipselect.search.strategies import Strategy
@@ -197,6 +202,24 @@ class LeastSquaresMethod(TreeMethod[PreparedSquared, SquaredNode]):
     def center_at(self, support: IntArray, value: float, run: Run) -> LeastSquaresNeighbourhood:
         """Return the neighbourhood of a support whose value is known."""
         return self._around(Incumbent(support, value), run)
+
+    def relaxation(self, size: int, grace: Deadline) -> float:
+        """Bound R from below on all supports around the best points; see `Method`."""
+        problem, tuning, best = self.problem, self.tuning, 0.0
+        none, everything = np.empty(0, dtype=np.intp), np.arange(problem.features.count)
+        whole = squared_node(problem, none, size, everything, 0.0, None, tuning)
+        found = problem.fit(np.sort(greedy_completion(whole)))
+        if found.multiplier > 0.0:
+            whole = squared_node(problem, none, size, everything, found.multiplier, None, tuning)
+        budget = Budget(everything, size)
+        start, needed = likely_additions(whole), whole.needed_gain(found.value)
+        for curvature in self.measures.ready_curvatures():
+            given = whole, curvature.at(whole), [budget], start, needed
+            bound = best_expanded(*given, tuning.expanding.close)
+            best = max(best, whole.lower_bound(bound.largest([budget])))
+            if grace.remaining <= 0.0:
+                break
+        return best
 
     def _around(self, incumbent: Incumbent, run: Run) -> LeastSquaresNeighbourhood:
         return LeastSquaresNeighbourhood(

@@ -13,7 +13,11 @@ import numpy as np
 from mipselect.arrays import FloatArray
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import Budget
-from mipselect.search.least_squares.curvature import ChildrenCurvature, Curvature
+from mipselect.search.least_squares.curvature import (
+    ChildrenCurvature,
+    Curvature,
+    UniformCurvature,
+)
 from mipselect.search.least_squares.expansion import ExpandedBound, best_expanded
 from mipselect.search.least_squares.measured_curvature import curvature_of, spectral_curvatures
 from mipselect.search.least_squares.near_columns import LiveSets, NearColumns, near_columns
@@ -21,6 +25,9 @@ from mipselect.search.least_squares.node import SquaredNode, squared_node
 from mipselect.search.strategies import Strategy
 from mipselect.search.tree import TreeSearch
 from mipselect.search.tuning import TUNING, Tuning
+
+QUICK_COLUMNS = 1024
+"""Eigenvalues of no more columns take less than half a second."""
 
 
 def is_crowded(node: SquaredNode) -> bool:
@@ -55,6 +62,14 @@ class GramMeasures:
     def curvatures(self) -> list[Curvature]:
         """Curvatures by the smallest eigenvalue, and by the spectrum cut off at several limits."""
         return [self.cheap_curvature, *spectral_curvatures(self._whole)]
+
+    def ready_curvatures(self) -> list[Curvature]:
+        """List the curvatures that are known or take no time, those of the spectrum first."""
+        features = self.problem.features
+        quick = self.problem.gram.held and features.size <= QUICK_COLUMNS
+        if quick or "curvatures" in vars(self):
+            return self.curvatures[::-1]
+        return [UniformCurvature(0.0)] if features.singles else []
 
     def each_curvature(self) -> Iterator[Curvature]:
         """Yield `curvatures`, and compute no spectrum before the first is not enough."""

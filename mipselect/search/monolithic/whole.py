@@ -21,6 +21,7 @@ from mipselect.errors import InvalidInput, NotCertified, SolverFailure
 from mipselect.problem.instance import Instance
 from mipselect.restricted.box_dual import PreparedBoxDual
 from mipselect.restricted.features import plain_features
+from mipselect.restricted.gram import looking
 from mipselect.restricted.grouping import FeatureProblem
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.collectors import Collector
@@ -30,7 +31,7 @@ from mipselect.search.monolithic.piecewise_linear import PiecewiseLinearModels
 from mipselect.search.neighbourhood import Neighbourhood
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import MistakeLevels, SupportPool
-from mipselect.search.progress import Run, Stopped, TimeUp
+from mipselect.search.progress import Deadline, Run, Stopped, TimeUp
 from mipselect.search.setup import Search, set_up
 from mipselect.search.tuning import WholeModels
 
@@ -75,13 +76,15 @@ def whole_optimum(instance: Instance, *, form: Form | None = None, **options: An
     best = Collector(1, native.allowance)
     run.stage = "optimum"
     try:
-        found = method.solve(instance.support_size, run)
-        best.offer(found.support[None], np.array([found.value]))
-        around = native.method.center_at(found.support, found.value, run)
-        for level in range(1, native.levels):
-            around.search_level(level, best, run)
+        with looking(run.tick):
+            found = method.solve(instance.support_size, run)
+            best.offer(found.support[None], np.array([found.value]))
+            around = native.method.center_at(found.support, found.value, run)
+            for level in range(1, native.levels):
+                around.search_level(level, best, run)
     except Stopped as stop:
-        raise run.refusal(stop, 0.0, best.target, None, "") from stop
+        relaxed = native.relaxed()
+        raise run.refusal(stop, max(0.0, relaxed), best.target, None, "") from stop
     bound = min(found.bound, best.bound)
     pool = method.search.certificate(
         SupportPool,
@@ -187,6 +190,10 @@ class WholeMethod:
         """Return the neighbourhood of a support whose value is known."""
         around = self.native.method.center_at(support, value, run)
         return WholeNeighbourhood(support, value, around, self)
+
+    def relaxation(self, size: int, grace: Deadline) -> float:
+        """Bound R from below on all supports, as the native search does."""
+        return self.native.method.relaxation(size, grace)
 
     def solve(
         self, size: int, run: Run, center: IntArray | None = None, distance: int = 0
