@@ -85,7 +85,9 @@ class PreparedBoxDual:
     ) -> FloatArray:
         """Bound R(B ∪ {j}) from below; see `mipselect.restricted.fenchel.ScaledFenchelLoss`."""
         problem = self.rows, self.box, self.ridge, self.radius
-        return np.asarray(bounds_with_one_more(*problem, base, point, candidates) / self.n)
+        # Where all residuals are exactly zero there is no band around the kink, and no bound.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(bounds_with_one_more(*problem, base, point, candidates) / self.n)
 
     def scaled_bounds(
         self,
