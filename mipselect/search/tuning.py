@@ -9,9 +9,6 @@ from dataclasses import dataclass
 
 from mipselect.search.strategies import Strategy
 
-ANY = 10**9
-"""More than there is of anything that is counted."""
-
 
 @dataclass(frozen=True)
 class Patience:
@@ -157,12 +154,8 @@ class Together:
 class InClosedForm:
     """Subproblems of two or three additions that are settled by the gains of all of them."""
 
-    pairs: int = ANY
-    """Most live features of two additions,"""
-    triples: int = ANY
-    """and of three,"""
     unknown: int = 512
-    """and of either where nothing is known of the rows of G."""
+    """Most live features where nothing is known of the rows of G."""
     worth: int = 2**18
     """Most pairs, for every first feature of a triple, that its shares may leave open.
 
