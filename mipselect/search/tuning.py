@@ -82,6 +82,8 @@ class Expanding:
     """and for such a family of removed sets, which is divided."""
     trials: Trials = Trials(first=3, share=0.0, again=50)
     """Trials of all measures of convexity, before the best is kept; their share is not used."""
+    children: Trials = Trials(first=2, share=0.1, again=400)
+    """Trials of bounds of many children at once: they must prune this share of them."""
     fewer: Trials = Trials(first=8, share=0.05, again=16)
     """Trials of shares beside a point: they leave fewer families open."""
 
