@@ -39,6 +39,7 @@ def trials_of(strategy: Strategy, size: int, tuning: Tuning) -> Trials:
         return tuning.dual_points.trials_of_pairs if size == 2 else tuning.dual_points.trials
     return {
         Strategy.EXPANSION: tuning.expanding.trials,
+        Strategy.CHILDREN: tuning.expanding.children,
         Strategy.FEWER_FAMILIES: tuning.expanding.fewer,
         Strategy.CLUSTERS: tuning.near.trials,
     }[strategy]

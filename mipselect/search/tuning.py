@@ -9,9 +9,6 @@ from dataclasses import dataclass
 
 from mipselect.search.strategies import Strategy
 
-ANY = 10**9
-"""More than there is of anything that is counted."""
-
 
 @dataclass(frozen=True)
 class Patience:
@@ -85,6 +82,8 @@ class Expanding:
     """and for such a family of removed sets, which is divided."""
     trials: Trials = Trials(first=3, share=0.0, again=50)
     """Trials of all measures of convexity, before the best is kept; their share is not used."""
+    children: Trials = Trials(first=2, share=0.1, again=400)
+    """Trials of bounds of many children at once: they must prune this share of them."""
     fewer: Trials = Trials(first=8, share=0.05, again=16)
     """Trials of shares beside a point: they leave fewer families open."""
 
@@ -157,12 +156,8 @@ class Together:
 class InClosedForm:
     """Subproblems of two or three additions that are settled by the gains of all of them."""
 
-    pairs: int = ANY
-    """Most live features of two additions,"""
-    triples: int = ANY
-    """and of three,"""
     unknown: int = 512
-    """and of either where nothing is known of the rows of G."""
+    """Most live features where nothing is known of the rows of G."""
     worth: int = 2**18
     """Most pairs, for every first feature of a triple, that its shares may leave open.
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from mipselect.search.least_squares import branch_and_bound
 from mipselect.search.scheduler import Scheduler
 from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import TUNING, Trials
+from tests.support.counted_searches import calls, count_of, spread
 
 TRIALS = Trials(first=4, share=0.25, again=50)
 TUNED = replace(
@@ -51,3 +53,11 @@ def test_all_variants_are_tried_before_the_best_is_kept_and_now_and_then_again()
         scheduler.won(expansion, 3, 2)
     assert scheduler.variant(expansion, 3) == 2
     assert scheduler.variant(expansion, 4) is None
+
+
+def test_bounds_of_children_that_prune_none_are_given_up() -> None:
+    """Where columns are hardly correlated they take longer than the pairs that they would spare."""
+    instance = spread(1000, 1000, 5, 0.5, 5.0, 1.0)
+    with calls(branch_and_bound, "best_expanded_children", lambda *_: 1) as batches:
+        assert count_of(instance, "optimum").nodes < 950
+    assert len(batches) <= 3

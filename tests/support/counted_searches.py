@@ -304,7 +304,7 @@ RECORDED = {
     ("huber", "cells"): Counts(193, 1, 0, 117),
     ("near copies", "pool"): Counts(9926, 4764, 13881242, 273),
     ("decoys", "optimum"): Counts(208, 1633, 31898, 320),
-    ("many columns", "optimum"): Counts(1239, 10369, 20410699, 224),
+    ("many columns", "optimum"): Counts(1239, 10369, 20410699, 566),
     ("more columns", "pool"): Counts(605, 73321, 7029456, 821),
     ("many independent columns", "pool"): Counts(5, 2693, 6, 26),
     ("strong signals", "levels"): Counts(3461, 388, 573633, 1979),

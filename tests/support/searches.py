@@ -24,7 +24,7 @@ from mipselect.search.progress import Deadline, ProgressCallback, Run
 from mipselect.search.scheduler import Scheduler
 from mipselect.search.setup import Search, outer_approximation
 from mipselect.search.supports import find_supports, number_of_listed
-from mipselect.search.tuning import ANY, TUNING, Near, Patience, Screening, Spectrum, Tuning
+from mipselect.search.tuning import TUNING, Near, Patience, Screening, Spectrum, Tuning
 
 ENDLESS = 10**9
 
@@ -52,8 +52,6 @@ def tuned(
     spectrum: Spectrum = TUNING.spectrum,
     screening: Screening = TUNING.screening,
     entries: int = TUNING.together.entries,
-    pairs: int = ANY,
-    triples: int = ANY,
     worth: int = TUNING.closed_form.worth,
     least_size: int = TUNING.expanding.least_size,
     few_columns: int = TUNING.few_columns,
@@ -71,7 +69,7 @@ def tuned(
         spectrum=spectrum,
         screening=screening,
         together=replace(TUNING.together, entries=entries),
-        closed_form=replace(TUNING.closed_form, pairs=pairs, triples=triples, worth=worth),
+        closed_form=replace(TUNING.closed_form, worth=worth),
         expanding=replace(TUNING.expanding, least_size=least_size),
         few_columns=few_columns,
         dual_points=replace(TUNING.dual_points, bases=bases, supports=supports),

@@ -252,6 +252,8 @@ def open_children(
         constants, terms, worst = best_expanded_children(children, convexity, needed)
         open_ = np.flatnonzero(~(worst <= needed))
         account.successes += len(open_) < len(children.row)
+        pruned = len(children.row) - len(open_)
+        tree.scheduler.note(Strategy.CHILDREN, children.size, pruned, len(children.row))
     tree.collector.settle(cutoff)
     for k in open_:
         child = children.parent.with_feature(int(children.first[k, 0]), children.later[k:])

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.search.collectors import Collector
@@ -25,7 +26,10 @@ class ClosedForm(Engine[SquaredNode]):
         """Return True for features of one column; triples must have a bound, pairs need none."""
         if (node.bound is None and node.size != 2) or not node.problem.features.singles:
             return False
-        return len(node.live) <= _most(node)
+        strategy = {2: Strategy.PAIRS, 3: Strategy.TRIPLES}.get(node.size)
+        if strategy is None or not node.tuning.uses(strategy):
+            return False
+        return node.row_tops is not None or len(node.live) <= node.tuning.closed_form.unknown
 
     def settle(self, node: SquaredNode, collector: Collector, run: Run) -> bool:
         """Evaluate those whose gain could bring the value below the cutoff."""
@@ -66,7 +70,9 @@ class ClosedForm(Engine[SquaredNode]):
         """Look at every pair of later features {j, l} whose larger share is that of j.
 
         Pairs whose shares say that they matter are decided by their gains, in the order of j's.
-        Returns False, and looks at none, where these are more than `most` for every child.
+        What is offered lowers the cutoff and closes rows, so that no more are looked at than where
+        the node is divided. Returns False, and looks at none, where pairs are more than `most` for
+        every child.
         """
         tuning = children.parent.tuning
         if len(children.later) < 2:
@@ -79,18 +85,32 @@ class ClosedForm(Engine[SquaredNode]):
             return True
         partners = partners[np.argsort(-shares[:, partners].max(axis=0), kind="stable")]
         children, shares = children.among(partners), shares[:, partners]
-        larger = shares > np.maximum(0.5 * needed, needed - largest)[:, None]
+        larger = _larger(shares, np.arange(len(partners)), needed)
         if np.count_nonzero(larger) * len(partners) > most * len(needed):
             return False
         rows = np.flatnonzero(larger.any(axis=0))
         height = max(1, tuning.together.entries // len(partners))
-        for start in range(0, len(rows), height):
+        while len(rows):
             run.tick()
-            needed = children.needed_gains(run.limit(collector, tuning))
-            for k, pairs in _larger_first(children, shares, rows[start : start + height], needed):
+            some, rows = rows[:height], rows[height:]
+            for k, pairs in _larger_first(children, shares, some, needed):
                 first = np.repeat(children.first[[k]], len(pairs), axis=0)
-                offer_additions(children.parent, np.hstack([first, pairs]), collector)
+                additions = np.hstack([first, pairs])
+                for at in range(0, len(additions), tuning.together.supports):
+                    if at > 0:
+                        run.tick()
+                    these = additions[at : at + tuning.together.supports]
+                    offer_additions(children.parent, these, collector)
+            # What was offered may have closed many rows.
+            needed = children.needed_gains(run.limit(collector, tuning))
+            rows = rows[_larger(shares, rows, needed).any(axis=0)]
         return True
+
+
+def _larger(shares: FloatArray, rows: IntArray, needed: FloatArray) -> NDArray[np.bool_]:
+    """Tell which children have open pairs whose larger share is that of each row, shape (F, k)."""
+    least = np.maximum(0.5 * needed, needed - shares.max(axis=1))
+    return np.asarray(shares[:, rows] > least[:, None])
 
 
 def _larger_first(
@@ -101,7 +121,7 @@ def _larger_first(
     The larger share is that of j, which is one of `rows`.
     """
     own = shares[:, rows]
-    may = own > np.maximum(0.5 * needed, needed - shares.max(axis=1))[:, None]
+    may = _larger(shares, rows, needed)
     least = needed - np.where(may, own, -np.inf).max(axis=1)
     ends = shares.shape[1] - np.argmax((shares > least[:, None])[:, ::-1], axis=1)
     H = children.parent.rectangle(children.later[rows], children.later)
@@ -116,18 +136,6 @@ def _larger_first(
             once = children.after[k, other] & ((own > its) | ((own == its) & (j < other)))
             if once.any():
                 yield k, np.stack([children.later[j], children.later[other]], axis=1)[once]
-
-
-def _most(node: SquaredNode) -> int:
-    """Return how many live features may be settled: fewer where no row sums of G are known."""
-    limits = node.tuning.closed_form
-    if node.size == 2 and node.tuning.uses(Strategy.PAIRS):
-        most = limits.pairs
-    elif node.size == 3 and node.tuning.uses(Strategy.TRIPLES):
-        most = limits.triples
-    else:
-        return 0
-    return most if node.row_tops is not None else min(most, limits.unknown)
 
 
 def pair_shares(children: Children) -> FloatArray:

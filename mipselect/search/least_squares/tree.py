@@ -170,6 +170,10 @@ class SquaredTree(TreeSearch[SquaredNode]):
             best = self.scheduler.winner(strategy, size)
             if best is None:
                 best = self.scheduler.winner(strategy, node.size)
-        if best is None:
-            return cast(ChildrenCurvature, known.cheap_curvature) if pairs else None
+        if best is None and pairs:
+            best = 0
+        if best is None or not self.scheduler.worth(Strategy.CHILDREN, size):
+            return None
+        if best == 0:
+            return cast(ChildrenCurvature, known.cheap_curvature)
         return cast(ChildrenCurvature, known.curvatures[best])
