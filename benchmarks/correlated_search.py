@@ -24,7 +24,7 @@ from mipselect.search.options import SearchOptions
 from mipselect.search.progress import Run
 from mipselect.search.setup import Search
 from mipselect.search.supports import find_supports, number_of_listed
-from mipselect.search.tuning import ANY, TUNING, Patience, Tuning
+from mipselect.search.tuning import TUNING, Patience, Tuning
 
 PROBLEMS = (
     (1000, 100, 8, 0.9, 5.0, 10.0),
@@ -37,6 +37,7 @@ PROBLEMS = (
 )
 """n, p, s, ρ, signal-to-noise ratio, λ."""
 
+ANY = 10**9
 CHEAP = replace(TUNING, patience=Patience(cheap=ANY, near=ANY, long=ANY))
 """Bounds by shares alone, however long it takes."""
 
