@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 from mipselect.problem.instance import Instance
+from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import Screening
 from tests.support.brute_force import SOLVERS, check_levels, check_pool
 from tests.support.designs import DESIGNS, Design
 from tests.support.searches import ENDLESS
+
+CLOSED = (Strategy.PAIRS, Strategy.TRIPLES)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -31,9 +34,9 @@ def test_pools_and_levels(design: Design, solver: str, seed: int) -> None:
 def test_bounds_alone(design: Design, solver: str, seed: int) -> None:
     """Without the shortcuts for few choices: division, the cheap shares and the masters decide."""
     settings = (
-        {"patience": ENDLESS, "pairs": 2048},
-        {"patience": 2, "screening": Screening(dense=0), "pairs": 3, "triples": 5, "columns": 4},
-        {"patience": 2, "cheap": -1, "pairs": 3, "triples": 5, "columns": 4},
+        {"patience": ENDLESS},
+        {"patience": 2, "screening": Screening(dense=0), "without": CLOSED, "columns": 4},
+        {"patience": 2, "cheap": -1, "without": CLOSED, "columns": 4},
     )
     for k in range(10):
         instance = design(seed + k)

@@ -473,7 +473,7 @@ CASES: list[Case] = [
         )
     ),
     Case("a table without a target: solve", ("solve", "data.csv"),
-         ("data.csv: a table needs --target and --support-size",)),
+         ("data.csv: is a table", "--target and --support-size")),
     *(
         Case(f"a spreadsheet: {command[0]} with {len(command)} words, {ending}",
              [f"t.{ending}" if word == "t" else word for word in command],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +24,7 @@ from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.search.progress import Deadline, ProgressCallback, Run
 from mipselect.search.scheduler import Scheduler
 from mipselect.search.setup import Search, outer_approximation
+from mipselect.search.strategies import Strategy
 from mipselect.search.supports import find_supports, number_of_listed
 from mipselect.search.tuning import TUNING, Near, Patience, Screening, Spectrum, Tuning
 
@@ -60,6 +62,7 @@ def tuned(
     columns: int = TUNING.masters.columns,
     enumerated: int = TUNING.masters.enumerated,
     patience: int = TUNING.masters.patience,
+    without: Collection[Strategy] = (),
 ) -> Tuning:
     """Other numbers; a search that is not patient with `cheap` bounds is soon a long one."""
     return replace(
@@ -74,6 +77,7 @@ def tuned(
         few_columns=few_columns,
         dual_points=replace(TUNING.dual_points, bases=bases, supports=supports),
         masters=replace(TUNING.masters, columns=columns, enumerated=enumerated, patience=patience),
+        without=frozenset(without),
     )
 
 
@@ -102,7 +106,7 @@ def search_by(
     **numbers: Any,
 ) -> Search:
     """A search by this solver; `enumerated=0` sends small subproblems to a master too."""
-    tuning = tuned(**{"pairs": 256, "triples": 96, **numbers})
+    tuning = tuned(**numbers)
     options = SearchOptions(solver, tolerance, tuning=tuning)
     problem = instance.prepared
     squared = isinstance(problem, PreparedSquared)
