@@ -282,10 +282,9 @@ def _start(problems: Problems) -> _State:
     spare = np.maximum(spare, problems.goal / (k * half.max()))
     spare = np.where(spare > 0.0, spare, 1.0)[:, None]
     above, below = np.maximum(residual, 0.0) + spare, np.maximum(-residual, 0.0) + spare
-    at_zero = np.broadcast_to(box.best_dual(np.zeros(k)), shape)
     pull, fall = (
-        np.linalg.norm((problems.columns @ dual[:, :, None])[:, :, 0] + problems.linear, axis=1)
-        for dual in (alpha, at_zero)
+        np.linalg.norm((problems.columns @ dual[..., None])[:, :, 0] + problems.linear, axis=1)
+        for dual in (alpha, box.best_dual(np.zeros(k)))
     )
     mean = np.einsum("mk,mk->m", half, above + below) / (2 * k)
     nu = np.maximum(pull - problems.ridge, 2.0 * mean)
