@@ -296,7 +296,7 @@ class Gram:
 
     def block(self, indices: IntArray) -> FloatArray:
         """Return G[indices][:, indices], shape (k, k), without touching the other columns."""
-        if not self._missing(indices):
+        if self._full is None and not self._missing(indices):
             return np.asarray(self.columns(indices)[indices])
         k = len(indices)
         if self._worth_holding(0.5 * k**2 + 2 * MOVED * k):
@@ -314,7 +314,7 @@ class Gram:
         return products(left, right, block_bytes=self.memory.block)
 
     def _missing(self, indices: IntArray) -> list[int]:
-        """List the columns that are not kept."""
+        """List the columns that are not kept; none where all of G is."""
         if self._full is not None:
             return []
         return [int(j) for j in indices if int(j) not in self._columns]

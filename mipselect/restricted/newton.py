@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray
+from mipselect.errors import SolverFailure
 from mipselect.restricted.certified import BoxDual, predictions
 from mipselect.restricted.normal_equations import solve_normal_equations
 
@@ -87,5 +88,7 @@ def _minimum(C: FloatArray, box: BoxDual, ridge: float, sides: Sides) -> FloatAr
     weights = np.where(sides == 0, 1.0 / q, 0.0)
     quadratic = (C * weights[:, None, :]) @ C.transpose(0, 2, 1)
     linear = (C @ pull[:, :, None])[:, :, 0]
-    coef, _ = solve_normal_equations(quadratic, linear, ridge, 1.0)
-    return np.where(np.isfinite(coef).all(axis=1, keepdims=True), coef, 0.0)
+    try:
+        return solve_normal_equations(quadratic, linear, ridge, 1.0)[0]
+    except SolverFailure:
+        return np.zeros(linear.shape)

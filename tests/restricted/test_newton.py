@@ -141,3 +141,14 @@ def test_nothing_is_proven_where_nothing_is_finite() -> None:
             rows, box, 1.0, 1.0, np.array([0]), np.zeros(3), np.array([1, 2])
         )
     assert np.all(bounds <= 0.0)
+
+
+def test_where_a_quadratic_overflows_the_start_is_returned() -> None:
+    """Other methods go on from there: it is no failure of the problem."""
+    y = np.linspace(-1.0, 1.0, 5)
+    box = BoxDual(y, np.full(5, -1.0), np.full(5, 1.0), 1e-300)
+    columns = 1e10 * np.random.default_rng(0).standard_normal((2, 2, 5))
+    with np.errstate(all="ignore"):
+        coef, dual = newton.solve(columns, box, 1.0)
+    assert not coef.any()
+    assert np.isfinite(dual).all()
