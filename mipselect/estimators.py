@@ -26,7 +26,7 @@ from mipselect.tables.frames import (
     refuse_lazy,
     require_finite_entries,
 )
-from mipselect.tables.identifiers import names_identities
+from mipselect.tables.identifiers import looking_like_identifiers
 from mipselect.tables.row_order import refuse_another_order
 from mipselect.validation import checked_feature_names, listed, require_public
 
@@ -307,9 +307,8 @@ def refuse_na(error: TypeError, X: Any, y: Any = None) -> None:
 def warn_of_names(X: Any, y: Any) -> None:
     """Warn where a column of a frame is called like an identifier, or as the target is."""
     names, name = list(getattr(X, "columns", ())), getattr(y, "name", None)
-    alike = [each for each in names if isinstance(each, str) and names_identities(each)]
+    alike, looks = looking_like_identifiers(names)
     if alike:
-        looks = "looks like an identifier" if len(alike) == 1 else "look like identifiers"
         warn_of_little_use(
             f"{listed(alike)} of X {looks}: who a row is about says nothing of other rows; take "
             f"X.drop(columns={alike!r})"

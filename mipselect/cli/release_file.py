@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from mipselect.cli.kept_files import MOST_BYTES
 from mipselect.cli.public_fields import PUBLIC_FIELDS, public_under
-from mipselect.disk import small_content
+from mipselect.disk import small_content, text_of
 from mipselect.errors import InvalidInput, MipselectError
-from mipselect.json_objects import read_json
+from mipselect.json_objects import parsed
 from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import ROW
 from mipselect.regression import ModelRelease
@@ -51,15 +51,15 @@ class ReleasedFeatures:
     def read(cls, path: Path, target: str) -> ReleasedFeatures:
         """Read the one draw of a release about the target; raise `InvalidInput` for another."""
         read = read_release(path)
+        assert read.digest is not None
         if read.target not in (None, target):
             raise InvalidInput(f"{path}: is about {read.target}, and --target is {target}")
         if len(read.drawn) > 1:
             raise InvalidInput(
                 f"{path}: has {len(read.drawn)} draws, and a model takes the features of one"
             )
-        digest = sha256(small_content(path, MOST_BYTES)).hexdigest()
         names = (*read.drawn[0].feature_names, *read.always)
-        return cls(path.name, digest, names, read.guarantee)
+        return cls(path.name, read.digest, names, read.guarantee)
 
 
 def read_release(path: Path) -> ReportedRelease:
@@ -70,7 +70,8 @@ def read_release(path: Path) -> ReportedRelease:
     InvalidInput
         If it is none, or a seeded one, which promises nothing.
     """
-    report = read_json(path, MOST_BYTES)
+    content = small_content(path, MOST_BYTES)
+    report = parsed(text_of(content, path), str(path))
     if not isinstance(report, dict) or not {"releases", "model"} & set(report):
         raise InvalidInput(
             f"{path}: is no release; give what 'mipselect release', 'select' or 'fit' wrote with "
@@ -85,7 +86,7 @@ def read_release(path: Path) -> ReportedRelease:
         read = checked_release(report)
         if not all(release.private for release in read.drawn):
             raise InvalidInput("it has seeded draws")
-        return read
+        return replace(read, digest=sha256(content).hexdigest())
     except KeyError as error:
         raise InvalidInput(f"{path}: is no release: {error} is missing") from error
     except (MipselectError, TypeError, AttributeError, ValueError) as error:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mipselect.cli.streams import say
-from mipselect.tables.identifiers import names_identities
+from mipselect.tables.identifiers import looking_like_identifiers
 from mipselect.validation import listed
 
 OF_CHECK = ("--always", "--never", "--range", "--no-intercept")
@@ -38,9 +38,8 @@ def note_of_identifiers(head: Mapping[str, Any], names: Sequence[str]) -> None:
     """Print which features of a table without a schema look like identifiers, by their names."""
     if "schema" in head or "target" not in head:
         return
-    alike = [name for name in names if names_identities(name)]
+    alike, looks = looking_like_identifiers(names)
     if alike:
-        looks = "looks like an identifier" if len(alike) == 1 else "look like identifiers"
         leave = "it leaves it" if len(alike) == 1 else "them leaves them"
         say(f"note: {listed(alike)} {looks}, and may be drawn; --features without {leave} out.")
 

@@ -6,7 +6,7 @@ Names and codebooks are public. What is told by values is sensitive until it is 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -83,6 +83,12 @@ def looks_ignored(name: str, field: Mapping[str, Any], key: Collection[str]) -> 
 def names_identities(name: str) -> bool:
     """Return whether a column is called as identifiers are, whatever its type."""
     return looks_ignored(name, {"type": "integer"}, ())
+
+
+def looking_like_identifiers(names: Iterable[object]) -> tuple[list[str], str]:
+    """List the columns that are called so, and say that it looks, or they look, like that."""
+    alike = [name for name in names if isinstance(name, str) and names_identities(name)]
+    return alike, "looks like an identifier" if len(alike) == 1 else "look like identifiers"
 
 
 def without_repeats(source: Any, names: Sequence[str]) -> frozenset[str]:
