@@ -11,9 +11,8 @@ import pytest
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import ExponentialMechanism
 from mipselect.problem.instance import Instance
-from mipselect.problem.problem import LEAST_RIDGE
 from mipselect.tables.moments import Moments
-from tests.support.designs import random_instance
+from tests.support.designs import least_ridge, random_instance
 
 PUBLIC = {
     "support_size": 2,
@@ -99,7 +98,7 @@ def test_no_digit_of_the_loss_is_lost_at_the_ends_of_the_bounds(seed: int) -> No
             if other:
                 X[0] = b_x * rng.choice([-1.0, 1.0], 4)
                 y[0] = -b_y if y[0] > 0 else b_y
-            least = 1.01 * LEAST_RIDGE * n * 2 * b_x**2
+            least = least_ridge(n, 2, b_x)
             instance = Instance(X, y, **{**public, "ridge": max(public["ridge"], least)})
             assert instance.sensitivity >= np.finfo(float).tiny
             mechanism = ExponentialMechanism(instance, 1.0)

@@ -19,9 +19,8 @@ from tests.soak.squared_values import (
     exact_value,
     hostile_rows,
     largest_loss,
-    least_ridge,
 )
-from tests.support.designs import all_supports, random_instance
+from tests.support.designs import all_supports, least_ridge, random_instance
 
 
 def restricted_objective(instance: Instance, support: np.ndarray, coef: np.ndarray) -> float:

@@ -14,12 +14,11 @@ from numpy.typing import ArrayLike
 from mipselect import Instance, mistake_levels, top_supports
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import ExponentialMechanism
-from mipselect.problem.problem import LEAST_RIDGE
 from mipselect.restricted.gram import KnownGram, roundings_of_sum
 from mipselect.restricted.squared import EPS, PreparedSquared
 from mipselect.search.least_squares.node import definite_multiplier, squared_node
 from mipselect.selectors import MistakesSelector
-from tests.support.designs import all_supports
+from tests.support.designs import all_supports, least_ridge
 from tests.support.searches import levels_by, search_by, supports_by
 
 DESIGNS: dict[str, np.ndarray] = {
@@ -31,7 +30,7 @@ DESIGNS: dict[str, np.ndarray] = {
     "scales": np.random.default_rng(3).uniform(-1.0, 1.0, (9, 6)) * 10.0 ** -np.arange(0, 36, 6),
     "zeros": np.zeros((3, 6)),
 }
-RIDGES = [1.0, 1e-9, 1.01 * LEAST_RIDGE * 9 * 4]
+RIDGES = [1.0, 1e-9, least_ridge(9, 4, 1.0)]
 
 
 def instance_of(X: ArrayLike, s: int, ridge: float, **options: object) -> Instance:

@@ -13,11 +13,10 @@ import pytest
 from mipselect import ExponentialMechanism, Instance
 from mipselect.datasets import correlated_gaussian
 from mipselect.mechanisms.supports import rejection_sampler
-from mipselect.problem.problem import LEAST_RIDGE
 from mipselect.search.soft.partition import Partition
 from mipselect.search.soft.spaces import space_of
 from mipselect.search.tuning import TUNING
-from tests.support.designs import random_instance
+from tests.support.designs import least_ridge, random_instance
 from tests.support.soft_draws import Judged, hostile
 
 
@@ -121,7 +120,7 @@ def instance_of(X: np.ndarray, y: np.ndarray, s: int, **options: Any) -> Instanc
     return Instance(X, y, support_size=s, **given)
 
 
-@pytest.mark.parametrize("ridge", [1e-3, 1e-9, 1.01 * LEAST_RIDGE * 25 * 4 * 9])
+@pytest.mark.parametrize("ridge", [1e-3, 1e-9, least_ridge(25, 4, 3.0)])
 @pytest.mark.parametrize("radius", [0.3, 2.0, 1e6])
 def test_ridges_below_the_digits_of_the_moments(ridge: float, radius: float) -> None:
     """Copies, multiples and sums of columns, and a response that they explain to the last digit."""

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from mipselect import Instance
-from mipselect.problem.problem import LEAST_RIDGE
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.soft.cells import Origin
 from mipselect.search.soft.least_squares import LeastSquaresSpace, SquaredFamily
+from tests.support.designs import least_ridge
 
-RIDGES = [1.0, 1e-3, 1e-6, 1e-9, 1e-10, 1e-11, 1.01 * LEAST_RIDGE * 12 * 3]
+RIDGES = [1.0, 1e-3, 1e-6, 1e-9, 1e-10, 1e-11, least_ridge(12, 3, 1.0)]
 RADIUS = 1e3
 
 

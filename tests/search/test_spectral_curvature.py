@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from mipselect import Instance
-from mipselect.problem.problem import LEAST_RIDGE
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.least_squares.children import children_of
 from mipselect.search.least_squares.measured_curvature import parallel_sum, spectral_curvatures
 from mipselect.search.least_squares.node import SquaredNode, squared_node
 from mipselect.search.tuning import TUNING
-from tests.support.designs import all_supports
+from tests.support.designs import all_supports, least_ridge
 from tests.support.searches import levels_by, supports_by
 
 RNG = np.random.default_rng(4)
@@ -30,7 +29,7 @@ DESIGNS = {
     + 1e-9 * RNG.standard_normal((20, 9)),
     "one that is not zero": np.eye(9)[:, :1] * np.eye(9)[0],
 }
-RIDGES = [*10.0 ** -np.arange(0.0, 11.0, 2.0), 1.01 * LEAST_RIDGE * 20 * 8]
+RIDGES = [*10.0 ** -np.arange(0.0, 11.0, 2.0), least_ridge(20, 8, 1.0)]
 
 
 def instance_of(X: np.ndarray, always: int, ridge: float) -> Instance:

@@ -21,10 +21,11 @@ from rich.console import Console
 from rich.table import Table
 
 from mipselect import Instance, MipselectError
-from mipselect.problem.problem import LARGEST_RIDGE, LEAST_RIDGE, SMALLEST_RIDGE
+from mipselect.problem.problem import LARGEST_RIDGE, SMALLEST_RIDGE
 from mipselect.restricted import box_dual
 from mipselect.restricted.box_dual import PreparedBoxDual
 from mipselect.validation import LARGEST_SCALE, SMALLEST_SCALE
+from tests.support.designs import least_ridge
 
 LOSSES = ("hinge", "huber", "quantile")
 SUPPORTS = 8
@@ -111,7 +112,7 @@ def hostile_instance(rng: Generator, loss: str) -> Instance:
     radius = y_size / x_bound * 10.0 ** rng.choice([-6.0, -2.0, -1.0, 0.0, 0.0, 0.5, 2.0, 8.0])
     radius = float(np.clip(radius, SMALLEST_SCALE, LARGEST_SCALE))
     ridge = n * 10.0 ** rng.choice([-12.0, -6.0, -3.0, -1.0, 1.0]) * rng.choice([1.0, x_bound**2])
-    least = 1.01 * LEAST_RIDGE * n * s * x_bound**2
+    least = least_ridge(n, s, x_bound)
     ridge = float(np.clip(max(ridge, least), SMALLEST_RIDGE, LARGEST_RIDGE))
     parameter = ""
     if loss == "quantile":

@@ -19,9 +19,8 @@ from numpy.random import Generator
 
 from mipselect import ExponentialMechanism, Instance
 from mipselect.mechanisms import PermuteAndFlip
-from mipselect.problem.problem import LEAST_RIDGE
 from mipselect.restricted.squared import PreparedSquared
-from tests.support.designs import all_supports
+from tests.support.designs import all_supports, least_ridge
 
 DIGITS = 60
 
@@ -53,10 +52,6 @@ class Rows:
         counts = np.append(self.counts, 1)
         counts[0] -= 1
         return replace(self, X=np.vstack([self.X, x]), y=np.append(self.y, y), counts=counts)
-
-
-def least_ridge(n: int, s: int, x_bound: float) -> float:
-    return float(np.nextafter(LEAST_RIDGE * n * s * x_bound**2, np.inf)) * (1.0 + 1e-12)
 
 
 def hostile_rows(rng: Generator) -> Rows:

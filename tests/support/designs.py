@@ -10,6 +10,7 @@ import numpy as np
 from mipselect.losses import Loss, checked_loss
 from mipselect.losses.base import wants_classes
 from mipselect.problem.instance import Instance
+from mipselect.problem.problem import LEAST_RIDGE
 
 
 def random_instance(seed: int, *, max_p: int = 9, max_s: int = 4) -> Instance:
@@ -168,3 +169,8 @@ def all_supports(instance: Instance) -> np.ndarray:
 
 def distances(supports: np.ndarray, center: np.ndarray) -> np.ndarray:
     return np.sum(~np.isin(supports, center), axis=1)
+
+
+def least_ridge(n: int, s: int, x_bound: float) -> float:
+    """A ridge just above the least one of n rows and s columns without an intercept."""
+    return float(np.nextafter(LEAST_RIDGE * n * s * x_bound**2, np.inf)) * (1.0 + 1e-12)

@@ -21,11 +21,11 @@ from mipselect import (
 from mipselect.errors import InvalidInput
 from mipselect.grid import on_grid
 from mipselect.mechanisms import Mistakes
-from mipselect.problem.problem import LEAST_RIDGE
 from mipselect.search.monolithic.whole import whole_optimum
 from mipselect.selectors import KendallSelector
 from mipselect.tables import TableSchema, map_table
 from mipselect.tables.moments import Moments
+from tests.support.designs import least_ridge
 from tests.support.one_table import SCHEMA, numbers, table
 from tests.support.shared_data import TABLES, wants_data
 
@@ -195,7 +195,7 @@ def test_values_that_cancel_are_within_the_public_error(seed: int) -> None:
     moments = Moments.of((X, y), x_bound=1.0, y_bound=1.0)
     copies = int(rng.choice([1, 10**6, 5 * 10**7]))
     many = Moments(moments.columns, moments.folds * copies)
-    ridge = max(float(10.0 ** rng.integers(-9, 4)), 1.01 * LEAST_RIDGE * many.n * size)
+    ridge = max(float(10.0 ** rng.integers(-9, 4)), least_ridge(many.n, size, 1.0))
     one = Instance.from_moments(many, support_size=size, coef_bound=1e6, ridge=ridge)
     # The rows `copies` times, and λ: as the rows once, and λ / copies.
     exact = exact_value(on_grid(X, 1.0), on_grid(y, 1.0), float(Fraction(ridge) / copies), n)
