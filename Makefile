@@ -23,6 +23,7 @@ lint: $(VENV)/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/python docs/prose.py
+	$(BIN)/python docs/budgets.py
 
 # Tests run on Linux and macOS; that no name is missing on Windows is known from types.
 types: $(VENV)/installed

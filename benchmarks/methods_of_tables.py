@@ -17,9 +17,10 @@ from mipselect.mechanisms.supports.flipped_weights import FlippedWeights
 from mipselect.privacy.randomness import IntegerWeights
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.data import Rows
-from mipselect.problem.problem import Problem
 from mipselect.selectors import KendallSelector, SampleAggregateSelector, SISSelector
 from mipselect.tables import map_table
+from mipselect.tables.instances import ScoredTable
+from mipselect.tables.problems import problem_of_table
 from mipselect.tables.public_map import PublicMap
 
 DRAWS = 200
@@ -91,7 +92,9 @@ def default(table: Table, seed: int, epsilons: Sequence[float]) -> Laws:
     kept: dict[tuple[Any, ...], np.ndarray] = {}
     for epsilon in epsilons:
         options = BlockOptions(epsilon=epsilon, partition_seed=seed)
-        made = options.of_table(table.frame, table.table_question, table.support_size)
+        made = ScoredTable(
+            table.frame, table.table_question, table.support_size, {}, options
+        ).made()
         scored = (made.problem.score, made.problem.blocks)
         if scored not in kept:
             kept[scored] = made.prepared.values(table.supports()) / (2.0 * made.oscillation)
@@ -145,7 +148,7 @@ def _of_rows(table: Table, selector: Any, seed: int) -> Any:
     mapped = map_table(table.frame, table.schema, **table.question)
     public = PublicMap.of(table.schema, **table.question)
     # With an intercept SIS centres.
-    problem = Problem.of_table(public, support_size=table.support_size, intercept=True)
+    problem = problem_of_table(public, support_size=table.support_size, intercept=True)
     ones = np.ones((len(mapped.y), 1))
     rows = Rows(np.column_stack([mapped.X.astype(float), ones]), mapped.y)
     return selector.law(selector.problem(problem), rows, seed)

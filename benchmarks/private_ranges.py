@@ -33,6 +33,7 @@ from mipselect.regression.table_pair import TablePair
 from mipselect.regression.table_plan import TablePlan
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
+from mipselect.tables.instances import instance_of_table
 
 TEST_SHARE = 0.2
 PRODUCTS = (1500, 2000, 5000, 10_000, 20_000)
@@ -70,7 +71,7 @@ def r_squared(
     """Test R² of so many models."""
     instance = None
     if plan.ranges is None:
-        instance = Instance.of_table(train.frame, plan.question, support_size=plan.size)
+        instance = instance_of_table(train.frame, plan.question, support_size=plan.size)
     pair = TablePair.of(plan, instance, random.Random(0), private=False, scored=scored)
     truth = test.frame[test.target].to_numpy()
     sources = random.Random(1), random.Random(2)

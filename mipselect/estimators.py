@@ -15,19 +15,19 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from mipselect.errors import InvalidInput, called_from, warn_of_little_use, warn_of_no_ledger
-from mipselect.parameters import Check, estimator, parameter, parameters_of
-from mipselect.privacy.ledger import Ledger, checked_ledger
-from mipselect.privacy.randomness import source_of
-from mipselect.tables.frames import (
+from mipselect.frames import (
     MISSING,
     numeric_matrix,
     numeric_vector,
     plain_array,
+    refuse_another_order,
     refuse_lazy,
     require_finite_entries,
 )
+from mipselect.parameters import Check, estimator, parameter, parameters_of
+from mipselect.privacy.ledger import Ledger, checked_ledger
+from mipselect.privacy.randomness import source_of
 from mipselect.tables.identifiers import looking_like_identifiers
-from mipselect.tables.row_order import refuse_another_order
 from mipselect.validation import checked_feature_names, listed, require_public
 
 SCHEMA_READS_IT = (

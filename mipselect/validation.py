@@ -69,6 +69,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
+def category_name(value: str | float) -> str:
+    """Return a category as a text: a number without digits that only its double has."""
+    return value if isinstance(value, str) else f"{value:.15g}"
+
+
 def listed(names: Sequence[str]) -> str:
     """List some names for a message: the first twenty, and how many more there are."""
     first = ", ".join(printable(name[:LONGEST_SHOWN]) or "''" for name in names[:20])

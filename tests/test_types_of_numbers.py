@@ -19,6 +19,7 @@ import pytest
 from scipy import sparse
 
 from mipselect import Instance
+from mipselect.frames import numeric_matrix
 from mipselect.mechanisms.scores.sample_aggregate import SampleAggregate
 from mipselect.problem.layout import Layout
 from mipselect.regression import rows as regression_rows
@@ -32,7 +33,6 @@ from mipselect.selectors import (
 )
 from mipselect.selectors.scores.kendall_tau import Rankings
 from mipselect.tables import TableSchema
-from mipselect.tables.frames import numeric_matrix
 from mipselect.tables.moments import Moments, columns
 
 ROW = 3

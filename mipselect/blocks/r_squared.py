@@ -8,6 +8,7 @@ partition at most, so that F moves by at most 1 for every S, whatever stands in 
 from __future__ import annotations
 
 import math
+import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -345,3 +346,8 @@ def _centred_part(rows: FloatArray, columns: ColumnsOfFeatures, part: int) -> Fl
     return np.array(
         [centred(rows[:, :, j], indicator=bool(columns.indicators[j])) for j in columns.parts[part]]
     )
+
+
+def cores() -> int:
+    """Count the cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

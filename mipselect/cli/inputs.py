@@ -27,8 +27,8 @@ from mipselect.problem.stored.files import (
 )
 from mipselect.problem.stored.settings import ANY_DRAW
 from mipselect.problem.stored.stored_data import StoredData
-from mipselect.problem.sums import problem_of_moments
 from mipselect.tables.moments import Moments
+from mipselect.tables.problems import problem_of_moments
 from mipselect.toml_files import toml_text
 
 ENDING = ".npz"

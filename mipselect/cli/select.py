@@ -30,12 +30,13 @@ from mipselect.cli.table_options import (
 )
 from mipselect.cli.task import Task, deliver_task
 from mipselect.errors import InvalidInput
-from mipselect.problem.block_options import BlockOptions, ScoredTable
+from mipselect.problem.block_options import BlockOptions
 from mipselect.reports.field_words import titles_of
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
+from mipselect.tables.instances import ScoredTable
 from mipselect.tables.schema import TableSchema
 
 EXAMPLES = """Examples:

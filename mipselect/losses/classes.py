@@ -17,9 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.tables.fields import category_name
-from mipselect.tables.frames import refuse_lazy
-from mipselect.validation import TRUTHS, checked_name, plain_digits, shown
+from mipselect.frames import refuse_lazy
+from mipselect.validation import TRUTHS, category_name, checked_name, plain_digits, shown
 
 Class = str | bool | int | float
 Classes = tuple[Class, Class]

@@ -22,6 +22,7 @@ from mipselect.problem.scores import BLOCKS, LOSS, R2, SCORES
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
 from mipselect.tables.input_map import Ranges
+from mipselect.tables.instances import ScoredTable, instance_of_table
 from mipselect.tables.moments.block_columns import parts_of_table
 from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import PRIVACY_UNIT
@@ -133,7 +134,7 @@ class Question:
 
     def instance(self, table: Any, coef_bound: float, ridge: float) -> Instance:
         """Ask the question of a table, with these in place of its own r and λ."""
-        return Instance.of_table(
+        return instance_of_table(
             table,
             self.of_the_table,
             support_size=self.support_size,
@@ -192,7 +193,7 @@ class Question:
             Seed of the partitions.
         """
         one, seeded = self.of_single_rows, replace(options, partition_seed=seed)
-        return seeded.of_table(table, one.of_the_table, one.support_size)
+        return ScoredTable(table, one.of_the_table, one.support_size, {}, seeded).made()
 
     @cached_property
     def of_single_rows(self) -> Question:

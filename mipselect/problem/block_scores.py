@@ -5,33 +5,33 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.normalised import ColumnsOfFeatures
-from mipselect.blocks.partitions import Blocks
 from mipselect.blocks.r_squared import (
     UNITS,
     BlockR2,
     ListedFeatures,
     Tick,
+    cores,
     r_squared_counts,
     unwatched,
 )
 from mipselect.blocks.r_squared_choice import MOST_SECONDS, BlockR2Choice
-from mipselect.errors import InvalidInput
+from mipselect.frames import numeric_target
+from mipselect.problem.block_problem import columns_of_features, problem_of_block_r2
 from mipselect.problem.data import Rows, problem_with_rows
 from mipselect.problem.layout import Always, Groups
 from mipselect.problem.of_problem import OfProblem
 from mipselect.problem.problem import Problem
-from mipselect.tables.frames import numeric_target
-from mipselect.tables.public_map import PublicMap
-from mipselect.tables.question import TableQuestion
-from mipselect.tables.schema import TableSchema
 from mipselect.validation import set_fields
+
+if TYPE_CHECKING:
+    from mipselect.tables.schema import TableSchema
 
 
 class BlockScores(OfProblem):
@@ -117,8 +117,6 @@ class BlockScores(OfProblem):
         feature_names: Sequence[str] | None = None,
         most_seconds: float = MOST_SECONDS,
     ) -> None:
-        from mipselect.problem.block_problem import array_columns, problem_of_block_r2
-
         problem, rows = problem_with_rows(
             X,
             y,
@@ -128,7 +126,7 @@ class BlockScores(OfProblem):
             always=always,
             loss=None,
         )
-        columns = array_columns(problem, Blocks()).parts
+        columns = columns_of_features(problem.layout)
         choice = BlockR2Choice(
             block_rows=block_rows,
             partitions=partitions,
@@ -136,7 +134,8 @@ class BlockScores(OfProblem):
             epsilon=epsilon,
             most_seconds=most_seconds,
         )
-        self._hold_rows(problem_of_block_r2(problem, columns, choice, rows.n), rows)
+        settled = problem_of_block_r2(problem, columns, choice, rows.n)
+        self._hold(settled, columns, _side_by_side(settled, rows))
 
     @classmethod
     def of_rows(cls, problem: Problem, rows: Rows) -> BlockScores:
@@ -153,8 +152,14 @@ class BlockScores(OfProblem):
         InvalidInput
             For a target that is no number for each row.
         """
+        columns = columns_of_features(problem.layout)
+        return cls.of(problem, columns, _side_by_side(problem, rows))
+
+    @classmethod
+    def of(cls, problem: Problem, columns: ColumnsOfFeatures, rows: FloatArray) -> BlockScores:
+        """Score the supports of rows that stand as these columns do, the target last."""
         scores = cls.__new__(cls)
-        scores._hold_rows(problem, rows)
+        scores._hold(problem, columns, rows)
         return scores
 
     @classmethod
@@ -190,15 +195,10 @@ class BlockScores(OfProblem):
         ------
         InvalidInput
         """
-        from mipselect.problem.block_problem import (
-            UNWEIGHTED_R2,
-            problem_of_table_blocks,
-            rows_of_table,
-        )
+        from mipselect.tables.instances import block_scores_of_table
+        from mipselect.tables.question import TableQuestion
 
         question = TableQuestion(schema, target, always, never, unit_rule=unit_rule)
-        if schema.weight is not None:
-            raise InvalidInput(UNWEIGHTED_R2)
         choice = BlockR2Choice(
             block_rows=block_rows,
             partitions=partitions,
@@ -206,43 +206,7 @@ class BlockScores(OfProblem):
             epsilon=epsilon,
             most_seconds=most_seconds,
         )
-        public = question.without_ranges
-        problem = problem_of_table_blocks(question, Blocks(), support_size=support_size)
-        return cls.of_table(problem, public, choice, rows_of_table(source, public))
-
-    @classmethod
-    def of_table(
-        cls,
-        problem: Problem,
-        public: PublicMap,
-        choice: BlockR2Choice,
-        rows: FloatArray,
-    ) -> BlockScores:
-        """Score the supports of rows that were read of a table, NaN where a value is missing.
-
-        Parameters
-        ----------
-        problem : Problem
-            Its features, those always in and s count.
-        public : PublicMap
-        choice : BlockR2Choice
-        rows : ndarray of shape (n, C)
-            The columns of the map, and the target last.
-        """
-        from mipselect.problem.block_problem import problem_of_block_r2
-        from mipselect.tables.moments.block_columns import parts_of_table
-
-        parts = parts_of_table(public)
-        scores = cls.__new__(cls)
-        scores._hold(problem_of_block_r2(problem, parts, choice, len(rows)), parts, rows)
-        return scores
-
-    def _hold_rows(self, problem: Problem, rows: Rows) -> None:
-        from mipselect.problem.block_problem import array_columns
-
-        columns = array_columns(problem, Blocks()).parts
-        both = np.column_stack([rows.columns(problem), numeric_target(rows.y, rows.n)])
-        self._hold(problem, columns, both)
+        return block_scores_of_table(source, question, support_size, choice)
 
     def _hold(self, problem: Problem, columns: ColumnsOfFeatures, rows: FloatArray) -> None:
         assert problem.blocks is not None
@@ -301,8 +265,6 @@ class BlockScores(OfProblem):
             vars(self)["counts"] = self._counted(tick)
 
     def _counted(self, tick: Tick) -> IntArray:
-        from mipselect.tables.moments.counting import cores
-
         counts = r_squared_counts(self._rows, self._features, self.settings, cores(), tick)
         counts.flags.writeable = False
         return counts
@@ -347,6 +309,11 @@ class BlockScores(OfProblem):
     def public(self) -> dict[str, Any]:
         """Return all that is public about them, by the keys of reports, cards and ledgers."""
         return self.problem.public()
+
+
+def _side_by_side(problem: Problem, rows: Rows) -> FloatArray:
+    """Put the columns of a problem and the target side by side, shape (n, p + 1)."""
+    return np.column_stack([rows.columns(problem), numeric_target(rows.y, rows.n)])
 
 
 def _lexicographic_ranks(supports: IntArray, n_features: int) -> IntArray:

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from mipselect.arrays import FloatArray
+from mipselect.frames import numeric_matrix, refuse_another_order
 from mipselect.losses.base import degree_of
 from mipselect.problem.layout import Groups
 from mipselect.problem.problem import Problem
 from mipselect.restricted.prepared import PreparedLoss
-from mipselect.tables.frames import numeric_matrix
-from mipselect.tables.row_order import refuse_another_order
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +83,12 @@ def scaled_rows(
     # Of the type of X, so that both are multiplied by the same number.
     factors = (np.sqrt(weights) if degree == 2 else weights).astype(X.dtype)
     return X * factors[:, None], y * factors
+
+
+def leave_out(rows: FloatArray, y: FloatArray) -> None:
+    """Let the loss of rows without a class, y = 0, be the same whatever is chosen, in place."""
+    without_class = y == 0.0
+    y[without_class], rows[without_class] = -1.0, 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,22 +8,19 @@ from typing import TYPE_CHECKING, Any, Self
 
 from numpy.typing import ArrayLike
 
-from mipselect.arrays import FloatArray
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
+from mipselect.frames import numeric_target, plain_array
 from mipselect.losses import Loss
-from mipselect.problem.data import ClippedRows, Rows, problem_with_rows
+from mipselect.problem.data import ClippedRows, Rows, leave_out, problem_with_rows
 from mipselect.problem.layout import Always, Groups
 from mipselect.problem.problem import Problem
 from mipselect.problem.restricted import Restricted
-from mipselect.tables import TableSchema
-from mipselect.tables.frames import numeric_target, plain_array
-from mipselect.tables.input_map import Ranges
-from mipselect.tables.mapping import open_table, read_rows
-from mipselect.tables.question import TableQuestion
-from mipselect.validation import set_fields, shown
+from mipselect.validation import set_fields
 
-if TYPE_CHECKING:  # Moments take long to import.
+if TYPE_CHECKING:
+    from mipselect.tables import TableSchema
+    from mipselect.tables.input_map import Ranges
     from mipselect.tables.moments import Moments
 
 
@@ -172,10 +169,9 @@ class Instance(Restricted):
             For a target that the loss does not take.
         """
         if problem.blocks is not None:
-            from mipselect.problem.block_problem import block_moments_of_rows
-            from mipselect.problem.sums import ExactSums
+            from mipselect.tables.instances import sums_of_blocks
 
-            return cls.of(problem, ExactSums(block_moments_of_rows(problem, rows), problem.layout))
+            return cls.of(problem, sums_of_blocks(problem, rows))
         # Where the loss knows its classes nothing is refused because of a label.
         loss, y = problem.stated_loss, rows.y
         declared = getattr(loss, "classes", None) is not None
@@ -183,7 +179,7 @@ class Instance(Restricted):
         target = numeric_target(encoded, rows.n)
         X = problem.layout.clipped(rows.X)
         if declared:
-            _leave_out(X, target)
+            leave_out(X, target)
         problem = replace(problem, classes=classes)
         return cls.of(problem, ClippedRows.of(problem, X, target))
 
@@ -257,7 +253,10 @@ class Instance(Restricted):
         docs/tables.md; docs/mathematics/weights.md; "Differentially Private High-dimensional
         Variable Selection via Integer Programming", section 4, for the sensitivity.
         """
-        return cls.of_table(
+        from mipselect.tables.instances import instance_of_table
+        from mipselect.tables.question import TableQuestion
+
+        return instance_of_table(
             source,
             TableQuestion(schema, target, always, never, ranges or {}, unit_rule),
             support_size=support_size,
@@ -266,31 +265,6 @@ class Instance(Restricted):
             ridge=ridge,
             loss=loss,
         )
-
-    @classmethod
-    def of_table(cls, source: Any, question: TableQuestion, **settings: Any) -> Instance:
-        """Make an instance of a real table; see `from_table`.
-
-        Parameters
-        ----------
-        source : path or table
-        question : TableQuestion
-        **settings
-            Keyword arguments of `Problem.of_table`.
-        """
-        public = question.public
-        problem = Problem.of_table(public, **settings)
-        mapped = len(public.columns)
-        spare = problem.layout.features.size - mapped
-        X, y, weights = read_rows(open_table(source, public), public, spare)
-        X[:, mapped:] = 0.0
-        if problem.layout.intercept:
-            X[:, mapped] = 1.0
-        targeted = public.target.given(y)
-        y[~targeted] = 0.0
-        if problem.of_classes:
-            _leave_out(X, y)
-        return cls.of(problem, ClippedRows.of(problem, X, y, weights, targeted))
 
     @classmethod
     def from_blocks(
@@ -371,7 +345,8 @@ class Instance(Restricted):
         >>> ExponentialMechanism(instance, epsilon=1.0).release().support
         (1, 4)
         """
-        from mipselect.problem.block_problem import block_moments_of_dask, block_moments_of_table
+        from mipselect.tables import instances
+        from mipselect.tables.question import TableQuestion
 
         blocks = Blocks.of(block_rows, partitions, partition_seed)
         settings: dict[str, Any] = {
@@ -386,14 +361,14 @@ class Instance(Restricted):
                     "leave out y, groups and feature_names"
                 )
             question = TableQuestion(schema, target, never=never, unit_rule=unit_rule)
-            moments = block_moments_of_table(X, question, blocks)
+            moments = instances.block_moments_of_table(X, question, blocks)
             return cls.from_moments(moments, always=always, **settings)
         if y is None or target is not None or len(never):
             raise InvalidInput("give X and y, or a table with schema= and target=, by these names")
         if hasattr(X, "__dask_graph__"):
             if not (groups is None and always is None and feature_names is None):
                 raise InvalidInput("in Dask collections every column is a feature by its own name")
-            return cls.from_moments(block_moments_of_dask(X, y, blocks), **settings)
+            return cls.from_moments(instances.block_moments_of_dask(X, y, blocks), **settings)
         problem, rows = problem_with_rows(
             X,
             y,
@@ -450,12 +425,9 @@ class Instance(Restricted):
         ----------
         docs/large-tables.md.
         """
-        from mipselect.problem.sums import ExactSums, problem_of_moments
-        from mipselect.tables.moments import Moments
+        from mipselect.tables.instances import instance_of_moments
 
-        if not isinstance(moments, Moments):
-            raise InvalidInput(f"moments must be Moments, got {shown(moments)}")
-        problem = problem_of_moments(
+        return instance_of_moments(
             moments,
             support_size=support_size,
             coef_bound=coef_bound,
@@ -466,13 +438,3 @@ class Instance(Restricted):
             feature_names=feature_names,
             intercept=intercept,
         )
-        data = ExactSums(moments, problem.layout)
-        # Too many columns are refused here and not later.
-        _ = data.gram
-        return cls.of(problem, data)
-
-
-def _leave_out(rows: FloatArray, y: FloatArray) -> None:
-    """Let the loss of rows without a class, y = 0, be the same whatever is chosen, in place."""
-    without_class = y == 0.0
-    y[without_class], rows[without_class] = -1.0, 0.0

@@ -17,7 +17,6 @@ import numpy as np
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.restricted.features import Features
-from mipselect.tables.public_map import PublicMap
 from mipselect.validation import (
     checked_feature_names,
     checked_flag,
@@ -186,21 +185,6 @@ def single_below(bound: float) -> float:
     """Return the largest number of float32 that is not above `bound`."""
     single = np.float32(bound)
     return float(np.nextafter(single, np.float32(0.0)) if float(single) > bound else single)
-
-
-def layout_of_table(public: PublicMap, *, intercept: bool, bound: float | None) -> Layout:
-    """Lay out a table with a schema: every field is a feature or always in, with the same bound."""
-    names = [encoder.field.name for encoder in public.features]
-    return laid_out(
-        len(public.columns),
-        None,
-        [column.name for column in public.columns],
-        groups=dict(zip(names, public.blocks[: len(names)], strict=True)),
-        always=public.blocks[len(names) :],
-        intercept=intercept,
-        x_bound=bound,
-        always_bound=bound,
-    )
 
 
 def laid_out(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,11 +18,7 @@ from mipselect.grid import MOST_ROWS
 from mipselect.losses import Loss, SquaredLoss, checked_loss
 from mipselect.losses.base import degree_of, wants_classes
 from mipselect.losses.box_dual import BoxDualLoss
-from mipselect.problem.layout import Always, Groups, Layout, laid_out, layout_of_table, missing
-from mipselect.tables import Units
-from mipselect.tables.defaults import DEFAULT_RIDGE as RIDGE_OF_ROWS
-from mipselect.tables.defaults import default_coef_bound
-from mipselect.tables.public_map import PublicMap
+from mipselect.problem.layout import Always, Groups, Layout, laid_out, missing
 from mipselect.validation import (
     checked_indices,
     checked_integer,
@@ -31,6 +27,9 @@ from mipselect.validation import (
     checked_scale,
     set_fields,
 )
+
+if TYPE_CHECKING:
+    from mipselect.tables.units import Units
 
 SMALLEST_RIDGE = 1e-50
 LARGEST_RIDGE = 1e50
@@ -168,43 +167,6 @@ class Problem:
         )
         law = None if loss is None else checked_loss(loss)
         return cls(layout=layout, support_size=support_size, loss=law, **others)
-
-    @classmethod
-    def of_table(
-        cls,
-        public: PublicMap,
-        *,
-        support_size: int,
-        intercept: bool = True,
-        coef_bound: float | None = None,
-        ridge: float | None = None,
-        loss: str | Loss = "squared",
-    ) -> Problem:
-        """Make the problem of a table with a schema: every field is a feature, all in [-1, 1].
-
-        The arguments are those of `Instance.from_table`.
-        """
-        law, units = checked_loss(loss), public.units
-        if wants_classes(law) and units.classes is None:
-            raise InvalidInput(
-                f"the {law.name} loss needs a target of two classes; {units.target_name!r} is a "
-                "number"
-            )
-        layout = layout_of_table(public, intercept=intercept, bound=1.0)
-        checked_integer(support_size, "support_size", 1, len(public.features))
-        if coef_bound is None:
-            coef_bound = default_coef_bound(support_size, len(public.always), intercept)
-        return cls(
-            layout=layout,
-            support_size=support_size,
-            loss=law,
-            y_bound=1.0,
-            coef_bound=coef_bound,
-            ridge=RIDGE_OF_ROWS if ridge is None else ridge,
-            classes=units.classes,
-            units=units,
-            weight_bound=None if public.weight is None else public.weight.maximum,
-        )
 
     @property
     def p(self) -> int:

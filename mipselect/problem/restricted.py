@@ -17,11 +17,11 @@ from mipselect.problem.layout import Layout
 from mipselect.problem.of_problem import OfProblem
 from mipselect.problem.problem import Problem
 from mipselect.restricted.grouping import on_features
-from mipselect.tables import TableCoefficients, Units
 from mipselect.validation import set_fields
 
-if TYPE_CHECKING:  # Moments take long to import.
+if TYPE_CHECKING:
     from mipselect.problem.sums import ExactSums
+    from mipselect.tables import TableCoefficients, Units
     from mipselect.tables.moments import Moments
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn, cast
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 import numpy as np
 
@@ -15,19 +13,14 @@ from mipselect.errors import InvalidInput
 from mipselect.grid import rounded
 from mipselect.losses import SquaredLoss
 from mipselect.losses.base import Loss
-from mipselect.problem.block_problem import problem_of_array_blocks, problem_of_table_blocks
-from mipselect.problem.layout import Always, Groups, Layout, laid_out
+from mipselect.problem.layout import Layout
 from mipselect.problem.problem import Problem
 from mipselect.restricted.gram import FULL_GRAM_BYTES, KnownGram
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.restricted.squared import EPS, ROUNDINGS, PreparedSquared
-from mipselect.tables.moments import Moments
-from mipselect.tables.moments.block_columns import (
-    ArrayBlockColumns,
-    BlockColumns,
-    TableBlockColumns,
-)
-from mipselect.tables.moments.columns import ArrayColumns, SchemaColumns
+
+if TYPE_CHECKING:
+    from mipselect.tables.moments import Moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,13 +63,13 @@ class ExactSums:
     @property
     def of_blocks(self) -> bool:
         """True if the sums are over blocks of rows."""
-        return isinstance(self.moments.columns, BlockColumns)
+        return self.moments.columns.blocks is not None
 
     @property
     def partitions(self) -> int:
         """Times that the loss of the rows is in the sums: T where they are of blocks, else 1."""
-        columns = self.moments.columns
-        return columns.blocks.partitions if isinstance(columns, BlockColumns) else 1
+        blocks = self.moments.columns.blocks
+        return 1 if blocks is None else blocks.partitions
 
     @cached_property
     def places(self) -> IntArray:
@@ -160,82 +153,6 @@ class ExactSums:
         columns = problem.layout.features.most_columns(problem.support_size)
         spread = problem.stated_loss.spread(problem.bound("y_bound"), problem.prediction_bound)
         return 2.0 * (ROUNDINGS + 16 * columns) * EPS * spread
-
-
-def problem_of_moments(
-    moments: Moments,
-    *,
-    always: Always = None,
-    never: Sequence[str] = (),
-    groups: Groups = None,
-    feature_names: Sequence[str] | None = None,
-    intercept: bool | None = None,
-    **settings: Any,
-) -> Problem:
-    """Return the problem of moments; the arguments are those of `Instance.from_moments`."""
-    columns = moments.columns
-    grouped = groups is not None or feature_names is not None
-    if isinstance(columns, BlockColumns) and (grouped or intercept):
-        raise InvalidInput(
-            "blocks hold their features and are centred: leave out groups, "
-            "feature_names and intercept"
-        )
-    if isinstance(columns, ArrayBlockColumns):
-        if always or never:
-            raise InvalidInput("blocks of arrays hold what is always in; leave out always, never")
-        return problem_of_array_blocks(columns, **settings)
-    if isinstance(columns, SchemaColumns):
-        if grouped:
-            raise InvalidInput("the fields of a table are its features: leave out groups")
-        fixed = [always] if isinstance(always, str) else cast(Any, always or ())
-        question = columns.question.of_moments(fixed, never)
-        if isinstance(columns, TableBlockColumns):
-            return problem_of_table_blocks(question, columns.blocks, **settings)
-        return Problem.of_table(question.public, intercept=intercept is not False, **settings)
-    assert isinstance(columns, ArrayColumns)
-    if settings.get("coef_bound") is None or settings.get("ridge") is None or never:
-        raise InvalidInput(
-            "moments of arrays need coef_bound and ridge, both public, and have no fields to leave "
-            "out"
-        )
-    layout = layout_of_arrays(
-        columns,
-        feature_names=feature_names,
-        groups=groups,
-        always=always,
-        intercept=intercept is True,
-    )
-    return Problem(layout=layout, loss=SquaredLoss(), y_bound=columns.y_bound, **settings)
-
-
-def layout_of_arrays(
-    columns: ArrayColumns,
-    *,
-    feature_names: Sequence[str] | None,
-    groups: Groups,
-    always: Always,
-    intercept: bool,
-) -> Layout:
-    """Lay out features of summed columns; each is bounded by those of all its columns together."""
-    layout = laid_out(
-        len(columns.names),
-        columns.names,
-        feature_names,
-        groups=groups,
-        always=always,
-        intercept=intercept,
-        x_bound=1.0,
-    )
-
-    def bound(part: Sequence[int]) -> float:
-        each = [columns.x_bounds[j] for j in part]
-        return each[0] if len(each) == 1 else math.nextafter(math.hypot(*each), math.inf)
-
-    return replace(
-        layout,
-        limits=np.array([bound(group) for group in layout.groups]),
-        always_limit=max(map(bound, layout.always), default=max(columns.x_bounds)),
-    )
 
 
 def require_squared(loss: Loss) -> None:

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, warn_of_little_use
 from mipselect.estimators import PrivateDraw, PrivateEstimator, refuse_na, refuse_repeated_names
+from mipselect.frames import numeric_matrix, numeric_vector
 from mipselect.losses.classes import Classes
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee, checked_relation
@@ -25,7 +26,6 @@ from mipselect.privacy.randomness import generator
 from mipselect.regression.drawn import Drawn, ModelRows, released
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows_apart import RowsApart
-from mipselect.tables.frames import numeric_matrix, numeric_vector
 from mipselect.validation import checked_budget, checked_flag
 
 

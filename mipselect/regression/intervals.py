@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
+from mipselect.frames import numeric_matrix
 from mipselect.regression.normal_equations import NoisyNormalEquations
 from mipselect.regression.release import ModelRelease
 from mipselect.tables.equation import TableEquation
-from mipselect.tables.frames import numeric_matrix
 from mipselect.tables.model_table import ModelTable
 from mipselect.validation import checked_share
 

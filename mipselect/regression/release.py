@@ -15,6 +15,7 @@ from scipy.special import expit, logit
 from mipselect import disk
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
+from mipselect.frames import numeric_matrix
 from mipselect.json_objects import parsed, read_json
 from mipselect.losses.classes import Classes, checked_classes
 from mipselect.privacy.release import Release
@@ -22,7 +23,6 @@ from mipselect.quality.measures import Quality
 from mipselect.regression.rows import RowMap
 from mipselect.regression.stored_models import FORMAT, VERSION, fields_of
 from mipselect.tables.equation import TableEquation
-from mipselect.tables.frames import numeric_matrix
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.named_columns import columns_by_name
 from mipselect.tables.replaced_values import ReplacedValues

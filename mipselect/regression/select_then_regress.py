@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, warn_of_little_use
 from mipselect.estimators import refuse_repeated_names, warn_of_names
+from mipselect.frames import refuse_another_order
 from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
 from mipselect.mechanisms.base import Mechanism
@@ -52,7 +53,6 @@ from mipselect.tables.derivations import DerivedField
 from mipselect.tables.input_map import Ranges, checked_schema
 from mipselect.tables.joined import with_column
 from mipselect.tables.question import TableQuestion
-from mipselect.tables.row_order import refuse_another_order
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import read_again
 from mipselect.validation import checked_budget, checked_choice, checked_share, joined

@@ -14,7 +14,7 @@ from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee, compose
-from mipselect.problem.block_options import BlockOptions, ScoredTable
+from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.scores import LOSS
@@ -29,6 +29,7 @@ from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.encoders import Encoder, two_numbers
 from mipselect.tables.fields import as_two_classes
 from mipselect.tables.input_map import Ranges
+from mipselect.tables.instances import ScoredTable, instance_of_table
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.question import TableQuestion
@@ -310,7 +311,7 @@ class TablePlan:
             assert isinstance(scored, Instance)
             return scored
         size, intercept = self.size, self.intercept
-        return Instance.of_table(source, self.question, support_size=size, intercept=intercept)
+        return instance_of_table(source, self.question, support_size=size, intercept=intercept)
 
 
 def scores_blocks(selector: PrivateSelector) -> bool:

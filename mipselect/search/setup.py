@@ -11,8 +11,8 @@ from typing import Any, TypeVar, cast
 from mipselect.backends.discovery import NATIVE, usable_solver
 from mipselect.backends.protocols import Capability, MasterSolver
 from mipselect.errors import InvalidInput
-from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
+from mipselect.problem.scores import R2
 from mipselect.restricted.fenchel import FenchelLoss
 from mipselect.restricted.gram import looking
 from mipselect.restricted.squared import PreparedSquared
@@ -95,7 +95,7 @@ def set_up(instance: Instance, options: SearchOptions, *, listed: int = 1) -> Se
 
     So many values as are `listed` are wanted, whatever the bounds are.
     """
-    if isinstance(instance, BlockScores):
+    if instance.problem.score == R2:
         raise InvalidInput(
             "block scores are listed, not searched: ExponentialMechanism and PermuteAndFlip draw "
             "from all of them"

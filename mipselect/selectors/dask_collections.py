@@ -8,9 +8,7 @@ import numpy as np
 
 from mipselect.errors import InvalidInput
 from mipselect.estimators import PrivateEstimator
-from mipselect.problem.sums import ExactSums, layout_of_arrays
-from mipselect.tables.moments import Moments
-from mipselect.tables.moments.columns import ArrayColumns
+from mipselect.problem.sums import ExactSums
 
 
 def is_dask(X: object) -> bool:
@@ -37,6 +35,10 @@ def summed(
         For features of several columns, whose rows would have to be shortened; see
         `Moments.of`, which takes a table with a schema.
     """
+    from mipselect.tables.moments import Moments
+    from mipselect.tables.moments.columns import ArrayColumns
+    from mipselect.tables.problems import layout_of_arrays
+
     always = always or ()
     if groups is not None or any(np.ndim(part) > 0 for part in cast(Any, always)):
         raise InvalidInput(

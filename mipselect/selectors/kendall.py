@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng, generator
 from mipselect.problem.data import Rows
 from mipselect.problem.problem import Problem
-from mipselect.problem.streamed import StreamedRows
 from mipselect.selectors.scored import ScoreSelector
 from mipselect.selectors.scores.kendall_tau import BlockRankings, Rankings
 from mipselect.selectors.scores.relevance_redundancy import (
@@ -24,6 +24,9 @@ from mipselect.selectors.scores.relevance_redundancy import (
     RelevanceLessRedundancy,
 )
 from mipselect.validation import checked_choice
+
+if TYPE_CHECKING:
+    from mipselect.tables.streamed_rows import StreamedRows
 
 SENSITIVITIES = {"add-remove": 1.5, "replace-one": 2.0}
 """Sensitivity of τ̂ between neighbours, and so of the largest |τ̂| of several columns."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
+from mipselect.frames import numeric_vector
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee, checked_relation
@@ -20,7 +21,6 @@ from mipselect.problem.problem import Problem
 from mipselect.problem.sums import ExactSums
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
-from mipselect.tables.frames import numeric_vector
 from mipselect.validation import checked_epsilon
 
 

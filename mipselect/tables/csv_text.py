@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import BinaryIO, NoReturn, TextIO
 
 from mipselect.errors import InvalidInput
+from mipselect.frames import ADVICE
 from mipselect.tables.csv_rows import BYTE_FOR_BYTE, INSTEAD_OF_NUL, not_in
 from mipselect.tables.fields import BLANKS
-from mipselect.tables.frames import ADVICE
 
 DATE_ADVICE = (
     "leave this column out (name the features to use), or replace dates by numbers, such as days "

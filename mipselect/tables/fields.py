@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from mipselect.errors import InvalidInput
-from mipselect.validation import LAST_INTEGER, TRUTHS, checked_name, printable, shown
+from mipselect.validation import LAST_INTEGER, TRUTHS, category_name, checked_name, printable, shown
 
 NUMBERS = ("integer", "number")
 MAPPED = (*NUMBERS, "boolean", "string")
@@ -44,11 +44,6 @@ Category = str | float | bool
 
 Arrays = Sequence[pa.Array]
 """Columns of a batch: those that a field is made of."""
-
-
-def category_name(value: str | float) -> str:
-    """Return a category as a text: a number without digits that only its double has."""
-    return value if isinstance(value, str) else f"{value:.15g}"
 
 
 @dataclass(frozen=True)

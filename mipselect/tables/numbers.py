@@ -21,6 +21,7 @@ from pyarrow import csv as arrow_csv
 from mipselect.arrays import FloatArray
 from mipselect.disk import regular_file, unreadable
 from mipselect.errors import InvalidInput
+from mipselect.frames import is_numeric, refuse_stored_index
 from mipselect.tables import values
 from mipselect.tables.csv_rows import opened_text, require_delimiter
 from mipselect.tables.csv_text import (
@@ -32,7 +33,6 @@ from mipselect.tables.csv_text import (
     records,
 )
 from mipselect.tables.fields import BLANKS, Field, field_of
-from mipselect.tables.frames import is_numeric, refuse_stored_index
 from mipselect.tables.parts import near_column, positions_of
 from mipselect.tables.stored_files import CSV, PARQUET, kind_of_file, require_way, stored_parts
 from mipselect.tables.table_file import TableFile

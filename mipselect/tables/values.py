@@ -16,8 +16,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute
 
+from mipselect.frames import doubles, is_numeric
 from mipselect.tables.fields import NUMBER, Field
-from mipselect.tables.frames import doubles, is_numeric
 from mipselect.tables.value_kinds import by_kind, kinds, plain, plain_texts
 from mipselect.validation import LAST_INTEGER, TRUTHS
 

@@ -12,9 +12,10 @@ import pytest
 from mipselect import BlockScores, Instance
 from mipselect.errors import InvalidInput
 from mipselect.planning.question import Question
-from mipselect.problem import block_problem
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.problem import Problem
+from mipselect.tables import instances
+from mipselect.tables.instances import ScoredTable
 from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema
 
@@ -72,8 +73,8 @@ def test_the_rule_of_columns_of_numbers(
 def test_the_rows_of_a_block_are_the_same_beside_any_field(levels: int) -> None:
     options, table = BlockOptions(epsilon=1.0), frame(levels, 6000)
     question = TableQuestion(schema(levels), "y")
-    problem, rows = options.problem_of_table(table, question, 1)
-    made = options.of_table(table, question, 1)
+    problem, rows = ScoredTable(table, question, 1, {}, options).problem()
+    made = ScoredTable(table, question, 1, {}, options).made()
     assert isinstance(made, BlockScores)
     assert (problem.score, rows, made.settings.blocks.rows) == ("block-r2", 6000, 39)
 
@@ -90,8 +91,8 @@ def test_least_squares_has_three_rows_a_block_where_a_target_has_two_classes(
     if people:
         table["who"], known = np.arange(400), of_people(2)
     question = TableQuestion(known, target)
-    made = chosen.of_table(table, question, 1)
-    problem, _ = chosen.problem_of_table(table, question, 1)
+    made = ScoredTable(table, question, 1, {}, chosen).made()
+    problem, _ = ScoredTable(table, question, 1, {}, chosen).problem()
     assert isinstance(made, Instance)
     assert made.problem.blocks is not None
     assert made.problem.blocks.rows == problem.blocks.rows == rows
@@ -103,9 +104,13 @@ def test_least_squares_has_three_rows_a_block_where_a_target_has_two_classes(
 def test_how_many_rows_people_have_decides_nothing(repeats: int) -> None:
     table = frame(15, 400)
     table["who"] = np.arange(400)
-    made = BlockOptions(epsilon=1.0).of_table(
-        pd.concat([table] * repeats), TableQuestion(of_people(15), "y"), 1
-    )
+    made = ScoredTable(
+        pd.concat([table] * repeats),
+        TableQuestion(of_people(15), "y"),
+        1,
+        {},
+        BlockOptions(epsilon=1.0),
+    ).made()
     assert isinstance(made, BlockScores)
     assert made.n == 400
 
@@ -128,7 +133,7 @@ def test_what_does_not_go_together(options: dict[str, Any], message: str) -> Non
 def test_what_is_made_is_what_was_asked_for() -> None:
     table = frame(4, 600)
     options = BlockOptions(block_rows=9, partitions=2, partition_seed=5, epsilon=0.5)
-    made = options.of_table(table, TableQuestion(schema(4), "y", never=("code",)), 1)
+    made = ScoredTable(table, TableQuestion(schema(4), "y", never=("code",)), 1, {}, options).made()
     same = BlockScores.from_table(
         table,
         schema(4),
@@ -155,7 +160,7 @@ def test_a_stream_is_read_once(levels: int, score: str | None) -> None:
     n = 3000
     options = BlockOptions(score=score, partitions=2, partition_seed=3)
     made, same = (
-        options.of_table(source, TableQuestion(schema(levels), "y"), 1)
+        ScoredTable(source, TableQuestion(schema(levels), "y"), 1, {}, options).made()
         for source in (reader(frame(levels, n)), frame(levels, n))
     )
     assert made.problem.score == same.problem.score == (score or "block-r2")
@@ -174,15 +179,19 @@ def test_people_are_read_once(
         def shuffle(self, order: list[int]) -> None:
             order.reverse()
 
-    monkeypatch.setattr(block_problem.random, "SystemRandom", Kept)
+    monkeypatch.setattr(instances.random, "SystemRandom", Kept)
     table = frame(levels, 700)
     table["who"] = np.arange(700)
     several = pd.concat([table, table.iloc[:50]])
     question: dict[str, Any] = {"target": "y", "support_size": 1, "always": always}
     blocks: dict[str, Any] = {"partitions": 3, "partition_seed": 2}
-    made = BlockOptions(score=score, **blocks).of_table(
-        reader(several), TableQuestion(of_people(levels), "y", always), 1
-    )
+    made = ScoredTable(
+        reader(several),
+        TableQuestion(of_people(levels), "y", always),
+        1,
+        {},
+        BlockOptions(score=score, **blocks),
+    ).made()
     assert made.n == 700
     if isinstance(made, BlockScores):
         assert score in ("block-r2", None)

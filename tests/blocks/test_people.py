@@ -14,10 +14,10 @@ import pytest
 from mipselect import ExponentialMechanism, Instance
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
-from mipselect.problem import block_problem
 from mipselect.problem.block_options import BlockOptions
 from mipselect.selectors import PermuteAndFlipSelector
-from mipselect.tables import TableSchema
+from mipselect.tables import TableSchema, instances
+from mipselect.tables.instances import ScoredTable
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.block_columns import TableBlockColumns
 from mipselect.tables.question import TableQuestion
@@ -65,7 +65,7 @@ def laws(rows: list[Row], monkeypatch: pytest.MonkeyPatch, epsilon: float) -> np
     """The law of the draw for each order of four people, shape (24, 3)."""
     found = []
     for order in permutations(range(4)):
-        monkeypatch.setattr(block_problem.random, "SystemRandom", Order(order))
+        monkeypatch.setattr(instances.random, "SystemRandom", Order(order))
         mechanism = ExponentialMechanism(instance(rows), epsilon)
         found.append([np.exp(mechanism.log_probability((j,))) for j in range(3)])
     return np.array(found)
@@ -122,7 +122,7 @@ def test_people_cannot_be_added_up_from_files_part_by_part() -> None:
 
 def test_a_seed_of_draws_that_are_not_private_orders_people_too() -> None:
     def drawn(options: BlockOptions) -> bytes:
-        made = options.of_table(arrow(TABLE), TableQuestion(SCHEMA, "y"), 1)
+        made = ScoredTable(arrow(TABLE), TableQuestion(SCHEMA, "y"), 1, {}, options).made()
         assert isinstance(made, Instance)
         assert made.moments is not None
         return made.moments.matrix.tobytes()

@@ -36,6 +36,7 @@ from mipselect.problem.block_options import BlockOptions
 from mipselect.search.progress import Deadline
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
+from mipselect.tables.instances import ScoredTable
 
 
 def number(name: str, low: float = 0.0, high: float = 100.0, **more: Any) -> dict[str, Any]:
@@ -320,7 +321,9 @@ def test_the_score_is_chosen_by_the_public_rule_of_select(
     if rows < 1000:
         return
     table = simulation(schema, target).table(0, rows)
-    made = BlockOptions(epsilon=epsilon, **more).of_table(table, question.of_the_table, 2)
+    made = ScoredTable(
+        table, question.of_the_table, 2, {}, BlockOptions(epsilon=epsilon, **more)
+    ).made()
     public = made.problem.public()
     assert (public["block_rows"], public["partitions"]) == (chosen[1], options.partitions)
     assert isinstance(made, BlockScores) is (chosen[0] == "block-r2")
@@ -334,7 +337,9 @@ def test_long_scores_are_simulated_with_fewer_partitions() -> None:
     assert partitions[:2] == [8, 5]
     assert 5 > (partitions[2] or 0) > (partitions[3] or 0) == 1
     made = simulation(NUMBERS, "y").table(0, 20_000)
-    of_select = BlockOptions().of_table(made, Question(NUMBERS, "y", 2).of_the_table, 2)
+    of_select = ScoredTable(
+        made, Question(NUMBERS, "y", 2).of_the_table, 2, {}, BlockOptions()
+    ).made()
     assert of_select.problem.public()["partitions"] == 8
 
 

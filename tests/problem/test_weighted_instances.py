@@ -27,6 +27,7 @@ from mipselect.problem.block_options import BlockOptions
 from mipselect.regression import adassp_from_moments
 from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
 from mipselect.tables import TableSchema, map_table
+from mipselect.tables.instances import ScoredTable
 from mipselect.tables.moments import Moments
 from mipselect.tables.question import TableQuestion
 from tests.support.exact_audit import Data
@@ -354,16 +355,18 @@ def test_a_block_counts_by_all_its_weights(block_rows: int) -> None:
 def test_the_default_score_of_blocks_is_least_squares() -> None:
     rows = drawn(400, np.random.default_rng(10))
     question = TableQuestion(WEIGHTED, "y")
-    plain = BlockOptions().of_table(table_of(rows, PLAIN), TableQuestion(PLAIN, "y"), 1)
+    plain = ScoredTable(
+        table_of(rows, PLAIN), TableQuestion(PLAIN, "y"), 1, {}, BlockOptions()
+    ).made()
     assert isinstance(plain, BlockScores)
-    weighted = BlockOptions().of_table(table_of(rows), question, 1)
+    weighted = ScoredTable(table_of(rows), question, 1, {}, BlockOptions()).made()
     assert isinstance(weighted, Instance)
     assert weighted.problem.score == "blocks"
-    problem, n = BlockOptions().problem_of_table(table_of(rows), question, 1)
+    problem, n = ScoredTable(table_of(rows), question, 1, {}, BlockOptions()).problem()
     assert (problem.score, problem.weight_bound, n) == ("blocks", MOST, 400)
     for asked in (
-        lambda o: o.of_table(table_of(rows), question, 1),
-        lambda o: o.problem_of_table(None, question, 1),
+        lambda o: ScoredTable(table_of(rows), question, 1, {}, o).made(),
+        lambda o: ScoredTable(None, question, 1, {}, o).problem(),
     ):
         with pytest.raises(InvalidInput, match="'block-r2' counts every row the same"):
             asked(BlockOptions(score="block-r2"))
@@ -379,16 +382,16 @@ def test_people_and_streams_keep_their_weights_in_blocks() -> None:
     who = table_of(rows).add_column(0, "who", [[f"p{k}" for k in range(80)]])
     question, by_people = (TableQuestion(s, "y", ["dose"]) for s in (WEIGHTED, people))
     options = BlockOptions(block_rows=2, partitions=1, partition_seed=0)
-    of_people = options.of_table(who, by_people, 1)
-    stream = options.of_table(table_of(rows).to_reader(max_chunksize=7), question, 1)
-    plain = options.of_table(table_of(rows), question, 1)
+    of_people = ScoredTable(who, by_people, 1, {}, options).made()
+    stream = ScoredTable(table_of(rows).to_reader(max_chunksize=7), question, 1, {}, options).made()
+    plain = ScoredTable(table_of(rows), question, 1, {}, options).made()
     for made in (of_people, stream, plain):
         assert isinstance(made, Instance)
         assert made.problem.weight_bound == MOST
     np.testing.assert_array_equal(Data(stream).values, Data(plain).values)
     # Where all weights but one are 0 no block counts, whatever the order of people.
     lonely = table_of([rows[0], *weighing(rows[1:], 0)]).add_column(0, "who", [who["who"]])
-    none = options.of_table(lonely, by_people, 1)
+    none = ScoredTable(lonely, by_people, 1, {}, options).made()
     assert isinstance(none, Instance)
     assert Data(none).values.tolist() == [0.0] * none.number_of_supports
 

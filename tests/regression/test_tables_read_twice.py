@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 
 from mipselect.errors import InvalidInput
-from mipselect.problem.streamed import StreamedRows
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.private_ranges import PrivateRanges
 from mipselect.tables import TableSchema
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.question import TableQuestion
 from mipselect.tables.sources import read_again
+from mipselect.tables.streamed_rows import StreamedRows
 
 N = 400
 STATED = {"constraints": {"minimum": 0, "maximum": N}}

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 from mipselect.errors import InvalidInput
-from mipselect.problem.streamed import StreamedRows
 from mipselect.selectors import KendallSelector
 from mipselect.selectors.scores.kendall_tau import BlockRankings, Rankings
 from mipselect.tables import TableSchema
+from mipselect.tables.streamed_rows import StreamedRows
 
 UNIT = {"type": "number", "constraints": {"minimum": -1, "maximum": 1, "required": True}}
 SCHEMA = TableSchema.of({"fields": [{"name": name, **UNIT} for name in ("a", "b", "c", "y")]})

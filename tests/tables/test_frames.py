@@ -14,10 +14,10 @@ import pytest
 from scipy import sparse
 
 from mipselect.errors import InvalidInput
+from mipselect.frames import numeric_matrix, numeric_vector, plain_array
 from mipselect.mechanisms import TopR
 from mipselect.problem.instance import Instance
 from mipselect.search import top_supports
-from mipselect.tables.frames import numeric_matrix, numeric_vector, plain_array
 
 COLUMNS = {"age": [0.5, 0.25, 0.75], "smoker": [True, False, True]}
 TABLE = pa.table(COLUMNS)

@@ -12,13 +12,14 @@ import pytest
 from mipselect import BlockScores, Instance
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
-from mipselect.problem.streamed import StreamedRows
 from mipselect.tables import PublicMap, TableSchema, map_table
+from mipselect.tables.instances import instance_of_table
 from mipselect.tables.mapping import table_of
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.block_columns import TableBlockColumns
 from mipselect.tables.moments.columns import TableColumns
 from mipselect.tables.question import TableQuestion
+from mipselect.tables.streamed_rows import StreamedRows
 
 NUMBER = {"type": "number", "constraints": {"minimum": 0, "maximum": 10}}
 FIELDS: list[dict[str, Any]] = [
@@ -96,7 +97,7 @@ def test_tables_are_mapped_as_by_the_public_functions() -> None:
     mapped, same = table_of(rows, ASKED), map_table(rows, PEOPLE, **fields, **more)
     assert mapped.X.tolist() == same.X.tolist()
     assert len(mapped.X) == rows["who"].nunique()
-    made = Instance.of_table(rows, ASKED, support_size=1, intercept=False)
+    made = instance_of_table(rows, ASKED, support_size=1, intercept=False)
     stated = Instance.from_table(rows, PEOPLE, support_size=1, intercept=False, **fields, **more)
     assert made.objectives([[0], [1]]).tolist() == stated.objectives([[0], [1]]).tolist()
     first = table_of(rows, replace(ASKED, unit_rule="first"))

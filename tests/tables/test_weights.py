@@ -14,8 +14,8 @@ from pyarrow import parquet
 
 from mipselect import BlockScores
 from mipselect.errors import InvalidInput
-from mipselect.problem.streamed import StreamedRows
 from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, map_table
+from mipselect.tables.streamed_rows import StreamedRows
 
 UNIT = {"minimum": -1, "maximum": 1}
 W: dict[str, Any] = {

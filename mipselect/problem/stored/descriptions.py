@@ -35,7 +35,6 @@ from mipselect.problem.stored.sources import (
     SOURCES,
     Source,
 )
-from mipselect.tables.stored_files import is_table
 from mipselect.toml_files import read_toml
 from mipselect.validation import did_you_mean, shown
 
@@ -193,13 +192,21 @@ def read_description(name_or_path: str | Path) -> Description:
             f"an instance is the name of a stored one or the path of a file, got {name_or_path!r}"
         )
     path = _locate(name_or_path)
+    if path.suffix != ".toml":
+        _refuse_table(path)
+    return described(path, read_toml(path, MOST_BYTES))
+
+
+def _refuse_table(path: Path) -> None:
+    """Raise `InvalidInput` for a file with the ending of a table."""
+    from mipselect.tables.stored_files import is_table
+
     if is_table(str(path)):
         raise InvalidInput(
             f"{path}: is a table, and an instance is a .toml file that names one; 'mipselect "
             "select' and 'mipselect fit' take the table itself, with --target and a --schema "
             "(begin one with 'mipselect describe')"
         )
-    return described(path, read_toml(path, MOST_BYTES))
 
 
 def described(path: Path, content: Mapping[str, Any]) -> Description:

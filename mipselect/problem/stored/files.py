@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from mipselect.errors import InvalidInput, about
-from mipselect.problem.block_options import BlockOptions, ScoredTable
+from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.descriptions import (
@@ -19,24 +17,10 @@ from mipselect.problem.stored.descriptions import (
     read_description,
     stored_names,
 )
-from mipselect.problem.stored.settings import ANY_DRAW, SETTINGS, asked_blocks, problem_of
-from mipselect.problem.stored.sources import (
-    OF_THE_ROWS,
-    RANGED_TABLE,
-    SOURCES,
-    table_file,
-    table_within_its_rows,
-)
+from mipselect.problem.stored.settings import ANY_DRAW, asked_blocks, problem_of
+from mipselect.problem.stored.sources import OF_THE_ROWS, RANGED_TABLE, SOURCES
 from mipselect.problem.stored.stored_data import StoredData
-from mipselect.tables.question import TableQuestion
-from mipselect.tables.schema import TableSchema
 from mipselect.validation import shown
-
-QUESTION = ("target", "always", "never", "ranges", "unit_rule")
-"""Keys of [data] that are arguments of `TableQuestion`."""
-
-OF_THE_LOSS = ("ranges", "intercept")
-"""Keys of [data] that only a loss of rows has."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +99,9 @@ def stored_data(description: Description, draw: BlockOptions = ANY_DRAW) -> Stor
         with about(str(description.path)):
             blocks = asked_blocks(settings, draw)
             if description.source.load is None:
-                made = _scored_table(data, folder, settings, blocks).made()
+                from mipselect.tables.stored_tables import stored_table
+
+                made = stored_table(data, folder, settings, blocks).made()
                 return StoredData.of_made(description.path, made, settings)
             arrays = description.source.load(data, folder)
     except MemoryError as error:
@@ -125,31 +111,6 @@ def stored_data(description: Description, draw: BlockOptions = ANY_DRAW) -> Stor
     seed_of_data = data.get("seed")
     shift = data.get("target_shift", 0.0)
     return StoredData.of_arrays(description.path, arrays, settings, seed_of_data, shift, blocks)
-
-
-def _scored_table(
-    data: Mapping[str, Any],
-    folder: Path,
-    settings: Mapping[str, Any],
-    blocks: BlockOptions | None,
-) -> ScoredTable:
-    """Return what a file says of a table with a schema; no row is read."""
-    source: Any = table_file(data, folder)
-    if "schema" in data:
-        schema = TableSchema.read(folder / data["schema"])
-    else:
-        schema, source = table_within_its_rows(source, data["target"], data.get("never", ()))
-        data = {key: value for key, value in data.items() if key not in ("never", "ranges")}
-    for name in OF_THE_LOSS:
-        if blocks is not None and name in data:
-            raise InvalidInput(
-                f"{name} does not apply to score {blocks.score!r}, which centres and scales"
-            )
-    question = TableQuestion(schema, **{key: data[key] for key in QUESTION if key in data})
-    of_loss = {key: value for key, value in settings.items() if key not in SETTINGS}
-    support_size = of_loss.pop("support_size")
-    of_loss |= {"intercept": data.get("intercept", True)}
-    return ScoredTable(source, question, support_size, of_loss, blocks)
 
 
 def public_problem(
@@ -167,7 +128,9 @@ def public_problem(
     with about(str(description.path)):
         blocks = asked_blocks(settings, draw)
         if description.source.load is None:
-            return _scored_table(data, folder, settings, blocks).problem()
+            from mipselect.tables.stored_tables import stored_table
+
+            return stored_table(data, folder, settings, blocks).problem()
         n, p, names = description.source.head(data, folder)
         shift = data.get("target_shift", 0.0)
         return problem_of(settings, p, names, shift, n=n, blocks=blocks), n

@@ -8,22 +8,17 @@ from __future__ import annotations
 import math
 import sys
 import zipfile
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from mipselect.arrays import FloatArray
 from mipselect.datasets import BUNDLED, bundled, correlated_gaussian, logistic_gaussian
 from mipselect.disk import DAMAGE, regular_file
 from mipselect.errors import InvalidInput
-from mipselect.tables.numbers import header, read_table
-from mipselect.tables.schema import TableSchema
-from mipselect.tables.table_file import TableFile
-from mipselect.validation import checked_choice
 
 WAYS = {"delimiter": str, "encoding": str, "sheet": str}
 """Keys of a table, and arguments of `TableFile`."""
@@ -53,32 +48,6 @@ class Source:
     optional: Mapping[str, type]
     load: Callable[[Mapping[str, Any], Path], Loaded] | None = None
     head: Callable[[Mapping[str, Any], Path], Head] = lambda data, folder: (None, 0, None)
-
-
-def table_file(data: Mapping[str, Any], folder: Path) -> TableFile:
-    """Return the file or the URL of the source "table"."""
-    path = data["path"]
-    ways = {key: data[key] for key in WAYS if key in data}
-    return TableFile(path if "://" in path else folder / path, **ways)
-
-
-def table_within_its_rows(
-    file: TableFile, target: str, never: Collection[str]
-) -> tuple[TableSchema, pa.Table]:
-    """Read a table of numbers; its ranges, smallest to largest value, are sensitive as the rows.
-
-    Columns that are never features are left out, and may hold anything.
-    """
-    known = header(file, target, None)
-    for name in never:
-        checked_choice(name, "never", known)
-    X, y, names = read_table(file, target, [name for name in known if name not in never])
-    columns = {**{name: X[:, j] for j, name in enumerate(names)}, target: y}
-    ends = {name: (float(column.min()), float(column.max())) for name, column in columns.items()}
-    for name, (low, high) in ends.items():
-        if low == high:
-            ends[name] = low - max(1.0, abs(low)), high + max(1.0, abs(high))
-    return TableSchema.of_numbers(ends), pa.table(columns)
 
 
 def _load_npz(data: Mapping[str, Any], folder: Path) -> Loaded:
@@ -156,7 +125,15 @@ def _recipe(draw: Callable[..., tuple[FloatArray, FloatArray]]) -> Source:
     )
 
 
+def _load_table(data: Mapping[str, Any], folder: Path) -> Loaded:
+    from mipselect.tables.stored_tables import read_table, table_file
+
+    return read_table(table_file(data, folder), data["target"], data.get("features"))
+
+
 def _head_of_table(data: Mapping[str, Any], folder: Path) -> Head:
+    from mipselect.tables.stored_tables import header, table_file
+
     names = header(table_file(data, folder), data["target"], data.get("features"))
     return None, len(names), names
 
@@ -170,9 +147,7 @@ SOURCES = {
     "table": Source(
         required={"path": str, "target": str},
         optional={"features": list, "target_shift": float, **WAYS},
-        load=lambda data, folder: read_table(
-            table_file(data, folder), data["target"], data.get("features")
-        ),
+        load=_load_table,
         head=_head_of_table,
     ),
     "npz": Source(

@@ -11,6 +11,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, about
+from mipselect.frames import numeric_matrix, numeric_vector
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.data import ClippedRows, Rows
@@ -20,7 +21,6 @@ from mipselect.problem.scores import R2
 from mipselect.problem.stored.settings import problem_of
 from mipselect.problem.stored.sources import Loaded, shifted
 from mipselect.problem.sums import ExactSums
-from mipselect.tables.frames import numeric_matrix, numeric_vector
 
 
 @dataclass(frozen=True, eq=False)

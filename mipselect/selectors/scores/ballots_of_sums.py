@@ -6,11 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.grid import GRID, rounded
 from mipselect.problem.sums import ExactSums
 from mipselect.restricted.features import Features
-from mipselect.tables.moments.sums import IntMatrix
 
 Votes = Callable[[FloatArray, FloatArray, Features, int], list[int]]
 """Function from columns, a target, features and the number of rows to features with a vote."""
@@ -38,7 +37,7 @@ def votes_of_folds(sums: ExactSums, ballot: Votes) -> FloatArray:
     return votes
 
 
-def centred_root(fold: IntMatrix, entries: np.ndarray[tuple[int], np.dtype[np.intp]]) -> FloatArray:
+def centred_root(fold: IntArray, entries: np.ndarray[tuple[int], np.dtype[np.intp]]) -> FloatArray:
     """Find R, as wide as the entries, with RᵀR = Σ (z_i - z̄)(z_i - z̄)ᵀ up to rounding.
 
     A Lasso on R has the path of one on the centred rows.

@@ -9,8 +9,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import compute
 
+from mipselect.frames import is_numeric
 from mipselect.tables.fields import Field
-from mipselect.tables.frames import is_numeric
 from mipselect.tables.value_kinds import by_kind, plain_texts
 
 POINT = "."

@@ -10,12 +10,11 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.tables.frames import numeric_matrix, numeric_target
+from mipselect.frames import numeric_matrix, numeric_target, refuse_another_order
 from mipselect.tables.mapping import open_table
 from mipselect.tables.parts import ROWS, Part
 from mipselect.tables.places import Once
 from mipselect.tables.public_map import PublicMap
-from mipselect.tables.row_order import refuse_another_order
 from mipselect.validation import shown
 
 Pair = tuple[FloatArray, FloatArray]

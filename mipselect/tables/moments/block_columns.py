@@ -12,7 +12,7 @@ from mipselect.arrays import FloatArray
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
-from mipselect.tables.moments.columns import ArrayColumns, SchemaColumns, UnitBounds
+from mipselect.tables.moments.columns import ArrayColumns, SchemaColumns, TableColumns, UnitBounds
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.weights import counted_shares
 from mipselect.validation import checked_feature_names, set_fields
@@ -115,7 +115,7 @@ class TableBlockColumns(SchemaColumns):
         return self.stated("blocks of a table", **self.blocks.public())
 
 
-Columns = ArrayColumns | SchemaColumns | ArrayBlockColumns
+Columns = ArrayColumns | TableColumns | ArrayBlockColumns | TableBlockColumns
 """Columns that are added up: their names and bounds, public."""
 
 BlockColumns = ArrayBlockColumns | TableBlockColumns

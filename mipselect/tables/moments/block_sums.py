@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.normalised import factors_of_blocks, normalised, signs_of_pairs
+from mipselect.blocks.r_squared import cores
 from mipselect.errors import InvalidInput
 from mipselect.grid import MOST_ROWS
 from mipselect.tables.moments.batches import (
@@ -29,7 +30,6 @@ from mipselect.tables.moments.counting import (
     Counting,
     Progress,
     blas,
-    cores,
     slices,
 )
 from mipselect.tables.moments.partial_sums import (

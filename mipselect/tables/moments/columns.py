@@ -43,6 +43,7 @@ class ArrayColumns:
     x_bounds: tuple[float, ...]
     y_bound: float
     ones: ClassVar[int] = 0
+    blocks: ClassVar[None] = None
     reads: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -143,6 +144,8 @@ class TableColumns(SchemaColumns):
     InvalidInput
         For what is wrong with the question, and a rule that needs all rows of a person together.
     """
+
+    blocks: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

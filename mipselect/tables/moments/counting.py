@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -13,6 +12,7 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
+from mipselect.blocks.r_squared import cores
 from mipselect.tables.moments.block_columns import Columns
 from mipselect.tables.moments.sums import Sums
 from mipselect.tables.parts import Part, total_rows
@@ -128,8 +128,3 @@ def slices(batch: Any, rows: int) -> Iterator[Any]:
 
 def _rows_of(batch: Any) -> int:
     return len(batch[1] if isinstance(batch, tuple) else batch)
-
-
-def cores() -> int:
-    """Count the cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

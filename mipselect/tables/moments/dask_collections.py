@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.errors import InvalidInput
-from mipselect.tables.frames import numeric_matrix, numeric_vector
+from mipselect.frames import numeric_matrix, numeric_vector
 from mipselect.tables.moments.batches import open_tables, part_of_arrays
 from mipselect.tables.moments.block_columns import BlockColumns, Columns
 from mipselect.tables.moments.columns import (

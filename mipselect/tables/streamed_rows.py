@@ -13,6 +13,7 @@ from mipselect.errors import InvalidInput
 from mipselect.problem.problem import Problem
 from mipselect.tables.moments.batches import open_tables
 from mipselect.tables.moments.columns import TableColumns
+from mipselect.tables.problems import problem_of_table
 from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import read_again
@@ -75,7 +76,7 @@ class StreamedRows:
         source = read_again(source)
         for _ in open_tables(source, columns.public):
             pass
-        problem = Problem.of_table(question.public, support_size=support_size, intercept=False)
+        problem = problem_of_table(question.public, support_size=support_size, intercept=False)
         return cls(source, columns, problem.needing(()), checked_integer(block, "block", 2))
 
     def blocks(self) -> Iterator[tuple[FloatArray, FloatArray]]:

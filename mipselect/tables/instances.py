@@ -1,0 +1,263 @@
+"""Instances and scores of tables with a schema, of moments and of blocks: from rows to values."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.blocks.defaults import default_rows_of_least_squares
+from mipselect.blocks.partitions import Blocks
+from mipselect.blocks.r_squared_choice import BlockR2Choice
+from mipselect.errors import InvalidInput
+from mipselect.frames import numeric_target
+from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_problem import UNWEIGHTED_R2, problem_of_block_r2
+from mipselect.problem.block_scores import BlockScores
+from mipselect.problem.data import ClippedRows, Rows, leave_out
+from mipselect.problem.instance import Instance
+from mipselect.problem.problem import Problem
+from mipselect.problem.scores import BLOCKS, R2
+from mipselect.problem.sums import ExactSums
+from mipselect.tables.mapping import known_rows, open_table, read_rows
+from mipselect.tables.moments import Moments
+from mipselect.tables.moments.block_columns import (
+    ArrayBlockColumns,
+    TableBlockColumns,
+    parts_of_table,
+)
+from mipselect.tables.moments.block_sums import block_sums
+from mipselect.tables.moments.dask_collections import names_of_dask
+from mipselect.tables.parts import Part, total_rows
+from mipselect.tables.problems import (
+    problem_of_moments,
+    problem_of_table,
+    problem_of_table_blocks,
+)
+from mipselect.tables.public_map import PublicMap
+from mipselect.tables.question import TableQuestion
+from mipselect.validation import shown
+
+
+def instance_of_table(source: Any, question: TableQuestion, **settings: Any) -> Instance:
+    """Make an instance of a real table; see `Instance.from_table`.
+
+    Parameters
+    ----------
+    source : path or table
+    question : TableQuestion
+    **settings
+        Keyword arguments of `problem_of_table`.
+    """
+    public = question.public
+    problem = problem_of_table(public, **settings)
+    mapped = len(public.columns)
+    spare = problem.layout.features.size - mapped
+    X, y, weights = read_rows(open_table(source, public), public, spare)
+    X[:, mapped:] = 0.0
+    if problem.layout.intercept:
+        X[:, mapped] = 1.0
+    targeted = public.target.given(y)
+    y[~targeted] = 0.0
+    if problem.of_classes:
+        leave_out(X, y)
+    return Instance.of(problem, ClippedRows.of(problem, X, y, weights, targeted))
+
+
+def instance_of_moments(moments: Moments, **settings: Any) -> Instance:
+    """Make an instance of sums over rows; see `Instance.from_moments` for the settings."""
+    if not isinstance(moments, Moments):
+        raise InvalidInput(f"moments must be Moments, got {shown(moments)}")
+    problem = problem_of_moments(moments, **settings)
+    data = ExactSums(moments, problem.layout)
+    # Too many columns are refused here and not later.
+    _ = data.gram
+    return Instance.of(problem, data)
+
+
+def sums_of_blocks(problem: Problem, rows: Rows) -> ExactSums:
+    """Add up the blocks of rows that are in memory, whose columns stand as in the layout."""
+    assert problem.blocks is not None
+    layout = problem.layout
+    place = {int(j): k for k, j in enumerate(layout.order)}
+    columns = ArrayBlockColumns(
+        tuple(layout.column_names[j] for j in layout.order.tolist()),
+        tuple(tuple(place[j] for j in group) for group in layout.groups),
+        tuple(tuple(place[j] for j in part) for part in layout.always),
+        layout.feature_names,
+        problem.blocks,
+    )
+    X, y = rows.columns(problem), numeric_target(rows.y, rows.n)
+    return ExactSums(Moments.of_blocks((X, y), columns), layout)
+
+
+def block_moments_of_dask(X: Any, y: Any, blocks: Blocks) -> Moments:
+    """Add up the blocks of Dask arrays or frames, whose columns are the features."""
+    names = names_of_dask(X)
+    singles = tuple((j,) for j in range(len(names)))
+    return Moments.of_blocks((X, y), ArrayBlockColumns(names, singles, (), names, blocks))
+
+
+def block_moments_of_table(source: Any, question: TableQuestion, blocks: Blocks) -> Moments:
+    """Add up the blocks of a table; where it has a privacy unit, of one row of each person."""
+    columns = TableBlockColumns(question, blocks)
+    public = columns.public
+    if public.unit is None:
+        return Moments.of_blocks(source, columns)
+    return _block_moments_in_memory(columns, public, rows_of_table(source, public))
+
+
+def _block_moments_in_memory(
+    columns: TableBlockColumns, public: PublicMap, rows: FloatArray
+) -> Moments:
+    """Add up the blocks of rows that `rows_of_table` read by a map, one of each person."""
+    # Sums have the columns that are always in where the schema has them.
+    places = {column.name: k for k, column in enumerate(public.columns)}
+    order = [*(places[name] for name in columns.names), *range(len(places), rows.shape[1])]
+    rows = rows[:, order]
+    part = Part("the rows", (), (), len(rows), lambda _: iter([rows]))
+    return Moments(columns, block_sums(columns, [part]).totals)
+
+
+def rows_of_table(source: Any, public: PublicMap, order_seed: int | None = None) -> FloatArray:
+    """Read X and y side by side, shape (n, p + 1); NaN where a value is missing.
+
+    Where the schema has a weight, how much each row counts is one more column, the last.
+
+    People are brought into an order that the operating system draws, so that the place of a row
+    in the table has no part in what is released (docs/mathematics/blocks.md, (4)). An order from a
+    seed repeats, and is not private.
+    """
+    X, y, shares = read_rows(open_table(source, public), public)
+    rows = np.column_stack([X, y] if shares is None else [X, y, shares])
+    if public.unit is None:
+        return rows
+    order = list(range(len(y)))
+    source_of_order = random.SystemRandom() if order_seed is None else random.Random(order_seed)
+    source_of_order.shuffle(order)
+    return rows[order]
+
+
+def block_scores_of_table(
+    source: Any, question: TableQuestion, support_size: int, choice: BlockR2Choice
+) -> BlockScores:
+    """Score the supports of a table by block R²; see `BlockScores.from_table`."""
+    if question.schema.weight is not None:
+        raise InvalidInput(UNWEIGHTED_R2)
+    public = question.without_ranges
+    problem = problem_of_table_blocks(question, Blocks(), support_size=support_size)
+    return _block_scores(problem, public, choice, rows_of_table(source, public))
+
+
+def _block_scores(
+    problem: Problem, public: PublicMap, choice: BlockR2Choice, rows: FloatArray
+) -> BlockScores:
+    parts = parts_of_table(public)
+    return BlockScores.of(problem_of_block_r2(problem, parts, choice, len(rows)), parts, rows)
+
+
+@dataclass(frozen=True)
+class ScoredTable:
+    """A table with a schema, the question about it, and the score of its supports.
+
+    Attributes
+    ----------
+    source : path or table, or None
+        None is one that is not there yet, of which the problem is known.
+    question : TableQuestion
+    support_size : int
+    of_loss : mapping
+        Settings of the loss: what was given of intercept, coef_bound, ridge and loss.
+    blocks : BlockOptions or None
+        Score from blocks of rows, for which types and categories of the schema are used and no
+        range; None for the loss.
+    """
+
+    source: Any = field(repr=False)
+    question: TableQuestion
+    support_size: int
+    of_loss: Mapping[str, Any]
+    blocks: BlockOptions | None
+
+    def problem(self) -> tuple[Problem, int | None]:
+        """Return what is public, of a header that is right, and n if it is known; no row is read.
+
+        Raises
+        ------
+        InvalidInput
+        """
+        options, question, size = self.blocks, self.question, self.support_size
+        if options is None:
+            public = question.public
+            problem = problem_of_table(public, support_size=size, **self.of_loss)
+            return problem, known_rows(self.source, public)
+        public = question.without_ranges
+        n = known_rows(self.source, public)
+        problem = problem_of_table_blocks(
+            question,
+            self._blocks(options),
+            support_size=size,
+            coef_bound=options.coef_bound,
+            ridge=options.ridge,
+        )
+        if self._chosen(options, n) == R2:
+            problem = problem_of_block_r2(problem, parts_of_table(public), options, n)
+        return problem, n
+
+    def made(self) -> Instance | BlockScores:
+        """Read the table; what is raised does not depend on the rows."""
+        options, question, size = self.blocks, self.question, self.support_size
+        if options is None:
+            return instance_of_table(self.source, question, support_size=size, **self.of_loss)
+        public = question.without_ranges
+        # How many rows people have is private: the score must not depend on it.
+        n, rows, at_once = None, None, public.unit is not None
+        if options.score is None and not at_once:
+            parts = open_table(self.source, public)
+            n = total_rows(part.rows for part in parts)
+            # A table in no file and of unknown length may be read once only.
+            at_once = n is None and not any(part.places for part in parts)
+            if n is None and not at_once:
+                n = sum(batch.num_rows for part in parts for batch in part.read(public.names[:1]))
+            if n == 0:
+                raise InvalidInput(f"{parts[0].label}: the table has no rows")
+        if at_once:
+            rows = rows_of_table(self.source, public, options.order_seed)
+            n = len(rows)
+        if self._chosen(options, n) == R2:
+            problem = problem_of_table_blocks(question, Blocks(), support_size=size)
+            rows = rows_of_table(self.source, public) if rows is None else rows
+            return _block_scores(problem, public, options, rows)
+        columns = TableBlockColumns(question, self._blocks(options))
+        if rows is None:
+            moments = Moments.of_blocks(self.source, columns)
+        else:
+            moments = _block_moments_in_memory(columns, public, rows)
+        return instance_of_moments(
+            moments,
+            support_size=size,
+            always=question.always,
+            coef_bound=options.coef_bound,
+            ridge=options.ridge,
+        )
+
+    def _chosen(self, options: BlockOptions, n: int | None) -> str:
+        """Choose as `BlockOptions.chosen`; a survey weight goes with least squares only."""
+        public = self.question.without_ranges
+        if public.weight is None:
+            parts = parts_of_table(public)
+            return options.chosen(n, parts, len(public.features), self.support_size)
+        if options.score == R2:
+            raise InvalidInput(UNWEIGHTED_R2)
+        return BLOCKS
+
+    def _blocks(self, options: BlockOptions) -> Blocks:
+        """Return the blocks of least squares, b by the public rule."""
+        if options.block_rows is not None:
+            return options.blocks
+        of_classes = self.question.without_ranges.target.classes is not None
+        return replace(options.blocks, rows=default_rows_of_least_squares(classes=of_classes))

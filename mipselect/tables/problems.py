@@ -1,0 +1,201 @@
+"""Problems of tables with a schema, of their moments and of their blocks; no row is looked at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from mipselect.blocks.partitions import Blocks
+from mipselect.errors import InvalidInput
+from mipselect.losses import Loss, SquaredLoss, checked_loss
+from mipselect.losses.base import wants_classes
+from mipselect.problem.layout import Always, Groups, Layout, laid_out
+from mipselect.problem.problem import Problem
+from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
+from mipselect.tables.moments import Moments
+from mipselect.tables.moments.block_columns import (
+    ArrayBlockColumns,
+    BlockColumns,
+    TableBlockColumns,
+)
+from mipselect.tables.moments.columns import ArrayColumns, SchemaColumns
+from mipselect.tables.public_map import PublicMap
+from mipselect.tables.question import TableQuestion
+from mipselect.validation import checked_integer
+
+
+def layout_of_table(public: PublicMap, *, intercept: bool, bound: float | None) -> Layout:
+    """Lay out a table with a schema: every field is a feature or always in, with the same bound."""
+    names = [encoder.field.name for encoder in public.features]
+    return laid_out(
+        len(public.columns),
+        None,
+        [column.name for column in public.columns],
+        groups=dict(zip(names, public.blocks[: len(names)], strict=True)),
+        always=public.blocks[len(names) :],
+        intercept=intercept,
+        x_bound=bound,
+        always_bound=bound,
+    )
+
+
+def problem_of_table(
+    public: PublicMap,
+    *,
+    support_size: int,
+    intercept: bool = True,
+    coef_bound: float | None = None,
+    ridge: float | None = None,
+    loss: str | Loss = "squared",
+) -> Problem:
+    """Make the problem of a table with a schema: every field is a feature, all in [-1, 1].
+
+    The arguments are those of `Instance.from_table`.
+    """
+    law, units = checked_loss(loss), public.units
+    if wants_classes(law) and units.classes is None:
+        raise InvalidInput(
+            f"the {law.name} loss needs a target of two classes; {units.target_name!r} is a number"
+        )
+    layout = layout_of_table(public, intercept=intercept, bound=1.0)
+    checked_integer(support_size, "support_size", 1, len(public.features))
+    if coef_bound is None:
+        coef_bound = default_coef_bound(support_size, len(public.always), intercept)
+    return Problem(
+        layout=layout,
+        support_size=support_size,
+        loss=law,
+        y_bound=1.0,
+        coef_bound=coef_bound,
+        ridge=DEFAULT_RIDGE if ridge is None else ridge,
+        classes=units.classes,
+        units=units,
+        weight_bound=None if public.weight is None else public.weight.maximum,
+    )
+
+
+def problem_of_table_blocks(
+    question: TableQuestion,
+    blocks: Blocks,
+    *,
+    support_size: int,
+    coef_bound: float | None = None,
+    ridge: float | None = None,
+) -> Problem:
+    """Return the problem of blocks of rows of a table; features and target have bound 1.
+
+    Parameters
+    ----------
+    question : TableQuestion
+    blocks : Blocks
+    support_size : int
+    coef_bound, ridge : float, optional
+        r and λ, in units of a normalised block; see `mipselect.blocks.defaults`.
+
+    Raises
+    ------
+    InvalidInput
+    """
+    public = question.without_ranges
+    problem = Problem(
+        layout=layout_of_table(public, intercept=False, bound=None),
+        support_size=support_size,
+        units=public.units,
+        weight_bound=None if public.weight is None else public.weight.maximum,
+    )
+    return problem.in_blocks(blocks, coef_bound, ridge)
+
+
+def problem_of_array_blocks(
+    columns: ArrayBlockColumns,
+    *,
+    support_size: int,
+    coef_bound: float | None = None,
+    ridge: float | None = None,
+) -> Problem:
+    """Return the same of arrays, whose columns say which features there are."""
+    groups = dict(zip(columns.feature_names, columns.groups, strict=True))
+    names = columns.names
+    layout = laid_out(len(names), None, names, groups=groups, always=columns.always)
+    problem = Problem(layout=layout, support_size=support_size)
+    return problem.in_blocks(columns.blocks, coef_bound, ridge)
+
+
+def problem_of_moments(
+    moments: Moments,
+    *,
+    always: Always = None,
+    never: Sequence[str] = (),
+    groups: Groups = None,
+    feature_names: Sequence[str] | None = None,
+    intercept: bool | None = None,
+    **settings: Any,
+) -> Problem:
+    """Return the problem of moments; the arguments are those of `Instance.from_moments`."""
+    columns = moments.columns
+    grouped = groups is not None or feature_names is not None
+    if isinstance(columns, BlockColumns) and (grouped or intercept):
+        raise InvalidInput(
+            "blocks hold their features and are centred: leave out groups, "
+            "feature_names and intercept"
+        )
+    if isinstance(columns, ArrayBlockColumns):
+        if always or never:
+            raise InvalidInput("blocks of arrays hold what is always in; leave out always, never")
+        return problem_of_array_blocks(columns, **settings)
+    if isinstance(columns, SchemaColumns):
+        if grouped:
+            raise InvalidInput("the fields of a table are its features: leave out groups")
+        fixed = [always] if isinstance(always, str) else cast(Any, always or ())
+        question = columns.question.of_moments(fixed, never)
+        if isinstance(columns, TableBlockColumns):
+            return problem_of_table_blocks(question, columns.blocks, **settings)
+        return problem_of_table(question.public, intercept=intercept is not False, **settings)
+    assert isinstance(columns, ArrayColumns)
+    if settings.get("coef_bound") is None or settings.get("ridge") is None or never:
+        raise InvalidInput(
+            "moments of arrays need coef_bound and ridge, both public, and have no fields to leave "
+            "out"
+        )
+    layout = layout_of_arrays(
+        columns,
+        feature_names=feature_names,
+        groups=groups,
+        always=always,
+        intercept=intercept is True,
+    )
+    return Problem(layout=layout, loss=SquaredLoss(), y_bound=columns.y_bound, **settings)
+
+
+def layout_of_arrays(
+    columns: ArrayColumns,
+    *,
+    feature_names: Sequence[str] | None,
+    groups: Groups,
+    always: Always,
+    intercept: bool,
+) -> Layout:
+    """Lay out features of summed columns; each is bounded by those of all its columns together."""
+    layout = laid_out(
+        len(columns.names),
+        columns.names,
+        feature_names,
+        groups=groups,
+        always=always,
+        intercept=intercept,
+        x_bound=1.0,
+    )
+
+    def bound(part: Sequence[int]) -> float:
+        each = [columns.x_bounds[j] for j in part]
+        return each[0] if len(each) == 1 else math.nextafter(math.hypot(*each), math.inf)
+
+    return replace(
+        layout,
+        limits=np.array([bound(group) for group in layout.groups]),
+        always_limit=max(map(bound, layout.always), default=max(columns.x_bounds)),
+    )
