@@ -11,8 +11,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
 
 from mipselect.errors import InvalidInput, called_from, warn_of_little_use, warn_of_no_ledger
 from mipselect.frames import (
@@ -27,6 +25,7 @@ from mipselect.frames import (
 from mipselect.parameters import Check, estimator, parameter, parameters_of
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
+from mipselect.scikit import ScikitEstimator
 from mipselect.tables.identifiers import looking_like_identifiers
 from mipselect.validation import checked_feature_names, listed, require_public
 
@@ -50,7 +49,7 @@ LEAVE_OUT = (
 
 
 @estimator
-class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
+class PrivateEstimator(ScikitEstimator, ABC):
     """An estimator whose `fit` releases something private about X and y.
 
     Attributes
@@ -111,6 +110,8 @@ class PrivateEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
         """Return finite X, shape (n, p), and y, shape (n,): numbers, or classes by their names."""
+        from sklearn.utils.validation import validate_data
+
         refuse_lazy(X, "X")
         refuse_repeated_names(X)
         refuse_another_order(X, y)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
 from mipselect import regression, selectors
 from mipselect.cli.declared import names_of
@@ -17,6 +17,7 @@ from mipselect.cli.options import SearchArguments
 from mipselect.errors import InvalidInput
 from mipselect.parameters import estimator, parameter, parameters_of
 from mipselect.regression import SelectThenRegress
+from mipselect.scikit import ScikitEstimator
 from mipselect.validation import checked_integer
 from tests.support.all_regressors import all_classifiers, all_models, selection
 from tests.support.all_selectors import all_selectors
@@ -25,7 +26,7 @@ SELECTORS = [getattr(selectors, name) for name in selectors.__all__]
 MODELS = [
     found
     for name in regression.__all__
-    if inspect.isclass(found := getattr(regression, name)) and issubclass(found, BaseEstimator)
+    if inspect.isclass(found := getattr(regression, name)) and issubclass(found, ScikitEstimator)
 ]
 FITTED = {**all_selectors(1), **all_models(), **all_classifiers(), "selection": selection()}
 LONGEST = 96
@@ -112,7 +113,7 @@ def test_every_flag_is_an_option_and_every_option_a_flag() -> None:
 
 
 @estimator
-class Base(BaseEstimator):  # type: ignore[misc]
+class Base(ScikitEstimator):
     """A base.
 
     Attributes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from mipselect.cli.fit_options import FitOptions, model_of_numbers
 from mipselect.cli.method_options import MethodOptions
@@ -57,7 +57,7 @@ def planned_fit(
         fit_intercept=fit_intercept,
     )
     return SelectThenRegress(
-        BY_NAME[options.method](support_size, score=options.scores.score),
+        cast(Any, BY_NAME[options.method])(support_size, score=options.scores.score),
         regressor,
         selection_share=options.division.selection_share,
         range_share=options.division.range_share,

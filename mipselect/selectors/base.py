@@ -6,12 +6,10 @@ import copy
 import random
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from mipselect.errors import InvalidInput
 from mipselect.estimators import PrivateDraw
@@ -28,7 +26,7 @@ from mipselect.validation import checked_epsilon, checked_integer
 
 
 @estimator
-class PrivateSelector(SelectorMixin, PrivateDraw):  # type: ignore[misc]
+class PrivateSelector(PrivateDraw):
     """A scikit-learn transformer that keeps the columns of k features, chosen by one private draw.
 
     It is a method as well: options, which are public, and the way from a problem and its data to
@@ -125,6 +123,8 @@ class PrivateSelector(SelectorMixin, PrivateDraw):  # type: ignore[misc]
         return InvalidInput(f"{type(self).__name__} draws from X and y only")
 
     def _fit(self, X: ArrayLike, y: ArrayLike, source: random.Random) -> None:
+        from sklearn.utils.validation import _num_samples
+
         mechanism = self._silent_mechanism(X, y, source)
         public_size = self.ledger is None or self.ledger.relation == "replace-one"
         if public_size and not is_dask(X):  # A collection may not know how many rows it has.
@@ -132,7 +132,7 @@ class PrivateSelector(SelectorMixin, PrivateDraw):  # type: ignore[misc]
         layout = self._layout()
         release = mechanism.release(self.ledger, rng=source)
         chosen = [layout.groups[j] for j in release.support]
-        self.support_ = np.zeros(self.n_features_in_, dtype=bool)
+        self.support_ = np.zeros(self.n_features_in_, dtype=np.bool_)
         self.support_[[c for part in (*chosen, *layout.always) for c in part]] = True
         names = tuple(layout.feature_names[j] for j in release.support)
         self.release_ = replace(release, feature_names=names)
@@ -146,20 +146,49 @@ class PrivateSelector(SelectorMixin, PrivateDraw):  # type: ignore[misc]
         return copy.copy(self)._silent_mechanism(X, y, source_of(self.random_state)[0])
 
     def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import TransformerTags
+
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.sparse = bool(self._accept_sparse)
+        tags.transformer_tags = TransformerTags()
         return tags
 
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Return the names of the selected columns; see scikit-learn's `SelectorMixin`."""
-        check_is_fitted(self)
-        names = self._names() if input_features is None else input_features
-        return super().get_feature_names_out(names)
+    def get_support(self, indices: bool = False) -> Any:
+        """Return the mask of the columns that are kept, or their numbers."""
+        return self._mask().get_support(indices)
 
-    def _get_support_mask(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        check_is_fitted(self)
-        return self.support_
+    def transform(self, X: ArrayLike) -> Any:
+        """Return the columns of X that are kept."""
+        return self._mask().transform(X)
+
+    def fit_transform(self, X: ArrayLike, y: ArrayLike, **fit_params: Any) -> Any:
+        """Draw once, and return the columns of X that are kept."""
+        return self.fit(X, y, **fit_params).transform(X)
+
+    def inverse_transform(self, X: ArrayLike) -> Any:
+        """Return columns that were kept, with columns of zeros where others were."""
+        return self._mask().inverse_transform(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the columns that are kept; see scikit-learn's `SelectorMixin`."""
+        mask = self._mask()
+        mask.get_support()
+        return mask.get_feature_names_out(
+            self._names() if input_features is None else input_features
+        )
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose what `transform` returns: "default", "pandas" or "polars"."""
+        self._sklearn_output_config = (
+            self._mask().set_output(transform=transform)._sklearn_output_config
+        )
+        return self
+
+    def _mask(self) -> Any:
+        from mipselect.selectors.mask import mask_of
+
+        return mask_of(self)
 
     def _silent_mechanism(
         self, X: ArrayLike, y: ArrayLike, source: random.Random

@@ -138,7 +138,7 @@ class ProblemSelector(PrivateSelector):
         return Guarantee(epsilon, rho=bounded_range_rho(epsilon))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, as scikit-learn wants them."""
+        """Return the parameters by name; `score` is one, though it is hidden as an attribute."""
         return {name: vars(self)[name] for name in parameters_of(self)}
 
     @property

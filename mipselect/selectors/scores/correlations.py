@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import gen_batches
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.problem.layout import Layout
@@ -60,7 +59,7 @@ def exact_correlations(table: Any, target: FloatArray, unit: float = UNIT) -> Fl
         entries = table.tocoo()
         np.add.at(sums, entries.col, _in_units(entries.data * target[entries.row], unit))
     else:
-        for part in gen_batches(rows, max(1, CHUNK // columns)):
+        for part in chunks(rows, max(1, CHUNK // columns)):
             sums += _in_units(table[part] * target[part, None], unit).sum(axis=0)
     return _doubles(np.abs(sums), unit)
 
@@ -152,7 +151,7 @@ def _unit_rows(layout: Layout, table: Any) -> Iterator[tuple[slice, FloatArray]]
     spare = np.where(widths > 1, (widths + 16.0) * 2.0**-51, 0.0)
     factors = np.repeat(1.0 - spare, widths)
     bounds = np.repeat(layout.bounds, widths)
-    for part in gen_batches(table.shape[0], max(1, CHUNK // features.size)):
+    for part in chunks(table.shape[0], max(1, CHUNK // features.size)):
         block = table[part].toarray() if sparse.issparse(table) else table[part]
         clipped = layout.clipped(np.asarray(block, dtype=np.float64))[:, : starts[-1]]
         yield part, clipped / bounds * factors
@@ -178,3 +177,9 @@ def _doubles(units: np.ndarray[Any, np.dtype[np.int64]], unit: float = UNIT) -> 
 def _in_units(products: FloatArray, unit: float) -> np.ndarray[Any, np.dtype[np.int64]]:
     units: np.ndarray[Any, np.dtype[np.int64]] = np.rint(products * unit).astype(np.int64)
     return units
+
+
+def chunks(rows: int, most: int) -> Iterator[slice]:
+    """Yield slices of at most so many rows."""
+    for start in range(0, rows, most):
+        yield slice(start, min(start + most, rows))
