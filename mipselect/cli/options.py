@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
 
@@ -12,7 +12,6 @@ from mipselect.backends.discovery import NATIVE, solver_by_name
 from mipselect.cli.declared import option, options
 from mipselect.cli.output import Report, deliver
 from mipselect.errors import InvalidInput, about
-from mipselect.selectors.searched import SearchSettings
 from mipselect.validation import (
     checked_integer,
     checked_positive,
@@ -21,6 +20,9 @@ from mipselect.validation import (
     plain_digits,
     shown,
 )
+
+if TYPE_CHECKING:
+    from mipselect.selectors.searched import SearchSettings
 
 AUTO = "auto"
 ONE_SWAP: Literal["one-swap"] = "one-swap"
@@ -79,6 +81,8 @@ class SearchArguments:
 
     def settings(self) -> SearchSettings:
         """Check what can be checked without data; raise `InvalidInput` naming the option."""
+        from mipselect.selectors.searched import SearchSettings
+
         if self.solver not in (AUTO, NATIVE):
             with about("--solver"):
                 solver_by_name(self.solver)

@@ -11,8 +11,6 @@ import math
 import sys
 from fractions import Fraction
 
-from scipy.optimize import minimize_scalar
-
 from mipselect.privacy.decimals import exact, round_up
 
 ROUNDING = 1e-12
@@ -89,5 +87,7 @@ def rho_epsilon(rho: float, delta: float) -> float:
 
     # Near the order at which the simpler ρ + 2√(ρ ln 1/δ) is attained.
     middle = 0.5 * (math.log(math.log(1.0 / delta)) - math.log(rho))
+    from scipy.optimize import minimize_scalar  # It takes longer to import than NumPy.
+
     found = minimize_scalar(epsilon, bounds=(middle - 12.0, middle + 12.0), method="bounded")
     return max(0.0, min(float(found.fun), epsilon(middle)))

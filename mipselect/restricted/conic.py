@@ -6,9 +6,7 @@ from it: what its β and α are worth is for `mipselect.restricted.certified.cer
 
 from __future__ import annotations
 
-import clarabel
 import numpy as np
-from scipy import sparse
 
 from mipselect.arrays import FloatArray
 from mipselect.restricted.certified import BoxDual
@@ -25,6 +23,9 @@ def solve_by_clarabel(
     The loss is the least of (q/2)a² + hi p - lo m over y - u = q a + p - m with p, m ≥ 0, and α
     the multiplier of this equation. Responses and duals are brought to size 1 first.
     """
+    import clarabel
+    from scipy import sparse
+
     s, n = columns.shape
     length = max(float(np.abs(box.y).max()), float(np.abs(columns).max()))
     force = float(np.maximum(np.abs(box.low), np.abs(box.high)).max())

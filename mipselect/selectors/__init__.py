@@ -1,27 +1,50 @@
-"""Private feature selection as scikit-learn estimators."""
+"""Private feature selection as scikit-learn estimators, each imported when it is first used."""
 
-from collections.abc import Mapping
+from __future__ import annotations
 
-from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.exponential import ExponentialSelector
-from mipselect.selectors.kendall import KendallSelector
-from mipselect.selectors.mcmc import MCMCSelector
-from mipselect.selectors.permute_and_flip import PermuteAndFlipSelector
-from mipselect.selectors.sample_aggregate import SampleAggregateSelector
-from mipselect.selectors.searched import MistakesSelector, TopRSelector
-from mipselect.selectors.sis import SISSelector
+from collections import UserDict
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-BY_NAME: Mapping[str, type[PrivateSelector]] = {
-    "permute-and-flip": PermuteAndFlipSelector,
-    "exponential": ExponentialSelector,
-    "top-r": TopRSelector,
-    "mistakes": MistakesSelector,
-    "sis": SISSelector,
-    "kendall": KendallSelector,
-    "sample-aggregate": SampleAggregateSelector,
-    "mcmc": MCMCSelector,
+from mipselect.lookup import looked_up
+
+if TYPE_CHECKING:
+    from mipselect.selectors.base import PrivateSelector
+    from mipselect.selectors.exponential import ExponentialSelector
+    from mipselect.selectors.kendall import KendallSelector
+    from mipselect.selectors.mcmc import MCMCSelector
+    from mipselect.selectors.permute_and_flip import PermuteAndFlipSelector
+    from mipselect.selectors.sample_aggregate import SampleAggregateSelector
+    from mipselect.selectors.searched import MistakesSelector, TopRSelector
+    from mipselect.selectors.sis import SISSelector
+
+
+class Methods(UserDict[str, "type[PrivateSelector]"]):
+    """Selectors by name; a value that is still "module:Class" is imported when it is asked for."""
+
+    def __getitem__(self, name: str) -> type[PrivateSelector]:
+        value: Any = self.data[name]
+        if isinstance(value, str):
+            module, _, kind = value.partition(":")
+            value = self.data[name] = getattr(import_module(f"{__name__}.{module}"), kind)
+        found: type[PrivateSelector] = value
+        return found
+
+
+_HOMES: dict[str, Any] = {
+    "permute-and-flip": "permute_and_flip:PermuteAndFlipSelector",
+    "exponential": "exponential:ExponentialSelector",
+    "top-r": "searched:TopRSelector",
+    "mistakes": "searched:MistakesSelector",
+    "sis": "sis:SISSelector",
+    "kendall": "kendall:KendallSelector",
+    "sample-aggregate": "sample_aggregate:SampleAggregateSelector",
+    "mcmc": "mcmc:MCMCSelector",
 }
-"""Selectors by the names of the command line. A further selector is a line here."""
+"""Modules and classes of the selectors here, by name. A further selector is a line here."""
+
+BY_NAME = Methods(_HOMES)
+"""Selectors by the names of the command line."""
 
 __all__ = [
     "ExponentialSelector",
@@ -33,3 +56,6 @@ __all__ = [
     "SampleAggregateSelector",
     "TopRSelector",
 ]
+
+_PARTED = (home.partition(":") for home in _HOMES.values())
+__getattr__ = looked_up(__name__, {kind: module for module, _, kind in _PARTED})
