@@ -1,10 +1,9 @@
-"""`mipselect schema`: the page of a form, and a schema as a spreadsheet and back."""
+"""`mipselect schema`: a schema as a spreadsheet and back."""
 
 from __future__ import annotations
 
 import json
 import os
-import webbrowser
 from pathlib import Path
 
 import pytest
@@ -29,64 +28,6 @@ def schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_edit_writes_a_page_beside_the_schema(run: Run, schema: Path) -> None:
-    done = run("schema", "edit", schema)
-    assert (done.code, done.err) == (0, "")
-    assert done.out.startswith(
-        "t.schema.html: a form for 11 fields; to fill in: [red], when; types to confirm: [red]\n"
-    )
-    page = Path("t.schema.html").read_text(encoding="utf-8")
-    assert "<title>t.schema.json</title>" in page
-    assert '"systolic"' in page
-    report = run("schema", "edit", schema, "--output", "form.html", "--json").report
-    assert Path("form.html").read_text(encoding="utf-8") == page
-    assert report == {
-        "command": "schema edit",
-        "sensitive": False,
-        "schema": "t.schema.json",
-        "page": "form.html",
-        "opened": False,
-        "fields": 11,
-        "to_fill_in": {"[red]": "categories", "when": report["to_fill_in"]["when"]},
-        "to_confirm": ["[red]"],
-    }
-
-
-def test_the_name_of_a_file_does_not_break_out_of_the_page(run: Run, schema: Path) -> None:
-    odd = Path("<script>&{{style}}.schema.json")
-    schema.rename(odd)
-    assert run("schema", "edit", odd).code == 0
-    page = odd.with_suffix(".html").read_text(encoding="utf-8")
-    assert page.count("<script>") == 1
-    assert "<title>&lt;script&gt;&amp;{{style}}.schema.json</title>" in page
-
-
-def test_a_page_is_replaced_and_no_other_file(run: Run, schema: Path) -> None:
-    page = Path("t.schema.html")
-    page.write_text("<!doctype html><title>of somebody else</title>")
-    run("schema", "edit", schema).failed_with(2, "t.schema.html", "exists, and may hold")
-    page.unlink()
-    assert run("schema", "edit", schema).code == 0
-    schema.write_text(schema.read_text().replace("systolic", "diastolic"))
-    assert run("schema", "edit", schema).code == 0
-    assert '"diastolic"' in page.read_text(encoding="utf-8")
-
-
-def test_edit_opens_a_browser_only_if_told(
-    run: Run, schema: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or True)
-    run("schema", "edit", schema)
-    assert opened == []
-    assert run("schema", "edit", schema, "--open", "--json").report["opened"] is True
-    assert opened == [Path("t.schema.html").resolve().as_uri()]
-    monkeypatch.setattr(webbrowser, "open", lambda address: False)
-    failed = run("schema", "edit", schema, "--open")
-    failed.failed_with(1, "no browser could be opened; open t.schema.html")
-    assert Path("t.schema.html").exists()
-
-
 def test_a_spreadsheet_and_back(run: Run, schema: Path) -> None:
     done = run("schema", "to-csv", schema, "t.csv")
     assert (done.code, done.err) == (0, "")
@@ -107,7 +48,6 @@ def test_texts_without_utf8_survive(run: Run, schema: Path) -> None:
     assert run("schema", "to-csv", schema, "t.csv").code == 0
     assert run("schema", "from-csv", "t.csv", "again.json").code == 0
     assert TableSchema.read("again.json").content == content
-    assert run("schema", "edit", schema).code == 0
 
 
 def test_no_file_is_replaced_but_by_leave(run: Run, schema: Path) -> None:
@@ -130,10 +70,6 @@ def test_no_file_is_replaced_but_by_leave(run: Run, schema: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("edit",), "Missing argument 'SCHEMA.json'"),
-        (("edit", "absent.json"), "absent.json: no such file"),
-        (("edit", "t.schema.json", "--output", "t.txt"), "--output must end in .html, got 't.txt'"),
-        (("edit", "t.schema.json", "--output", "a/b.html"), "the folder a does not exist"),
         (("to-csv", "absent.json", "t.csv"), "absent.json: no such file"),
         (("to-csv", "t.schema.json", "a/t.csv"), "OUT.csv a/t.csv: the folder a does not exist"),
         (("to-csv", "t.schema.json", "t.csv", "--delimiter", "|"), "--delimiter must be , or ; or"),
@@ -156,7 +92,7 @@ def test_mistakes(run: Run, schema: Path, arguments: tuple[str, ...], words: str
     assert sorted(os.listdir()) == before
 
 
-@pytest.mark.parametrize("name", ["edit", "to-csv", "from-csv"])
+@pytest.mark.parametrize("name", ["to-csv", "from-csv"])
 def test_every_command_of_the_group_has_examples(run: Run, name: str) -> None:
     shown = run("schema", name, "--help")
     assert shown.code == 0
