@@ -18,6 +18,7 @@ from mipselect.errors import InvalidInput, called_from, warn_of_little_use, warn
 from mipselect.parameters import Check, estimator, parameter, parameters_of
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
+from mipselect.tables.described import looking_like_identifiers
 from mipselect.tables.frames import (
     MISSING,
     numeric_matrix,
@@ -26,7 +27,6 @@ from mipselect.tables.frames import (
     refuse_lazy,
     require_finite_entries,
 )
-from mipselect.tables.identifiers import looking_like_identifiers
 from mipselect.tables.row_order import refuse_another_order
 from mipselect.validation import checked_feature_names, listed, require_public
 

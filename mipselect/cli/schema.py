@@ -14,8 +14,8 @@ from mipselect.cli.options import NO_FILE, Delivery
 from mipselect.cli.output import check_output, check_writable, line, table_of, write_whole
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput, about
+from mipselect.tables.described import confirmed
 from mipselect.tables.fields import TRUE, Field
-from mipselect.tables.proposed_types import confirmed
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.spreadsheet import read_spreadsheet, spreadsheet_of
 from mipselect.validation import listed, shown

@@ -42,12 +42,10 @@ def test_notes_are_in_the_report(run: Run, tmp_path: Path) -> None:
 def test_a_codebook_is_given(run: Run, tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("age;sex\n1;2\n")
-    (tmp_path / "c.xml").write_text(
-        '<codeBook><var name="sex"><labl>Sex</labl>'
-        "<catgry><catValu>1</catValu><labl>m</labl></catgry>"
-        "<catgry><catValu>2</catValu><labl>f</labl></catgry></var></codeBook>"
-    )
-    given = ("--delimiter", ";", "--codebook", tmp_path / "c.xml")
+    categories = [{"value": 1, "label": "m"}, {"value": 2, "label": "f"}]
+    sex = {"name": "sex", "title": "Sex", "type": "integer", "categories": categories}
+    (tmp_path / "c.json").write_text(json.dumps({"fields": [sex]}))
+    given = ("--delimiter", ";", "--codebook", tmp_path / "c.json")
     report = run("describe", table, *given, "--json").report
     assert report["schema"]["fields"][1]["title"] == "Sex"
     assert report["fields"][1]["to_fill_in"] == ""
@@ -57,7 +55,8 @@ def test_a_codebook_is_given(run: Run, tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text(json.dumps({"fields": [{"name": "age"}]}))
     both = run("describe", table, *given, "--schema", tmp_path / "s.json")
     both.failed_with(2, "--codebook begins a new schema")
-    run("describe", table, *given, "--output", tmp_path / "c.xml").failed_with(2, "is what is read")
+    again = run("describe", table, *given, "--output", tmp_path / "c.json")
+    again.failed_with(2, "is what is read")
 
 
 def test_a_spreadsheet_has_no_types(run: Run, tmp_path: Path) -> None:
