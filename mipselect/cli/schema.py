@@ -51,7 +51,8 @@ QUESTION = (
 )
 
 app = typer.Typer(
-    help="Fill in a public schema in a spreadsheet, and confirm its types.",
+    help="Fill in a public schema in a spreadsheet, and confirm its types: to-csv, from-csv, "
+    "confirm.",
     epilog=EXAMPLES,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
