@@ -285,7 +285,8 @@ def proposed_types(source: Any) -> dict[str, dict[str, Any]]:
                 is_union = pa.types.is_union(column.type)
                 found = (column if is_union else compute.unique(column)).to_pylist()
                 kinds[name].update(map(_kind, found))
-                if name in differing and _repeats(differing[name], column):
+                seen = differing.get(name)
+                if seen is not None and len(seen) < MOST_VALUES and _repeats(seen, column):
                     del differing[name]
     unlike = {name for name, values in differing.items() if len(values) >= LEAST_VALUES}
     proposed = {name: _properties(_together(found)) for name, found in kinds.items()}
@@ -307,8 +308,8 @@ def _repeats(seen: set[str], column: pa.Array) -> bool:
     """Add the values of a column, until one has stood twice; return whether one has."""
     for value in column.to_pylist():
         text = str(value) if isinstance(value, float) else _text(value)
-        if len(seen) >= MOST_VALUES:
-            return False
+        if len(seen) == MOST_VALUES:
+            break
         if text.lower() in NONE:
             continue
         if text in seen:
