@@ -20,7 +20,8 @@ from pyarrow import compute
 from mipselect.errors import InvalidInput, about
 from mipselect.json_objects import read_json
 from mipselect.tables.derived import FEATURES
-from mipselect.tables.fields import BLANKS, IGNORED, MAPPED, PROPOSED, ROLE, field_of
+from mipselect.tables.fields import BLANKS, IGNORED, MAPPED, PROPOSED, ROLE
+from mipselect.tables.fields import NUMBER as A_NUMBER
 from mipselect.tables.parts import Part
 from mipselect.tables.schema import PRIVACY_UNIT, TableSchema
 from mipselect.tables.sources import open_source
@@ -33,27 +34,19 @@ from mipselect.validation import listed, shown
 OF_IDENTIFIERS = frozenset({"id", "ids", "identifier", "uuid", "guid"})
 """Words that begin or end the name of an identifier."""
 
-IN_ONE_WORD = (
+IDENTIFIER = re.compile(
     r"(patient|person|subject|participant|respondent|case|user|record|visit|household)s?(id|nr|no)"
     r"|(patient|person|case|record|prov|provider|hospital|facility|member|account|customer|client"
     r"|employee|student|serial)(id|nr|no|nbr|num|number)"
-    r"|rows?(name|nr|no|num|number)s?|index"
+    r"|rows?(name|nr|no|num|number)s?|index|patient|person|participant|respondent"
 )
-"""Names of identifiers in one word, also of an institution, and of the place of a row."""
+"""Names of identifiers in one word: of somebody, of an institution, and of the place of a row."""
 
-PEOPLE = frozenset({"patient", "person", "participant", "respondent"})
-"""Names of a column that says who somebody is, and of no feature."""
-
-OF_TEXT = frozenset(
-    (
-        *("name", "surname", "lastname", "firstname", "forename", "fullname"),
-        *("email", "phone", "telephone", "address"),
-        *("comment", "comments", "remark", "remarks", "note", "notes", "freetext"),
-    )
+FREE_TEXT = re.compile(
+    r"(first|last|family|given|full|patient|person|free)*"
+    r"(name|surname|forename|email|phone|telephone|address|comments?|remarks?|notes?)|freetext"
 )
-"""Names of texts that say what no list of categories does, alone or after `BEFORE`."""
-
-BEFORE = frozenset({"first", "last", "family", "given", "full", "patient", "person", "free"})
+"""Names of texts that say what no list of categories does, in one word."""
 
 FORMATS = frozenset({"email", "uri", "uuid", "binary"})
 """Formats of a text in a Table Schema that identify."""
@@ -87,13 +80,10 @@ def looks_ignored(name: str, field: Mapping[str, Any], key: Collection[str]) -> 
     if not words:
         return False
     in_one = "".join(words)
-    named = in_one in PEOPLE or re.fullmatch(IN_ONE_WORD, in_one)
-    if {words[0], words[-1]} & OF_IDENTIFIERS or named:
+    if {words[0], words[-1]} & OF_IDENTIFIERS or IDENTIFIER.fullmatch(in_one):
         return True
-    if field.get("type", "any") not in ("string", "any"):
-        return False
-    is_text = words[-1] in OF_TEXT and set(words[:-1]) <= BEFORE
-    return is_text or in_one in OF_TEXT or field.get("format") in FORMATS
+    is_text = field.get("type", "any") in ("string", "any")
+    return is_text and (bool(FREE_TEXT.fullmatch(in_one)) or field.get("format") in FORMATS)
 
 
 def names_identities(name: str) -> bool:
@@ -224,28 +214,32 @@ def _list(value: Any) -> list[Any]:
 NONE = ("", "na", "n/a", "nan", "null", "none", ".")
 """Texts in small letters that are taken for no value while a type is looked for."""
 
-PAIRS = {
-    "true/false": ("true", "false"),
-    "yes/no": ("yes", "no"),
-    "y/n": ("y", "n"),
+TEXT = {"type": "string"}
+COMMA, EITHER, INTEGER, NUMBER = "decimal comma", "three digits", "integer", "number"
+KINDS: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "true or false": ("true|false", {"type": "boolean"}),
+    "yes or no": (
+        "yes|no",
+        {
+            "type": "boolean",
+            "trueValues": ["yes", "Yes", "YES"],
+            "falseValues": ["no", "No", "NO"],
+        },
+    ),
+    "y or n": ("y|n", {"type": "boolean", "trueValues": ["y", "Y"], "falseValues": ["n", "N"]}),
+    "%Y-%m-%d": (r"\d{4}-\d{2}-\d{2}", {"type": "date"}),
+    "%d.%m.%Y": (r"\d{2}\.\d{2}\.\d{4}", {"type": "date", "format": "%d.%m.%Y"}),
+    EITHER: (r"[+-]?[1-9]\d{0,2},\d{3}", TEXT),
+    COMMA: (r"[+-]?\d+,\d+", {"type": "number", "decimalChar": ","}),
+    "code": (r"[+-]?0\d+", TEXT),
+    INTEGER: (r"[+-]?\d+", {"type": "integer"}),
+    NUMBER: (A_NUMBER, {"type": "number"}),
 }
-"""Usual pairs of texts of a boolean, the one for true first, in small letters."""
+"""Kinds of texts in any case, by the first pattern that fits, and the properties of their fields.
 
-NUMBERS = ("integer", "number")
-DAYS = {
-    "date": (re.compile(r"\d{4}-\d{2}-\d{2}"), "%Y-%m-%d"),
-    "day.month.year": (re.compile(r"\d{2}\.\d{2}\.\d{4}"), "%d.%m.%Y"),
-}
-"""Days as ISO 8601 writes them, and as much of Europe does."""
-
-COMMA, EITHER = "decimal comma", "comma before three digits"
-COMMAS = {
-    EITHER: re.compile(r"[+-]?[1-9]\d{0,2},\d{3}"),
-    COMMA: re.compile(r"[+-]?\d+,\d+"),
-}
-"""The first may have thousands, and counts as the second only beside some of these."""
-
-PLAIN_NUMBER = field_of({"name": "x", "type": "number"}, ("",), "")
+With three digits behind a comma a number may have thousands: that is a decimal comma beside other
+ones only. A number that begins with 0 is a code, for as a number 007 would be 7.
+"""
 
 LEAST_VALUES = 20
 MOST_VALUES = 100_000
@@ -289,7 +283,7 @@ def proposed_types(source: Any) -> dict[str, dict[str, Any]]:
                 if seen is not None and len(seen) < MOST_VALUES and _repeats(seen, column):
                     del differing[name]
     unlike = {name for name, values in differing.items() if len(values) >= LEAST_VALUES}
-    proposed = {name: _properties(_together(found)) for name, found in kinds.items()}
+    proposed = {name: _properties(found) for name, found in kinds.items()}
     for name in unlike:
         if proposed[name]["type"] == "string":
             proposed[name][ROLE] = IGNORED
@@ -323,58 +317,35 @@ def _text(value: bytes | None) -> str:
 
 
 def _kind(value: float | bytes | None) -> str:
-    """Return the kind of one value."""
+    """Return the kind of one value; "" for no value."""
     if isinstance(value, float):
-        return "integer" if value.is_integer() else "number"
-    text = _text(value)
-    if text.lower() in NONE:
-        return "nothing"
-    pair = next((name for name, words in PAIRS.items() if text.lower() in words), None)
-    if pair is not None:
-        return pair
-    for kind, (day, format_) in DAYS.items():
-        if day.fullmatch(text):
-            try:
-                datetime.datetime.strptime(text, format_)
-            except ValueError:
-                return "string"
-            return kind
-    for kind, number_with in COMMAS.items():
-        if number_with.fullmatch(text):
-            return kind
-    number = PLAIN_NUMBER.number(text)
-    if number is None:
-        return "string"
-    digits = text.lstrip("+-")
-    if digits.isdigit() and digits.startswith("0") and len(digits) > 1:
-        return "string"  # A code: as a number 007 would be 7.
-    return "integer" if digits.isdigit() else "number"
+        return INTEGER if value.is_integer() else NUMBER
+    text = _text(value).lower()
+    if text in NONE:
+        return ""
+    for kind, (pattern, properties) in KINDS.items():
+        if re.fullmatch(pattern, text, re.ASCII):
+            return kind if properties["type"] != "date" or _is_day(text, kind) else "text"
+    return "text"
 
 
-def _together(kinds: set[str]) -> str:
-    """Return the kind of values of these kinds: all but numbers together are texts."""
-    found = kinds - {"nothing"}
-    if len(found) < 2:
-        return next(iter(found - {EITHER}), "string" if found else "nothing")
-    if found == {*NUMBERS}:
-        return "number"
-    return COMMA if COMMA in found and found <= {"integer", COMMA, EITHER} else "string"
+def _is_day(text: str, format_: str) -> bool:
+    try:
+        datetime.datetime.strptime(text, format_)
+    except ValueError:
+        return False
+    return True
 
 
-def _properties(kind: str) -> dict[str, Any]:
-    """Return the properties of a field of a kind; texts of a boolean in all usual letters."""
-    if kind == "nothing":
-        return {"type": "string"}
-    if kind == COMMA:
-        return {"type": "number", "decimalChar": ","}
-    if kind in DAYS:
-        return {"type": "date", **({} if kind == "date" else {"format": DAYS[kind][1]})}
-    if kind not in PAIRS:
-        return {"type": kind}
-    spelt = ([word, word.capitalize(), word.upper()] for word in PAIRS[kind])
-    yes, no = (list(dict.fromkeys(words)) for words in spelt)
-    texts = {} if kind == "true/false" else {"trueValues": yes, "falseValues": no}
-    return {"type": "boolean", **texts}
+def _properties(kinds: set[str]) -> dict[str, Any]:
+    """Return the properties of a field with values of these kinds; most together are texts."""
+    found = kinds - {""}
+    if found == {INTEGER, NUMBER}:
+        found = {NUMBER}
+    elif COMMA in found and found <= {INTEGER, COMMA, EITHER}:
+        found = {COMMA}
+    kind = found.pop() if len(found) == 1 else "text"
+    return dict(KINDS[kind][1] if kind in KINDS else TEXT)
 
 
 # All of it together.

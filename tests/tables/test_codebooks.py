@@ -264,13 +264,14 @@ def test_decimal_commas_and_days_of_europe_are_proposed(tmp_path: Path) -> None:
         "day": ["31.01.2020", "", "01.12.1999", ""],
         "no day": ["31.02.2020", "", "", ""],
         "two ways": ["31.01.2020", "2020-01-31", "", ""],
+        "other digits": ["\u0661,\u0662", "", "", ""],
     }
     path = tmp_path / "t.csv"
     pd.DataFrame(columns).to_csv(path, index=False)
     types = proposed_types(path)
     assert types["height"] == types["weight"] == {"type": "number", "decimalChar": ","}
     assert types["day"] == {"type": "date", "format": "%d.%m.%Y"}
-    for name in ("either", "only either", "both", "no day", "two ways"):
+    for name in ("either", "only either", "both", "no day", "two ways", "other digits"):
         assert types[name] == {"type": "string"}
     schema = confirmed(described(path, proposed=types).schema)
     counted = {field.name: field.kinds["fine"] for field in check_table(path, schema).fields}

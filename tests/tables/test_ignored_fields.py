@@ -151,14 +151,14 @@ def test_a_spreadsheet_and_back(tmp_path: Path) -> None:
     "name",
     ["id", "ID", "patient_id", "PatientID", "patientid", "id visit", "uuid", "name", "last_name",
      "Email", "free text notes", "comments", "provnum", "Provider_Number", "rownames", "row.names",
-     "row_number", "patient_nbr", "index"],
+     "row_number", "patient_nbr", "index", "patientname"],
 )  # fmt: skip
 def test_names_of_identifiers_and_texts(name: str) -> None:
     if name == "free text notes":
         assert not looks_ignored(name, {"type": "string"}, ())
         return
     assert looks_ignored(name, {"type": "string"}, ())
-    of_texts = ("name", "last_name", "Email", "comments")
+    of_texts = ("name", "last_name", "Email", "comments", "patientname")
     assert looks_ignored(name, {"type": "integer"}, ()) == (name not in of_texts)
     for known in ({"categories": ["x"]}, {"constraints": {"minimum": 0}}, {"unit": "mm"}):
         assert not looks_ignored(name, {"type": "string", **known}, ())
