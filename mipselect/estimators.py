@@ -26,7 +26,7 @@ from mipselect.parameters import Check, estimator, parameter, parameters_of
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
 from mipselect.scikit import ScikitEstimator
-from mipselect.tables.identifiers import looking_like_identifiers
+from mipselect.tables.described import looking_like_identifiers
 from mipselect.validation import checked_feature_names, listed, require_public
 
 SCHEMA_READS_IT = (

@@ -38,7 +38,7 @@ FIRST_LINES = {
     "for it.",
     "report": "Write a report on releases for everybody: results, guarantee, costs, how to cite.",
     "ledger": "Keep a privacy budget in a file: create, show, verify, export.",
-    "schema": "Fill in a public schema, in a form or a spreadsheet: edit, to-csv, from-csv, "
+    "schema": "Fill in a public schema in a spreadsheet, and confirm its types: to-csv, from-csv, "
     "confirm.",
 }
 """The commands of this package, and the first lines of their help, in the order of --help."""

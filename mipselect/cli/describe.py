@@ -22,13 +22,16 @@ from mipselect.cli.output import (
 )
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
-from mipselect.tables.codebook_files import codebook_beside, read_codebook
 from mipselect.tables.derivations import Crossed, DerivedField
 from mipselect.tables.derived import FEATURES
-from mipselect.tables.described import Described, described
+from mipselect.tables.described import (
+    Described,
+    codebook_beside,
+    described,
+    proposed_types,
+    read_codebook,
+)
 from mipselect.tables.fields import IGNORED, Field
-from mipselect.tables.identifiers import without_repeats
-from mipselect.tables.proposed_types import proposed_types
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
 from mipselect.validation import printable
@@ -39,7 +42,7 @@ mipselect describe patients.parquet --output patients.schema.json
 
 mipselect describe survey.sav --output survey.schema.json
 
-mipselect describe survey.csv --delimiter ";" --codebook codebook.xml
+mipselect describe survey.csv --delimiter ";" --codebook codebook.json
 
 mipselect describe patients.parquet --schema patients.schema.json
 """
@@ -85,10 +88,9 @@ class DescribeArguments:
     codebook: Path | None = option(
         "--codebook",
         "Labels, categories and codes of no value from this file: a Table Schema or data package "
-        "of Frictionless, metadata of CSVW (JSON), a DDI codebook (XML), or a file of SPSS, Stata "
-        "or SAS.",
+        "of Frictionless (JSON), or a file of SPSS, Stata or SAS.",
         metavar="FILE",
-        show_default="a data package or CSVW metadata next to DATA",
+        show_default="a data package next to DATA",
     )
     types_from_data: bool = option(
         "--types-from-data",
@@ -176,12 +178,10 @@ def _begun(arguments: DescribeArguments, source: TableFile) -> Described:
     """Begin a schema of the header, of a codebook, and where it is asked of the rows."""
     if arguments.schema is not None:
         return described(source)
-    types = proposed_types(source) if arguments.types_from_data else {}
-    texts = [name for name, said in types.items() if said["type"] == "string"]
-    unlike = without_repeats(source, texts)
+    proposed = proposed_types(source) if arguments.types_from_data else {}
     given = arguments.codebook
     codebook = codebook_beside(source) if given is None else read_codebook(given, source)
-    return described(source, codebook, types, unlike)
+    return described(source, codebook, proposed)
 
 
 def _table(schema: TableSchema, typeless: bool) -> Table:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mipselect.cli.streams import say
-from mipselect.tables.identifiers import looking_like_identifiers
+from mipselect.tables.described import looking_like_identifiers
 from mipselect.validation import listed
 
 OF_CHECK = ("--always", "--never", "--range", "--no-intercept")

@@ -1,14 +1,40 @@
-"""`mipselect schema`: fill in a schema in a form or a spreadsheet, and confirm its types."""
+"""`mipselect schema`: fill in a schema in a spreadsheet, and confirm its types."""
 
 from __future__ import annotations
 
-import typer
+import sys
+from pathlib import Path
 
-from mipselect.cli import schema_confirm, schema_csv, schema_edit
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from mipselect.cli.declared import argument, command, group, option, options
+from mipselect.cli.options import NO_FILE, Delivery
+from mipselect.cli.output import check_output, check_writable, line, table_of, write_whole
+from mipselect.cli.streams import say
+from mipselect.errors import InvalidInput, about
+from mipselect.tables.described import confirmed
+from mipselect.tables.fields import TRUE, Field
+from mipselect.tables.schema import TableSchema
+from mipselect.tables.spreadsheet import read_spreadsheet, spreadsheet_of
+from mipselect.validation import listed, shown
+
+CSV_EXAMPLES = """Examples:
+
+mipselect schema to-csv patients.schema.json patients.schema.csv --delimiter ';'
+
+mipselect schema from-csv patients.schema.csv patients.schema.json --replace
+"""
+
+CONFIRM_EXAMPLES = """Examples:
+
+mipselect schema confirm patients.schema.json
+
+mipselect schema confirm patients.schema.json --yes
+"""
 
 EXAMPLES = """Examples:
-
-mipselect schema edit patients.schema.json --open
 
 mipselect schema to-csv patients.schema.json patients.schema.csv
 
@@ -17,12 +43,163 @@ mipselect schema from-csv patients.schema.csv filled.schema.json
 mipselect schema confirm patients.schema.json
 """
 
+CHARACTERS = {",": ",", ";": ";", "tab": "\t"}
+
+QUESTION = (
+    "Is each of these types and roles known without the data, from a codebook or the design of the "
+    "study?"
+)
+
 app = typer.Typer(
-    help="Fill in a public schema, in a form or a spreadsheet: edit, to-csv, from-csv, confirm.",
+    help="Fill in a public schema in a spreadsheet, and confirm its types: to-csv, from-csv, "
+    "confirm.",
     epilog=EXAMPLES,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("edit", epilog=schema_edit.EXAMPLES)(schema_edit.edit)
-app.command("to-csv", epilog=schema_csv.EXAMPLES)(schema_csv.to_csv)
-app.command("from-csv", epilog=schema_csv.EXAMPLES)(schema_csv.from_csv)
-app.command("confirm", epilog=schema_confirm.EXAMPLES)(schema_confirm.confirm)
+
+
+@options
+class ToCsvArguments:
+    """Arguments of `schema to-csv`."""
+
+    schema: Path = argument("SCHEMA.json", "A Table Schema; see 'mipselect describe'.")
+    csv: Path = argument("OUT.csv", "Receives one row for each field.")
+    delimiter: str = option(
+        "--delimiter",
+        "Between cells; with ';' minima and maxima have a decimal comma.",
+        default=",",
+        metavar=",|;|tab",
+    )
+    delivery: Delivery = group(Delivery, without=("--output",))
+
+
+@app.command("to-csv", epilog=CSV_EXAMPLES)
+@command
+def to_csv(arguments: ToCsvArguments) -> None:
+    """Write a schema as CSV for a spreadsheet: a row for each field, a column for each property.
+
+    What has no column stands as JSON in the last one. 'schema from-csv' makes the
+    same schema of it again.
+    """
+    given, path = arguments.schema, arguments.csv
+    if arguments.delimiter not in CHARACTERS:
+        raise InvalidInput(f"--delimiter must be , or ; or tab, got {shown(arguments.delimiter)}")
+    check_output(path, [given], "OUT.csv", replace=arguments.delivery.replace)
+    schema = TableSchema.read(given)
+    with about(str(given)):
+        content = spreadsheet_of(schema, CHARACTERS[arguments.delimiter])
+    write_whole(path, content, sensitive=False)
+    _deliver("schema to-csv", given, path, schema, arguments.delivery)
+
+
+@options
+class FromCsvArguments:
+    """Arguments of `schema from-csv`."""
+
+    csv: Path = argument("IN.csv", "What 'schema to-csv' wrote, filled in; UTF-8.")
+    schema: Path = argument("OUT.json", "Receives the schema.")
+    delivery: Delivery = group(Delivery, without=("--output",))
+
+
+@app.command("from-csv", epilog=CSV_EXAMPLES)
+@command
+def from_csv(arguments: FromCsvArguments) -> None:
+    """Make a schema of the CSV of a spreadsheet, and check it.
+
+    The header tells whether cells end at a comma, a semicolon or a tab. A mistake is
+    named with its line and column.
+    """
+    given, path = arguments.csv, arguments.schema
+    check_output(path, [given], "OUT.json", replace=arguments.delivery.replace)
+    schema = read_spreadsheet(given)
+    # Half a pair of surrogates has no UTF-8; the backslash makes it the escape of JSON.
+    write_whole(path, schema.text.encode("utf-8", "backslashreplace"), sensitive=False)
+    _deliver("schema from-csv", given, path, schema, arguments.delivery)
+
+
+def _deliver(name: str, given: Path, path: Path, schema: TableSchema, delivery: Delivery) -> None:
+    """Say what was written, and what is left to do."""
+    apart = {*schema.only_read, schema.privacy_unit}
+    gaps = {
+        field.name: field.gap for field in schema.fields if field.name not in apart and field.gap
+    }
+    to_confirm = [field.name for field in schema.fields if field.type_proposed]
+    count = len(schema.fields)
+    parts = [f"{count} field{'s' * (count != 1)}"]
+    if gaps:
+        parts.append(f"to fill in: {listed(list(gaps))}")
+    if to_confirm:
+        parts.append(f"types to confirm: {listed(to_confirm)}")
+    report = {
+        "command": name,
+        "sensitive": False,
+        "read": str(given),
+        "written": str(path),
+        "fields": count,
+        "to_fill_in": gaps,
+        "to_confirm": to_confirm,
+    }
+    delivery.deliver(report, lambda console: line(console, f"{path}: {'; '.join(parts)}"))
+
+
+@options
+class ConfirmArguments:
+    """Arguments of `schema confirm`."""
+
+    file: Path = argument("FILE", "The schema, as 'mipselect describe --types-from-data' wrote it.")
+    yes: bool = option("--yes", "Do not ask: all types are public.", default=False)
+    delivery: Delivery = group(Delivery, without=NO_FILE)
+
+
+@app.command("confirm", epilog=CONFIRM_EXAMPLES)
+@command
+def confirm(arguments: ConfirmArguments) -> None:
+    """Confirm that the types which were proposed from the data are public knowledge.
+
+    They are listed, and after a yes the marks are removed and the file is written.
+    Correct a type that is wrong in the file first.
+    """
+    file = arguments.file
+    schema = TableSchema.read(file)
+    check_writable(file)
+    proposed = [field for field in schema.fields if field.type_proposed]
+    if proposed and not arguments.yes:
+        _ask(proposed)
+    if proposed:
+        write_whole(file, confirmed(schema).text.encode(), sensitive=False)
+
+    def render(console: Console) -> None:
+        if not proposed:
+            line(console, f"{file}: no type was proposed from the data; nothing to confirm.")
+            return
+        line(console, f"{file}: confirmed the types of {len(proposed)} fields.")
+
+    report = {
+        "sensitive": False,
+        "command": "schema confirm",
+        "schema": str(file),
+        "confirmed": {field.name: field.type for field in proposed},
+    }
+    arguments.delivery.deliver(report, render)
+
+
+def _ask(proposed: list[Field]) -> None:
+    """Ask for a yes; raise `InvalidInput` for any other answer, or where nobody can answer."""
+    if not sys.stdin.isatty():
+        raise InvalidInput(
+            "only a person can say that types are public: answer on a terminal, or give --yes"
+        )
+    table = table_of("field", "type", "role")
+    for field in proposed:
+        table.add_row(escape(field.name), _type_of(field), field.role or "")
+    Console(stderr=True, highlight=False).print(table)
+    say(f"{QUESTION} [y/N]")
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise InvalidInput("nothing was confirmed, and the file is as it was")
+
+
+def _type_of(field: Field) -> str:
+    """Write the type, with the texts of a boolean where they are not true and false."""
+    if field.type != "boolean" or field.true_values == TRUE:
+        return field.type
+    return f"boolean, {escape(field.true_values[0])} or {escape(field.false_values[0])}"

@@ -23,8 +23,8 @@ from mipselect.quality.measures import Quality
 from mipselect.regression.rows import RowMap
 from mipselect.regression.stored_models import FORMAT, VERSION, fields_of
 from mipselect.tables.equation import TableEquation
+from mipselect.tables.joined import columns_by_name
 from mipselect.tables.model_table import ModelTable
-from mipselect.tables.named_columns import columns_by_name
 from mipselect.tables.replaced_values import ReplacedValues
 from mipselect.validation import (
     checked_finite,

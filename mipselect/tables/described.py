@@ -1,29 +1,360 @@
-"""The beginning of a schema: what is public in the header of a table, and in its codebook."""
+"""The beginning of a schema: names and types of a header, a codebook, and what rows propose.
+
+Names, headers and codebooks are public. That a column has nothing but whole numbers, or no value
+twice, tells something of its rows, unless it is known anyway. So what comes from rows is marked,
+and nothing is drawn by it before a person says that it is public.
+"""
 
 from __future__ import annotations
 
+import datetime
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+import pyarrow as pa
+from pyarrow import compute
+
 from mipselect.errors import InvalidInput, about
-from mipselect.tables.codebooks import NO_CODEBOOK, Codebook
+from mipselect.json_objects import read_json
 from mipselect.tables.derived import FEATURES
-from mipselect.tables.fields import IGNORED, MAPPED, PROPOSED, ROLE
-from mipselect.tables.identifiers import looks_ignored
+from mipselect.tables.fields import BLANKS, IGNORED, MAPPED, PROPOSED, ROLE
+from mipselect.tables.fields import NUMBER as A_NUMBER
 from mipselect.tables.parts import Part
 from mipselect.tables.schema import PRIVACY_UNIT, TableSchema
 from mipselect.tables.sources import open_source
-from mipselect.validation import listed
+from mipselect.tables.stored_files import ENDINGS, STAT
+from mipselect.tables.table_file import TableFile
+from mipselect.validation import listed, shown
+
+# What names say.
+
+OF_IDENTIFIERS = frozenset({"id", "ids", "identifier", "uuid", "guid"})
+"""Words that begin or end the name of an identifier."""
+
+IDENTIFIER = re.compile(
+    r"(patient|person|subject|participant|respondent|case|user|record|visit|household)s?(id|nr|no)"
+    r"|(patient|person|case|record|prov|provider|hospital|facility|member|account|customer|client"
+    r"|employee|student|serial)(id|nr|no|nbr|num|number)"
+    r"|rows?(name|nr|no|num|number)s?|index|patient|person|participant|respondent"
+)
+"""Names of identifiers in one word: of somebody, of an institution, and of the place of a row."""
+
+FREE_TEXT = re.compile(
+    r"(first|last|family|given|full|patient|person|free)*"
+    r"(name|surname|forename|email|phone|telephone|address|comments?|remarks?|notes?)|freetext"
+)
+"""Names of texts that say what no list of categories does, in one word."""
+
+FORMATS = frozenset({"email", "uri", "uuid", "binary"})
+"""Formats of a text in a Table Schema that identify."""
+
+GIVEN = frozenset({"categories", "constraints", "unit", ROLE})
+"""Properties that somebody gave to a field that is used."""
+
+WEIGHTS = re.compile(
+    r"[pfd]?(weights?|wgt)|(survey|sample|sampling|design|person|final|post)[ _.-]?(weights?|wgt)",
+    re.IGNORECASE,
+)
+"""Names of weights of surveys; one may be that of a body."""
+
+
+def looks_ignored(name: str, field: Mapping[str, Any], key: Collection[str]) -> bool:
+    """Return whether a field looks like an identifier or free text, by public knowledge.
+
+    Parameters
+    ----------
+    name : str
+    field : mapping
+        Its properties in a Table Schema.
+    key : collection of str
+        The primary key of the table.
+    """
+    if GIVEN & set(field) or field.get("type") == "boolean":
+        return False
+    if name in key and len(key) == 1:
+        return True
+    words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", name)]
+    if not words:
+        return False
+    in_one = "".join(words)
+    if {words[0], words[-1]} & OF_IDENTIFIERS or IDENTIFIER.fullmatch(in_one):
+        return True
+    is_text = field.get("type", "any") in ("string", "any")
+    return is_text and (bool(FREE_TEXT.fullmatch(in_one)) or field.get("format") in FORMATS)
+
+
+def names_identities(name: str) -> bool:
+    """Return whether a column is called as identifiers are, whatever its type."""
+    return looks_ignored(name, {"type": "integer"}, ())
+
+
+def looking_like_identifiers(names: Iterable[object]) -> tuple[list[str], str]:
+    """List the columns that are called so, and say that it looks, or they look, like that."""
+    alike = [name for name in names if isinstance(name, str) and names_identities(name)]
+    return alike, "looks like an identifier" if len(alike) == 1 else "look like identifiers"
+
+
+# What a codebook says.
+
+MOST_BYTES = 1 << 26
+PACKAGE = "datapackage.json"
+"""The name of a data package beside the data, by the standard."""
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """Public description of the fields of a table.
+
+    Attributes
+    ----------
+    label : str
+        Its file; "" if there is none.
+    fields : mapping of str to mapping
+        Properties of a field of a Table Schema, by its name.
+    table : mapping
+        Properties of the table.
+    notes : tuple of str
+        What a person should know besides.
+    """
+
+    label: str = ""
+    fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    table: Mapping[str, Any] = field(default_factory=lambda: {"missingValues": [""]})
+    notes: tuple[str, ...] = ()
+
+
+NO_CODEBOOK = Codebook()
+
+
+def read_codebook(path: str | Path, source: TableFile) -> Codebook:
+    """Read what somebody wrote down of a table.
+
+    Parameters
+    ----------
+    path : str or Path
+        A Table Schema or a data package of Frictionless (JSON); or a file of SPSS, Stata or SAS,
+        whose header has a codebook.
+    source : TableFile
+        The table; its name chooses the resource of a data package.
+
+    Raises
+    ------
+    InvalidInput
+        Naming the file, and what is wrong in it.
+    """
+    path = Path(path)
+    if ENDINGS.get(path.suffix.lower()) == STAT:
+        (part,) = open_source(path)
+        return Codebook(
+            str(path), dict(zip(part.names, part.fields, strict=True)), notes=part.notes
+        )
+    content = read_json(path, MOST_BYTES)
+    with about(str(path)):
+        if isinstance(content, Mapping) and "resources" in content:
+            content = _schema_of_resource(content, path, PurePosixPath(str(source.path)).name)
+        if not isinstance(content, Mapping) or "fields" not in content:
+            raise InvalidInput("is no Table Schema and no data package of Frictionless")
+        table = TableSchema.of(content).content
+    fields = {entry.pop("name"): entry for entry in table.pop("fields")}
+    table.pop("$schema", None)
+    return Codebook(str(path), fields, {"missingValues": [""], **table})
+
+
+def codebook_beside(source: TableFile) -> Codebook:
+    """Read the data package beside a file that describes it; one that is wrong is a note."""
+    path = Path(source.path)
+    beside = path.with_name(PACKAGE)
+    if "://" in str(source.path) or not path.is_file() or not beside.is_file():
+        return NO_CODEBOOK
+    try:
+        content = read_json(beside, MOST_BYTES)
+        resources = _resources(content) if isinstance(content, Mapping) else []
+        if any(path.name in _files(each) for each in resources):
+            return read_codebook(beside, source)
+    except InvalidInput as error:
+        return Codebook(notes=(f"a codebook beside the table is not used: {error}",))
+    return NO_CODEBOOK
+
+
+def _schema_of_resource(content: Mapping[str, Any], path: Path, file: str) -> Any:
+    """Find the schema of the resource of a data package that is this file, or of its only one."""
+    resources = _resources(content)
+    chosen = [each for each in resources if file in _files(each)] or resources
+    if len(chosen) != 1:
+        known = [str(each.get("name", "?")) for each in resources]
+        raise InvalidInput(f"must have one resource that is {shown(file)}; it has {listed(known)}")
+    schema = chosen[0].get("schema")
+    if isinstance(schema, str):
+        if "://" in schema or ".." in schema or schema.startswith("/"):
+            raise InvalidInput(f"its schema {shown(schema)} is elsewhere; give that as --codebook")
+        return read_json(path.with_name(schema), MOST_BYTES)
+    if not isinstance(schema, Mapping):
+        raise InvalidInput(f"the resource {shown(chosen[0].get('name', '?'))} has no schema")
+    return schema
+
+
+def _resources(package: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [each for each in _list(package.get("resources")) if isinstance(each, Mapping)]
+
+
+def _files(resource: Mapping[str, Any]) -> list[str]:
+    """List the names of the files of a resource, without their folders."""
+    return [PurePosixPath(str(each)).name for each in _list(resource.get("path", []))]
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+# What rows propose.
+
+NONE = ("", "na", "n/a", "nan", "null", "none", ".")
+"""Texts in small letters that are taken for no value while a type is looked for."""
+
+TEXT = {"type": "string"}
+COMMA, EITHER, INTEGER, NUMBER = "decimal comma", "three digits", "integer", "number"
+KINDS: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "true or false": ("true|false", {"type": "boolean"}),
+    "yes or no": (
+        "yes|no",
+        {
+            "type": "boolean",
+            "trueValues": ["yes", "Yes", "YES"],
+            "falseValues": ["no", "No", "NO"],
+        },
+    ),
+    "y or n": ("y|n", {"type": "boolean", "trueValues": ["y", "Y"], "falseValues": ["n", "N"]}),
+    "%Y-%m-%d": (r"\d{4}-\d{2}-\d{2}", {"type": "date"}),
+    "%d.%m.%Y": (r"\d{2}\.\d{2}\.\d{4}", {"type": "date", "format": "%d.%m.%Y"}),
+    EITHER: (r"[+-]?[1-9]\d{0,2},\d{3}", TEXT),
+    COMMA: (r"[+-]?\d+,\d+", {"type": "number", "decimalChar": ","}),
+    "code": (r"[+-]?0\d+", TEXT),
+    INTEGER: (r"[+-]?\d+", {"type": "integer"}),
+    NUMBER: (A_NUMBER, {"type": "number"}),
+}
+"""Kinds of texts in any case, by the first pattern that fits, and the properties of their fields.
+
+With three digits behind a comma a number may have thousands: that is a decimal comma beside other
+ones only. A number that begins with 0 is a code, for as a number 007 would be 7.
+"""
+
+LEAST_VALUES = 20
+MOST_VALUES = 100_000
+"""So many different values are looked at; beyond, the column is taken to have no end of them."""
+
+
+def proposed_types(source: Any) -> dict[str, dict[str, Any]]:
+    """Propose a type for every column of a table without types, as properties of its field.
+
+    It is integer, number, boolean, date or string. A boolean of yes and no, or of y and n, has its
+    texts too, a number its decimal comma, and a date its format where that is 31.01.2020. Texts of
+    which none stands twice are ignored. All rows are read. The result is SENSITIVE: it is computed
+    from them without any privacy.
+
+    Parameters
+    ----------
+    source : path or table
+        See `mipselect.tables.sources.open_source`.
+
+    Raises
+    ------
+    InvalidInput
+        If the table has types of its own.
+    """
+    parts = open_source(source)
+    if any(part.has_types for part in parts):
+        raise InvalidInput(
+            f"{parts[0].label}: has types of its own; they are proposed for CSV and Excel only"
+        )
+    kinds: dict[str, set[str]] = {name: set() for name in parts[0].names}
+    differing = {name: set[str]() for name in kinds}
+    for part in parts:
+        # Of two columns with one name a file has no type; the schema will be refused.
+        names = list(dict.fromkeys(name for name in part.names if name in kinds))
+        for batch in part.read(names):
+            for name, column in zip(names, batch.columns, strict=True):
+                is_union = pa.types.is_union(column.type)
+                found = (column if is_union else compute.unique(column)).to_pylist()
+                kinds[name].update(map(_kind, found))
+                seen = differing.get(name)
+                if seen is not None and len(seen) < MOST_VALUES and _repeats(seen, column):
+                    del differing[name]
+    unlike = {name for name, values in differing.items() if len(values) >= LEAST_VALUES}
+    proposed = {name: _properties(found) for name, found in kinds.items()}
+    for name in unlike:
+        if proposed[name]["type"] == "string":
+            proposed[name][ROLE] = IGNORED
+    return proposed
+
+
+def confirmed(schema: TableSchema) -> TableSchema:
+    """Return the same without the marks of types that were proposed from the data."""
+    content = schema.content
+    for entry in content["fields"]:
+        entry.pop(PROPOSED, None)
+    return TableSchema.of(content)
+
+
+def _repeats(seen: set[str], column: pa.Array) -> bool:
+    """Add the values of a column, until one has stood twice; return whether one has."""
+    for value in column.to_pylist():
+        text = str(value) if isinstance(value, float) else _text(value)
+        if len(seen) == MOST_VALUES:
+            break
+        if text.lower() in NONE:
+            continue
+        if text in seen:
+            return True
+        seen.add(text)
+    return False
+
+
+def _text(value: bytes | None) -> str:
+    return bytes(value or b"").decode("utf-8", "surrogateescape").strip(BLANKS)
+
+
+def _kind(value: float | bytes | None) -> str:
+    """Return the kind of one value; "" for no value."""
+    if isinstance(value, float):
+        return INTEGER if value.is_integer() else NUMBER
+    text = _text(value).lower()
+    if text in NONE:
+        return ""
+    for kind, (pattern, properties) in KINDS.items():
+        if re.fullmatch(pattern, text, re.ASCII):
+            return kind if properties["type"] != "date" or _is_day(text, kind) else "text"
+    return "text"
+
+
+def _is_day(text: str, format_: str) -> bool:
+    try:
+        datetime.datetime.strptime(text, format_)
+    except ValueError:
+        return False
+    return True
+
+
+def _properties(kinds: set[str]) -> dict[str, Any]:
+    """Return the properties of a field with values of these kinds; most together are texts."""
+    found = kinds - {""}
+    if found == {INTEGER, NUMBER}:
+        found = {NUMBER}
+    elif COMMA in found and found <= {INTEGER, COMMA, EITHER}:
+        found = {COMMA}
+    kind = found.pop() if len(found) == 1 else "text"
+    return dict(KINDS[kind][1] if kind in KINDS else TEXT)
+
+
+# All of it together.
 
 CHECK = (
     "categories come from labels: {}. Check each: a field is no category where only some of its "
     "values have labels, such as codes of no value (write these into missingValues) or the top of "
     "a scale (take the categories out and write a range)"
 )
-
-
 IDENTIFYING = (
     "some fields look like identifiers or free text, and begin with mipselect:role "
     '"ignored": {}. Take the role out of one that is a feature'
@@ -37,11 +368,6 @@ OF_WEIGHTS = (
     "is {} the weight of a survey, how many people a row stands for? Then give it "
     '"mipselect:role": "weight" and a maximum; without the role it is a feature'
 )
-WEIGHTS = re.compile(
-    r"[pfd]?(weights?|wgt)|(survey|sample|sampling|design|person|final|post)[ _.-]?(weights?|wgt)",
-    re.IGNORECASE,
-)
-"""Names of weights of surveys; one may be that of a body."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +390,7 @@ class Described:
 def described(
     source: Any,
     codebook: Codebook = NO_CODEBOOK,
-    types: Mapping[str, Mapping[str, Any]] | None = None,
-    unlike: Collection[str] = (),
+    proposed: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Described:
     """Begin a schema of the first part of a table; no value is looked at.
 
@@ -75,11 +400,9 @@ def described(
         See `mipselect.tables.sources.open_source`.
     codebook : Codebook
         What it says of a field takes the place of what the header says.
-    types : mapping of str to mapping, optional
-        Types that were proposed from the data, by field, with the texts of a boolean; they are
-        marked as that.
-    unlike : collection of str
-        Fields that the data propose to ignore, for no value stands twice; marked too.
+    proposed : mapping of str to mapping, optional
+        See `proposed_types`; they are marked as that. Nothing is taken from them where the codebook
+        says the type.
 
     Raises
     ------
@@ -92,15 +415,17 @@ def described(
             f"{codebook.label}: describes no column of {part.label}; it describes "
             f"{listed(list(codebook.fields))}"
         )
+    key, used = _key_and_used(codebook.table)
     fields = []
     for name, said in zip(part.names, part.fields, strict=True):
-        told, proposed = codebook.fields.get(name, {}), (types or {}).get(name)
-        marked = {} if proposed is None or "type" in told else {**proposed, PROPOSED: True}
+        told, of_rows = codebook.fields.get(name, {}), (proposed or {}).get(name)
+        marked = {} if of_rows is None or "type" in told else {**of_rows, PROPOSED: True}
+        if name in used:
+            marked.pop(ROLE, None)
         fields.append({"name": name, **said, **marked, **told})
-    ignored = _ignored(fields, codebook.table)
-    for field in fields:
-        if field["name"] in ignored or (field.get(PROPOSED) and field["name"] in unlike):
-            field[ROLE] = IGNORED
+    for entry in fields:
+        if entry["name"] not in used and looks_ignored(entry["name"], entry, key):
+            entry[ROLE] = IGNORED
     with about(codebook.label or f"{part.label}: its columns make no schema"):
         schema = TableSchema.of({**codebook.table, "fields": fields})
     notes = [*part.notes, *codebook.notes, *_notes(schema, part, codebook)]
@@ -110,18 +435,14 @@ def described(
     return Described(schema, tuple(notes), part.has_types)
 
 
-def _ignored(fields: Sequence[Mapping[str, Any]], table: Mapping[str, Any]) -> frozenset[str]:
-    """Find the fields that look like identifiers or free text by public knowledge."""
+def _key_and_used(table: Mapping[str, Any]) -> tuple[Sequence[str], Collection[str]]:
+    """Return the primary key of a table, and the fields that it names for a use."""
     key = table.get("primaryKey", ())
     keys = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, list) else ()
     made = table.get(FEATURES, ())
     used = {table.get(PRIVACY_UNIT), *(each.get("from") for each in made)}
     used |= {name for each in made for name in each.get("product", ())}
-    return frozenset(
-        field["name"]
-        for field in fields
-        if field["name"] not in used and looks_ignored(field["name"], field, keys)
-    )
+    return keys, used
 
 
 def _notes(schema: TableSchema, part: Part, codebook: Codebook) -> Iterator[str]:

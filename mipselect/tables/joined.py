@@ -1,8 +1,10 @@
-"""A frame and a target that came apart from it, as scikit-learn gives them, in one table again."""
+"""Frames as scikit-learn gives them: joined to the target, or with their columns by name."""
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,10 @@ from numpy.typing import NDArray
 from mipselect.errors import InvalidInput
 from mipselect.tables.cells import arrow_cells
 from mipselect.tables.sources import is_frame
+from mipselect.validation import listed
+
+COUNTED = re.compile(r"x?\d+")
+"""Names that columns get where they have none."""
 
 
 def with_column(frame: Any, name: str, values: Any) -> Any:
@@ -59,6 +65,34 @@ def column_of(values: Any) -> pa.Array:
     """Return values of shape (n,) as a column that a field of a schema can read."""
     _length(values)
     return arrow_cells(_cells(values))
+
+
+def columns_by_name(X: Any, names: Sequence[str]) -> Any:
+    """Return the named columns of a frame in their order; whatever has no names stays as it is.
+
+    Parameters
+    ----------
+    X : array_like, or a frame of pandas or Polars, or pyarrow.Table
+    names : sequence of str
+        Names that say no more than a place take columns by their place.
+
+    Raises
+    ------
+    InvalidInput
+        If a frame of so many columns has others.
+    """
+    kinds = [("pandas", "DataFrame"), ("polars", "DataFrame")]
+    if not (isinstance(X, pa.Table) or any(is_frame(X, *kind) for kind in kinds)):
+        return X
+    known = X.column_names if isinstance(X, pa.Table) else list(X.columns)
+    if set(names) <= set(known):
+        return X[list(names)] if is_frame(X, "pandas", "DataFrame") else X.select(list(names))
+    if all(map(COUNTED.fullmatch, names)) or len(known) != len(names):
+        return X
+    raise InvalidInput(
+        f"X must have the columns {listed(names)}, got {listed([str(name) for name in known])}; "
+        "give X.to_numpy() if they are these by their place"
+    )
 
 
 def _cells(values: Any) -> NDArray[Any]:

@@ -6,12 +6,17 @@ a finite number, a slow second pass finds the line to complain about.
 
 from __future__ import annotations
 
+import codecs
+import csv
+import io
+import math
+import re
 import zlib
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import IO, NoReturn, TextIO
 
 import numpy as np
 import pyarrow as pa
@@ -21,22 +26,32 @@ from pyarrow import csv as arrow_csv
 from mipselect.arrays import FloatArray
 from mipselect.disk import regular_file, unreadable
 from mipselect.errors import InvalidInput
-from mipselect.frames import is_numeric, refuse_stored_index
+from mipselect.frames import ADVICE, is_numeric, refuse_stored_index
 from mipselect.tables import values
-from mipselect.tables.csv_rows import opened_text, require_delimiter
-from mipselect.tables.csv_text import (
-    DATE_ADVICE,
-    SCHEMA_ADVICE,
-    complain,
-    first_record,
-    has_quotes,
-    records,
+from mipselect.tables.csv_rows import (
+    BYTE_FOR_BYTE,
+    INSTEAD_OF_NUL,
+    not_in,
+    opened_text,
+    require_delimiter,
 )
 from mipselect.tables.fields import BLANKS, Field, field_of
 from mipselect.tables.parts import near_column, positions_of
 from mipselect.tables.stored_files import CSV, PARQUET, kind_of_file, require_way, stored_parts
 from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_name, listed, shown
+
+DATE_ADVICE = (
+    "leave this column out (name the features to use), or replace dates by numbers, such as days "
+    "since a fixed day"
+)
+SCHEMA_ADVICE = (
+    f"{ADVICE}, or describe the table in a schema, which knows categories, decimal commas and "
+    "missing values ('mipselect describe', then --schema)"
+)
+CHUNK = 1 << 20
+LONGEST = 1 << 24
+DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?")
 
 
 def read_table(
@@ -142,7 +157,10 @@ def choose_columns(
 
 
 class _CsvReader:
-    """A CSV file, plain or compressed by gzip."""
+    """A CSV file, plain or compressed by gzip.
+
+    Whatever tells something of the rows says that it is sensitive, and quotes no value.
+    """
 
     def __init__(self, source: TableFile) -> None:
         self.path, self._source = Path(source.path), source
@@ -150,27 +168,21 @@ class _CsvReader:
 
     def header(self) -> list[str]:
         """Return the names by what stands before the first row."""
-        encoding, delimiter = self._source.encoding, self._source.delimiter
-        with self._open() as file:
-            row = first_record(file, self.path, encoding, delimiter)
-        require_delimiter(str(self.path), row, delimiter)
-        return [name.strip(BLANKS) for name in row]
+        return self._names(self._first_record())
 
     def column_names(self) -> list[str]:
-        with self._open() as file:
-            quoted = has_quotes(file, self.path, self._source.encoding)
-        with self._open() as file:
-            rows = records(file, self.path, self._source.delimiter)
+        """Return the names, once the text is known to be UTF-8 and its quotes to be closed."""
+        quoted = self._has_quotes()
+        with closing(self._records()) as rows:
             _, header = next(rows, (0, []))
             if not header:
                 raise InvalidInput(f"{self.path}: the file is empty")
-            require_delimiter(str(self.path), header, self._source.delimiter)
+            self._header = self._names(header)
             self._has_rows = next(rows, None) is not None
             if quoted:
                 # PyArrow takes everything after a quote that is left open for one value.
                 for _ in rows:
                     pass
-        self._header = [name.strip(BLANKS) for name in header]
         return self._header
 
     def read(self, columns: Sequence[str]) -> FloatArray:
@@ -207,7 +219,7 @@ class _CsvReader:
             self._complain(columns, "not all values are finite")
         return result
 
-    def _open(self) -> AbstractContextManager[Any]:
+    def _open(self) -> AbstractContextManager[IO[bytes]]:
         return opened_text(
             str(self.path),
             lambda: self.path.open("rb"),
@@ -215,10 +227,137 @@ class _CsvReader:
             encoding=self._source.encoding,
         )
 
-    def _complain(self, columns: Sequence[str], otherwise: str) -> NoReturn:
+    def _names(self, header: Sequence[str]) -> list[str]:
+        require_delimiter(str(self.path), header, self._source.delimiter)
+        return [name.strip(BLANKS) for name in header]
+
+    def _first_record(self) -> list[str]:
+        """Read the names in the first line that is not blank; a quoted one may have line breaks.
+
+        A line of more than `LONGEST` bytes is no header. Rows behind it say nothing of it.
+        """
         with self._open() as file:
-            rows = records(file, self.path, self._source.delimiter)
-            complain(rows, self.path, columns, otherwise)
+            # Byte for byte, and lines by any line end.
+            text = io.TextIOWrapper(file, BYTE_FOR_BYTE, newline="")
+            try:
+                lines = _lines_of_header(text)
+                rows = csv.reader(lines, strict=True, delimiter=self._source.delimiter)
+                found = next(filter(None, rows), None)
+                row = found and [name.encode(BYTE_FOR_BYTE).decode("utf-8") for name in found]
+                if row and any("\0" in name for name in row):
+                    raise UnicodeError
+            except UnicodeError:
+                raise InvalidInput(
+                    f"{self.path}: the header is {not_in(self._source.encoding)}"
+                ) from None
+            except csv.Error as error:
+                raise InvalidInput(
+                    f"{self.path}: the header is not written as it must be: {error}"
+                ) from error
+            finally:
+                text.detach()
+        if row is None:
+            raise InvalidInput(f"{self.path}: the file is empty")
+        return row
+
+    def _has_quotes(self) -> bool:
+        """Return whether there is any quote; raise `InvalidInput` where the text is not UTF-8."""
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        line, quotes = 1, False
+        with self._open() as file:
+            chunk = file.read(CHUNK)
+            if INSTEAD_OF_NUL in chunk[:1000]:
+                raise InvalidInput(
+                    f"{self.path}: this is UTF-16 or no text; save the file as UTF-8, or say so "
+                    "(--encoding utf-16)"
+                )
+            while True:
+                try:
+                    decoder.decode(chunk, final=not chunk)
+                except UnicodeDecodeError as error:
+                    line += error.object.count(b"\n", 0, error.start)
+                    raise InvalidInput(
+                        f"{self.path}: (sensitive) line {line} has a byte that is "
+                        f"{not_in(self._source.encoding)}"
+                    ) from error
+                if not chunk:
+                    return quotes
+                line += chunk.count(b"\n")
+                quotes = quotes or b'"' in chunk
+                chunk = file.read(CHUNK)
+
+    def _records(self) -> Generator[tuple[int, list[str]]]:
+        """Yield rows that are not blank, each with the number of its last line, counted from 1.
+
+        Raises `InvalidInput` where quotes are not as they must be.
+        """
+        with self._open() as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
+            rows = csv.reader(text, strict=True, delimiter=self._source.delimiter)
+            first = 1
+            try:
+                for row in rows:
+                    first = rows.line_num + 1
+                    if row:
+                        yield rows.line_num, row
+            except csv.Error as error:
+                if "end of data" in str(error):
+                    what = "opens a quote that is never closed"
+                elif "field limit" in str(error):
+                    what = (
+                        f"has a value of more than {csv.field_size_limit():,} letters; is a quote "
+                        "left open?"
+                    )
+                else:
+                    what = f"is not written as it must be: {error}"
+                raise InvalidInput(f"{self.path}: (sensitive) line {first} {what}") from error
+
+    def _complain(self, columns: Sequence[str], otherwise: str) -> NoReturn:
+        """Raise `InvalidInput` for the first line that is wrong in one of the columns."""
+        with closing(self._records()) as rows:
+            _, header = next(rows)
+            places = {name.strip(BLANKS): k for k, name in enumerate(header)}
+            chosen = sorted(places[name] for name in columns)
+            for line, row in rows:
+                if len(row) != len(header):
+                    raise InvalidInput(
+                        f"{self.path}: (sensitive) line {line} has {len(row):,} values, the header "
+                        f"has {len(header):,}"
+                    )
+                for k in chosen:
+                    if fault := _fault(row[k]):
+                        raise InvalidInput(
+                            f"{self.path}: (sensitive) line {line}, column "
+                            f"{header[k].strip(BLANKS)!r} holds {fault}"
+                        )
+        raise InvalidInput(
+            f"{self.path}: (sensitive) {otherwise}; {ADVICE}, and a column must not mix them"
+        )
+
+
+def _lines_of_header(text: TextIO) -> Iterator[str]:
+    """Yield lines until they have more letters together than a header may have."""
+    read = 0
+    while read < LONGEST and (line := text.readline(LONGEST)):
+        read += len(line)
+        yield line
+
+
+def _fault(text: str) -> str:
+    """Return what is wrong about a value, without the value, and the remedy; "" if nothing is."""
+    stripped = text.strip(BLANKS)
+    if not stripped:
+        return f"nothing; {SCHEMA_ADVICE}"
+    if stripped.lower() in {"true", "false"}:
+        return ""
+    if DATE.fullmatch(stripped):
+        return f"a date; {DATE_ADVICE}"
+    # Python reads 1_000, digits of any script and blanks of any kind, PyArrow does not.
+    plain = stripped.isascii() and "_" not in stripped
+    try:
+        number = float(stripped)
+    except ValueError:
+        return f"text that is no number; {SCHEMA_ADVICE}"
+    return "" if plain and math.isfinite(number) else f"no finite number; {ADVICE}"
 
 
 class _ColumnsReader:

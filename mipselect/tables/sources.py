@@ -13,21 +13,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from mipselect.errors import InvalidInput
+from mipselect.tables.cells import arrow_cells
 from mipselect.tables.chosen_rows import ChosenRows
-from mipselect.tables.frame_columns import (
-    pandas_categories,
-    pandas_column,
-    polars_batches,
-    polars_categories,
-    polars_type,
-)
+from mipselect.tables.fields import BLANKS
 from mipselect.tables.parts import ROWS, Part, Read, arrow_part, kind_of, pieces
 from mipselect.tables.places import Once, places_of_dataset
 from mipselect.tables.stored_files import stored_parts
 from mipselect.tables.table_file import TableFile
+from mipselect.tables.value_kinds import UNWRITABLE
+from mipselect.validation import LAST_INTEGER
 
 KNOWN = (
     "a path (.csv, .csv.gz, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt, .xlsx, a folder or a "
@@ -82,7 +80,7 @@ def open_source(source: Any) -> tuple[Part, ...]:
     if is_frame(source, "pandas", "DataFrame"):
         return (_pandas_part(source),)
     if is_frame(source, "polars", "DataFrame"):
-        batches = partial(polars_batches, source)
+        batches = partial(_polars_batches, source)
         return (_part_of_polars("the data frame", source.schema, source.height, batches),)
     if is_frame(source, "polars", "LazyFrame"):
         return (_lazy_part(source),)
@@ -156,13 +154,13 @@ def _pandas_part(frame: Any) -> Part:
     words |= {"M": "datetime", "m": "duration"}
     dtypes = [frame.dtypes.iloc[k] for _, k in labels]
     fields = tuple(
-        {"type": words.get(dtype.kind, "string"), **pandas_categories(dtype)} for dtype in dtypes
+        {"type": words.get(dtype.kind, "string"), **_pandas_categories(dtype)} for dtype in dtypes
     )
 
     def read(chosen: Sequence[str]) -> Iterator[pa.RecordBatch]:
         series = [frame.iloc[:, positions[name]] for name in chosen]
         for start in range(0, len(frame), ROWS):
-            columns = [pandas_column(one.iloc[start : start + ROWS]) for one in series]
+            columns = [_pandas_column(one.iloc[start : start + ROWS]) for one in series]
             yield pa.record_batch(columns, list(chosen))
 
     names = tuple(label for label, _ in labels)
@@ -176,7 +174,7 @@ def _lazy_part(frame: Any) -> Part:
 
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         # Exact names: in `select` a text may be a pattern.
-        return polars_batches(_computed(frame.select(polars.selectors.by_name(*names))), names)
+        return _polars_batches(_computed(frame.select(polars.selectors.by_name(*names))), names)
 
     return _part_of_polars("the lazy frame", schema, None, read)
 
@@ -193,7 +191,8 @@ def _computed(frame: Any) -> Any:
 
 def _part_of_polars(label: str, schema: Any, rows: int | None, read: Read) -> Part:
     fields = tuple(
-        {"type": kind_of(polars_type(kind)), **polars_categories(kind)} for kind in schema.dtypes()
+        {"type": kind_of(_polars_type(kind)), **_polars_categories(kind)}
+        for kind in schema.dtypes()
     )
     return Part(label, tuple(schema.names()), fields, rows, read)
 
@@ -206,3 +205,101 @@ def _reader_part(label: str, reader: pa.RecordBatchReader) -> Part:
             raise InvalidInput(f"{label} {FAILED}") from None
 
     return arrow_part(label, reader.schema, None, read)
+
+
+def _pandas_column(series: Any) -> pa.Array:
+    """Convert a series, or a part of one; no value makes it fail."""
+    pandas = sys.modules["pandas"]
+    if isinstance(series.dtype, pandas.SparseDtype):
+        series = series.sparse.to_dense()
+    dtype = series.dtype
+    if isinstance(dtype, pandas.CategoricalDtype):
+        return _categorical(series)
+    if dtype.kind in "biuf" and isinstance(dtype, np.dtype):
+        # There is no Arrow type for longer floats.
+        return pa.array(series.to_numpy(np.float64 if dtype.itemsize > 8 else None))
+    # Points in time are the same texts, and the same moments, as when they are objects.
+    if dtype.kind in "biufM" or (
+        isinstance(dtype, pandas.StringDtype) and dtype.storage != "python"
+    ):
+        return _one_piece(pa.array(series, from_pandas=True))
+    return arrow_cells(np.asarray(series.astype(object), dtype=object))
+
+
+def _categorical(series: Any) -> pa.Array:
+    known = arrow_cells(np.asarray(series.cat.categories, dtype=object))
+    codes = series.cat.codes.to_numpy()
+    if pa.types.is_union(known.type):  # A union has no dictionary.
+        return arrow_cells(np.asarray(series.astype(object), dtype=object))
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), known)
+
+
+def _polars_batches(frame: Any, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield some columns of a data frame, no more than `ROWS` rows at a time."""
+    for start in range(0, frame.height, ROWS):
+        rows = frame.slice(start, ROWS)
+        yield pa.record_batch([_polars_column(rows.get_column(n)) for n in names], list(names))
+
+
+def _polars_type(kind: Any) -> pa.DataType:
+    """Return the type in Arrow that a type of Polars becomes; no value is read."""
+    import polars
+
+    if kind.is_nested():
+        return pa.list_(pa.null())
+    return _polars_column(polars.Series([], dtype=kind)).type
+
+
+def _polars_column(series: Any) -> pa.Array:
+    """Convert a series, also one that Polars exports in a way that Arrow cannot read."""
+    import polars
+
+    if series.dtype == polars.Object:
+        return arrow_cells(series.to_list())
+    if series.dtype.is_nested():
+        return pa.array([None if absent else UNWRITABLE for absent in series.is_null()])
+    if str(series.dtype) in {"Int128", "UInt128"}:  # Not every version has them.
+        series = series.cast(polars.Float64)
+    return _one_piece(series.to_arrow())
+
+
+def _one_piece(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _pandas_categories(dtype: Any) -> dict[str, Any]:
+    """Read the categories of a `CategoricalDtype`; other types have none.
+
+    A type cannot tell categories that somebody declared from those that pandas found in the rows.
+    """
+    pandas = sys.modules["pandas"]
+    if not isinstance(dtype, pandas.CategoricalDtype) or dtype.categories is None:
+        return {}
+    return _declared(dtype.categories.tolist(), ordered=bool(dtype.ordered))
+
+
+def _polars_categories(kind: Any) -> dict[str, Any]:
+    """Read the categories of an `Enum`; a `Categorical` of Polars has those of its rows."""
+    import polars
+
+    if not isinstance(kind, polars.Enum):
+        return {}
+    return _declared(kind.categories.to_list(), ordered=False)
+
+
+def _declared(values: Sequence[Any], *, ordered: bool) -> dict[str, Any]:
+    """Return the properties of a field; none where a schema could not have such categories."""
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    if all(isinstance(value, str) for value in plain):
+        kind, plain = "string", [value.strip(BLANKS) for value in plain]
+        fit = all(plain)
+    else:
+        fit = all(
+            isinstance(v, int | float) and not isinstance(v, bool) and abs(v) < LAST_INTEGER
+            for v in plain
+        )
+        kind = "integer" if all(isinstance(value, int) for value in plain) else "number"
+    if not plain or not fit or len(set(plain)) < len(plain):
+        return {}
+    order = {"categoriesOrdered": True} if ordered else {}
+    return {"type": kind, "categories": plain, **order}

@@ -1,43 +1,142 @@
 """A schema as a spreadsheet in CSV, one row a field; the way back gives an equal schema.
 
 Programs for spreadsheets write CSV with a mark of its byte order, with `;` where decimals have a
-comma, and with rows and columns of empty cells. All of it is read.
+comma, and with rows and columns of empty cells. All of it is read. A property that its cell would
+not say again exactly is left to the column `other`.
+
+A text in a cell is written plainly, or as a JSON string where it is empty, has blanks at its ends,
+begins with a quotation mark, or has a character that would be read as something else. In a list
+`f = female` is a value with a label, `f` a bare value, and `f =` an object of a value alone.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mipselect import disk
 from mipselect.errors import InvalidInput, about
+from mipselect.json_objects import parsed
 from mipselect.tables.csv_rows import SAVE_AS_UTF8
-from mipselect.tables.fields import NUMBERS
+from mipselect.tables.fields import NUMBERS, PROPOSED, ROLE
 from mipselect.tables.schema import MOST_BYTES, PRIVACY_UNIT, TableSchema
-from mipselect.tables.spreadsheet_columns import (
-    COLUMNS,
-    OF_TABLE,
-    OTHER,
-    PERSON,
-    TITLES,
-    cells_of,
-    content_of_cells,
-    shielded,
-    unshielded,
-)
 from mipselect.validation import did_you_mean, listed, shown
 
 DELIMITERS = (",", ";", "\t")
 LONGEST_CELL = 32_767
 """Characters; of a longer cell programs for spreadsheets keep the beginning."""
 
-ENDS = ("minimum", "maximum")
+PERSON = "person"
+"""Value of the column `role`: the field is the `csvw-eo:privacyUnit` of the table."""
+
+SEPARATOR = "|"
+NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+"""A number of JSON."""
+
 DECIMAL_COMMA = re.compile(r"-?[0-9]+,[0-9]+([eE][+-]?[0-9]+)?")
+FORMULA = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
+"""Beginning that a program may take for a formula, perhaps behind the mark of a text."""
+
+TRUTH_WORDS = {"yes": True, "no": False, "true": True, "false": False}
+JSON = json.JSONDecoder()
+
+Row = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class SheetColumn:
+    """A column, and the property in it.
+
+    Attributes
+    ----------
+    title : str
+    path : tuple of str
+        Place of the property in the JSON object of a field.
+    holds : {"text", "end", "truth", "texts", "values"}
+        A text, an end of a range, yes or no, a list of texts, or a list of what the field holds.
+    """
+
+    title: str
+    path: tuple[str, ...]
+    holds: Literal["text", "end", "truth", "texts", "values"] = "text"
+
+    def cell(self, value: Any, kind: Any) -> str:
+        """Return the text that stands for a value and nothing else; "" if there is none.
+
+        `kind` is the `type` of the field, or None.
+        """
+        text = self._written(value, kind)
+        if not text:
+            return ""
+        try:
+            again = self.read(text, kind)
+        except InvalidInput:
+            return ""
+        return text if again == value else ""
+
+    def _written(self, value: Any, kind: Any) -> str | None:
+        match self.holds:
+            case "text":
+                return _text_cell(value) if isinstance(value, str) else None
+            case "end":
+                is_text = isinstance(value, str) and not NUMBER.fullmatch(value)
+                return _text_cell(value) if is_text else json.dumps(value)
+            case "truth":
+                return {True: "yes", False: "no"}[value] if isinstance(value, bool) else None
+        return _listed_cell(value, numbers=self.holds == "values" and kind in NUMBERS)
+
+    def read(self, cell: str, kind: Any) -> Any:
+        """Read a text that is not empty; raise `InvalidInput` where it stands for no value."""
+        match self.holds:
+            case "text":
+                return _text_of(cell)
+            case "end":
+                if NUMBER.fullmatch(cell.strip()):
+                    return json.loads(cell)
+                if kind in NUMBERS:
+                    raise InvalidInput(f"{shown(cell)} is no number; write it like -1.5")
+                return _text_of(cell)
+            case "truth":
+                try:
+                    return TRUTH_WORDS[cell.strip().lower()]
+                except KeyError:
+                    raise InvalidInput(f"must be yes or no, got {shown(cell)}") from None
+        return _entries_of(cell, numbers=self.holds == "values" and kind in NUMBERS)
+
+
+COLUMNS = (
+    SheetColumn("name", ("name",)),
+    SheetColumn("title", ("title",)),
+    SheetColumn("type", ("type",)),
+    SheetColumn("minimum", ("constraints", "minimum"), "end"),
+    SheetColumn("maximum", ("constraints", "maximum"), "end"),
+    SheetColumn("categories", ("categories",), "values"),
+    SheetColumn("ordered", ("categoriesOrdered",), "truth"),
+    SheetColumn("missing values", ("missingValues",), "texts"),
+    SheetColumn("required", ("constraints", "required"), "truth"),
+    SheetColumn("unit", ("unit",)),
+    SheetColumn("role", (ROLE,)),
+    SheetColumn("decimal", ("decimalChar",)),
+    SheetColumn("group characters", ("groupChar",)),
+    SheetColumn("proposed", (PROPOSED,), "truth"),
+)
+"""Columns in the order of the spreadsheet; `other` comes after them."""
+
+OTHER = "other"
+"""Column of everything else, as JSON."""
+
+OF_TABLE = tuple(column for column in COLUMNS if column.path == ("missingValues",))
+"""Columns that a table has too, in the row without a name."""
+
+TITLES = (*(column.title for column in COLUMNS), OTHER)
+ENDS = tuple(column.title for column in COLUMNS if column.holds == "end")
 
 BARE = ("type", "name", "title", "unit")
 PLACES = {
@@ -45,8 +144,6 @@ PLACES = {
     **{f".{title}": title for title in BARE},
 }
 """Words of a message about a field, and the columns that they are about."""
-
-Row = Mapping[str, str]
 
 
 def spreadsheet_of(schema: TableSchema, delimiter: str = ",") -> bytes:
@@ -65,10 +162,10 @@ def spreadsheet_of(schema: TableSchema, delimiter: str = ",") -> bytes:
     """
     content = schema.content
     fields, person = content.pop("fields"), content.pop(PRIVACY_UNIT, None)
-    rows = [cells_of(content, OF_TABLE)] if content else []
+    rows = [_cells_of(content, OF_TABLE)] if content else []
     for field in fields:
         role = {"role": PERSON} if field["name"] == person else {}
-        rows.append(cells_of(field) | role)
+        rows.append(_cells_of(field) | role)
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter=delimiter)
     writer.writerow(TITLES)
@@ -79,7 +176,7 @@ def spreadsheet_of(schema: TableSchema, delimiter: str = ",") -> bytes:
                     f"field {shown(row['name'])}: its {title} are a cell of {len(cell):,} "
                     f"characters; spreadsheets hold {LONGEST_CELL:,}"
                 )
-        cells = {title: shielded(cell) for title, cell in row.items()}
+        cells = {title: _shielded(cell) for title, cell in row.items()}
         if delimiter == ";" and row["type"] in NUMBERS:
             cells |= {end: cells[end].replace(".", ",") for end in ENDS}
         writer.writerow(cells.values())
@@ -103,7 +200,7 @@ def read_spreadsheet(path: Path) -> TableSchema:
                 if "name" in row:
                     is_person = row.get("role") == PERSON
                     cells = {key: row[key] for key in row if key != "role" or not is_person}
-                    fields.append(content_of_cells(cells))
+                    fields.append(_content_of(cells))
                     lines.append(number)
                     persons += [fields[-1]["name"]] if is_person else []
                 elif table is None:
@@ -117,21 +214,6 @@ def read_spreadsheet(path: Path) -> TableSchema:
             return TableSchema.of({**content, "fields": fields})
         except InvalidInput as error:
             raise InvalidInput(_placed(str(error), fields, lines)) from error
-
-
-def _table(row: Row) -> dict[str, Any]:
-    known = (OTHER, *(column.title for column in OF_TABLE))
-    for title in row:
-        if title not in known:
-            raise InvalidInput(
-                f"column {title}: a row without a name is about the table; it can have "
-                f"{listed(known)}"
-            )
-    content = content_of_cells(row, OF_TABLE)
-    for key in ("fields", PRIVACY_UNIT):
-        if key in content:
-            raise InvalidInput(f"column {OTHER}: {key} is made of the other rows; leave it out")
-    return content
 
 
 def _rows(text: str) -> Iterator[tuple[int, Row]]:
@@ -173,7 +255,7 @@ def _header(text: str) -> tuple[str, list[str]]:
 def _row(titles: Sequence[str], cells: Sequence[str], number: int, *, decimal_comma: bool) -> Row:
     row: dict[str, str] = {}
     for title, cell in zip_longest(titles, cells, fillvalue=""):
-        cell = unshielded(cell).strip()
+        cell = _unshielded(cell).strip()
         if not cell:
             continue
         if not title:
@@ -197,3 +279,176 @@ def _placed(message: str, fields: Sequence[Mapping[str, Any]], lines: Sequence[i
         OTHER,
     )
     return f"line {lines[place]}: column {column}: {message}"
+
+
+def _table(row: Row) -> dict[str, Any]:
+    known = (OTHER, *(column.title for column in OF_TABLE))
+    for title in row:
+        if title not in known:
+            raise InvalidInput(
+                f"column {title}: a row without a name is about the table; it can have "
+                f"{listed(known)}"
+            )
+    content = _content_of(row, OF_TABLE)
+    for key in ("fields", PRIVACY_UNIT):
+        if key in content:
+            raise InvalidInput(f"column {OTHER}: {key} is made of the other rows; leave it out")
+    return content
+
+
+def _cells_of(
+    content: Mapping[str, Any], columns: Sequence[SheetColumn] = COLUMNS
+) -> dict[str, str]:
+    """Return the cells of a JSON object by the titles of all columns; some of them may be used."""
+    rest: dict[str, Any] = json.loads(json.dumps(content))
+    kind = content.get("type")
+    kind = kind if isinstance(kind, str) else None
+    cells = dict.fromkeys(TITLES, "")
+    for column in columns:
+        *above, key = column.path
+        at = rest.get(above[0]) if above else rest
+        if isinstance(at, dict) and key in at:
+            cells[column.title] = column.cell(at[key], kind)
+            if cells[column.title]:
+                del at[key]
+                if above and not at:
+                    del rest[above[0]]
+    text = json.dumps(rest, ensure_ascii=False)
+    if rest:
+        cells[OTHER] = text if text.isprintable() else json.dumps(rest)
+    return cells
+
+
+def _content_of(
+    cells: Mapping[str, str], columns: Sequence[SheetColumn] = COLUMNS
+) -> dict[str, Any]:
+    """Return the JSON object of some cells, without blank ones, by the titles of columns.
+
+    Raises
+    ------
+    InvalidInput
+        Naming the column.
+    """
+    with about(f"column {OTHER}"):
+        content: dict[str, Any] = _other(cells.get(OTHER, ""))
+    kind = _text_of(cells["type"]) if "type" in cells else content.get("type")
+    for column in columns:
+        if column.title not in cells:
+            continue
+        *above, key = column.path
+        with about(f"column {column.title}"):
+            at = content.setdefault(above[0], {}) if above else content
+            if not isinstance(at, dict) or key in at:
+                raise InvalidInput(f"{'.'.join(column.path)} stands in the column {OTHER} too")
+            at[key] = column.read(cells[column.title], kind)
+    return content
+
+
+def _other(cell: str) -> dict[str, Any]:
+    content = parsed(cell, "the cell") if cell else {}
+    if not isinstance(content, dict):
+        raise InvalidInput(f"must be a JSON object, got {shown(cell)}")
+    return content
+
+
+def _shielded(cell: str) -> str:
+    """Mark a text that a program could run as a formula by an apostrophe; a number stays."""
+    is_formula = FORMULA.match(cell) and not NUMBER.fullmatch(cell.replace(",", "."))
+    return f"'{cell}" if is_formula else cell
+
+
+def _unshielded(cell: str) -> str:
+    """Take the apostrophe of `_shielded` away."""
+    return cell[1:] if cell[:1] == "'" and FORMULA.match(cell) else cell
+
+
+def _text_cell(text: str, special: str = "") -> str:
+    """Write a text, plainly unless it would not be read as it is; `special` must not be in it."""
+    plain = text and text == text.strip() and text[0] != '"' and text.isprintable()
+    if plain and not any(character in text for character in special):
+        return text
+    return json.dumps(text, ensure_ascii=not text.isprintable())
+
+
+def _text_of(cell: str) -> str:
+    """Read a text; what is no JSON string as a whole is the text itself."""
+    cell = cell.strip()
+    if cell[:1] == '"':
+        try:
+            return str(json.loads(cell))
+        except ValueError:
+            pass
+    return cell
+
+
+def _listed_cell(entries: Any, *, numbers: bool) -> str | None:
+    """Write a list of values, or objects with `value` and `label`; None where no text says it.
+
+    With `numbers` a plain number stands for itself, and else for its text.
+    """
+    if not isinstance(entries, list) or not entries:
+        return None
+    written = [_entry_cell(entry, numbers) for entry in entries]
+    return None if None in written else f" {SEPARATOR} ".join(map(str, written))
+
+
+def _entries_of(text: str, *, numbers: bool) -> list[Any]:
+    """Read a list; raise `InvalidInput` for an entry that is wrong, and say what would be right."""
+    entries: list[Any] = []
+    at = 0
+    while True:
+        value, at = _token(text, at, f"={SEPARATOR}")
+        entry: Any = _value(value, numbers, len(entries))
+        if text[at : at + 1] == "=":
+            label, at = _token(text, at + 1, SEPARATOR)
+            entry = {"value": entry} | ({"label": _text_of(label)} if label else {})
+        entries.append(entry)
+        if at == len(text):
+            return entries
+        at += 1
+
+
+def _entry_cell(entry: Any, numbers: bool) -> str | None:
+    if not isinstance(entry, dict):
+        return _value_cell(entry, numbers)
+    value = _value_cell(entry["value"], numbers)
+    if value is None:
+        return None
+    label = _text_cell(entry["label"], SEPARATOR) if "label" in entry else ""
+    return f"{value} = {label}".rstrip()
+
+
+def _value_cell(value: Any, numbers: bool) -> str | None:
+    if isinstance(value, str):
+        return json.dumps(value) if numbers else _text_cell(value, f"={SEPARATOR}")
+    plain = json.dumps(value)
+    return plain if numbers and NUMBER.fullmatch(plain) else None
+
+
+def _token(text: str, at: int, ends: str) -> tuple[str, int]:
+    """Return a value or a label as it is written, and the place of what ends it."""
+    while text[at : at + 1].isspace():
+        at += 1
+    begin = quoted = at
+    if text[at : at + 1] == '"':
+        try:
+            _, quoted = JSON.raw_decode(text, at)
+        except ValueError:
+            raise InvalidInput(
+                f"{shown(text[begin:])} begins with a quotation mark and is no JSON string"
+            ) from None
+    at = next((j for j in range(quoted, len(text)) if text[j] in ends), len(text))
+    if quoted > begin and text[quoted:at].strip():
+        raise InvalidInput(f"{shown(text[begin:at])} goes on after its closing quotation mark")
+    return text[begin:at].strip(), at
+
+
+def _value(token: str, numbers: bool, place: int) -> str | float:
+    if not token:
+        raise InvalidInput(f'entry {place + 1} has no value; write "" for the empty text')
+    if not numbers or token[0] == '"':
+        return _text_of(token)
+    if not NUMBER.fullmatch(token):
+        raise InvalidInput(f"{shown(token)} is no number, as the field is")
+    number: float = json.loads(token)
+    return number

@@ -1,13 +1,15 @@
 """Files of SPSS, Stata and SAS, some rows at a time; what a value stands for depends on it alone.
 
 Texts are read byte for byte, for a program that decodes them stops at one that it cannot decode.
-Dates are numbers in these files, and become dates here, for the same reason.
+Dates are numbers in these files, and become dates here, for the same reason. What the header says
+of types, labels and codes of no value becomes properties of a Table Schema.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +19,9 @@ from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
 from mipselect.tables.parts import ROWS, Part
-from mipselect.tables.stat_codebook import Missing, lone_label, missing_codes, properties
-from mipselect.tables.stat_types import StatType, type_of
 from mipselect.tables.transcoded import UTF8, checked_encoding, in_utf8
+from mipselect.tables.values import written
+from mipselect.validation import LAST_INTEGER, shown
 
 BYTE_FOR_BYTE = "ISO-8859-1"
 CELLS = 1 << 22
@@ -31,6 +33,26 @@ LEGACY = "cp1252"
 
 UTF8_STATA = re.compile(rb"<stata_dta><header><release>1(1[89]|[2-9]\d)<")
 """The beginning of a file of Stata 14 or later."""
+
+MOST_CODES = 100
+"""Codes of no value that a range is written out as."""
+
+DAY = 86_400.0
+SPSS, SIXTY = -12_219_379_200.0, -315_619_200.0
+"""Seconds from 1970 to the beginning of time: 14 October 1582, and 1960 of Stata and SAS."""
+
+EARLIEST, LATEST = -62_135_596_800.0, 253_402_300_799.0
+"""Seconds from 1970 to the first and the last one of the years 1 to 9999."""
+
+OF_SPSS = {
+    **dict.fromkeys(("DATE", "ADATE", "EDATE", "JDATE", "SDATE"), "date"),
+    **dict.fromkeys(("DATETIME", "YMDHMS"), "datetime"),
+}
+DATE_OF_SAS = re.compile(
+    "DATE|DAY|JULIAN|(WORD|WEEK)DAT[EX]|[BE]8601DA|(DDMMYY|YYMMDD)[BDNPS]?|MMDDYY[BDNPS]?"
+)
+MOMENT_OF_SAS = re.compile("DATETIME|DATEAMPM|[BE]8601DT")
+WHOLE = ("int8", "int16", "int32")
 
 
 @dataclass(frozen=True)
@@ -146,20 +168,29 @@ def _columns(header: Any, encoding: str, path: str) -> Iterator[StatColumn]:
         # With a mark for what cannot be decoded.
         return (stored or "").encode("latin-1").decode(encoding, "replace").strip()
 
-    labels = header.column_names_to_labels
+    titles = header.column_names_to_labels
     for stored in header.column_names:
-        kind = type_of(
-            path, header.readstat_variable_types[stored], header.original_variable_types[stored]
-        )
-        missing = missing_codes(header.missing_ranges.get(stored, ()), text)
-        listed = {
-            (text(value) if isinstance(value, str) and kind.is_text else value): text(label)
-            for value, label in header.variable_value_labels.get(stored, {}).items()
+        shown_as = header.original_variable_types[stored] or ""
+        kind = _type_of(path, header.readstat_variable_types[stored], shown_as)
+        missing = _missing_codes(header.missing_ranges.get(stored, ()), text)
+        codes = {
+            (text(code) if isinstance(code, str) and kind.is_text else code): text(label)
+            for code, label in header.variable_value_labels.get(stored, {}).items()
         }
-        ordered = header.variable_measure.get(stored) == "ordinal"
-        public = properties(kind, text(labels.get(stored)), listed, missing, ordered=ordered)
+        codes = {code: label for code, label in codes.items() if _is_code(code, kind)}
+        none = {code: codes.get(code, "") for code in missing.codes if _is_code(code, kind)}
+        listed = {code: label for code, label in codes.items() if not missing.has(code)}
+        title = text(titles.get(stored))
+        public: dict[str, Any] = {"title": title} if title else {}
+        if none:
+            entries = [_entry(_as_text(code), label) for code, label in none.items()]
+            public["missingValues"] = [{"value": ""}, *entries]
+        if len(listed) > 1 and kind.kind in ("string", "integer", "number"):
+            public |= _categories(kind, listed)
+            if header.variable_measure.get(stored) == "ordinal":
+                public["categoriesOrdered"] = True
         name = text(stored)
-        notes = (*missing.notes(name), *lone_label(name, kind, listed, missing))
+        notes = (*missing.notes(name), *_lone_label(name, listed))
         yield StatColumn(stored, name, kind, missing, public, notes)
 
 
@@ -181,3 +212,178 @@ def _texts(cells: list[Any], encoding: str) -> pa.Array:
     if encoding != UTF8:
         known = [in_utf8(text, encoding) for text in known]
     return pa.DictionaryArray.from_arrays(encoded.indices, pa.array(known, pa.binary()))
+
+
+# Types, by storage and format.
+
+
+@dataclass(frozen=True)
+class StatType:
+    """A type of a Table Schema, and what the numbers of a date count.
+
+    Attributes
+    ----------
+    kind : str
+        string, integer, number, date or datetime.
+    unit : float
+        Seconds that 1 stands for, of a date or a time.
+    zero : float
+        Seconds from 1970 to where 0 is.
+    """
+
+    kind: str
+    unit: float = 0.0
+    zero: float = 0.0
+
+    @property
+    def is_text(self) -> bool:
+        """True of a column of texts."""
+        return self.kind == "string"
+
+    def array(self, numbers: NDArray[np.float64]) -> pa.Array:
+        """Put numbers into an Arrow column, null for NaN and for dates beyond the calendar.
+
+        Shape (rows,).
+        """
+        if self.unit == 0.0:
+            return pa.array(numbers, mask=np.isnan(numbers))
+        with np.errstate(over="ignore", invalid="ignore"):
+            seconds = np.floor(numbers * self.unit + self.zero)
+            none = ~((seconds >= EARLIEST) & (seconds <= LATEST))
+        moments = np.where(none, 0.0, seconds).astype("datetime64[s]")
+        if self.kind == "date":
+            moments = moments.astype("datetime64[D]")
+        return pa.array(moments, mask=none)
+
+
+def _type_of(path: str, storage: str, shown_as: str) -> StatType:
+    """Return the type of a column, by the ending of the file, its storage and its format.
+
+    The storage is double, float, int8, int16, int32, string or string_ref; a format is F8.2, %td
+    or DATE9.
+    """
+    if storage.startswith("string"):
+        return StatType("string")
+    ending = path.lower().rpartition(".")[2]
+    if ending == "dta":
+        return _of_stata(shown_as) or StatType("integer" if storage in WHOLE else "number")
+    name = re.sub(r"[\d.]+$", "", shown_as.upper())
+    if ending in ("sav", "zsav"):
+        kind = OF_SPSS.get(name)
+        if kind:
+            return StatType(kind, 1.0, SPSS)
+        whole = re.fullmatch(r"[FN]\d+(\.0)?", shown_as.upper())
+        return StatType("integer" if whole else "number")
+    if DATE_OF_SAS.fullmatch(name):
+        return StatType("date", DAY, SIXTY)
+    return StatType("datetime", 1.0, SIXTY) if MOMENT_OF_SAS.fullmatch(name) else StatType("number")
+
+
+def _of_stata(shown_as: str) -> StatType | None:
+    """Return the type of a date or a time of Stata; weeks, months and years are numbers."""
+    shown_as = re.sub(r"^%[-+]?", "%", shown_as)
+    if shown_as.startswith(("%td", "%d")):
+        return StatType("date", DAY, SIXTY)
+    if shown_as.startswith(("%tc", "%tC")):
+        return StatType("datetime", 1e-3, SIXTY)
+    return None
+
+
+# Labels, and codes of no value.
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Values that a file declares to be none.
+
+    Attributes
+    ----------
+    codes : tuple of float or str
+        Those that can be listed, and are read as they are.
+    ranges : tuple of (float, float)
+        Those of which there are too many: they are read as no value.
+    """
+
+    codes: tuple[float | str, ...] = ()
+    ranges: tuple[tuple[float, float], ...] = ()
+
+    def has(self, code: Any) -> bool:
+        """Return whether a value is declared to be none."""
+        return code in self.codes or any(low <= code <= high for low, high in self.ranges)
+
+    def notes(self, name: str) -> Iterator[str]:
+        """Yield sentences about the ranges."""
+        for low, high in self.ranges:
+            yield (
+                f"{shown(name)}: the file declares all values {_ends(low, high)} to be none, which "
+                "are too many to list; they are read as no value"
+            )
+
+
+def _missing_codes(ranges: Iterable[Mapping[str, Any]], text: Callable[[str], str]) -> Missing:
+    """List what a file declares: codes, and ranges that are short; `text` decodes a text.
+
+    A range has `lo` and `hi`, which are the same for one code.
+    """
+    codes: list[float | str] = []
+    long: list[tuple[float, float]] = []
+    for ends in ranges:
+        low, high = ends["lo"], ends["hi"]
+        if isinstance(low, str) or isinstance(high, str):
+            codes += [text(str(end)) for end in dict.fromkeys((low, high))]
+        elif low == high:
+            codes.append(float(low))
+        elif high - low < MOST_CODES and all(float(end).is_integer() for end in (low, high)):
+            codes += [float(code) for code in range(int(low), int(high) + 1)]
+        else:
+            long.append((float(low), float(high)))
+    return Missing(tuple(dict.fromkeys(codes)), tuple(long))
+
+
+def _categories(kind: StatType, listed: Mapping[Any, str]) -> dict[str, Any]:
+    """Make categories of values with labels; a label never replaces its code."""
+    categories = [_entry(_plain(code), label) for code, label in listed.items()]
+    whole = all(isinstance(entry["value"], int) for entry in categories)
+    return {"type": "integer" if whole else kind.kind, "categories": categories}
+
+
+def _lone_label(name: str, listed: Mapping[Any, str]) -> Iterator[str]:
+    """Say that a column where only one value has a label is no category."""
+    if len(listed) == 1:
+        ((code, label),) = listed.items()
+        yield (
+            f"{shown(name)}: one value only has a label, {_as_text(code)} ({shown(label)}), so it "
+            "makes no category; if it stands for no value, write it into missingValues"
+        )
+
+
+def _is_code(code: Any, kind: StatType) -> bool:
+    """Return True for a value that can stand in the column; in Stata a letter is no value."""
+    if kind.is_text:
+        return isinstance(code, str) and bool(code.strip())
+    number = isinstance(code, int | float) and math.isfinite(code)
+    return number and abs(code) < LAST_INTEGER
+
+
+def _entry(value: Any, label: str) -> dict[str, Any]:
+    return {"value": value, "label": label} if label else {"value": value}
+
+
+def _plain(code: float | str) -> Any:
+    if isinstance(code, str):
+        return code
+    return int(code) if float(code).is_integer() else float(code)
+
+
+def _as_text(code: float | str) -> str:
+    return code if isinstance(code, str) else written(float(code)) or ""
+
+
+def _ends(low: float, high: float) -> str:
+    """Write a range in words; where an end is missing it is the largest float."""
+    least, most = abs(low) > 1e300, abs(high) > 1e300
+    if least and most:
+        return "that are numbers"
+    if least:
+        return f"up to {high:g}"
+    return f"from {low:g} on" if most else f"from {low:g} to {high:g}"

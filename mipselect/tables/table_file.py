@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mipselect.errors import InvalidInput
-from mipselect.tables.transcoded import checked_encoding
+from mipselect.tables.transcoded import UTF8, checked_encoding
 from mipselect.validation import set_fields, shown
 
-COMMA, UTF8 = ",", "utf-8"
+COMMA = ","
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,7 @@ def test_a_seed_and_a_file(run: Run, folder: Path) -> None:
 
 
 def test_a_long_line_is_no_header(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mipselect.tables.csv_text.LONGEST", 3)
+    monkeypatch.setattr("mipselect.tables.numbers.LONGEST", 3)
     with pytest.raises(InvalidInput, match=r"data\.csv.*header|there is no column"):
         header(folder / "data.csv", "y", None)
 

@@ -1,10 +1,11 @@
-"""`mipselect schema`: the page of a form, and a schema as a spreadsheet and back."""
+"""`mipselect schema`: a schema as a spreadsheet and back, and types that a person confirms."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
-import webbrowser
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,64 +30,6 @@ def schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_edit_writes_a_page_beside_the_schema(run: Run, schema: Path) -> None:
-    done = run("schema", "edit", schema)
-    assert (done.code, done.err) == (0, "")
-    assert done.out.startswith(
-        "t.schema.html: a form for 11 fields; to fill in: [red], when; types to confirm: [red]\n"
-    )
-    page = Path("t.schema.html").read_text(encoding="utf-8")
-    assert "<title>t.schema.json</title>" in page
-    assert '"systolic"' in page
-    report = run("schema", "edit", schema, "--output", "form.html", "--json").report
-    assert Path("form.html").read_text(encoding="utf-8") == page
-    assert report == {
-        "command": "schema edit",
-        "sensitive": False,
-        "schema": "t.schema.json",
-        "page": "form.html",
-        "opened": False,
-        "fields": 11,
-        "to_fill_in": {"[red]": "categories", "when": report["to_fill_in"]["when"]},
-        "to_confirm": ["[red]"],
-    }
-
-
-def test_the_name_of_a_file_does_not_break_out_of_the_page(run: Run, schema: Path) -> None:
-    odd = Path("<script>&{{style}}.schema.json")
-    schema.rename(odd)
-    assert run("schema", "edit", odd).code == 0
-    page = odd.with_suffix(".html").read_text(encoding="utf-8")
-    assert page.count("<script>") == 1
-    assert "<title>&lt;script&gt;&amp;{{style}}.schema.json</title>" in page
-
-
-def test_a_page_is_replaced_and_no_other_file(run: Run, schema: Path) -> None:
-    page = Path("t.schema.html")
-    page.write_text("<!doctype html><title>of somebody else</title>")
-    run("schema", "edit", schema).failed_with(2, "t.schema.html", "exists, and may hold")
-    page.unlink()
-    assert run("schema", "edit", schema).code == 0
-    schema.write_text(schema.read_text().replace("systolic", "diastolic"))
-    assert run("schema", "edit", schema).code == 0
-    assert '"diastolic"' in page.read_text(encoding="utf-8")
-
-
-def test_edit_opens_a_browser_only_if_told(
-    run: Run, schema: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    opened: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", lambda address: opened.append(address) or True)
-    run("schema", "edit", schema)
-    assert opened == []
-    assert run("schema", "edit", schema, "--open", "--json").report["opened"] is True
-    assert opened == [Path("t.schema.html").resolve().as_uri()]
-    monkeypatch.setattr(webbrowser, "open", lambda address: False)
-    failed = run("schema", "edit", schema, "--open")
-    failed.failed_with(1, "no browser could be opened; open t.schema.html")
-    assert Path("t.schema.html").exists()
-
-
 def test_a_spreadsheet_and_back(run: Run, schema: Path) -> None:
     done = run("schema", "to-csv", schema, "t.csv")
     assert (done.code, done.err) == (0, "")
@@ -107,7 +50,6 @@ def test_texts_without_utf8_survive(run: Run, schema: Path) -> None:
     assert run("schema", "to-csv", schema, "t.csv").code == 0
     assert run("schema", "from-csv", "t.csv", "again.json").code == 0
     assert TableSchema.read("again.json").content == content
-    assert run("schema", "edit", schema).code == 0
 
 
 def test_no_file_is_replaced_but_by_leave(run: Run, schema: Path) -> None:
@@ -130,10 +72,6 @@ def test_no_file_is_replaced_but_by_leave(run: Run, schema: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("edit",), "Missing argument 'SCHEMA.json'"),
-        (("edit", "absent.json"), "absent.json: no such file"),
-        (("edit", "t.schema.json", "--output", "t.txt"), "--output must end in .html, got 't.txt'"),
-        (("edit", "t.schema.json", "--output", "a/b.html"), "the folder a does not exist"),
         (("to-csv", "absent.json", "t.csv"), "absent.json: no such file"),
         (("to-csv", "t.schema.json", "a/t.csv"), "OUT.csv a/t.csv: the folder a does not exist"),
         (("to-csv", "t.schema.json", "t.csv", "--delimiter", "|"), "--delimiter must be , or ; or"),
@@ -156,9 +94,105 @@ def test_mistakes(run: Run, schema: Path, arguments: tuple[str, ...], words: str
     assert sorted(os.listdir()) == before
 
 
-@pytest.mark.parametrize("name", ["edit", "to-csv", "from-csv"])
+@pytest.mark.parametrize("name", ["to-csv", "from-csv", "confirm"])
 def test_every_command_of_the_group_has_examples(run: Run, name: str) -> None:
     shown = run("schema", name, "--help")
     assert shown.code == 0
     assert "Examples:" in shown.out
     assert f"mipselect schema {name}" in shown.out
+
+
+TEXT = "age;größe;smoker;y\n" + "".join(
+    f"{20 + k};{k % 7};{['true', 'false'][k % 2]};{k % 5}\n" for k in range(40)
+)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    (tmp_path / "t.csv").write_bytes(TEXT.encode("latin-1"))
+    return tmp_path / "t.csv"
+
+
+WAYS = ("--delimiter", ";", "--encoding", "latin-1")
+
+
+def test_from_a_proposal_to_a_release(run: Run, table: Path) -> None:
+    schema = table.with_name("s.json")
+    outcome = run("describe", table, *WAYS, "--types-from-data", "--output", schema)
+    assert outcome.code == 0
+    assert "SENSITIVE" in outcome.out
+    assert "integer ?" in outcome.out
+    assert "schema confirm" in outcome.out
+    assert schema.stat().st_mode & 0o077 == 0
+    question = ("--schema", schema, "--target", "y", "--support-size", "1", "--epsilon", "5")
+    for command in (("select", table, *question), ("fit", table, *question)):
+        run(*command, *WAYS).failed_with(2, "the types of age, größe, smoker, y were proposed")
+    out = ("--schema", schema, "--target", "y", "--output", table.with_name("m.npz"))
+    run("moments", table, *WAYS, *out).failed_with(2, "were proposed from the data")
+    before = schema.read_text()
+    run("schema", "confirm", schema).failed_with(2, "answer on a terminal, or give --yes")
+    assert schema.read_text() == before
+    report = run("schema", "confirm", schema, "--yes", "--json").report
+    assert report["confirmed"] == {
+        "age": "integer",
+        "größe": "integer",
+        "smoker": "boolean",
+        "y": "integer",
+    }
+    assert "typeProposed" not in schema.read_text()
+    assert "nothing to confirm" in run("schema", "confirm", schema).out
+    assert run("select", table, *question, *WAYS).code == 0
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("answer", "confirmed"), [("y\n", True), ("no\n", False), ("", False)])
+def test_a_person_answers(
+    answer: str, confirmed: bool, run: Run, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schema = table.with_name("s.json")
+    run("describe", table, *WAYS, "--types-from-data", "--output", schema)
+    monkeypatch.setattr(sys, "stdin", Terminal(answer))
+    outcome = run("schema", "confirm", schema)
+    assert "smoker" in outcome.err
+    assert "boolean" in outcome.err
+    assert "known without the data" in outcome.err
+    assert (outcome.code == 0) == confirmed
+    assert ("typeProposed" in schema.read_text()) != confirmed
+
+
+def test_json_is_marked(run: Run, table: Path) -> None:
+    report = run("describe", table, *WAYS, "--types-from-data", "--json").report
+    assert report["sensitive"] is True
+    assert report["delimiter"] == ";"
+    assert report["schema"]["fields"][0]["mipselect:typeProposed"] is True
+    assert run("describe", table, *WAYS, "--json").report["sensitive"] is False
+
+
+def test_a_file_of_types_has_none_to_propose(run: Run, table: Path) -> None:
+    schema = table.with_name("s.json")
+    schema.write_text(json.dumps({"fields": [{"name": "age", "type": "integer"}]}))
+    outcome = run("describe", table, *WAYS, "--types-from-data", "--schema", schema)
+    outcome.failed_with(2, "--types-from-data begins a new schema")
+    run("schema", "confirm", table).failed_with(2, "t.csv")
+    run("schema", "confirm", table.with_name("absent.json")).failed_with(2, "no such file")
+
+
+def test_texts_of_a_boolean_are_asked_for_with_its_type(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, schema = tmp_path / "t.csv", tmp_path / "s.json"
+    path.write_text("smoker,day\nyes,2020-01-31\nno,\n")
+    described = run("describe", path, "--types-from-data", "--output", schema)
+    assert "no is -1, yes is +1" in described.out
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    outcome = run("schema", "confirm", schema)
+    assert outcome.code == 0
+    assert "boolean, yes or no" in outcome.err
+    assert "date" in outcome.err
+    fields = json.loads(schema.read_text())["fields"]
+    assert fields[1] == {"name": "day", "type": "date"}
+    assert fields[0]["trueValues"][0] == "yes"

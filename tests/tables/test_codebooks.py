@@ -21,9 +21,8 @@ from mipselect.tables import (
     check_table,
     map_table,
 )
-from mipselect.tables.described import described
+from mipselect.tables.described import confirmed, described, proposed_types
 from mipselect.tables.moments import Moments
-from mipselect.tables.proposed_types import confirmed, proposed_types
 from tests.support.stored_tables import as_dta, as_sav, as_xpt, columns, frame
 
 LABELLED = [
@@ -198,7 +197,7 @@ TYPES = {
 
 def proposed(path: Path) -> TableSchema:
     path.write_text(CSV)
-    return described(path, types=proposed_types(path)).schema
+    return described(path, proposed=proposed_types(path)).schema
 
 
 def test_types_are_proposed_and_marked(tmp_path: Path) -> None:
@@ -249,7 +248,7 @@ def test_booleans_of_two_words_and_days_are_proposed(tmp_path: Path) -> None:
     assert types["day"] == {"type": "date"}
     for name in ("mixed", "code", "no day", "moment"):
         assert types[name] == {"type": "string"}
-    schema = confirmed(described(path, types=types).schema)
+    schema = confirmed(described(path, proposed=types).schema)
     counted = {field.name: field.kinds for field in check_table(path, schema).fields}
     assert counted["smoker"] == {**dict.fromkeys(counted["smoker"], 0), "fine": 3, "missing": 1}
     assert counted["day"]["fine"] == 3
@@ -265,15 +264,16 @@ def test_decimal_commas_and_days_of_europe_are_proposed(tmp_path: Path) -> None:
         "day": ["31.01.2020", "", "01.12.1999", ""],
         "no day": ["31.02.2020", "", "", ""],
         "two ways": ["31.01.2020", "2020-01-31", "", ""],
+        "other digits": ["\u0661,\u0662", "", "", ""],
     }
     path = tmp_path / "t.csv"
     pd.DataFrame(columns).to_csv(path, index=False)
     types = proposed_types(path)
     assert types["height"] == types["weight"] == {"type": "number", "decimalChar": ","}
     assert types["day"] == {"type": "date", "format": "%d.%m.%Y"}
-    for name in ("either", "only either", "both", "no day", "two ways"):
+    for name in ("either", "only either", "both", "no day", "two ways", "other digits"):
         assert types[name] == {"type": "string"}
-    schema = confirmed(described(path, types=types).schema)
+    schema = confirmed(described(path, proposed=types).schema)
     counted = {field.name: field.kinds["fine"] for field in check_table(path, schema).fields}
     assert (counted["height"], counted["weight"], counted["day"]) == (3, 4, 2)
 

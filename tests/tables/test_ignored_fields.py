@@ -16,11 +16,14 @@ from mipselect.errors import InvalidInput
 from mipselect.planning import plan_selection
 from mipselect.quality import release_shares
 from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, check_table, map_table
-from mipselect.tables.codebooks import Codebook
-from mipselect.tables.described import described
-from mipselect.tables.identifiers import looks_ignored, without_repeats
+from mipselect.tables.described import (
+    Codebook,
+    confirmed,
+    described,
+    looks_ignored,
+    proposed_types,
+)
 from mipselect.tables.moments import Moments
-from mipselect.tables.proposed_types import confirmed, proposed_types
 from mipselect.tables.spreadsheet import read_spreadsheet, spreadsheet_of
 
 LIMITS = {"minimum": 0, "maximum": 9}
@@ -148,14 +151,14 @@ def test_a_spreadsheet_and_back(tmp_path: Path) -> None:
     "name",
     ["id", "ID", "patient_id", "PatientID", "patientid", "id visit", "uuid", "name", "last_name",
      "Email", "free text notes", "comments", "provnum", "Provider_Number", "rownames", "row.names",
-     "row_number", "patient_nbr", "index"],
+     "row_number", "patient_nbr", "index", "patientname"],
 )  # fmt: skip
 def test_names_of_identifiers_and_texts(name: str) -> None:
     if name == "free text notes":
         assert not looks_ignored(name, {"type": "string"}, ())
         return
     assert looks_ignored(name, {"type": "string"}, ())
-    of_texts = ("name", "last_name", "Email", "comments")
+    of_texts = ("name", "last_name", "Email", "comments", "patientname")
     assert looks_ignored(name, {"type": "integer"}, ()) == (name not in of_texts)
     for known in ({"categories": ["x"]}, {"constraints": {"minimum": 0}}, {"unit": "mm"}):
         assert not looks_ignored(name, {"type": "string", **known}, ())
@@ -240,16 +243,18 @@ def test_values_propose_nothing_without_the_mark(tmp_path: Path) -> None:
     path = written(tmp_path / "t.csv", columns)
     assert described(path).schema.ignored == ()
     types = proposed_types(path)
-    unlike = without_repeats(path, [n for n, said in types.items() if said["type"] == "string"])
-    assert unlike == {"code"}
-    schema = described(path, types=types, unlike=unlike).schema
+    assert [name for name, said in types.items() if "mipselect:role" in said] == ["code"]
+    schema = described(path, proposed=types).schema
     assert schema.ignored == ("code",)
     with pytest.raises(InvalidInput, match="proposed from the data"):
         PublicMap.of(schema, target="income")
     assert confirmed(schema).ignored == ("code",)
     # Without a mark nothing would refuse what the values have told.
     codebook = Codebook(fields={"code": {"type": "string"}})
-    assert described(path, codebook, types, unlike).schema.ignored == ()
+    assert described(path, codebook, types).schema.ignored == ()
+    # Whose row it is cannot be ignored, though no value stands twice.
+    person = Codebook(fields={"ward": {}}, table={"csvw-eo:privacyUnit": "code"})
+    assert described(path, person, types).schema.ignored == ()
 
 
 def test_the_content_is_not_changed_by_reading_it() -> None:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from mipselect.tables.check.kinds import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, FieldRule
 from mipselect.tables.csv_rows import SAVE_AS_UTF8
-from mipselect.tables.csv_text import DATE
 from mipselect.tables.fields import Field, as_two_classes
+from mipselect.tables.numbers import DATE
 from mipselect.validation import TRUTHS, listed, printable
 
 CLIPPED = 0.05

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mipselect.tables.check.findings import Finding, share_of
+from mipselect.tables.described import MOST_VALUES, names_identities
 from mipselect.tables.fields import IGNORED, ROLE, Field
-from mipselect.tables.identifiers import MOST_VALUES, names_identities
 from mipselect.tables.parts import Part
 from mipselect.tables.people import PersonCounts
 from mipselect.tables.schema import PRIVACY_UNIT, TableSchema
