@@ -609,13 +609,9 @@ CASES: list[Case] = [
             ("read-only output", ("--output", "page.html"), ("read-only",),
              {"page.html": read_only}),
             ("its own table", ("--output", "data.csv"), ("is what is read",), {}),
-            ("tiny epsilon", ("--epsilon", "1e-300"), ("--epsilon must lie between",), {}),
-            ("no ledger", ("--epsilon", "1", "--ledger", "none.ledger"), ("none.ledger",), {}),
         )
     ),
     Case("check: any rows", CHECK, ("SENSITIVE", "unreadable"), code=0,
-         files={"schema.json": SCHEMA, "data.csv": b"a,y\n\x00,\xff\n1e999,nan\n3\n,,,\n\"\n"}),
-    Case("check --epsilon: any rows", (*CHECK, "--epsilon", "1e-9"), ("Guarantee",), code=0,
          files={"schema.json": SCHEMA, "data.csv": b"a,y\n\x00,\xff\n1e999,nan\n3\n,,,\n\"\n"}),
     # Files of trials.
     *(
