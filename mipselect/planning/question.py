@@ -22,7 +22,7 @@ from mipselect.problem.scores import BLOCKS, LOSS, R2, SCORES
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
 from mipselect.tables.input_map import Ranges
-from mipselect.tables.moments.block_columns import parts_of_table
+from mipselect.tables.moments.columns import parts_of_table
 from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import PRIVACY_UNIT
 from mipselect.validation import (

@@ -38,7 +38,7 @@ from mipselect.problem.problem import Problem
 from mipselect.problem.scores import BLOCKS, R2, require_together
 from mipselect.tables.mapping import known_rows, open_table
 from mipselect.tables.moments import Moments
-from mipselect.tables.moments.block_columns import TableBlockColumns, parts_of_table
+from mipselect.tables.moments.columns import TableBlockColumns, parts_of_table
 from mipselect.tables.parts import total_rows
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.question import TableQuestion

@@ -19,8 +19,8 @@ from mipselect.problem.problem import Problem
 from mipselect.tables.frames import numeric_target
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.moments import Moments
-from mipselect.tables.moments.block_columns import ArrayBlockColumns, TableBlockColumns
 from mipselect.tables.moments.block_sums import block_sums
+from mipselect.tables.moments.columns import ArrayBlockColumns, TableBlockColumns
 from mipselect.tables.moments.dask_collections import names_of_dask
 from mipselect.tables.parts import Part
 from mipselect.tables.public_map import PublicMap

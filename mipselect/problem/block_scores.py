@@ -230,7 +230,7 @@ class BlockScores(OfProblem):
             The columns of the map, and the target last.
         """
         from mipselect.problem.block_problem import problem_of_block_r2
-        from mipselect.tables.moments.block_columns import parts_of_table
+        from mipselect.tables.moments.columns import parts_of_table
 
         parts = parts_of_table(public)
         scores = cls.__new__(cls)
@@ -301,7 +301,7 @@ class BlockScores(OfProblem):
             vars(self)["counts"] = self._counted(tick)
 
     def _counted(self, tick: Tick) -> IntArray:
-        from mipselect.tables.moments.counting import cores
+        from mipselect.tables.moments.sums import cores
 
         counts = r_squared_counts(self._rows, self._features, self.settings, cores(), tick)
         counts.flags.writeable = False

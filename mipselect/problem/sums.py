@@ -22,12 +22,13 @@ from mipselect.restricted.gram import FULL_GRAM_BYTES, KnownGram
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.restricted.squared import EPS, ROUNDINGS, PreparedSquared
 from mipselect.tables.moments import Moments
-from mipselect.tables.moments.block_columns import (
+from mipselect.tables.moments.columns import (
     ArrayBlockColumns,
+    ArrayColumns,
     BlockColumns,
+    SchemaColumns,
     TableBlockColumns,
 )
-from mipselect.tables.moments.columns import ArrayColumns, SchemaColumns
 
 
 @dataclass(frozen=True, eq=False)
