@@ -30,10 +30,9 @@ from mipselect.tables.field_rules import (
 )
 from mipselect.tables.fields import Field
 from mipselect.tables.input_map import Ranges
-from mipselect.tables.parts import Part, require_columns
+from mipselect.tables.mapping import open_columns
 from mipselect.tables.people import PersonCounts
 from mipselect.tables.schema import TableSchema, unit_of
-from mipselect.tables.sources import open_source
 from mipselect.validation import listed, printable
 
 CLIPPED = 0.05
@@ -141,8 +140,8 @@ class FieldCheck:
     is_target: bool = False
     kinds: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     categories: dict[str, int] = field(init=False)
-    lowest: float = np.inf
-    highest: float = -np.inf
+    lowest: float = field(default=np.inf, repr=False)
+    highest: float = field(default=-np.inf, repr=False)
     weight: float = 0.0
     frequent: list[Counter[bytes | None]] = field(
         default_factory=lambda: [Counter() for _ in KINDS], repr=False
@@ -158,13 +157,13 @@ class FieldCheck:
             self.kinds[name] += int((kinds == k).sum())
         if self.rule.field.is_measured:
             numbers = values.numbers(column, self.rule.field)
-            low = -np.inf if self.rule.low is None else self.rule.low
-            high = np.inf if self.rule.high is None else self.rule.high
-            clipped = np.clip(numbers[~np.isnan(numbers)], low, high)
+            low, high = 0.0 if self.rule.is_weight else self.rule.low, self.rule.high
+            ends = -np.inf if low is None else low, np.inf if high is None else high
+            clipped = np.clip(numbers[~np.isnan(numbers)], *ends)
             self.lowest = min(self.lowest, float(clipped.min(initial=np.inf)))
             self.highest = max(self.highest, float(clipped.max(initial=-np.inf)))
-            if self.rule.is_weight and self.rule.high is not None:
-                self.weight += float(clipped.clip(min=0.0).sum()) / self.rule.high
+            if self.rule.is_weight and high is not None:
+                self.weight += float(clipped.sum()) / high
         elif self.rule.field.is_listed:
             codes = values.codes(column, self.rule.field)[kinds == FINE]
             counts = np.bincount(codes, minlength=len(self.categories)).tolist()
@@ -282,13 +281,15 @@ class FieldCheck:
             )
         if kind == BELOW and self.rule.is_weight:
             return "0 or below; a weight must be a number above 0"
-        if kind in (BELOW, ABOVE):
+        if kind == ABOVE and self.rule.is_weight:
             return (
                 f"{self._beyond(kind)}, and count as it; right where that is meant to trim, else "
                 "take the largest weight of the design of the survey"
-                if self.rule.is_weight
-                else f"{self._beyond(kind)}; take a range where nearly all values lie, such as "
-                "from the codebook"
+            )
+        if kind in (BELOW, ABOVE):
+            return (
+                f"{self._beyond(kind)}; take a range where nearly all values lie, such as from "
+                "the codebook"
             )
         if kind == UNLISTED:
             other = "are in no list; the file writes other codes than"
@@ -560,7 +561,7 @@ def check_table(
     unit = unit_of(schema)
     people = None if unit is None else PersonCounts(unit)
     names = [each.name for each in fields] + ([] if unit is None else [unit.name])
-    parts = _opened(source, schema, names)
+    parts = open_columns(source, [*names, *schema.ignored], schema.roles)
     rows = empty = 0
     for part in parts:
         for batch in part.read(names):
@@ -582,19 +583,3 @@ def check_table(
         target=target,
         ignored=tuple(dict.fromkeys(n for part in parts for n in part.names if n not in known)),
     )
-
-
-def _opened(source: Any, schema: TableSchema, read: Sequence[str]) -> tuple[Part, ...]:
-    """Look at the headers; say of a schema that hardly fits that it may be of another table."""
-    parts = open_source(source)
-    names = [*read, *schema.ignored]
-    for part in parts:
-        absent = sorted(set(names) - set(part.names), key=names.index)
-        if len(part.names) > 1 and len(absent) > len(names) / 2:
-            raise InvalidInput(
-                f"{part.label}: {len(absent)} of the {len(names)} fields of the schema are no "
-                f"columns ({listed(absent)}); is it the schema of another table? Columns: "
-                f"{listed(part.names)}"
-            )
-        require_columns(part.label, names, part.names, schema.roles)
-    return parts

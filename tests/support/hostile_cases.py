@@ -598,7 +598,7 @@ CASES: list[Case] = [
             ("no table", (), ("data.csv", "no such file"), {"data.csv": link_to("nowhere.csv")}),
             ("an endless table", (), ("pipe or a device",), {"data.csv": link_to("/dev/zero")}),
             ("a pipe", (), ("pipe or a device",), {"data.csv": os.mkfifo}),
-            ("another table", (), ("data.csv", "no columns"), {"data.csv": "u,v\n1,2\n"}),
+            ("another table", (), ("data.csv", "there is no column"), {"data.csv": "u,v\n1,2\n"}),
             ("two headers", (), ("two columns are called a",), {"data.csv": "a,a,y\n1,2,3\n"}),
             ("no header", (), ("data.csv", "no header"), {"data.csv": ""}),
             ("UTF-16", (), ("UTF-8",), {"data.csv": "a,y\n1,2\n".encode("utf-16")}),
