@@ -254,7 +254,7 @@ class FieldCheck:
         """Say that values are of a kind, if so many are that it matters; else ""."""
         if kind in (BELOW, ABOVE) and (told := self._code_of_no_value(kind)):
             return told
-        share, what = self.share(KINDS[kind]), "weights" if self.rule.is_weight else "values"
+        share, what = self.share(KINDS[kind]), self.rule.what
         clipped = 0.0 if self.rule.is_weight else CLIPPED
         missing = 0.0 if self.rule.field.required else MOSTLY
         least = {MISSING: missing, BELOW: clipped, ABOVE: clipped, UNLISTED: IN_NO_LIST}

@@ -43,8 +43,8 @@ class FieldRule:
 
     @property
     def low(self) -> float | None:
-        """Least value of a number without categories."""
-        return self.field.minimum if self.field.is_measured else None
+        """Least value of a number without categories; that of a weight changes nothing."""
+        return self.field.minimum if self.field.is_measured and not self.is_weight else None
 
     @property
     def high(self) -> float | None:

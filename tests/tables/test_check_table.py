@@ -64,6 +64,7 @@ def test_all_rows_count_as_rows_of_the_largest_weight() -> None:
     weight = check_table(table, schema).fields[-1]
     clipped = table["w"].clip(0, 300).sum() / 300
     assert weight.weight == pytest.approx(clipped)
+    assert (weight.kinds["below"], weight.kinds["above"]) == (1, 1)
     assert weight.to_dict()["rows_of_the_largest_weight"] == weight.weight
 
 
