@@ -37,7 +37,7 @@ def moments(folder: Path, columns: int, block_rows: int, partitions: int) -> int
     from mipselect.blocks.partitions import Blocks
     from mipselect.tables import TableSchema
     from mipselect.tables.moments import Moments
-    from mipselect.tables.moments.block_columns import TableBlockColumns
+    from mipselect.tables.moments.columns import TableBlockColumns
     from mipselect.tables.question import TableQuestion
 
     between = {"type": "number", "constraints": {"minimum": 0, "maximum": 10, "required": True}}

@@ -1,39 +1,43 @@
-"""`mipselect check`: how a table fits its schema, for the curator's eyes or as a release."""
+"""`mipselect check`: how the values of a table fit its schema, for the curator's eyes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from functools import partial
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 
-from mipselect.cli.cautions import cautions, warn_before_a_draw
-from mipselect.cli.check_report import check_page, print_check, print_shares, shares_page
-from mipselect.cli.declared import (
-    command,
-    group,
-    names_of,
-    option,
-    options,
-    refuse,
-    required,
-)
+from mipselect.cli.declared import command, group, option, options, required
 from mipselect.cli.dialect import TableArgument
-from mipselect.cli.ledger_entry import ChargeOptions, ledger_entry, print_charged, private_report
-from mipselect.cli.options import PRIVACY_PANEL, Delivery, stated
-from mipselect.cli.output import SENSITIVE, check_output, deliver
+from mipselect.cli.options import Delivery
+from mipselect.cli.output import (
+    SENSITIVE,
+    banner,
+    check_output,
+    deliver,
+    heading,
+    line,
+    table_of,
+)
 from mipselect.cli.progress import Spinner
-from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, Regularisation, SchemaOptions
-from mipselect.errors import about
-from mipselect.privacy.guarantee import ROW, Guarantee
-from mipselect.quality import TableShares, release_shares
-from mipselect.tables import TableSchema, check_table
-from mipselect.tables.people import checked_rule
-from mipselect.validation import checked_budget
+from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, SchemaOptions
+from mipselect.documents.blocks import (
+    Alert,
+    Block,
+    BulletList,
+    Document,
+    Heading,
+    Paragraph,
+    TextTable,
+)
+from mipselect.documents.html import html_page
+from mipselect.tables import TableCheck, TableSchema, check_table
+from mipselect.tables.check import percent
+from mipselect.tables.field_rules import KINDS
+from mipselect.validation import listed, printable
 
 EXAMPLES = """Examples:
 
@@ -41,19 +45,17 @@ mipselect check patients.csv --schema patients.schema.json --target los_days
 
 mipselect check patients.csv --schema patients.schema.json \\
     --target los_days --output check.html
-
-mipselect check patients.csv --schema patients.schema.json \\
-    --epsilon 0.1 --ledger study.ledger
 """
 
 PAGE = ".html"
-BOUNDS_OF_CHECK = "Selection by loss: with one of these and --target its bounds are looked at"
-OF_THE_CURATOR = {
-    *("--target", "--support-size", "--always", "--no-intercept"),
-    *names_of(Regularisation),
-}
-ALONE = "goes without --epsilon: the private shares are of all fields alike"
-NEEDS_EPSILON = "goes with --epsilon, the private release"
+TITLES = ("fine", "missing", "below minimum", "above maximum", "in no list", "unreadable")
+"""Kinds of values, as the titles of columns."""
+
+NOTHING = "Nothing was found that does not fit."
+FROM_WHERE = (
+    "Correct ranges and categories from a codebook or the design of the study, never from this "
+    "report: what is chosen because of the data is no public knowledge."
+)
 
 
 @options
@@ -64,32 +66,7 @@ class CheckArguments:
     schema: Path = required("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)
     target: str | None = option("--target", "The column to predict; it is looked at as such.")
     question: SchemaOptions = group(
-        SchemaOptions,
-        help={
-            "--unit-rule": "With --epsilon, where the schema names csvw-eo:privacyUnit: the row of "
-            "a person that counts, the last or else the first."
-        },
-    )
-    support_size: int | None = option(
-        "--support-size",
-        "How many fields a greedy search takes, for the bounds.",
-        show_default="5",
-        panel=BOUNDS_OF_CHECK,
-    )
-    regularisation: Regularisation = group(Regularisation, panel=BOUNDS_OF_CHECK)
-    epsilon: float | None = option(
-        "--epsilon",
-        "Release the shares of each field with this ε, > 0, in place of the sensitive report.",
-        show_default="none: the report is SENSITIVE",
-        panel=PRIVACY_PANEL,
-    )
-    charge: ChargeOptions = group(
-        ChargeOptions,
-        help={
-            "--relation": "With --epsilon: what ε is stated under; under add-remove the number of "
-            "rows is private.",
-            "--seed": "With --epsilon: reproducible draws, for tests: the result is NOT PRIVATE.",
-        },
+        SchemaOptions, without=("--always", "--no-intercept", "--unit-rule")
     )
     delivery: Delivery = group(
         Delivery,
@@ -113,112 +90,99 @@ def check(arguments: CheckArguments) -> None:
     """Compare DATA with its schema, before ε is spent. The report is SENSITIVE.
 
     For each field: how many values are clipped by the range, in no list of
-    categories, missing or unreadable; which fields are constant or repeat one
-    another; repeated persons; with --target also rare classes, fields that tell
-    the target nearly alone, and with --coef-bound, --ridge, --range or
-    --support-size whether the bounds of a selection by loss bind. Each finding
-    is one line that says what would be right. The exit code is 0, whatever is
-    found.
+    categories, missing or unreadable, with the most frequent of those that do not
+    fit; fields that are constant; persons with several rows; with --target also
+    rare classes. Each finding is one line that says what would be right. The exit
+    code is 0, whatever is found.
 
     Ranges and categories are corrected from a codebook, never from this report:
     what is chosen because of the data is no public knowledge.
-
-    With --epsilon the shares of each field are released with differential privacy
-    instead, and the ledger is charged before a row is read.
     """
     schema = TableSchema.read(arguments.schema)
-    with about(str(arguments.schema)):
-        checked_rule(arguments.question.unit_rule or "first", schema.privacy_unit)
-    read = [Path(arguments.table.data), arguments.schema, *arguments.charge.ledger.files]
-    check_output(arguments.delivery.output, read, replace=arguments.delivery.replace)
-    if arguments.epsilon is None:
-        _deliver_check(arguments, schema)
-    else:
-        _deliver_shares(arguments, schema, arguments.epsilon)
-
-
-def _deliver_check(arguments: CheckArguments, schema: TableSchema) -> None:
-    """Count, and show it to the curator."""
-    refuse(arguments, NEEDS_EPSILON, names_of(ChargeOptions))
-    asked = dict(arguments.question.keywords)
-    asked.pop("unit_rule", None)
-    sizes = {"target": arguments.target, "support_size": arguments.support_size}
-    asked |= stated(**sizes, **asdict(arguments.regularisation))
-    with Spinner(f"reading {arguments.table.data}") as spinner:
+    data, delivery = arguments.table.data, arguments.delivery
+    check_output(delivery.output, [Path(data), arguments.schema], replace=delivery.replace)
+    with Spinner(f"reading {data}") as spinner:
         found = check_table(
             arguments.table.source,
             schema,
-            progress=lambda rows: spinner.tick(f"{arguments.table.data}: {rows:,} rows"),
-            **asked,
+            target=arguments.target,
+            progress=lambda rows: spinner.tick(f"{data}: {rows:,} rows"),
+            **arguments.question.keywords,
         )
-    report = {
-        **arguments.head,
-        "sensitive": True,
-        "private": False,
-        "warning": SENSITIVE,
-        **found.to_dict(),
-    }
-    _deliver(
-        arguments,
-        report,
-        partial(print_check, check=found, title=arguments.table.data),
-        lambda: check_page(found, arguments.table.data),
-    )
-
-
-def _deliver_shares(arguments: CheckArguments, schema: TableSchema, epsilon: float) -> None:
-    """Charge the ledger, and release private shares."""
-    checked_budget(epsilon, "--epsilon")
-    refuse(arguments, ALONE, OF_THE_CURATOR)
-    ledger, relation = arguments.charge.opened()
-    promised = Guarantee(epsilon, relation=relation, private=arguments.charge.seed is None)
-    notes = cautions(ledger, schema.privacy_unit or ROW, promised, arguments.head)
-    warn_before_a_draw(notes)
-    with ledger_entry(ledger, arguments.head) as noting:
-        with Spinner(f"reading {arguments.table.data}"):
-            shares = release_shares(
-                arguments.table.source,
-                schema,
-                epsilon=epsilon,
-                relation=relation,
-                ledger=noting,
-                random_state=arguments.charge.seed,
-                **arguments.question.keywords,
-            )
-        contents = {name: value for name, value in shares.to_dict().items() if name != "guarantee"}
-        report = private_report(
-            arguments.head, shares.guarantee, shares.unit, contents, notes, ledger
-        )
-        title, charged = arguments.table.data, report["ledger"]
-        _deliver(
-            arguments,
-            report,
-            partial(_show_shares, shares=shares, title=title, charged=charged),
-            lambda: shares_page(shares, arguments.table.data),
-        )
-
-
-def _show_shares(
-    console: Console, shares: TableShares, title: str, charged: Mapping[str, Any] | None
-) -> None:
-    print_shares(console, shares, title)
-    print_charged(console, charged)
-
-
-def _deliver(
-    arguments: CheckArguments,
-    report: Mapping[str, Any],
-    show: Callable[[Console], None],
-    page: Callable[[], str],
-) -> None:
-    """Write the page or the JSON object to the file that was asked for, and print the report."""
-    delivery = arguments.delivery
+    blocks = tuple(_blocks(found))
+    page = Document(f"SENSITIVE: check of {data}", (Alert(SENSITIVE), *blocks))
     is_page = delivery.output is not None and delivery.output.suffix == PAGE
+    marks = {"sensitive": True, "private": False, "warning": SENSITIVE}
     deliver(
-        report,
-        show,
+        {**arguments.head, **marks, **found.to_dict()},
+        lambda console: _print(console, blocks, data),
         as_json=delivery.as_json,
         output=delivery.output,
-        content=page().encode() if is_page else None,
+        content=html_page(page).encode() if is_page else None,
         replace=delivery.replace,
     )
+
+
+def _blocks(found: TableCheck) -> Iterator[Block]:
+    """Yield findings first, then a table of all fields; sensitive."""
+    for text in _notes(found):
+        yield Paragraph(printable(f"{text[:1].upper()}{text[1:]}."))
+    findings = tuple(f"{finding}." for finding in found.findings)
+    yield Heading(2, "Findings")
+    yield BulletList(findings) if findings else Paragraph(NOTHING)
+    yield Heading(2, "Fields")
+    rows = (
+        (field.name, *(_cell(field.kinds[kind], field.rows) for kind in KINDS))
+        for field in found.fields
+    )
+    yield TextTable(("field", *TITLES), tuple(rows), numbers=TITLES)
+    yield Paragraph(FROM_WHERE)
+
+
+def _notes(found: TableCheck) -> Iterator[str]:
+    """Yield sentences about a table that are no findings."""
+    yield f"{found.rows:,} rows"
+    if found.people is not None:
+        yield found.people.summary
+    for weight in (field for field in found.fields if field.rule.is_weight):
+        if weight.rule.high is not None:
+            in_pairs = weight.weight**2 / max(weight.rows, 1)
+            yield (
+                f"weighted by {weight.name}, all rows count as {weight.weight:,.0f} of the largest "
+                f"weight in a model, and as {in_pairs:,.0f} in a draw of fields from blocks of two "
+                "rows: plan with so many"
+            )
+    lacking = [field.name for field in found.fields if field.rule.gap]
+    if lacking:
+        yield (
+            "no range, no categories, or no feature made of it in the schema: "
+            f"{listed(lacking)}; "
+            "'fit' and --score loss refuse that, while blocks need no range of a number. Write it "
+            'from public knowledge, give what is never a feature "mipselect:role": "ignored", or '
+            f"leave fields out: --never {','.join(lacking)}"
+        )
+    if found.ignored:
+        yield f"columns that are not in the schema, ignored: {listed(found.ignored)}"
+
+
+def _cell(count: int, rows: int) -> str:
+    """Write a number of values and their share of the rows, or nothing for none."""
+    return f"{count:,} ({percent(count / rows)})" if count else ""
+
+
+def _print(console: Console, blocks: tuple[Block, ...], title: str) -> None:
+    """Print paragraphs, lists and tables; headings are for a page."""
+    banner(console, SENSITIVE)
+    heading(console, printable(title))
+    for block in blocks:
+        match block:
+            case Paragraph(text):
+                line(console, text)
+            case BulletList(items):
+                for item in items:
+                    line(console, f"- {item}")
+            case TextTable(titles, rows, numbers):
+                table = table_of(*titles, right=numbers, fold=titles[:1])
+                for row in rows:
+                    table.add_row(*(escape(printable(cell)) for cell in row))
+                console.print(table)

@@ -29,10 +29,9 @@ from mipselect.errors import InvalidInput
 from mipselect.problem.scores import BLOCKS, LOSS, R2, SCORES, require_together
 from mipselect.reports.words import plural
 from mipselect.tables.moments import Counting, Moments
-from mipselect.tables.moments.batches import open_tables
-from mipselect.tables.moments.block_columns import TableBlockColumns
 from mipselect.tables.moments.block_sums import require_one_row_each
-from mipselect.tables.moments.columns import TableColumns
+from mipselect.tables.moments.columns import TableBlockColumns, TableColumns
+from mipselect.tables.moments.sums import open_tables
 from mipselect.tables.parts import total_rows
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
@@ -117,7 +116,10 @@ def moments(arguments: MomentsArguments) -> None:
     check_output(output, read, replace=arguments.delivery.replace)
     blocks, known = _blocks(arguments), TableSchema.read(arguments.schema)
     note_of_the_target(known, arguments.target)
-    columns = _columns(arguments, known, blocks)
+    question = arguments.question.question_about(known, arguments.target)
+    columns = TableColumns(question) if blocks is None else TableBlockColumns(question, blocks)
+    if isinstance(columns, TableBlockColumns):
+        require_one_row_each(columns)
     sources = [arguments.dialect.source(path) for path in data]
     pieces = list(open_tables(sources, columns.public))
     head = {"command": "moments", "sensitive": True, "data": data, "output": str(output)}
@@ -150,18 +152,6 @@ def moments(arguments: MomentsArguments) -> None:
         _show(console, f"{output}: moments of {', '.join(data)}", found.n, about)
 
     arguments.delivery.deliver({**head, "n": found.n, **about}, render)
-
-
-def _columns(
-    arguments: MomentsArguments, schema: TableSchema, blocks: Blocks | None
-) -> TableColumns | TableBlockColumns:
-    """Return the columns that are added up, by themselves or within blocks."""
-    question = arguments.question.question_about(schema, arguments.target)
-    if blocks is None:
-        return TableColumns(question)
-    columns = TableBlockColumns(question, blocks)
-    require_one_row_each(columns)
-    return columns
 
 
 def _counted(

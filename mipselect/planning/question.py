@@ -23,7 +23,7 @@ from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
 from mipselect.tables.input_map import Ranges
 from mipselect.tables.instances import ScoredTable, instance_of_table
-from mipselect.tables.moments.block_columns import parts_of_table
+from mipselect.tables.moments.columns import parts_of_table
 from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import PRIVACY_UNIT
 from mipselect.validation import (

@@ -20,7 +20,7 @@ from mipselect.planning.simulation import Simulation
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.quality import Quality
-from mipselect.quality.held_out import size_held_out
+from mipselect.quality.draw import size_held_out
 from mipselect.regression import ModelRelease, SelectThenRegress
 from mipselect.regression.coefficients import CoefficientTable
 from mipselect.regression.evaluation import HeldOut

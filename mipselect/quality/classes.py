@@ -13,8 +13,14 @@ from scipy.special import expit
 
 from mipselect.arrays import FloatArray
 from mipselect.quality.measures import ACCURACY, AUC, PREDICTED, SHARE, Measure, ShareInBin
-from mipselect.quality.noisy_sums import UNIT, chosen, integers, noisy
-from mipselect.quality.ratios import QUANTILE, share_of_counts
+from mipselect.quality.noisy_sums import (
+    QUANTILE,
+    UNIT,
+    chosen,
+    integers,
+    noisy,
+    share_of_counts,
+)
 
 MIDDLE, WIDTH, CELLS = (Fraction(k, 10) for k in (1, 1, 8))
 """Parts of ε: for a median of the linear predictors, for their spread, for the histogram."""

@@ -1,4 +1,4 @@
-"""`Predictions` of rows that a model has not seen, and the one private draw of their quality."""
+"""Rows that are kept apart from a fit, and the one private draw of the quality of predictions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
@@ -15,8 +16,41 @@ from mipselect.privacy.decimals import exact
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.quality.classes import quality_of_classes
 from mipselect.quality.measures import Quality
-from mipselect.quality.numbers import r2_of_numbers
-from mipselect.quality.pairs import concordance_of_numbers
+from mipselect.quality.numbers import concordance_of_numbers, r2_of_numbers
+
+
+def size_held_out(units: int, share: float) -> int:
+    """Return how many of so many rows, or people, are kept apart under replace-one."""
+    return min(max(round(units * exact(share)), 1), max(units - 1, 0))
+
+
+def held_out(units: int, share: float, relation: str, source: random.Random) -> NDArray[np.bool_]:
+    """Draw which of so many rows, or people, are kept apart; shape (units,).
+
+    Parameters
+    ----------
+    units : int
+    share : float
+        Between 0 and 1.
+    relation : {"replace-one", "add-remove"}
+        Under replace-one a subset of a public size is drawn, each as likely. Under add-remove
+        each row is kept apart with this probability, whatever the others are.
+    source : random.Random
+
+    Notes
+    -----
+    A row is in one part only, and which part does not depend on any row. So the fit on one part
+    and the measures on the other together are as private as the weaker of the two: see
+    docs/mathematics/quality.md, (1).
+    """
+    part = exact(share)
+    apart = np.zeros(units, dtype=bool)
+    if relation == "replace-one":
+        apart[source.sample(range(units), size_held_out(units, share))] = True
+    else:
+        draws = (source.randrange(part.denominator) for _ in range(units))
+        apart[:] = np.fromiter((draw < part.numerator for draw in draws), bool, units)
+    return apart
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,11 +30,6 @@ SHARE, PREDICTED = f"share of {SECOND}", f"predicted share of {SECOND}"
 CHANCE = {R2: 0.0, AUC: 0.5, CONCORDANCE: 0.5}
 """Value of each measure for a model without any knowledge of the row."""
 
-WORSE = {
-    R2: "not known to be better than predicting the mean",
-    AUC: "not known to order rows better than chance",
-    CONCORDANCE: "not known to order rows better than chance",
-}
 BETTER = {
     R2: "better than predicting the mean",
     AUC: "better than chance at ordering rows",
@@ -234,8 +229,9 @@ class Quality:
     @property
     def verdict(self) -> str:
         """One sentence about the first measure; without a full stop."""
-        said = (BETTER if self.beats_chance else WORSE)[self.first.name]
-        return f"{said[:1].upper()}{said[1:]}: {self.first} ({100.0 * self.level:.6g} % interval)"
+        said = BETTER[self.first.name]
+        said = f"B{said[1:]}" if self.beats_chance else f"Not known to be {said}"
+        return f"{said}: {self.first} ({100.0 * self.level:.6g} % interval)"
 
     @property
     def common(self) -> float | None:

@@ -15,8 +15,7 @@ from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger, paid
 from mipselect.privacy.randomness import source_of
-from mipselect.quality.draw import Predictions, quality_of, require_measurable, within
-from mipselect.quality.held_out import held_out
+from mipselect.quality.draw import Predictions, held_out, quality_of, require_measurable, within
 from mipselect.quality.measures import Quality
 from mipselect.regression.release import ModelRelease
 from mipselect.tables.chosen_rows import ChosenRows, chosen_rows

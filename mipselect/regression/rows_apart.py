@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray
-from mipselect.quality.draw import Predictions, quality_of, require_measurable, within
-from mipselect.quality.held_out import held_out
+from mipselect.quality.draw import Predictions, held_out, quality_of, require_measurable, within
 from mipselect.regression.release import ModelRelease
 
 

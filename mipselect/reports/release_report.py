@@ -28,7 +28,6 @@ from mipselect.reports.field_words import field_words
 from mipselect.reports.guarantees import guarantee_blocks, seeded_alert
 from mipselect.reports.qualities import quality_blocks
 from mipselect.reports.released import (
-    CHECK,
     EVALUATION,
     MODEL,
     SELECTION,
@@ -272,7 +271,6 @@ def _what(one: ReportedRelease) -> str:
         SELECTION: f"Which fields go with {target}",
         MODEL: f"How {target} goes with other fields",
         EVALUATION: f"How well {target} is predicted",
-        CHECK: "How well the table fits its schema",
     }.get(one.kind, f"Private answer of mipselect {one.kind}")
 
 

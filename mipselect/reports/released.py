@@ -12,7 +12,7 @@ from mipselect.privacy.guarantee import ROW, is_row
 from mipselect.quality import Quality
 from mipselect.regression import ModelRelease
 
-SELECTION, MODEL, EVALUATION, CHECK = "selection", "model", "evaluation", "check"
+SELECTION, MODEL, EVALUATION = "selection", "model", "evaluation"
 """Kinds of releases that a report has words for; any other is named by its command."""
 
 

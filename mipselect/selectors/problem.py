@@ -30,7 +30,6 @@ from mipselect.problem.scores import BLOCKS, LOSS, R2, SCALES, SCORES, require_t
 from mipselect.problem.sums import require_squared
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.dask_collections import learn_columns, summed
 from mipselect.validation import checked_choice, checked_epsilon, checked_integer
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
@@ -223,12 +222,7 @@ class ProblemSelector(PrivateSelector):
             raise InvalidInput("Dask collections have one x_bound; leave out always_bound")
         given = self._public(*BOUNDS)
         coef_bound, ridge = given.pop("coef_bound"), given.pop("ridge")
-        parts: dict[str, Any] = {
-            "groups": self.groups,
-            "always": self.always,
-            "intercept": self.intercept,
-        }
-        sums = summed(self, X, y, **parts, **given)
+        sums = self._summed(X, y, intercept=self.intercept, **given)
         problem = Problem(
             layout=sums.layout,
             support_size=self._support_size(),
@@ -276,7 +270,7 @@ class ProblemSelector(PrivateSelector):
         )
 
     def _summed_blocks(self, X: Any, y: Any, source: random.Random) -> Instance:
-        learn_columns(self, X, int(X.shape[1]))
+        self._learn_columns(X)
         given: dict[str, Any] = self._of_blocks(source)
         given |= {"groups": self.groups, "always": self.always}
         stated = {name: value for name, value in given.items() if value is not None}

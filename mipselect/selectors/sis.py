@@ -22,7 +22,6 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.problem.data import Rows
 from mipselect.problem.problem import Problem
 from mipselect.problem.sums import ExactSums
-from mipselect.selectors.dask_collections import summed
 from mipselect.selectors.scored import ScoreSelector
 from mipselect.selectors.scores.correlations import (
     exact_correlations,
@@ -127,8 +126,7 @@ class SISSelector(ScoreSelector):
         return {"intercept": self.intercept, **self._public(*self.bounds)}
 
     def _from_dask(self, X: Any, y: Any, source: random.Random) -> Mechanism[Any]:
-        parts: dict[str, Any] = {"groups": self.groups, "always": self.always}
-        sums = summed(self, X, y, **parts, **self._asked())
+        sums = self._summed(X, y, **self._asked())
         size = int(self.n_features_to_select)
         problem = Problem(layout=sums.layout, support_size=size, y_bound=self.y_bound)
         return self.law(problem, sums, source)

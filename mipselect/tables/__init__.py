@@ -22,12 +22,7 @@ from mipselect.tables.terms import Term
 from mipselect.tables.units import TableCoefficients, Units
 
 if TYPE_CHECKING:
-    from mipselect.tables.check.field_check import FieldCheck, PersonCheck
-    from mipselect.tables.check.findings import Finding
-    from mipselect.tables.check.fits import TrialFit
-    from mipselect.tables.check.identities import IdentityCheck
-    from mipselect.tables.check.passes import check_table
-    from mipselect.tables.check.table_check import TableCheck
+    from mipselect.tables.check import FieldCheck, Finding, PersonCheck, TableCheck, check_table
     from mipselect.tables.schema_encoder import SchemaEncoder
 
 __all__ = [
@@ -37,7 +32,6 @@ __all__ = [
     "Field",
     "FieldCheck",
     "Finding",
-    "IdentityCheck",
     "ModelTable",
     "PersonCheck",
     "PublicMap",
@@ -48,7 +42,6 @@ __all__ = [
     "TableFile",
     "TableSchema",
     "Term",
-    "TrialFit",
     "Units",
     "check_table",
     "map_table",
@@ -56,14 +49,12 @@ __all__ = [
 
 
 _LATER = {
-    "FieldCheck": "check.field_check",
-    "Finding": "check.findings",
-    "IdentityCheck": "check.identities",
-    "PersonCheck": "check.field_check",
+    "FieldCheck": "check",
+    "Finding": "check",
+    "PersonCheck": "check",
     "SchemaEncoder": "schema_encoder",
-    "TableCheck": "check.table_check",
-    "TrialFit": "check.fits",
-    "check_table": "check.passes",
+    "TableCheck": "check",
+    "check_table": "check",
 }
 """Modules of names that are looked up when they are first used."""
 

@@ -25,12 +25,12 @@ from mipselect.problem.scores import BLOCKS, R2
 from mipselect.problem.sums import ExactSums
 from mipselect.tables.mapping import known_rows, open_table, read_rows
 from mipselect.tables.moments import Moments
-from mipselect.tables.moments.block_columns import (
+from mipselect.tables.moments.block_sums import block_sums
+from mipselect.tables.moments.columns import (
     ArrayBlockColumns,
     TableBlockColumns,
     parts_of_table,
 )
-from mipselect.tables.moments.block_sums import block_sums
 from mipselect.tables.moments.dask_collections import names_of_dask
 from mipselect.tables.parts import Part, total_rows
 from mipselect.tables.problems import (

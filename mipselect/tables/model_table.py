@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.errors import about
-from mipselect.tables.check.kinds import FieldRule
 from mipselect.tables.derived import FEATURES
 from mipselect.tables.derived_encoders import declared, ranges_of
 from mipselect.tables.encoders import Indicators, Scaled, checked_range, places_of_columns
 from mipselect.tables.equation import TableEquation, equation
+from mipselect.tables.field_rules import FieldRule
 from mipselect.tables.fields import POINTS
 from mipselect.tables.input_map import Ranges
 from mipselect.tables.joined import column_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -42,42 +42,26 @@ class PersonCounts:
         That says whose row it is.
     rows : dict of bytes or None to int
         By the identity; None is that of all rows without one.
-    most : int or None
-        Most identities that are remembered: those that come first.
     """
 
     unit: Field
     rows: dict[bytes | None, int] = field(default_factory=dict)
-    most: int | None = None
 
     def add(self, column: pa.Array) -> NDArray[np.intp]:
         """Count the rows of a batch; return the places of those of people who are new."""
-        rows, new = self.rows, []
-        for who, first, count in each_person(values.identities(column, self.unit)):
-            if who in rows:
-                rows[who] += count
-            elif self.most is None or len(rows) < self.most:
-                rows[who] = count
+        found = values.identities(column, self.unit).dictionary_encode("encode")
+        # As bytes, for a text need not be UTF-8.
+        who = found.dictionary.view(pa.binary()).to_pylist()
+        codes = found.indices.to_numpy()
+        places = np.empty(len(who), dtype=np.intp)
+        # Of the rows of one person the place that is written at last stays: the first.
+        places[codes[::-1]] = np.arange(len(codes))[::-1]
+        new = []
+        for one, first, count in zip(who, places, np.bincount(codes).tolist(), strict=True):
+            if one not in self.rows:
                 new.append(first)
+            self.rows[one] = self.rows.get(one, 0) + count
         return np.array(sorted(new), dtype=np.intp)
-
-
-def each_person(
-    identities: pa.Array, *, last: bool = False
-) -> Iterable[tuple[bytes | None, int, int]]:
-    """Return who has rows in a batch, the place of the first or last one, and how many there are.
-
-    An identity is given as bytes, for a text need not be UTF-8.
-    """
-    found = identities.dictionary_encode("encode")
-    who = found.dictionary.view(pa.binary()).to_pylist()
-    codes = found.indices.to_numpy()
-    # Of the rows of one person the place that is written at last stays.
-    order = np.arange(len(codes))[:: 1 if last else -1]
-    places = np.empty(len(who), dtype=np.intp)
-    places[codes[order]] = order
-    counts = np.bincount(codes, minlength=len(who))
-    return zip(who, places.tolist(), counts.tolist(), strict=True)
 
 
 def numbered(identities: Sequence[pa.Array]) -> NDArray[np.int64]:

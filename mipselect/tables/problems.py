@@ -17,12 +17,13 @@ from mipselect.problem.layout import Always, Groups, Layout, laid_out
 from mipselect.problem.problem import Problem
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
 from mipselect.tables.moments import Moments
-from mipselect.tables.moments.block_columns import (
+from mipselect.tables.moments.columns import (
     ArrayBlockColumns,
+    ArrayColumns,
     BlockColumns,
+    SchemaColumns,
     TableBlockColumns,
 )
-from mipselect.tables.moments.columns import ArrayColumns, SchemaColumns
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.question import TableQuestion
 from mipselect.validation import checked_integer

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from mipselect.tables.check.kinds import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, FieldRule
+from mipselect.tables.field_rules import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, FieldRule
 from mipselect.tables.parts import positions_of
 
 REPLACED = {

@@ -11,8 +11,8 @@ import numpy as np
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.problem.problem import Problem
-from mipselect.tables.moments.batches import open_tables
 from mipselect.tables.moments.columns import TableColumns
+from mipselect.tables.moments.sums import open_tables
 from mipselect.tables.problems import problem_of_table
 from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema

@@ -22,8 +22,8 @@ from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.tables import TableSchema
 from mipselect.tables.mapping import open_table, read_rows
-from mipselect.tables.moments import Moments, block_sums, partial_sums
-from mipselect.tables.moments.block_columns import ArrayBlockColumns, TableBlockColumns
+from mipselect.tables.moments import Moments, block_sums
+from mipselect.tables.moments.columns import ArrayBlockColumns, TableBlockColumns
 from mipselect.tables.moments.sums import ONE
 from mipselect.tables.question import TableQuestion
 from tests.support.hostile_blocks import hostile_rows
@@ -68,7 +68,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(block_sums, "CACHED_ENTRIES", 40)
     monkeypatch.setattr(block_sums, "cores", lambda: 3)
     for name in ("SIGNS", "ON_GRID"):
-        few = replace(getattr(partial_sums, name), most_blocks=4)
+        few = replace(getattr(block_sums, name), most_blocks=4)
         monkeypatch.setattr(block_sums, name, few)
 
 
@@ -262,12 +262,12 @@ def test_dask_frames_of_a_table() -> None:
     assert Moments.of_blocks(source, columns).n == 90
 
 
-@pytest.mark.parametrize("entries", [partial_sums.SIGNS, partial_sums.ON_GRID])
-def test_sums_are_exact_up_to_their_limit(entries: partial_sums.Entries) -> None:
+@pytest.mark.parametrize("entries", [block_sums.SIGNS, block_sums.ON_GRID])
+def test_sums_are_exact_up_to_their_limit(entries: block_sums.Entries) -> None:
     """Where every product is as large as it can be, but for one that makes the sum odd."""
-    largest = 1.0 if entries is partial_sums.SIGNS else 2.0**16
+    largest = 1.0 if entries is block_sums.SIGNS else 2.0**16
     rows = np.full((1 << 14, 1), largest, dtype=entries.type)
-    sums = partial_sums.PartialSums(1, entries)
+    sums = block_sums.PartialSums(1, entries)
     for _ in range((entries.most_blocks >> 14) - 1):
         sums.add(rows, len(rows))
     rows[-1] -= 1.0
@@ -286,16 +286,16 @@ def test_sums_that_are_full_are_moved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before they would be rounded; in the same bits (`test_arrays` has sums of four blocks)."""
     X, y = numbers(500)
     moved = []
-    right = partial_sums.PartialSums.move_to
+    right = block_sums.PartialSums.move_to
 
-    def counted(sums: partial_sums.PartialSums, totals: np.ndarray) -> None:
+    def counted(sums: block_sums.PartialSums, totals: np.ndarray) -> None:
         moved.append(sums.blocks)
         right(sums, totals)
 
-    monkeypatch.setattr(partial_sums.PartialSums, "move_to", counted)
+    monkeypatch.setattr(block_sums.PartialSums, "move_to", counted)
     monkeypatch.setattr(block_sums, "CHUNK_BLOCKS", 10)
     monkeypatch.setattr(block_sums, "CHUNK_ENTRIES", 1)
-    monkeypatch.setattr(block_sums, "SIGNS", replace(partial_sums.SIGNS, most_blocks=40))
+    monkeypatch.setattr(block_sums, "SIGNS", replace(block_sums.SIGNS, most_blocks=40))
     Instance.from_blocks(X, y, support_size=2, partitions=4)
     assert sum(moved) == 1000
     assert max(moved) <= 40

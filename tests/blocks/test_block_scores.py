@@ -18,7 +18,7 @@ from mipselect.problem.data import Rows
 from mipselect.problem.problem import Problem
 from mipselect.tables import TableSchema
 from mipselect.tables.instances import rows_of_table
-from mipselect.tables.moments.block_columns import parts_of_table
+from mipselect.tables.moments.columns import parts_of_table
 from mipselect.tables.public_map import PublicMap
 from tests.support.dense_block_r2 import direct_counts
 

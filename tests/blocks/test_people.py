@@ -19,7 +19,7 @@ from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema, instances
 from mipselect.tables.instances import ScoredTable
 from mipselect.tables.moments import Moments
-from mipselect.tables.moments.block_columns import TableBlockColumns
+from mipselect.tables.moments.columns import TableBlockColumns
 from mipselect.tables.question import TableQuestion
 
 FIELDS = [{"name": "who", "type": "string"}, *({"name": name, "type": "number"} for name in "abcy")]

@@ -40,7 +40,7 @@ def asked(table: Path, command: str, schema: str, model: Path | None = None) -> 
     public = ("--schema", table.with_name(schema))
     if command == "evaluate":
         return (command, model, table, *public)
-    return (command, table, *public, *(() if command == "check" else DRAW))
+    return (command, table, *public, *DRAW)
 
 
 def fitted(run: Run, table: Path) -> Path:
@@ -52,7 +52,7 @@ def fitted(run: Run, table: Path) -> Path:
     return model
 
 
-@pytest.mark.parametrize("command", ["select", "fit", "evaluate", "check"])
+@pytest.mark.parametrize("command", ["select", "fit", "evaluate"])
 def test_a_ledger_of_people_and_a_schema_of_rows_is_told_before_the_draw(
     run: Run, table: Path, tmp_path: Path, command: str
 ) -> None:
@@ -95,7 +95,7 @@ def test_an_instance_has_no_schema_that_could_say_it(run: Run, folder: Path) -> 
     assert "csvw-eo:privacyUnit in a schema names" in drawn.err
 
 
-@pytest.mark.parametrize("command", ["select", "fit", "evaluate", "check"])
+@pytest.mark.parametrize("command", ["select", "fit", "evaluate"])
 def test_a_ledger_of_another_table_is_told_before_the_draw(
     run: Run, table: Path, command: str
 ) -> None:
@@ -161,7 +161,7 @@ def test_what_becomes_of_several_rows_of_one_person_is_said(
     assert "unit_rule" not in of_rows
 
 
-@pytest.mark.parametrize("command", ["select", "fit", "evaluate", "check", "release"])
+@pytest.mark.parametrize("command", ["select", "fit", "evaluate", "release"])
 def test_a_large_epsilon_is_said_to_protect_little(
     run: Run, table: Path, folder: Path, command: str
 ) -> None:

@@ -56,18 +56,16 @@ def test_a_draw_replaces_no_release_and_charges_nothing(
     assert len(Ledger.open(folder / "study.ledger").entries) == (0 if dry else 1)
 
 
-def test_measures_and_shares_are_paid_for_too(run: Run, tmp_path: Path) -> None:
+def test_measures_are_paid_for_too(run: Run, tmp_path: Path) -> None:
     table, schema = written(tmp_path / "t.csv", rows(60)), tmp_path / "schema.json"
-    model, quality, shares = (tmp_path / name for name in ("model.json", "q.json", "shares.json"))
+    model, quality = (tmp_path / name for name in ("model.json", "q.json"))
     question = ("--schema", schema, "--target", "stay", "--support-size", "1", "--epsilon", "60")
     assert run("fit", table, *question, "--output", model).code == 0
     evaluate = ("evaluate", model, table, "--schema", schema, "--epsilon", "1", "--output", quality)
-    check = ("check", table, "--schema", schema, "--epsilon", "0.5", "--output", shares)
-    for command, amount in ((evaluate, "1"), (check, "0.5")):
-        assert run(*command).code == 0
-        run(*command).failed_with(2, f"holds a release that ε = {amount} was paid for", "--replace")
-        assert run(*command, "--replace").code == 0
-    run("check", table, "--schema", schema, "--output", shares).failed_with(2, "ε = 0.5 was paid")
+    assert run(*evaluate).code == 0
+    run(*evaluate).failed_with(2, "holds a release that ε = 1 was paid for", "--replace")
+    assert run(*evaluate, "--replace").code == 0
+    run("check", table, "--schema", schema, "--output", quality).failed_with(2, "ε = 1 was paid")
 
 
 FOREIGN = [

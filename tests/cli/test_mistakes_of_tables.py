@@ -87,12 +87,15 @@ def test_a_wrong_range(run: Run, tmp_path: Path) -> None:
     (line,) = lines(run, tmp_path)
     assert line == (
         "charges: 93 % of values are above the maximum 1,000; take a range where nearly all values "
-        "lie, such as from the codebook; most of these are farther from the range than it is wide, "
-        "as where some rows are in another unit, such as m beside cm, or have codes of no value."
+        "lie, such as from the codebook."
     )
     assert "45" not in line
     wide = {"name": "charges", "type": "number", "constraints": {"minimum": 5e4, "maximum": 1e6}}
-    write(tmp_path, [AGE, SMOKER, wide], {"charges": ["900"] * 28 + ["55000"] * 372})
+    write(
+        tmp_path,
+        [AGE, SMOKER, wide],
+        {"charges": [str(900 + k) for k in range(28)] + ["55000"] * 372},
+    )
     (line,) = lines(run, tmp_path)
     assert line.startswith("charges: 7.0 % of values are below the minimum 50,000")
 
@@ -120,15 +123,15 @@ def test_dates_as_text_in_a_field_of_numbers(run: Run, tmp_path: Path, date: str
     write(tmp_path, [AGE, CHARGES], {"age": [date] * 400})
     (line,) = lines(run, tmp_path)
     assert line.startswith("age: all values are text that is no number and not in missingValues")
-    assert "they look like dates" in line
-    assert "2020-01-31" in line
+    assert 'a date by the type "date"' in line
+    assert f"Most frequent: '{date}' (400 rows)" in line
 
 
 def test_dates_that_are_not_iso_in_a_field_of_dates(run: Run, tmp_path: Path) -> None:
     fields = [AGE, {"name": "id", "type": "date"}]
     write(tmp_path, fields, {"id": ["31.12.2019"] * 400})
     (line,) = lines(run, tmp_path)
-    assert line.startswith("id: all values are no date of ISO 8601, such as 2020-01-31")
+    assert line.startswith('id: all values are no date of ISO 8601; see the "format" of the field')
 
 
 def test_another_separator(run: Run, tmp_path: Path) -> None:
@@ -139,26 +142,14 @@ def test_another_separator(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        ('"12,5"', 'say "decimalChar": ","'),
-        ('"1.234,50"', 'say "decimalChar": ","'),
-        ('"1,234.50"', 'say "groupChar": ","'),
-        ('"1,234"', 'say "decimalChar": "," if it is a decimal comma, or "groupChar": ","'),
-        ("1 234.5", 'say which in "groupChar"'),
-        ("1'234", 'say which in "groupChar"'),
-        ("12 kg", "write the bare numbers"),
-        ("$12.50", "write the bare numbers"),
-        ("5%", "write the bare numbers"),
-    ],
+    "value", ["12,5", "1.234,50", "1,234.50", "1,234", "1 234.5", "1'234", "12 kg", "$12.50", "5%"]
 )
-def test_numbers_that_are_written_in_another_way(
-    run: Run, tmp_path: Path, value: str, words: str
-) -> None:
-    write(tmp_path, [AGE, CHARGES], {"charges": [value] * 350 + ["7"] * 50})
+def test_numbers_that_are_written_in_another_way(run: Run, tmp_path: Path, value: str) -> None:
+    write(tmp_path, [AGE, CHARGES], {"charges": [f'"{value}"'] * 350 + ["7"] * 50})
     (line,) = lines(run, tmp_path)
     assert line.startswith("charges: 88 % of values are text that is no number")
-    assert words in line
+    assert "decimalChar" in line
+    assert f"Most frequent: '{value}' (350 rows)" in line
 
 
 def test_labels_in_place_of_codes(run: Run, tmp_path: Path) -> None:
@@ -169,30 +160,7 @@ def test_labels_in_place_of_codes(run: Run, tmp_path: Path) -> None:
         write(tmp_path, [AGE, field], {"smoker": ["never", "Daily"] * 200})
         (line,) = lines(run, tmp_path)
         assert line.startswith("smoker: all values are ")
-        assert "they are the labels in place of the values" in line
         assert "'Daily' (200 rows)" in line
-
-
-def test_categories_in_other_letters(run: Run, tmp_path: Path) -> None:
-    write(tmp_path, [AGE, SMOKER], {"smoker": ["No", "YES"] * 200})
-    (line,) = lines(run, tmp_path)
-    assert "in capital letters or blanks only" in line
-
-
-def test_what_most_of_them_are_is_not_said_of_all(run: Run, tmp_path: Path) -> None:
-    write(tmp_path, [AGE, SMOKER], {"smoker": ["No", "YES", "unknown", "no"] * 100})
-    line = lines(run, tmp_path)[0]
-    assert "most of these differ from the categories in capital letters or blanks only" in line
-
-
-def test_codes_that_are_written_as_other_numbers(run: Run, tmp_path: Path) -> None:
-    codes = {**SMOKER, "categories": ["0", "1"]}
-    write(tmp_path, [AGE, codes], {"smoker": ["0.0", "1.0", "01", ""] * 100})
-    (line,) = lines(run, tmp_path)
-    assert "they are the numbers of the list, written in another way" in line
-    write(tmp_path, [AGE, codes], {"smoker": ["2", "no", "yes", "true"] * 100})
-    (line,) = lines(run, tmp_path)
-    assert "written in another way" not in line
 
 
 def test_weights_of_zero_and_above_their_maximum(run: Run, tmp_path: Path) -> None:
@@ -236,10 +204,7 @@ def test_a_schema_for_another_table(run: Run, tmp_path: Path) -> None:
     fields = [{"name": name, "type": "number"} for name in ("alcohol", "acidity", "sugar")]
     write(tmp_path, [*fields, AGE])
     outcome = run("check", tmp_path / "t.csv", "--schema", tmp_path / "schema.json")
-    outcome.failed_with(2, "3 of the 4 fields of the schema are no columns", "another table?")
-    write(tmp_path, [AGE, SMOKER, CHARGES, fields[0]])
-    outcome = run("check", tmp_path / "t.csv", "--schema", tmp_path / "schema.json")
-    outcome.failed_with(2, "there is no column alcohol")
+    outcome.failed_with(2, "t.csv", "there is no column alcohol, acidity, sugar; columns: id")
 
 
 def test_required_values_that_are_missing(run: Run, tmp_path: Path) -> None:

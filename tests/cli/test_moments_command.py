@@ -23,7 +23,7 @@ from mipselect.cli import progress
 from mipselect.errors import InvalidInput
 from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments
-from mipselect.tables.moments.block_columns import TableBlockColumns
+from mipselect.tables.moments.columns import TableBlockColumns
 from mipselect.tables.question import TableQuestion
 from tests.support.commandline import Run
 

@@ -26,9 +26,8 @@ from mipselect.quality.classes import (
     quality_of_classes,
 )
 from mipselect.quality.draw import Predictions, quality_of
-from mipselect.quality.numbers import r2_of_numbers
-from mipselect.quality.pairs import concordance_of_numbers, halves, random_pairs
-from mipselect.quality.ratios import ratio_interval
+from mipselect.quality.noisy_sums import ratio_interval
+from mipselect.quality.numbers import concordance_of_numbers, halves, r2_of_numbers, random_pairs
 from mipselect.reports.qualities import quality_blocks
 
 REPLACE = "replace-one"

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from mipselect.quality.held_out import held_out
+from mipselect.quality.draw import held_out
 from mipselect.quality.noisy_sums import (
     UNIT,
     chosen,

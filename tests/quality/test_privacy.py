@@ -15,7 +15,7 @@ import pytest
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.scores.permute_and_flip import permute_and_flip_log_probability
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.quality import classes, numbers, pairs
+from mipselect.quality import classes, numbers
 from mipselect.quality.draw import Predictions, quality_of, within
 
 EPSILON = Fraction(7, 10)
@@ -67,10 +67,9 @@ def audited(monkeypatch: pytest.MonkeyPatch, one: Any, other: Any, seed: int) ->
     recorders = []
     for draw in (one, other):
         recorder = Recorder(random.Random(seed))
-        for module in (numbers, classes, pairs):
+        for module in (numbers, classes):
             monkeypatch.setattr(module, "noisy", recorder.noisy)
-            if hasattr(module, "chosen"):
-                monkeypatch.setattr(module, "chosen", recorder.chosen)
+            monkeypatch.setattr(module, "chosen", recorder.chosen)
         draw()
         recorders.append(recorder)
     found = list(losses(*recorders))

@@ -22,7 +22,7 @@ from mipselect.regression import (
     private_ranges,
 )
 from mipselect.selectors import PermuteAndFlipSelector
-from mipselect.tables import TableSchema, check_table
+from mipselect.tables import TableSchema
 
 
 def table(rows: int = 5000) -> pa.Table:
@@ -213,12 +213,3 @@ def test_nothing_is_said_of_means_and_probabilities(regressor: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", UsefulnessWarning)
         model.fit_table(table(), known, target="dead", never=["days"])
-
-
-def test_a_check_names_the_target_of_two_numbers() -> None:
-    (told,) = check_table(table(), schema(), target="dead", never=["days"]).findings
-    assert told.about == "dead"
-    assert '"categories": [0, 1]' in told.text
-    as_classes = schema(constraints={}, categories=[0, 1])
-    found = check_table(table(), as_classes, target="dead", never=["days"]).findings
-    assert not any("number here" in finding.text for finding in found)

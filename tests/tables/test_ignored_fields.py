@@ -14,7 +14,6 @@ import pytest
 from mipselect import Instance
 from mipselect.errors import InvalidInput
 from mipselect.planning import plan_selection
-from mipselect.quality import release_shares
 from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, check_table, map_table
 from mipselect.tables.described import (
     Codebook,
@@ -75,7 +74,6 @@ USES: dict[str, Callable[[pa.Table, TableSchema], Any]] = {
     ),
     "moments": lambda table, schema: Moments.of(table, schema=schema, target="y"),
     "check": lambda table, schema: check_table(table, schema, target="y"),
-    "shares": lambda table, schema: release_shares(table, schema, epsilon=1.0),
 }
 
 
@@ -96,11 +94,10 @@ def test_no_value_of_them_is_read(use: str) -> None:
     assert USES[use](strange, WITH) is not None
 
 
-def test_check_and_shares_say_nothing_of_them() -> None:
+def test_a_check_says_nothing_of_them() -> None:
     names = [field.name for field in check_table(TABLE, WITH).fields]
     assert names == ["a", "b", "y"]
     assert check_table(TABLE, WITH).ignored == ()
-    assert [s.name for s in release_shares(TABLE, WITH, epsilon=1.0).fields] == names
 
 
 def test_a_plan_is_the_same() -> None:
@@ -122,12 +119,10 @@ def test_a_plan_is_the_same() -> None:
     ],
 )
 def test_what_they_cannot_be(asked: dict[str, Any], message: str) -> None:
-    for use in (
-        lambda: map_table(TABLE, WITH, **asked),
-        lambda: check_table(TABLE, WITH, **asked),
-    ):
+    uses = [map_table, *([] if "always" in asked else [check_table])]
+    for use in uses:
         with pytest.raises(InvalidInput) as caught:
-            use()
+            use(TABLE, WITH, **asked)
         assert message in str(caught.value)
 
 

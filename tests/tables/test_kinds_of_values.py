@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from mipselect.tables import TableSchema, check_table
-from mipselect.tables.check.kinds import KINDS, FieldRule, rules_of
+from mipselect.tables.field_rules import KINDS, FieldRule, rules_of
 from mipselect.tables.mapping import open_columns
 from tests.soak.hostile_pairs import FIELDS, STORAGES, drawn_pair, kept
 from tests.support.one_row_at_a_time import HOSPITAL, HOSTILE, ROWS, _number, _value
@@ -68,7 +68,6 @@ def test_every_text_is_of_the_kind_that_a_hand_finds(storage: str) -> None:
     for rule in rules_of(SCHEMA):
         wanted = [by_hand(rule, text) for text in ALL]
         assert found[rule.name] == wanted, rule.name
-        assert set(wanted) <= {KINDS[k] for k in rule.kinds}
         seen |= set(wanted)
     assert seen == set(KINDS)
 
@@ -134,7 +133,7 @@ def test_a_date_is_one_as_its_format_writes_it() -> None:
     }
     texts = [finding.text for finding in check_table(source, schema).findings]
     assert any("are no date of the format %d.%m.%Y" in text for text in texts)
-    assert any("are no time of ISO 8601, such as 07:30" in text for text in texts)
+    assert any("are no time of ISO 8601" in text for text in texts)
 
 
 @pytest.mark.parametrize("seed", range(40))

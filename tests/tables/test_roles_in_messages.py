@@ -10,7 +10,6 @@ import pytest
 
 from mipselect import Instance
 from mipselect.errors import InvalidInput
-from mipselect.quality import release_shares
 from mipselect.tables import TableSchema, check_table, map_table
 from mipselect.tables.moments import Moments
 
@@ -33,7 +32,6 @@ USES: dict[str, Callable[[pa.Table], Any]] = {
     "instance": lambda table: Instance.from_table(table, SCHEMA, target="y", support_size=1),
     "moments": lambda table: Moments.of(table, schema=SCHEMA, target="y"),
     "check": lambda table: check_table(table, SCHEMA, target="y"),
-    "shares": lambda table: release_shares(table, SCHEMA, epsilon=1.0),
 }
 
 

@@ -16,8 +16,7 @@ from mipselect.tables import PublicMap, TableSchema, map_table
 from mipselect.tables.instances import instance_of_table
 from mipselect.tables.mapping import table_of
 from mipselect.tables.moments import Moments
-from mipselect.tables.moments.block_columns import TableBlockColumns
-from mipselect.tables.moments.columns import TableColumns
+from mipselect.tables.moments.columns import TableBlockColumns, TableColumns
 from mipselect.tables.question import TableQuestion
 from mipselect.tables.streamed_rows import StreamedRows
 

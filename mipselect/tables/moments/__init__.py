@@ -1,6 +1,6 @@
 """Exact moments of a table of any length: one pass, any order, any number of machines."""
 
-from mipselect.tables.moments.counting import Counting
 from mipselect.tables.moments.moments import Moments
+from mipselect.tables.moments.sums import Counting
 
 __all__ = ["Counting", "Moments"]

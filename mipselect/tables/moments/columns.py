@@ -1,7 +1,8 @@
-"""Columns of Z = [1, x, y], all of it public, and the map of one row to the grid.
+"""Columns of what is added up, all of it public, and the map of one row.
 
-The entries of Z are integers in -65,536..65,536: multiples of `GRID`, cut towards zero, of columns
-in [-1, 1]. A row in Z depends on one row of the table, and on nothing else.
+For rows by themselves they are Z = [1, x, y]. The entries of Z are integers in -65,536..65,536:
+multiples of `GRID`, cut towards zero, of columns in [-1, 1]. A row in Z depends on one row of the
+table, and on nothing else. For blocks they are x and y as they are: no range of them is used.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mipselect.arrays import FloatArray
+from mipselect.blocks.normalised import ColumnsOfFeatures
+from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.grid import GRID, on_grid
 from mipselect.tables.public_map import PublicMap
@@ -55,13 +58,11 @@ class ArrayColumns:
             y_bound=checked_scale(self.y_bound, "y_bound"),
         )
 
-    def rows(self, batch: tuple[FloatArray, FloatArray]) -> FloatArray:
-        """Map (X, y), which are finite, to Z; shapes (m, p) and (m,)."""
-        X, y = batch
-        Z = np.empty((len(y), len(self.names) + 2))
-        Z[:, 0] = 1.0
-        Z[:, 1:-1] = on_grid(X.astype(np.float64, copy=False), np.array(self.x_bounds))
-        Z[:, -1] = on_grid(y.astype(np.float64, copy=False), self.y_bound)
+    def rows(self, batch: FloatArray) -> FloatArray:
+        """Map rows of x and y, which are finite, shape (m, p + 1), to Z."""
+        Z = np.ones((len(batch), len(self.names) + 2))
+        bounds = np.array([*self.x_bounds, self.y_bound])
+        Z[:, 1:] = on_grid(batch.astype(np.float64, copy=False), bounds)
         Z *= 1.0 / GRID
         return Z
 
@@ -210,3 +211,116 @@ def array_columns(names: Sequence[str], x_bound: Any, y_bound: Any) -> ArrayColu
         if bound is None:
             raise InvalidInput(f"{name} must be given; choose it without looking at the data")
     return ArrayColumns(tuple(names), checked_scales(x_bound, "x_bound", len(names)), y_bound)
+
+
+@dataclass(frozen=True)
+class ArrayBlockColumns(UnitBounds):
+    """Columns of arrays; blocks have no intercept.
+
+    Attributes
+    ----------
+    names : tuple of str
+    groups : tuple of tuple of int
+        The columns of every feature.
+    always : tuple of tuple of int
+        Those that are always in.
+    feature_names : tuple of str
+    blocks : Blocks
+    """
+
+    names: tuple[str, ...]
+    groups: tuple[tuple[int, ...], ...]
+    always: tuple[tuple[int, ...], ...]
+    feature_names: tuple[str, ...]
+    blocks: Blocks
+    reads: ClassVar[tuple[str, ...]] = ()
+    weighted: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        names = checked_feature_names(self.names, len(self.names))
+        features = checked_feature_names(self.feature_names, len(self.groups))
+        listed = sorted(j for part in (*self.groups, *self.always) for j in part)
+        if listed != list(range(len(names))):
+            raise InvalidInput("every column must be in one of groups and always, once")
+        set_fields(self, names=names, feature_names=features)
+
+    @cached_property
+    def parts(self) -> ColumnsOfFeatures:
+        """Columns that are normalised together; the target is the last of p + 1."""
+        p = len(self.names)
+        return ColumnsOfFeatures(
+            (*self.groups, *self.always, (p,)), np.zeros(p + 1, dtype=np.bool_)
+        )
+
+    def rows(self, batch: FloatArray) -> FloatArray:
+        """Return rows of x and y as they are, shape (m, p + 1)."""
+        return batch.astype(np.float64, copy=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the seed, ready for JSON."""
+        return {
+            "kind": "blocks of arrays",
+            "names": list(self.names),
+            "groups": [list(group) for group in self.groups],
+            "always": [list(part) for part in self.always],
+            "feature_names": list(self.feature_names),
+            **self.blocks.public(),
+        }
+
+
+@dataclass(frozen=True)
+class TableBlockColumns(SchemaColumns):
+    """Columns of a table by its schema, numbers as they are."""
+
+    blocks: Blocks
+
+    @property
+    def public(self) -> PublicMap:
+        """See `SchemaColumns`."""
+        return self.question.without_ranges
+
+    @property
+    def weighted(self) -> bool:
+        """True if the schema has a survey weight."""
+        return self.public.weight is not None
+
+    @cached_property
+    def parts(self) -> ColumnsOfFeatures:
+        """Columns that are normalised together; the target is the last of p + 1."""
+        return parts_of_table(self.public)
+
+    def rows(self, batch: Any) -> FloatArray:
+        """Map an Arrow batch with the columns `public.names` to X and y, shape (m, p + 1).
+
+        Where rows are weighted, how much each counts is one more column, the last. Rows that are
+        mapped already stay as they are.
+        """
+        if isinstance(batch, np.ndarray):
+            return batch
+        p, shares = len(self.names), self.public.shares(batch)
+        rows = np.empty((batch.num_rows, p + 1 + self.weighted))
+        self.public.encode(batch, rows[:, :p], rows[:, p])
+        if shares is not None:
+            rows[:, -1] = counted_shares(shares)
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the seed, ready for JSON."""
+        return self.stated("blocks of a table", **self.blocks.public())
+
+
+Columns = ArrayColumns | TableColumns | ArrayBlockColumns | TableBlockColumns
+"""Columns that are added up: their names and bounds, public."""
+
+BlockColumns = ArrayBlockColumns | TableBlockColumns
+"""Columns x and y of rows, and the features that they are normalised by. The rows of blocks are
+added up, in [-1, 1]; `rows` has the rows before."""
+
+
+def parts_of_table(public: PublicMap) -> ColumnsOfFeatures:
+    """Return the columns of every field, and the target; columns of categories are indicators."""
+    p = len(public.columns)
+    indicators = np.zeros(p + 1, dtype=np.bool_)
+    for encoder, block in zip(public.encoders, public.blocks, strict=True):
+        indicators[block.start + encoder.numbers : block.stop] = True
+    return ColumnsOfFeatures((*map(tuple, public.blocks), (p,)), indicators)

@@ -16,14 +16,14 @@ from numpy.typing import ArrayLike
 
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix, numeric_vector
-from mipselect.tables.moments.batches import open_tables, part_of_arrays
-from mipselect.tables.moments.block_columns import BlockColumns, Columns
 from mipselect.tables.moments.columns import (
+    BlockColumns,
+    Columns,
     SchemaColumns,
     TableColumns,
     array_columns,
 )
-from mipselect.tables.moments.sums import Sums
+from mipselect.tables.moments.sums import Sums, open_tables, part_of_arrays
 from mipselect.tables.parts import Part, require_columns
 
 BRANCHES = 8

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+import io
+import json
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,27 +15,46 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect import disk
+from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
+from mipselect.grid import MOST_ROWS
 from mipselect.tables.input_map import Ranges
-from mipselect.tables.moments import stored
-from mipselect.tables.moments.batches import (
+from mipselect.tables.moments.block_sums import require_room, sums_of_source
+from mipselect.tables.moments.columns import (
+    ArrayBlockColumns,
+    ArrayColumns,
+    BlockColumns,
+    Columns,
+    TableBlockColumns,
+    TableColumns,
+    array_columns,
+)
+from mipselect.tables.moments.sums import (
+    MOST_BYTES,
+    ONE,
+    IntMatrix,
+    Progress,
+    Sums,
     checked_pairs,
+    count,
     is_dask,
     open_tables,
     part_of_arrays,
 )
-from mipselect.tables.moments.block_columns import BlockColumns, Columns
-from mipselect.tables.moments.block_sums import require_room, sums_of_source
-from mipselect.tables.moments.columns import TableColumns, array_columns
-from mipselect.tables.moments.counting import Progress, count
-from mipselect.tables.moments.notes import Notes
-from mipselect.tables.moments.stored import Stored
-from mipselect.tables.moments.sums import ONE, IntMatrix, Sums
 from mipselect.tables.parts import Part
 from mipselect.tables.people import PersonCounts
 from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema
-from mipselect.validation import checked_integer, set_fields
+from mipselect.validation import checked_integer, listed, set_fields, shown
+
+FORMAT = "mipselect moments 1"
+SENSITIVE = (
+    "SENSITIVE: computed from the data without any privacy. Keep it where the data may be kept."
+)
+
+SECONDS_BETWEEN_NOTES = 10.0
+"""Seconds between two times that the record of a pass is written."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -225,7 +248,7 @@ class Moments:
         InvalidInput
             Naming the file and what is wrong with it.
         """
-        found = stored.read(Path(path))
+        found = read(Path(path))
         if not found.whole:
             raise InvalidInput(
                 f"{path}: a pass was interrupted after {len(found.counted)} files; go on with it "
@@ -235,7 +258,7 @@ class Moments:
 
     def save(self, path: str | Path) -> None:
         """Write an .npz file, whole or not at all, that only its owner can read. SENSITIVE."""
-        stored.write(Path(path), Stored(self.columns, self.folds))
+        write(Path(path), Stored(self.columns, self.folds))
 
     def __add__(self, other: object) -> Moments:
         """Add the moments of two tables, which must have nobody in common."""
@@ -302,3 +325,169 @@ def _counted(
         finally:
             notes.write()
     return totals
+
+
+class Notes:
+    """Record of what has been counted, in a file."""
+
+    def __init__(self, path: Path, columns: Columns, totals: Sums) -> None:
+        self._path, self._totals = path, totals
+        self._counted = Stored(columns, totals.totals, {}, whole=False)
+        self._written = time.monotonic()
+
+    def go_on(self, parts: Sequence[Part]) -> list[Part]:
+        """Return the parts that are left, after those in the file are in the totals."""
+        if not os.path.lexists(self._path):
+            return list(parts)
+        found = read(self._path)
+        same = found.columns.to_dict() == self._counted.columns.to_dict()
+        if not same or found.totals.shape != self._totals.totals.shape:
+            raise InvalidInput(
+                f"{self._path}: what was counted is of another schema, target or number of folds; "
+                "remove the file to begin again"
+            )
+        files = {part.label: part.file for part in parts}
+        absent = [label for label in found.counted if label not in files]
+        if absent:
+            raise InvalidInput(
+                f"{self._path}: counted files are not in the source any more: {listed(absent)}"
+            )
+        for label, file in found.counted.items():
+            if file != files[label]:
+                raise InvalidInput(
+                    f"{shown(label)} was changed since it was counted in {self._path}; remove that "
+                    "file to begin again"
+                )
+        self._counted = replace(found, whole=False)
+        self._totals += Sums.of(found.totals)
+        return [part for part in parts if part.label not in found.counted]
+
+    def note(self, part: Part, totals: Sums) -> None:
+        """Note that a part is done: it and the totals with it become known in one step."""
+        counted = {**self._counted.counted, part.label: part.file}
+        self._counted = replace(self._counted, totals=totals.totals.copy(), counted=counted)
+        if time.monotonic() - self._written >= SECONDS_BETWEEN_NOTES:
+            self.write()
+
+    def write(self) -> None:
+        """Write what has been counted so far, if anything has."""
+        if self._counted.counted:
+            write(self._path, self._counted)
+        self._written = time.monotonic()
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """Contents of a file of moments.
+
+    Attributes
+    ----------
+    columns : Columns
+    totals : ndarray of int64, shape (folds, p + 2, p + 2)
+    counted : dict of str to (int, int) or None
+        The parts that were added up, with bytes and time of those that are files here.
+    whole : bool
+        False where a pass was interrupted after these.
+    """
+
+    columns: Columns
+    totals: IntMatrix
+    counted: Mapping[str, tuple[int, int] | None] = field(default_factory=dict)
+    whole: bool = True
+
+
+def write(path: Path, stored: Stored) -> None:
+    """Write the file, or raise `MipselectError` and leave what was there."""
+    about = {
+        "format": FORMAT,
+        "sensitive": SENSITIVE,
+        "whole": stored.whole,
+        "columns": stored.columns.to_dict(),
+        "counted": [
+            {"label": label, "file": None if file is None else list(file)}
+            for label, file in stored.counted.items()
+        ],
+    }
+    archive = io.BytesIO()
+    np.savez(archive, about=np.array(json.dumps(about, ensure_ascii=False)), totals=stored.totals)
+    disk.save(path, archive.getvalue(), sensitive=True)
+
+
+def read(path: Path) -> Stored:
+    """Read and check a file; raise `InvalidInput`, naming it, for anything that is none."""
+    disk.regular_file(path)
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            about, totals = json.loads(str(archive["about"][()])), archive["totals"]
+    except (*disk.DAMAGE, MemoryError):
+        raise InvalidInput(f"{path}: is no file of moments, or a damaged one") from None
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise InvalidInput(f"{path}: is no file of moments in the format {FORMAT!r}")
+    try:
+        columns = _columns(about["columns"])
+        counted = {entry["label"]: _file(entry["file"]) for entry in about["counted"]}
+        whole = bool(about["whole"])
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise InvalidInput(f"{path}: the file is damaged: {shown(error)}") from None
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error}") from error
+    size = len(columns.names) + 2
+    if totals.dtype != np.int64 or totals.ndim != 3 or totals.shape[1:] != (size, size):
+        raise InvalidInput(f"{path}: the file is damaged: its sums must be {size} by {size}")
+    if not (len(totals) and _are_sums(totals, columns)):
+        raise InvalidInput(f"{path}: the file is damaged: its numbers are no sums of rows")
+    return Stored(columns, totals, counted, whole)
+
+
+def _file(entry: Sequence[int] | None) -> tuple[int, int] | None:
+    return None if entry is None else (int(entry[0]), int(entry[1]))
+
+
+def _columns(content: Mapping[str, Any]) -> Columns:
+    """Read what `to_dict` wrote; else raise `InvalidInput`, `KeyError` or `TypeError`."""
+    match content["kind"]:
+        case "arrays":
+            names, x_bounds = tuple(content["names"]), tuple(content["x_bounds"])
+            return ArrayColumns(names, x_bounds, content["y_bound"])
+        case "table":
+            ranges = {name: (ends[0], ends[1]) for name, ends in content["ranges"].items()}
+            return TableColumns(replace(_question(content), ranges=ranges))
+        case "blocks of arrays":
+            return ArrayBlockColumns(
+                tuple(content["names"]),
+                tuple(tuple(group) for group in content["groups"]),
+                tuple(tuple(part) for part in content["always"]),
+                tuple(content["feature_names"]),
+                Blocks(content["block_rows"], content["partitions"]),
+            )
+        case "blocks of a table":
+            blocks = Blocks(content["block_rows"], content["partitions"])
+            columns = TableBlockColumns(_question(content), blocks)
+            _ = columns.public
+            return columns
+        case kind:
+            raise InvalidInput(f"columns are of arrays or of a table, not {shown(kind)}")
+
+
+def _question(content: Mapping[str, Any]) -> TableQuestion:
+    schema = TableSchema.of(content["schema"])
+    return TableQuestion(schema, content["target"], never=content["never"])
+
+
+def _are_sums(totals: IntMatrix, columns: Columns) -> bool:
+    """Return whether every matrix could be ZᵀZ of some rows that begin with a one."""
+    rows, left = np.divmod(totals[:, 0, 0], ONE)
+    in_range = totals.nbytes <= MOST_BYTES and int(rows.min()) >= 0 and not left.any()
+    if not in_range or sum(rows.tolist()) > MOST_ROWS:
+        return False
+    terms = columns.blocks.terms(rows) if isinstance(columns, BlockColumns) else rows
+    if int(terms.max()) > MOST_ROWS:
+        return False
+    most = (np.maximum(rows, terms) * ONE)[:, None, None]
+    diagonal = np.diagonal(totals, axis1=1, axis2=2)
+    return bool(
+        (np.abs(totals) <= most).all()
+        and (totals >= -most).all()
+        and (totals == totals.transpose(0, 2, 1)).all()
+        and (diagonal >= 0).all()
+    )

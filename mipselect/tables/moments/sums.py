@@ -1,16 +1,33 @@
-"""`Sums`: ZᵀZ in integers, batch after batch, and the public rule that divides it into folds."""
+"""`count`: one pass over the parts of a source, added up to ZᵀZ in integers by several threads."""
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from typing import Self
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from threading import Lock
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from mipselect.arrays import FloatArray
+from mipselect.blocks.r_squared import cores
 from mipselect.errors import InvalidInput
+from mipselect.frames import numeric_matrix, numeric_target, refuse_another_order
 from mipselect.grid import MOST_ROWS, exact_sums
+from mipselect.tables.mapping import open_table
+from mipselect.tables.moments.columns import Columns
+from mipselect.tables.parts import ROWS, Part, total_rows
+from mipselect.tables.people import PersonCounts
+from mipselect.tables.places import Once
+from mipselect.tables.public_map import PublicMap
+from mipselect.validation import shown
 
 ONE = 2**32
 """Amount that a row of ones adds to an entry."""
@@ -18,7 +35,104 @@ ONE = 2**32
 MOST_BYTES = 2**30
 """Most bytes of ZᵀZ in all folds; 11,585 columns in one."""
 
+CACHED_ROWS = 1 << 14
+"""So many rows are mapped and multiplied at a time: a column of them stays in the cache."""
+
+MOST_THREADS = 8
+"""More would wait for what reads."""
+
 IntMatrix = NDArray[np.int64]
+Pair = tuple[FloatArray, FloatArray]
+
+
+def open_tables(source: Any, public: PublicMap) -> Iterable[Part]:
+    """Return the parts of a table, whose headers are looked at; of a list all together.
+
+    Tables of an iterator are looked at one after another. A file that is reached twice is refused.
+    """
+    if isinstance(source, list | tuple):
+        together = [part for one in source for part in open_tables(one, public)]
+        Once().reach(place for part in together for place in part.places)
+        return together
+    if isinstance(source, Iterator) and not hasattr(source, "__arrow_c_stream__"):
+        return _one_after_another(source, public)
+    return open_table(source, public)
+
+
+def _one_after_another(source: Iterator[Any], public: PublicMap) -> Iterator[Part]:
+    once = Once()
+    for table in source:
+        for part in open_tables(table, public):
+            once.reach(part.places)
+            yield part
+
+
+def part_of_arrays(pairs: Iterable[Pair]) -> Part:
+    """Make one part without names of finite numbers, whose batches have y as the last column."""
+
+    def read(_: Sequence[str]) -> Iterator[FloatArray]:
+        for X, y in pairs:
+            for start in range(0, len(y), ROWS):
+                yield np.column_stack([X[start : start + ROWS], y[start : start + ROWS]])
+
+    return Part("the arrays", (), (), None, read)
+
+
+def checked_pairs(source: Any) -> tuple[tuple[str, ...], Iterator[Pair]]:
+    """Return the names of the columns, and pairs (X, y) of finite numbers.
+
+    Parameters
+    ----------
+    source : (X, y), or an iterable of such pairs
+        X of shape (m, p), y of shape (m,); frames have names, of which all must be the same.
+
+    Raises
+    ------
+    InvalidInput
+        At once for what is wrong with the first pair; with those after it when they are read.
+    """
+    is_table = isinstance(source, str | Path | np.ndarray) or hasattr(source, "columns")
+    if not isinstance(source, Iterable) or is_table or hasattr(source, "__arrow_c_stream__"):
+        raise InvalidInput(
+            "without a schema the source must be (X, y), or batches of such pairs, with x_bound "
+            f"and y_bound; got {shown(type(source).__name__)}: give the schema of a table"
+        )
+    given = iter([source] if _is_pair(source) else source)
+    first = next(given, None)
+    if first is None:
+        raise InvalidInput("there are no batches, and so no rows")
+    names, pair = _checked(first, "")
+    size = pair[0].shape[1]
+
+    def pairs() -> Iterator[Pair]:
+        yield pair
+        for number, batch in enumerate(given, 1):
+            other, later = _checked(batch, f"batch {number}: ")
+            if later[0].shape[1] != size or other not in (None, names):
+                raise InvalidInput(
+                    f"batch {number}: X must have the {size} columns of the first batch"
+                )
+            yield later
+
+    return names or tuple(f"x{j}" for j in range(size)), pairs()
+
+
+def is_dask(source: Any) -> bool:
+    """Return whether the source, or a part of the pair that it is, is a collection of Dask."""
+    parts = source if isinstance(source, tuple) else (source,)
+    return any(hasattr(part, "__dask_graph__") for part in parts)
+
+
+def _is_pair(source: Any) -> bool:
+    return isinstance(source, tuple) and len(source) == 2
+
+
+def _checked(batch: Any, where: str) -> tuple[tuple[str, ...] | None, Pair]:
+    if not _is_pair(batch):
+        raise InvalidInput(f"{where}a batch must be a pair (X, y), got {shown(batch)}")
+    refuse_another_order(*batch)
+    X, names = numeric_matrix(batch[0], what=f"{where}X")
+    return names, (X, numeric_target(batch[1], len(X), f"{where}y"))
 
 
 class Sums:
@@ -69,23 +183,14 @@ class Sums:
         turn = nullcontext() if turn is None else turn
         with turn:
             self.rows = _checked_rows(self.rows + len(Z))
-        folds = len(self.totals)
-        if folds == 1:
-            self._add(0, Z, turn)
-            return
-        fold = folds_of(Z, folds)
-        order = np.argsort(fold, kind="stable")
-        ends = np.searchsorted(fold[order], np.arange(1, folds + 1))
-        start = 0
-        for number, end in enumerate(ends.tolist()):
-            if end > start:
-                self._add(number, Z[order[start:end]], turn)
-            start = end
-
-    def _add(self, fold: int, rows: FloatArray, turn: AbstractContextManager[object]) -> None:
-        products = exact_sums(rows, rows, 1.0)
-        with turn:
-            self.totals[fold] += products
+        parts: Iterable[tuple[int, FloatArray]] = [(0, Z)]
+        if len(self.totals) > 1:
+            fold = folds_of(Z, len(self.totals))
+            parts = ((k, Z[fold == k]) for k in np.unique(fold).tolist())
+        for k, rows in parts:
+            products = exact_sums(rows, rows, 1.0)
+            with turn:
+                self.totals[k] += products
 
     def __iadd__(self, other: Sums) -> Self:
         self.rows = _checked_rows(self.rows + other.rows)
@@ -120,3 +225,102 @@ def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Progress of a pass; nothing of it depends on what stands in the rows.
+
+    Attributes
+    ----------
+    label : str
+        The part that is read.
+    pieces : int
+        How many are done.
+    rows, bytes : int
+        What was read so far, in bytes of Arrow or of arrays.
+    known_rows : int or None
+        Rows of all parts, where they are known.
+    """
+
+    label: str
+    pieces: int
+    rows: int
+    bytes: int
+    known_rows: int | None
+
+
+Progress = Callable[[Counting], object]
+Done = Callable[[Part, Sums], object]
+
+
+def count(
+    parts: Iterable[Part],
+    columns: Columns,
+    totals: Sums,
+    *,
+    people: PersonCounts | None = None,
+    progress: Progress | None = None,
+    done: Done | None = None,
+) -> None:
+    """Add all rows of the parts to `totals`.
+
+    Parameters
+    ----------
+    parts : iterable of Part
+    columns : Columns
+    totals : Sums
+        Holds whole parts only, whatever ends the pass.
+    people : PersonCounts, optional
+        Who was there already, where one row of each person counts.
+    progress : callable, optional
+        Receives a `Counting` for every batch.
+    done : callable, optional
+        Is called when a part is in `totals`.
+
+    Notes
+    -----
+    Sums are exact, so it does not matter in which order the threads end.
+    """
+    listed = parts if isinstance(parts, Sequence) else None
+    known = None if listed is None else total_rows(part.rows for part in listed)
+    threads = min(MOST_THREADS, cores())
+    rows = size = 0
+    with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+        for number, part in enumerate(parts):
+            added, turn = Sums(len(totals.totals), totals.totals.shape[1]), Lock()
+            waiting = deque[Future[None]]()
+            for batch in part.read(columns.reads):
+                kept = None if people is None else people.add(batch.columns[-1])
+                if len(waiting) > threads:
+                    waiting.popleft().result()
+                waiting.append(pool.submit(_add, batch, kept, columns, added, turn))
+                rows += len(batch)
+                size += int(batch.nbytes)
+                if progress is not None:
+                    progress(Counting(part.label, number, rows, size, known))
+            while waiting:
+                waiting.popleft().result()
+            totals += added
+            if done is not None:
+                done(part, totals)
+
+
+@cache
+def blas() -> ThreadpoolController:
+    """Find the libraries that multiply, once; finding them takes longer than a small table."""
+    return ThreadpoolController()
+
+
+def _add(batch: Any, kept: Any, columns: Columns, added: Sums, turn: Lock) -> None:
+    if kept is not None:
+        added.add(columns.rows(batch)[kept], turn)
+        return
+    for part in slices(batch, CACHED_ROWS):
+        added.add(columns.rows(part), turn)
+
+
+def slices(batch: Any, rows: int) -> Iterator[Any]:
+    """Yield parts of a batch, of so many rows or fewer; nothing is copied."""
+    for start in range(0, len(batch), rows):
+        yield batch[start : start + rows]

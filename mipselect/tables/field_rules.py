@@ -1,8 +1,8 @@
-"""Kinds of values: every value of a field is of exactly one, by itself and the schema alone."""
+"""`FieldRule`: each value is of exactly one of six kinds, by itself and the schema alone."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,8 +43,8 @@ class FieldRule:
 
     @property
     def low(self) -> float | None:
-        """Least value of a number without categories."""
-        return self.field.minimum if self.field.is_measured else None
+        """Least value of a number without categories; that of a weight changes nothing."""
+        return self.field.minimum if self.field.is_measured and not self.is_weight else None
 
     @property
     def high(self) -> float | None:
@@ -61,17 +61,6 @@ class FieldRule:
         """Name of its values."""
         return "weights" if self.is_weight else "values"
 
-    @property
-    def kinds(self) -> tuple[int, ...]:
-        """Kinds that a value can be of."""
-        if self.field.is_listed:
-            return (FINE, MISSING, UNLISTED, UNREADABLE)
-        if not self.field.is_measured:
-            return (FINE, MISSING, UNREADABLE)
-        below = () if self.low is None and not self.is_weight else (BELOW,)
-        above = () if self.high is None else (ABOVE,)
-        return (FINE, MISSING, *below, *above, UNREADABLE)
-
     def kinds_of(self, column: pa.Array) -> NDArray[np.int8]:
         """Find the kind of every value, shape (rows,); no value raises an error."""
         if self.field.is_measured:
@@ -84,7 +73,9 @@ class FieldRule:
             if self.is_weight:
                 kinds[numbers <= 0.0] = BELOW
         elif self.field.is_listed:
-            kinds = kinds_of_codes(values.codes(column, self.field))
+            codes = values.codes(column, self.field)
+            absent = np.where(codes == values.MISSING, MISSING, UNLISTED)
+            kinds = np.where(codes >= 0, FINE, absent).astype(np.int8)
         else:
             kinds = self._kinds_of_texts(column)
         if (kinds != FINE).any():
@@ -101,17 +92,6 @@ class FieldRule:
             kinds[seconds(column, self.field) == NO_POINT] = UNREADABLE
         kinds[texts.is_null().to_numpy(zero_copy_only=False)] = MISSING
         return kinds
-
-
-def columns_read(rules: Sequence[FieldRule], unit: Field | None) -> list[str]:
-    """Return the columns that are looked at: those of the rules, and whose row it is, the last."""
-    return [*(rule.name for rule in rules), *(() if unit is None else (unit.name,))]
-
-
-def kinds_of_codes(codes: NDArray[np.int64]) -> NDArray[np.int8]:
-    """Find the kinds of values by their places among the categories."""
-    absent = np.where(codes == values.MISSING, MISSING, UNLISTED)
-    return np.where(codes >= 0, FINE, absent).astype(np.int8)
 
 
 def rules_of(

@@ -1,0 +1,585 @@
+"""`check_table`: the values of a table beside its schema, counted batch by batch. SENSITIVE.
+
+No sentence proposes a range or a category: they come from a codebook or the design of a study,
+never from the data.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from mipselect.errors import InvalidInput
+from mipselect.tables import values
+from mipselect.tables.csv_rows import SAVE_AS_UTF8
+from mipselect.tables.field_rules import (
+    ABOVE,
+    BELOW,
+    FINE,
+    KINDS,
+    MISSING,
+    UNLISTED,
+    UNREADABLE,
+    FieldRule,
+    rules_of,
+)
+from mipselect.tables.fields import Field
+from mipselect.tables.input_map import Ranges
+from mipselect.tables.mapping import open_columns
+from mipselect.tables.people import PersonCounts
+from mipselect.tables.schema import TableSchema, unit_of
+from mipselect.validation import listed, printable
+
+CLIPPED = 0.05
+"""Share of clipped values that is a finding: one value in fifty is usually no loss."""
+
+IN_NO_LIST = 0.01
+MOSTLY = 0.5
+RARE = 0.01
+
+CODE_ROWS, CODE_SHARE = 5, 0.001
+"""Rows, and their share, from which on one number beyond the range may be a code of no value."""
+
+HANDFUL, EACH = 20, 10
+"""So few people with so many rows each, on average, are no people."""
+
+SHOWN = 5
+"""Odd values, and codes of the schema, that are shown."""
+
+MOST_REMEMBERED = 1000
+"""Different values of one kind that are counted at a time."""
+
+MOST_BYTES = 80
+"""Bytes of an odd value that are remembered."""
+
+BEYOND_TEXTS = "a number from 2^53 on"
+
+NOT_A_NUMBER = (
+    "text that is no number and not in missingValues, and count as missing; a decimal comma is "
+    'said by "decimalChar": ",", a sign between thousands by "groupChar", a date by the type '
+    '"date"; a unit beside the number belongs into the schema'
+)
+
+Progress = Callable[[int], object]
+"""Receives the number of rows that were read so far."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that does not fit, in one line.
+
+    Attributes
+    ----------
+    about : str
+        Name of the field, or "the table".
+    text : str
+        The sentence, without the name and without a full stop.
+
+    Examples
+    --------
+    >>> from mipselect.tables import Finding
+    >>> print(Finding("charges", "93 % of values are above the maximum 1,000"))
+    charges: 93 % of values are above the maximum 1,000
+    """
+
+    about: str
+    text: str
+
+    def __str__(self) -> str:
+        return printable(f"{self.about}: {self.text}")
+
+
+def percent(share: float) -> str:
+    """Write a share in percent; only none is 0, and only all is 100."""
+    if 0.0 < share < 0.001:
+        return "less than 0.1 %"
+    if share >= 1.0:
+        return "100 %"
+    digits = 1 if share < 0.1 or share >= 0.995 else 0
+    return f"{min(100.0 * share, 99.9):.{digits}f} %"
+
+
+@dataclass
+class FieldCheck:
+    """Counts of the values of one field, and what does not fit; sensitive.
+
+    Attributes
+    ----------
+    rule : FieldRule
+        What makes a value one of a kind; public.
+    is_target : bool
+    kinds : dict of str to int
+        Values that are fine, missing, below, above, unlisted or unreadable; in all as many as rows.
+    categories : dict of str to int
+        Rows of each category; empty where there are none.
+    lowest, highest : float
+        Extremes of the numbers after clipping; only whether they differ is told.
+    weight : float
+        Rows of the largest weight that all rows count as, Σw/W; 0 for what is no weight.
+    frequent : list of Counter of bytes
+        Values below, above, in no list and unreadable, at the place of their kind, at most
+        `MOST_REMEMBERED` of each; the most frequent stay.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from mipselect.tables import TableSchema, check_table
+    >>> smoker = {"name": "smoker", "type": "string", "categories": ["no", "yes"]}
+    >>> table = pa.table({"smoker": ["0", "1", "0", "yes"]})
+    >>> (found,) = check_table(table, TableSchema.of({"fields": [smoker]})).fields
+    >>> found.kinds["unlisted"], found.share("unlisted"), found.odd
+    (3, 0.75, (('0', 2), ('1', 1)))
+    """
+
+    rule: FieldRule
+    is_target: bool = False
+    kinds: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    categories: dict[str, int] = field(init=False)
+    lowest: float = field(default=np.inf, repr=False)
+    highest: float = field(default=-np.inf, repr=False)
+    weight: float = 0.0
+    frequent: list[Counter[bytes | None]] = field(
+        default_factory=lambda: [Counter() for _ in KINDS], repr=False
+    )
+
+    def __post_init__(self) -> None:
+        self.categories = dict.fromkeys(self.rule.field.category_names, 0)
+
+    def add(self, column: pa.Array) -> None:
+        """Count the values of a batch."""
+        kinds = self.rule.kinds_of(column)
+        for k, name in enumerate(KINDS):
+            self.kinds[name] += int((kinds == k).sum())
+        if self.rule.field.is_measured:
+            numbers = values.numbers(column, self.rule.field)
+            low, high = 0.0 if self.rule.is_weight else self.rule.low, self.rule.high
+            ends = -np.inf if low is None else low, np.inf if high is None else high
+            clipped = np.clip(numbers[~np.isnan(numbers)], *ends)
+            self.lowest = min(self.lowest, float(clipped.min(initial=np.inf)))
+            self.highest = max(self.highest, float(clipped.max(initial=-np.inf)))
+            if self.rule.is_weight and high is not None:
+                self.weight += float(clipped.sum()) / high
+        elif self.rule.field.is_listed:
+            codes = values.codes(column, self.rule.field)[kinds == FINE]
+            counts = np.bincount(codes, minlength=len(self.categories)).tolist()
+            for name, count in zip(self.categories, counts, strict=True):
+                self.categories[name] += count
+        for k in (BELOW, ABOVE, UNLISTED, UNREADABLE):
+            if (kinds == k).any():
+                self._remember(k, column.filter(pa.array(kinds == k)))
+
+    def _remember(self, kind: int, column: pa.Array) -> None:
+        """Count values of a kind as they are written; of too many the most frequent stay."""
+        plain, counter = Field(self.name, "string", missing_values=()), self.frequent[kind]
+        counted = values.identities(column, plain).view(pa.binary()).value_counts()
+        counts = counted.field("counts").to_numpy()
+        for at in np.argsort(-counts, kind="stable")[:MOST_REMEMBERED].tolist():
+            cell = counted.field("values")[at].as_py()
+            short = cell if cell is None or len(cell) <= MOST_BYTES else cell[:MOST_BYTES] + b"..."
+            counter[short] += int(counts[at])
+        if len(counter) > MOST_REMEMBERED:
+            self.frequent[kind] = Counter(dict(counter.most_common(MOST_REMEMBERED)))
+
+    @property
+    def name(self) -> str:
+        """Name of the field."""
+        return self.rule.name
+
+    @property
+    def rows(self) -> int:
+        """Rows that were counted."""
+        return sum(self.kinds.values())
+
+    def share(self, kind: str) -> float:
+        """Return the share of the rows whose value is of a kind; 0 where there are no rows."""
+        return self.kinds[kind] / max(self.rows, 1)
+
+    @property
+    def odd(self) -> tuple[tuple[str, int], ...]:
+        """The most frequent values in no list or unreadable, as printable texts, and their rows."""
+        return self._shown(UNLISTED, UNREADABLE)
+
+    def _shown(self, *kinds: int) -> tuple[tuple[str, int], ...]:
+        found: Counter[str] = Counter()
+        for kind in kinds:
+            for cell, count in self.frequent[kind].items():
+                text = BEYOND_TEXTS if cell is None else cell.decode("utf-8", "backslashreplace")
+                found[printable(text)] += count
+        return tuple(sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:SHOWN])
+
+    @property
+    def is_constant(self) -> bool:
+        """True if all values that can be read become the same."""
+        if self.rule.field.is_measured:
+            return self.lowest == self.highest
+        return sum(map(bool, self.categories.values())) == 1 and not self.kinds["unlisted"]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """A line for everything that does not fit."""
+        lines = [self._line(k) for k in range(1, len(KINDS))]
+        absent = [repr(name) for name, count in self.categories.items() if not count]
+        if absent and any(self.categories.values()):
+            lines.append(
+                f"no row has {listed(absent)}; a list of the codebook may stay as it is, unless "
+                "the file writes these in another way"
+            )
+        if self.is_target:
+            lines += self._lines_of_target()
+        elif self.is_constant and not self.odd:
+            lines.append("is constant: all values that can be read become the same; leave it out")
+        return tuple(Finding(self.name, text) for text in lines if text)
+
+    def _lines_of_target(self) -> list[str]:
+        if self.is_constant:
+            return ["the target is constant after the map; nothing can explain it"]
+        total = sum(self.categories.values())
+        if not total or self.rule.field.ordered:
+            return []
+        return [
+            f"the class {name!r} of the target is rare, {percent(count / total)} of rows; a model "
+            "of it needs many rows or a large ε"
+            if count
+            else f"the target has no row of the class {name!r}"
+            for name, count in self.categories.items()
+            if count < RARE * total
+        ]
+
+    def _line(self, kind: int) -> str:
+        """Say that values are of a kind, if so many are that it matters; else ""."""
+        if kind in (BELOW, ABOVE) and (told := self._code_of_no_value(kind)):
+            return told
+        share, what = self.share(KINDS[kind]), self.rule.what
+        clipped = 0.0 if self.rule.is_weight else CLIPPED
+        missing = 0.0 if self.rule.field.required else MOSTLY
+        least = {MISSING: missing, BELOW: clipped, ABOVE: clipped, UNLISTED: IN_NO_LIST}
+        if share <= least.get(kind, 0.0):
+            return ""
+        said = f"all {what}" if share == 1.0 else f"{percent(share)} of {what}"
+        if kind not in (UNLISTED, UNREADABLE):
+            return f"{said} are {self._words(kind)}"
+        frequent = ", ".join(f"'{text}' ({count:,} rows)" for text, count in self._shown(kind))
+        return f"{said} {self._words(kind)}. Most frequent: {frequent}"
+
+    def _words(self, kind: int) -> str:
+        """Say what values of a kind are, and what would be right."""
+        own = self.rule.field
+        if kind == MISSING and own.required:
+            return (
+                "missing, and the field is required: they count as the middle of the range; leave "
+                "out constraints.required"
+            )
+        if kind == MISSING:
+            return (
+                "missing; see whether this is the column that is meant, and whether its "
+                "missingValues are those of the codebook"
+            )
+        if kind == BELOW and self.rule.is_weight:
+            return "0 or below; a weight must be a number above 0"
+        if kind == ABOVE and self.rule.is_weight:
+            return (
+                f"{self._beyond(kind)}, and count as it; right where that is meant to trim, else "
+                "take the largest weight of the design of the survey"
+            )
+        if kind in (BELOW, ABOVE):
+            return (
+                f"{self._beyond(kind)}; take a range where nearly all values lie, such as from "
+                "the codebook"
+            )
+        if kind == UNLISTED:
+            other = "are in no list; the file writes other codes than"
+            if own.type != "boolean":
+                return f"{other} {_some(own.category_names)}; see the codebook"
+            true, false = _some(own.true_values), _some(own.false_values)
+            return f"{other} {true} for true and {false} for false; see the codebook"
+        if own.is_number:
+            return f"are {NOT_A_NUMBER}"
+        if own.is_listed or own.type == "string":
+            return f"have bytes that are no UTF-8; {SAVE_AS_UTF8}, or say its --encoding"
+        written = "ISO 8601" if own.format == "default" else f"the format {own.format}"
+        return f'are no {own.type} of {written}; see the "format" of the field'
+
+    def _beyond(self, kind: int) -> str:
+        if kind == BELOW:
+            return f"below the minimum {self.rule.low:,.12g}"
+        return f"above the maximum {self.rule.high:,.12g}"
+
+    def _code_of_no_value(self, kind: int) -> str:
+        """Say that one number beyond the range may be a code of no value; else "".
+
+        It is that of most rows on its side, and of less than half of all.
+        """
+        ((text, count), *_) = self._shown(kind) or (("", 0),)
+        least = max(CODE_ROWS, CODE_SHARE * self.rows, MOSTLY * self.kinds[KINDS[kind]])
+        if self.rule.is_weight or not least <= count < MOSTLY * self.rows:
+            return ""
+        return (
+            f"{percent(count / self.rows)} of values are {text}, {self._beyond(kind)}, and count "
+            'as it; if that is a code of no value, such as unknown, add it to the "missingValues" '
+            "of the field"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts, ready for JSON."""
+        return {
+            "name": self.name,
+            "type": self.rule.field.type,
+            "role": "weight" if self.rule.is_weight else None,
+            "minimum": self.rule.low,
+            "maximum": self.rule.high,
+            "counts": self.kinds,
+            "shares": {kind: self.share(kind) for kind in KINDS},
+            "categories": self.categories,
+            "constant": self.is_constant,
+            "rows_of_the_largest_weight": self.weight if self.rule.is_weight else None,
+            "most_frequent_odd_values": [
+                {"value": text, "rows": count} for text, count in self.odd
+            ],
+            "findings": [finding.text for finding in self.findings],
+        }
+
+
+def _some(codes: Sequence[str]) -> str:
+    more = ", ..." if len(codes) > SHOWN else ""
+    return f"{', '.join(map(repr, codes[:SHOWN]))}{more}"
+
+
+@dataclass(frozen=True)
+class PersonCheck:
+    """Rows of people; sensitive.
+
+    Attributes
+    ----------
+    field : str
+        The privacy unit.
+    people : int
+        All rows without an identity are those of one person.
+    rows, most_rows, rows_without : int
+        In all, of the person with most of them, and without an identity.
+    repeated : int
+        People with several rows.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from mipselect.tables import TableSchema, check_table
+    >>> age = {"name": "age", "type": "integer", "constraints": {"minimum": 0, "maximum": 99}}
+    >>> fields = [{"name": "id", "type": "string"}, age]
+    >>> schema = TableSchema.of({"csvw-eo:privacyUnit": "id", "fields": fields})
+    >>> people = check_table(pa.table({"id": ["a", "b", "a"], "age": [3, 4, 5]}), schema).people
+    >>> people.people, people.most_rows, people.repeated
+    (2, 2, 1)
+    """
+
+    field: str
+    people: int
+    rows: int
+    most_rows: int
+    repeated: int
+    rows_without: int
+
+    @classmethod
+    def of(cls, counts: PersonCounts) -> PersonCheck:
+        """Return what was counted."""
+        rows = counts.rows.values()
+        return cls(
+            field=counts.unit.name,
+            people=len(rows),
+            rows=sum(rows),
+            most_rows=max(rows, default=0),
+            repeated=sum(count > 1 for count in rows),
+            rows_without=counts.rows.get(None, 0),
+        )
+
+    @property
+    def summary(self) -> str:
+        """The counts in words."""
+        people = f"{self.people:,} people by {self.field}"
+        if self.most_rows <= 1:
+            return f"{people}, one row each"
+        repeated = percent(self.repeated / self.people)
+        return f"{people}, {repeated} of them with several rows, at most {self.most_rows:,}"
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """A line for a column that does not seem to say whose row it is."""
+        known = self.people - (self.rows_without > 0)
+        if self.rows and self.rows_without >= MOSTLY * self.rows:
+            found = (
+                f"{percent(self.rows_without / self.rows)} of rows have no identity, and all of "
+                "these count as one person"
+            )
+        elif 0 < known <= HANDFUL and self.rows - self.rows_without >= EACH * known:
+            found = (
+                f"only {known} different people in {self.rows:,} rows, and one row of each counts"
+            )
+        else:
+            return ()
+        return (Finding(self.field, f"{found}; see whether this column says whose row it is"),)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts, ready for JSON."""
+        return {
+            "field": self.field,
+            "people": self.people,
+            "rows": self.rows,
+            "most_rows": self.most_rows,
+            "people_with_several_rows": self.repeated,
+            "rows_without_identity": self.rows_without,
+            "findings": [finding.text for finding in self.findings],
+        }
+
+
+@dataclass(frozen=True)
+class TableCheck:
+    """Findings that do not fit between a table and its schema; SENSITIVE, for the curator's eyes.
+
+    Attributes
+    ----------
+    rows : int
+    rows_without_values : int
+        Rows where no field has a value: of a CSV file, records that have not as many values as
+        the header.
+    fields : tuple of FieldCheck
+        In the order of the schema.
+    people : PersonCheck or None
+        Where the schema has a privacy unit.
+    target : str or None
+    ignored : tuple of str
+        Columns of the table that the schema does not have.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from mipselect.tables import TableSchema, check_table
+    >>> schema = TableSchema.of_numbers({"age": (0, 100), "charges": (0, 1000)})
+    >>> table = pa.table({"age": [20, 40, 60], "charges": [900, 1100, 1200]})
+    >>> for finding in check_table(table, schema).findings:
+    ...     print(finding)
+    ...
+    charges: 67 % of values are above the maximum 1,000; take a range where nearly all values \
+lie, such as from the codebook
+    """
+
+    rows: int
+    rows_without_values: int
+    fields: tuple[FieldCheck, ...]
+    people: PersonCheck | None
+    target: str | None
+    ignored: tuple[str, ...]
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """A line for everything that does not fit: the table, people, then each field."""
+        of_people = () if self.people is None else self.people.findings
+        of_fields = (finding for each in self.fields for finding in each.findings)
+        return (*self._of_rows(), *of_people, *of_fields)
+
+    def _of_rows(self) -> list[Finding]:
+        if not self.rows:
+            return [Finding("the table", "has no rows")]
+        if not self.rows_without_values:
+            return []
+        share = percent(self.rows_without_values / self.rows)
+        return [
+            Finding(
+                "the table",
+                f"{self.rows_without_values:,} rows ({share}) have no value in any field; of a CSV "
+                "file these are records with more or fewer values than the header, as where a "
+                "value with the delimiter in it has no quotes",
+            )
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it, ready for JSON."""
+        return {
+            "rows": self.rows,
+            "rows_without_values": self.rows_without_values,
+            "fields": [each.to_dict() for each in self.fields],
+            "people": None if self.people is None else self.people.to_dict(),
+            "target": self.target,
+            "ignored_columns": list(self.ignored),
+            "findings": [{"about": one.about, "text": one.text} for one in self.findings],
+        }
+
+
+def check_table(
+    source: Any,
+    schema: TableSchema,
+    *,
+    target: str | None = None,
+    never: Sequence[str] = (),
+    ranges: Ranges | None = None,
+    progress: Progress | None = None,
+) -> TableCheck:
+    """Count what does not fit between a table and its schema; the result is SENSITIVE.
+
+    Parameters
+    ----------
+    source : path or table
+        See `mipselect.tables.sources.open_source`. It is read once; of it no more than a batch is
+        in memory.
+    schema : TableSchema
+    target : str, optional
+        The field to predict; it is looked at as such.
+    never : sequence of str
+        Fields that are left out.
+    ranges : mapping of str to (float, float), optional
+        Public ranges in place of those of the schema, in units of the fields.
+    progress : callable, optional
+        Receives the number of rows that were read so far.
+
+    Raises
+    ------
+    InvalidInput
+        For what is wrong with the arguments or a header; nothing is raised because of the rows.
+
+    Notes
+    -----
+    What it shows depends on the rows. A range or a category that was changed because of it is no
+    longer public knowledge, unless it is corrected from a codebook.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from mipselect.tables import TableSchema, check_table
+    >>> smoker = {"name": "smoker", "type": "string", "categories": ["no", "yes"]}
+    >>> check = check_table(pa.table({"smoker": ["0", "1"]}), TableSchema.of({"fields": [smoker]}))
+    >>> print(check.findings[0].text.split(";")[0])
+    all values are in no list
+    """
+    fields = [FieldCheck(rule, rule.name == target) for rule in rules_of(schema, never, ranges)]
+    if target is not None:
+        schema.refuse_ignored({schema.field(target, "target").name}, "target")
+        if not any(each.is_target for each in fields):
+            raise InvalidInput(f"the target {target!r} cannot be in never, nor say whose row it is")
+    unit = unit_of(schema)
+    people = None if unit is None else PersonCounts(unit)
+    names = [each.name for each in fields] + ([] if unit is None else [unit.name])
+    parts = open_columns(source, [*names, *schema.ignored], schema.roles)
+    rows = empty = 0
+    for part in parts:
+        for batch in part.read(names):
+            absent = [column.is_null().to_numpy(zero_copy_only=False) for column in batch.columns]
+            empty += int(np.logical_and.reduce(absent).sum())
+            for each, column in zip(fields, batch.columns, strict=False):
+                each.add(column)
+            if people is not None:
+                people.add(batch.columns[-1])
+            rows += batch.num_rows
+            if progress is not None:
+                progress(rows)
+    known = {*names, *(each.name for each in schema.fields)}
+    return TableCheck(
+        rows=rows,
+        rows_without_values=empty,
+        fields=tuple(fields),
+        people=None if people is None else PersonCheck.of(people),
+        target=target,
+        ignored=tuple(dict.fromkeys(n for part in parts for n in part.names if n not in known)),
+    )

@@ -1,1 +1,0 @@
-"""Counts of what does not fit: a table beside its schema, value by value. SENSITIVE."""
