@@ -1,46 +1,36 @@
-"""Audits of privacy: the largest privacy loss that can be found, and a lower bound on ε.
+"""Audits of privacy: the largest privacy loss that can be found.
 
-Works on plain functions, this package's mechanisms or somebody else's:
-
-- a **law** takes data and returns the log probabilities of all outcomes, in a fixed order;
-- a **sampler** takes data and a seeded generator and returns an outcome that can be hashed.
-
-`largest_loss` looks at given pairs of neighbours, `worst_pair` searches for bad ones; both are
-exact where the law is. `lower_bound` needs draws only. A loss above ε is a proof that the
-mechanism is not ε-DP; one below it proves nothing, it is the best that was found.
+Works on plain functions, this package's mechanisms or somebody else's: a **law** takes data and
+returns the log probabilities of all outcomes, in a fixed order. `largest_loss` looks at given pairs
+of neighbours, `worst_pair` searches for bad ones; both are exact where the law is. A loss above ε
+is a proof that the mechanism is not ε-DP; one below it proves nothing, it is the best that was
+found.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import beta
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 
 __all__ = [
-    "LowerBound",
     "NeighbourSpace",
     "PrivacyLoss",
     "ScoreVectors",
     "largest_loss",
     "law_of",
-    "lower_bound",
     "worst_pair",
 ]
 
 Array = NDArray[np.float64]
 Law = Callable[[Any], ArrayLike]
-Sampler = Callable[[Any, np.random.Generator], Hashable]
-Counts = np.ndarray[Any, Any]
-Frequencies = np.ndarray[Any, Any]
 
 NO_PAIRS = "an audit needs at least one pair of neighbours"
 
@@ -343,153 +333,3 @@ def check_total(total: float, error: float = 0.0) -> None:
     """Raise `InvalidInput` unless all probabilities sum to 1, up to `MOST_MISSED` and an error."""
     if not abs(total - 1.0) <= MOST_MISSED + error:
         raise InvalidInput(f"the probabilities that the law returned sum to {total:.9g}, not to 1")
-
-
-@dataclass(frozen=True)
-class LowerBound:
-    """The mechanism is not (ε', δ)-DP for any ε' below `epsilon`, with that confidence.
-
-    Attributes
-    ----------
-    epsilon : float
-        0 if nothing was found.
-    confidence : float
-        The probability with which a statement of this kind is right.
-    event : frozenset
-        The outcomes whose probabilities were compared.
-    counts : (int, int)
-        How often the event came up on the data where it is likely and on its neighbour.
-    draws : int
-        How many times each of them was drawn from, for these counts.
-
-    Examples
-    --------
-    >>> from mipselect.privacy.audit import lower_bound
-    >>> def tells_all(data, rng):
-    ...     return data
-    ...
-    >>> found = lower_bound(tells_all, 0, 1, draws=1000)
-    >>> found.confidence, found.epsilon > 3.0
-    (0.99, True)
-    """
-
-    epsilon: float
-    confidence: float
-    event: frozenset[Hashable] = field(repr=False)
-    counts: tuple[int, int]
-    draws: int
-
-
-def lower_bound(
-    sampler: Sampler,
-    data: Any,
-    other: Any,
-    *,
-    draws: int = 20_000,
-    confidence: float = 0.99,
-    delta: float = 0.0,
-    seed: int = 0,
-) -> LowerBound:
-    """Bound ε from below by drawing on two neighbours.
-
-    The first half of the draws chooses an event: of all sets {outcomes that were r times as
-    frequent on the one as on the other} the one with the best bound. The second half, which
-    had no say in it, gives the bound: P(event) on the one is bounded from below and on the
-    other from above by Clopper and Pearson, with half of the error each.
-
-    Parameters
-    ----------
-    sampler : callable
-        ``sampler(data, rng)`` draws an outcome; outcomes are compared by equality and hashed.
-        `rng` is a seeded numpy generator that it may or may not use.
-    data, other : Any
-        Neighbours.
-    draws : int
-        From each neighbour, ≥ 2.
-    confidence : float
-        Between 0 and 1.
-    delta : float
-        The δ of the guarantee under test.
-    seed : int
-        Makes the audit reproducible, as far as the sampler uses `rng`.
-
-    Raises
-    ------
-    InvalidInput
-        If a parameter is out of its range.
-
-    References
-    ----------
-    Clopper and Pearson, 1934; Jagielski, Ullman and Oprea, "Auditing differentially private
-    machine learning", 2020, section 4; Ding et al., "Detecting violations of differential
-    privacy", 2018, for the choice of the event on other draws.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mipselect.privacy.audit import lower_bound
-    >>> def careless(scores, rng):
-    ...     return int(np.argmax(scores + rng.exponential(size=len(scores))))
-    ...
-    >>> found = lower_bound(careless, [1.0, 0.0], [0.0, 1.0], draws=4000)
-    >>> found.epsilon > 1.2
-    True
-    """
-    if not (0.0 < confidence < 1.0 and 0.0 <= delta < 1.0 and draws >= 2):
-        raise InvalidInput(
-            "a lower bound needs 0 < confidence < 1, 0 ≤ delta < 1 and draws ≥ 2, got "
-            f"{confidence}, {delta} and {draws}"
-        )
-    rng = np.random.default_rng(seed)
-    half = draws // 2
-    first = [Counter(sampler(side, rng) for _ in range(half)) for side in (data, other)]
-    risk = (1.0 - confidence) / 2.0
-    candidates = [_best_event(first[a], first[1 - a], half, risk, delta) for a in (0, 1)]
-    likely = 0 if candidates[0][0] >= candidates[1][0] else 1
-    event = candidates[likely][1]
-    sides = (data, other) if likely == 0 else (other, data)
-    hits, misses = (sum(sampler(side, rng) in event for _ in range(half)) for side in sides)
-    epsilon = _bound(np.array([hits]), np.array([misses]), half, risk, delta)[0]
-    return LowerBound(max(0.0, float(epsilon)), confidence, event, (hits, misses), half)
-
-
-def _best_event(
-    one: Counter[Hashable], two: Counter[Hashable], draws: int, risk: float, delta: float
-) -> tuple[float, frozenset[Hashable]]:
-    """Return the best bound and its event, of sets with the largest ratios of frequencies."""
-    outcomes = sorted(one, key=lambda outcome: (-one[outcome] / (two[outcome] + 1), -one[outcome]))
-    hits = np.cumsum([one[outcome] for outcome in outcomes])
-    misses = np.cumsum([two[outcome] for outcome in outcomes])
-    bounds = _bound(hits, misses, draws, risk, delta)
-    best = int(np.argmax(bounds))
-    return float(bounds[best]), frozenset(outcomes[: best + 1])
-
-
-def confidence_limits(
-    hits: Counts, misses: Counts, draws: int, risk: float
-) -> tuple[Frequencies, Frequencies]:
-    """Bound one probability from below and another from above, by Clopper and Pearson.
-
-    Parameters
-    ----------
-    hits, misses : integer arrays, shape (m,)
-        How often each event came up in `draws` draws, on the one side and on the other.
-    draws : int
-    risk : float
-        The probability with which a limit may be wrong.
-    """
-    low = beta.ppf(risk, np.maximum(hits, 1), draws - hits + 1)
-    high = beta.ppf(1.0 - risk, misses + 1, np.maximum(draws - misses, 1))
-    return np.where(hits > 0, low, 0.0), np.where(misses < draws, high, 1.0)
-
-
-def _bound(
-    hits: Counts, misses: Counts, draws: int, risk: float, delta: float
-) -> np.ndarray[Any, Any]:
-    """Compute the log of (the lower limit of one, less δ) over the upper limit of the other."""
-    low, high = confidence_limits(hits, misses, draws, risk)
-    low = low - delta
-    logs = np.full(low.shape, -math.inf)
-    positive = low > 0.0
-    logs[positive] = np.log(low[positive] / high[positive])
-    return logs

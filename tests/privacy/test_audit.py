@@ -15,9 +15,9 @@ from mipselect.privacy.audit import (
     ScoreVectors,
     largest_loss,
     law_of,
-    lower_bound,
     worst_pair,
 )
+from tests.support.audit_by_draws import lower_bound
 from tests.support.replaced_row import ReplacedRow
 
 

@@ -13,6 +13,7 @@ import pytest
 from scipy.stats import norm
 
 from mipselect.errors import InvalidInput
+from tests.support.audit_by_draws import delta_bound
 from tests.support.hockey_stick import (
     Density,
     MixedLaw,
@@ -20,7 +21,6 @@ from tests.support.hockey_stick import (
     largest_delta,
     log_gaussian_delta,
 )
-from tests.support.hockey_stick_samples import delta_bound
 from tests.support.quadrature import Box, integral
 
 

@@ -34,8 +34,8 @@ from mipselect.regression.noisy_moments import (
     plus_symmetric_gaussian,
 )
 from mipselect.regression.rows import RowMap
+from tests.support.audit_by_draws import delta_bound
 from tests.support.hockey_stick import log_gaussian_delta
-from tests.support.hockey_stick_samples import delta_bound
 
 RELATIONS = ["add-remove", "replace-one"]
 VALUES = [0.0, 1.0, -1.0, 0.3, 5e-324, 1e-310, 1e-160, 1e16, 1e154, 1e308, -1e308, 1.7e308]
