@@ -2,60 +2,26 @@
 Auditing somebody else's mechanism
 ==================================
 
-A colleague has written "report noisy max" by hand and says that it is private at ε = 1. The
+A colleague has written a softmax of scores by hand and says that it is private at ε = 1. The
 audit takes plain functions, so it does not matter who wrote them. It looks for two neighbours
 and an outcome whose probabilities differ by more than e^ε: a proof that something is wrong.
 Finding none proves nothing.
 """
 
 # %%
-# Three versions
-# --------------
-# One is right. One forgets that *every* score can move; one draws noise of each item's own scale.
+# Two laws, exactly
+# -----------------
+# A law is a function from scores to the log probabilities of all outcomes. The first is the
+# package's own; the second is a softmax that somebody wrote with ε in place of ε/2. The loss of a
+# pair is a number, and the worst pair can be searched for.
 
 import math
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-
-def right(scores, rng):
-    return int(np.argmax(np.asarray(scores) / 2 + rng.exponential(size=len(scores))))
-
-
-def halved(scores, rng):
-    return int(np.argmax(np.asarray(scores) + rng.exponential(size=len(scores))))
-
-
-def own_scales(scores, rng):
-    scales = 2.0 * np.array([0.2, 1.0, 1.0])  # 2Δ_a/ε
-    return int(np.argmax(np.asarray(scores) + scales * rng.exponential(size=len(scores))))
-
-
-# %%
-# From draws alone
-# ----------------
-# `lower_bound` needs nothing but draws: on a pair of neighbours, a lower bound on ε that holds
-# with 99 % confidence.
-
-from mipselect.privacy.audit import ScoreVectors, largest_loss, law_of, lower_bound, worst_pair
-
-pair = [0.0, 1.0, 1.0], [1.0, 0.0, 0.0]
-found = {
-    name: lower_bound(sampler, *pair, draws=20_000)
-    for name, sampler in (("right", right), ("halved", halved), ("own scales", own_scales))
-}
-for name, bound in found.items():
-    print(f"{name}: {bound}")
-
-# %%
-# From the law, exactly
-# ---------------------
-# Where probabilities are known, the loss of a pair is a number and the worst pair can be searched
-# for. The first law is the package's own; the second is a softmax that somebody wrote with ε in
-# place of ε/2.
-
 from mipselect.mechanisms import NoisyMax
+from mipselect.privacy.audit import ScoreVectors, largest_loss, law_of, worst_pair
 
 ours = law_of(lambda scores: NoisyMax(scores, 1.0, noise="gumbel"), outcomes=range(3))
 

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
-from mipselect.cli.declared import command, group, option, options
-from mipselect.cli.ledger_entry import tables_of
-from mipselect.cli.ledger_figure import ledger_figure
-from mipselect.cli.ledger_file import LedgerFile, head_of, key_of
-from mipselect.cli.ledger_tables import (
-    budget_in_words,
-    entry_report,
-    left_in_words,
-    print_entries,
-    print_statements,
-    several_tables,
-)
+from mipselect.cli.declared import argument, command, group, option, options
+from mipselect.cli.ledger_entry import table_named, tables_of
 from mipselect.cli.options import NO_FILE, Delivery
-from mipselect.cli.output import check_figure, check_output, deliver, heading, line, write_whole
+from mipselect.cli.output import check_output, deliver, heading, line, picked, table_of
 from mipselect.errors import InvalidInput, LedgerBroken
-from mipselect.privacy import Ledger
-from mipselect.privacy.composition import statements
+from mipselect.privacy import Guarantee, Ledger, LedgerEntry, Statement, statements
+from mipselect.privacy.accountant import CHARGED, FAILED
+from mipselect.privacy.composition import best
 from mipselect.privacy.guarantee import checked_relation
-from mipselect.privacy.ledger.entries import CHARGED, FAILED
-from mipselect.validation import checked_share
+from mipselect.validation import checked_share, listed
 
 EXAMPLES = """Examples:
 
@@ -47,10 +39,7 @@ KEEP = (
     "them."
 )
 
-NOT_CHECKED = (
-    "NOT CHECKED WITH ITS KEY {}, which was not given (--key-file): whoever can write to the file "
-    "may have changed what follows."
-)
+FILE = ("FILE", "The file of the ledger.")
 
 app = typer.Typer(
     help="Keep a privacy budget in a file: create, show, verify, export.",
@@ -63,6 +52,7 @@ app = typer.Typer(
 class CreateArguments:
     """Arguments of `ledger create`."""
 
+    file: Path = argument(*FILE)
     epsilon: float | None = option("--epsilon", "The budget of ε.", show_default="none")
     delta: float = option(
         "--delta", "The budget of δ; with --rho, the δ at which ε is stated.", default=0.0
@@ -81,13 +71,6 @@ class CreateArguments:
     unit: str = option(
         "--unit", 'Whom or what one row stands for, such as "patient".', default="row"
     )
-    ledger: LedgerFile = group(
-        LedgerFile,
-        help={
-            "--key-file": "Write every row with this key, which is made if there is no such file; "
-            "without it nobody can charge, or edit unnoticed. Keep it elsewhere."
-        },
-    )
     delivery: Delivery = group(Delivery, without=NO_FILE)
 
 
@@ -101,7 +84,7 @@ def create(arguments: CreateArguments) -> None:
     """
     if (arguments.epsilon is None) == (arguments.rho is None):
         raise InvalidInput("a ledger counts ε or ρ: give --epsilon or --rho, one of them")
-    file, key = arguments.ledger.file, arguments.ledger.key
+    file = arguments.file
     ledger = Ledger.create(
         file,
         epsilon=arguments.epsilon,
@@ -109,35 +92,23 @@ def create(arguments: CreateArguments) -> None:
         relation=checked_relation(arguments.relation, "--relation"),
         unit=arguments.unit,
         rho=arguments.rho,
-        key_file=key,
     )
-
-    def render(console: Console) -> None:
-        console.print(f"{file}: a ledger with a budget of {budget_in_words(ledger)}.", markup=False)
-        if key is not None:
-            line(
-                console,
-                f"Its key is {ledger.key_identity}, in {key}: whoever charges needs it. Keep it "
-                "elsewhere than the ledger, and keep a copy.",
-            )
-
-    report = {"command": "ledger create", "sensitive": False, "file": str(file), **head_of(ledger)}
-    arguments.delivery.deliver(report, render)
+    arguments.delivery.deliver(
+        {"command": "ledger create", "sensitive": False, "file": str(file), **_head(ledger)},
+        lambda console: line(console, f"{file}: a ledger with a budget of {_budget(ledger)}."),
+    )
 
 
 @options
 class ShowArguments:
     """Arguments of `ledger show`."""
 
+    file: Path = argument(*FILE)
     delta: float | None = option(
         "--delta",
         "At which the guarantee of all releases together is stated.",
         show_default="that of the ledger, or 1e-6",
     )
-    plot: Path | None = option(
-        "--plot", "Also draw the budget over time.", metavar="FILE.svg|png|pdf"
-    )
-    ledger: LedgerFile = group(LedgerFile)
     delivery: Delivery = group(Delivery)
 
 
@@ -145,12 +116,9 @@ class ShowArguments:
 @command
 def show(arguments: ShowArguments) -> None:
     """Show what was charged to FILE, what is left, and the guarantee of all of it together."""
-    file, delta, plot = arguments.ledger.file, arguments.delta, arguments.plot
-    if plot is not None:
-        check_figure(plot, "--plot", arguments.ledger.files, replace=arguments.delivery.replace)
-    delivery, read = arguments.delivery, arguments.ledger.files
-    check_output(delivery.output, read, replace=delivery.replace)
-    ledger = arguments.ledger.opened()
+    file, delta, delivery = arguments.file, arguments.delta, arguments.delivery
+    check_output(delivery.output, [file], replace=delivery.replace)
+    ledger = Ledger.open(file)
     at = delta if delta is not None else (ledger.terms.delta or USUAL_DELTA)
     checked_share(at, "--delta", closed=False)
     entries = ledger.entries
@@ -161,48 +129,47 @@ def show(arguments: ShowArguments) -> None:
         "command": "ledger show",
         "sensitive": sensitive,
         "file": str(file),
-        **head_of(ledger),
+        **_head(ledger),
         "spent": spent.to_dict(),
         "remaining": remaining.to_dict(),
-        "entries": [
-            {"number": k, **entry_report(entry)} for k, entry in enumerate(entries, start=1)
-        ],
+        "entries": [{"number": k, **_entry(entry)} for k, entry in enumerate(entries, start=1)],
         "tables": tables_of(entries),
         "together": [asdict(statement) for statement in found],
     }
-    if plot is not None:
-        write_whole(plot, ledger_figure(ledger, entries, plot.suffix), sensitive=sensitive)
 
     def render(console: Console) -> None:
-        heading(console, f"{file.name}: a budget of {budget_in_words(ledger)}")
-        if ledger.locked:
-            console.print(NOT_CHECKED.format(ledger.key_identity))
-        print_entries(console, entries)
-        if about := several_tables(entries):
-            line(console, about)
+        heading(console, f"{file.name}: a budget of {_budget(ledger)}")
+        _print_entries(console, entries)
+        if len(tables := report["tables"]) > 1:
+            line(
+                console,
+                f"The entries are about {len(tables)} different tables ({listed(tables)}). The sum "
+                "is for somebody who is in all of them. If nobody is in two, a ledger for each "
+                "spends less.",
+            )
         console.print(f"Spent: {spent}.", markup=False)
-        console.print(f"Left: {left_in_words(ledger, remaining)}.", markup=False)
+        console.print(f"Left: {_left(ledger, remaining)}.", markup=False)
         if found:
-            print_statements(console, found)
+            _print_statements(console, found)
         if not spent.private:
             console.print("A draw was seeded: all of it together has no guarantee.")
         if sensitive:
             console.print(KEEP)
 
-    arguments.delivery.deliver(report, render)
+    delivery.deliver(report, render)
 
 
 @options
 class VerifyArguments:
     """Arguments of `ledger verify`."""
 
+    file: Path = argument(*FILE)
     head: str | None = option(
         "--head",
         "A hash that was written down before, as it stands in a release; its row must still be "
         "there.",
         metavar="HASH",
     )
-    ledger: LedgerFile = group(LedgerFile)
     delivery: Delivery = group(Delivery, without=NO_FILE)
 
 
@@ -211,46 +178,35 @@ class VerifyArguments:
 def verify(arguments: VerifyArguments) -> None:
     """Check every row and every page of FILE, and name the first row that does not fit.
 
-    The chain of hashes shows damage, and edits that do not compute it again from there on; these
-    the key of a ledger shows, if it has one. That the end was not cut off, or an older copy put
-    back, shows only a hash that was kept elsewhere: --head.
+    The chain of hashes shows damage, and edits that do not compute it again from there on. Those
+    that do, an end that was cut off, and an older copy that was put back are found by a hash that
+    was kept elsewhere: --head.
     """
-    file, head, ledger = arguments.ledger.file, arguments.head, arguments.ledger.opened()
-    ledger.verify()
+    file, ledger = arguments.file, Ledger.open(arguments.file)
     rows = ledger.rows()
-    if head is not None and head not in (row.hash for row in rows):
+    if arguments.head is not None and arguments.head not in (row.hash for row in rows):
         raise LedgerBroken(
             f"{file}: no row has the hash of --head: rows were taken away, or it is another copy "
             "or another ledger"
         )
     last = rows[-1]
-    key = ledger.key_identity
-    written = "" if key is None else f" and written with the key {key}"
-
-    def render(console: Console) -> None:
-        line(
-            console,
-            f"{file}: {len(rows)} rows, all in order{written}; the last is row {last.number}, "
-            f"{last.hash}",
-        )
-
     report = {
         "command": "ledger verify",
         "sensitive": False,
         "file": str(file),
         "identity": ledger.identity,
-        "key": key_of(ledger),
         "rows": len(rows),
         "head": {"number": last.number, "hash": last.hash},
     }
-    arguments.delivery.deliver(report, render)
+    words = f"{file}: {len(rows)} rows, all in order; the last is row {last.number}, {last.hash}"
+    arguments.delivery.deliver(report, lambda console: line(console, words))
 
 
 @options
 class ExportArguments:
     """Arguments of `ledger export`."""
 
-    ledger: LedgerFile = group(LedgerFile)
+    file: Path = argument(*FILE)
     delivery: Delivery = group(Delivery, without=("--json",))
 
 
@@ -260,16 +216,97 @@ def export(arguments: ExportArguments) -> None:
     """Print every row of FILE as one JSON object, exactly as it is stored, with its hash.
 
     Anybody can check the chain from it: a hash is the SHA-256 of number, event, time, content and
-    previous, one a line. With a key, "hmac" in a content is the HMAC of the same lines without it.
+    previous, one a line.
     """
     output = arguments.delivery.output
-    check_output(output, arguments.ledger.files, replace=arguments.delivery.replace)
-    ledger = arguments.ledger.opened()
+    check_output(output, [arguments.file], replace=arguments.delivery.replace)
+    ledger = Ledger.open(arguments.file)
     report = {
         "command": "ledger export",
         "sensitive": True,
         "warning": KEEP,
-        **head_of(ledger),
-        "rows": [asdict(row) for row in ledger.rows()],
+        **_head(ledger),
+        "rows": [row._asdict() for row in ledger.rows()],
     }
     deliver(report, lambda console: None, as_json=True, output=output)
+
+
+def _head(ledger: Ledger) -> dict[str, Any]:
+    """Return what is fixed about a ledger, as part of a JSON object."""
+    fixed = picked(ledger, "identity", "currency", "unit", "relation")
+    return {**fixed, "budget": ledger.budget.to_dict()}
+
+
+def _budget(ledger: Ledger) -> str:
+    """Say in words what the budget is, under which relation, and which unit one row stands for."""
+    budget, delta = ledger.budget, ledger.terms.delta
+    if ledger.currency == "rho":
+        amount = f"ρ = {budget.rho:.15g}, which is ({budget.epsilon:.6g}, {delta:.6g})"
+    elif ledger.currency == "epsilon":
+        amount = f"ε = {budget.epsilon:.15g}"
+    else:
+        amount = f"(ε, δ) = ({budget.epsilon:.15g}, {delta:.15g})"
+    return f"{amount} under {ledger.relation}; one row is one {ledger.unit}"
+
+
+def _left(ledger: Ledger, remaining: Guarantee) -> str:
+    """Say in words what is left, in the currency of the ledger."""
+    if ledger.currency == "rho":
+        return (
+            f"ρ = {remaining.rho:.15g}, such as one pure draw at ε = {remaining.epsilon:.6g}, or "
+            f"one draw from an exponential mechanism at ε = {2 * remaining.epsilon:.6g}"
+        )
+    if ledger.currency == "epsilon":
+        return f"ε = {remaining.epsilon:.15g}"
+    return f"(ε, δ) = ({remaining.epsilon:.15g}, {remaining.delta:.15g})"
+
+
+def _entry(entry: LedgerEntry) -> Mapping[str, Any]:
+    """Describe an entry as a part of a JSON object."""
+    return {
+        "rows": list(entry.rows),
+        **picked(entry, "time", "what", "asked", "status"),
+        "part": None if entry.part is None else dict([entry.part]),
+        "guarantee": entry.guarantee.to_dict(),
+    }
+
+
+def _print_entries(console: Console, entries: Sequence[LedgerEntry]) -> None:
+    """Print what was charged, a line each, with its rows of the file."""
+    titles = ("rows", "time (UTC)", "what", "table", "target", "part", "ε", "δ", "ρ", "status")
+    table = table_of(*titles, right=("ε", "δ", "ρ"), fold=titles)
+    latest = ""
+    for entry in entries:
+        guarantee, rho = entry.guarantee, entry.guarantee.concentrated
+        late = " (the clock went back)" if entry.time < latest else ""
+        latest = max(latest, entry.time)
+        table.add_row(
+            ", ".join(map(str, entry.rows)),
+            entry.time + late,
+            escape(entry.what),
+            escape(table_named(entry.asked or {})),
+            escape(str((entry.asked or {}).get("target") or "")),
+            "" if entry.part is None else escape("{} = {}".format(*entry.part)),
+            f"{guarantee.epsilon:.15g}",
+            f"{guarantee.delta:.15g}",
+            "" if rho is None else f"{rho:.6g}",
+            entry.status if guarantee.private else f"{entry.status}, seeded: no guarantee",
+        )
+    console.print(table)
+
+
+def _print_statements(console: Console, found: tuple[Statement, ...]) -> None:
+    """Print the joint guarantee of all entries, counted in several ways."""
+    heading(console, "All of it together, counted in three ways")
+    table = table_of("way", "ε", "δ", "what holds", right=("ε", "δ"), fold=("what holds",))
+    least = best(found)
+    for statement in found:
+        epsilon = "" if statement.epsilon is None else f"{statement.epsilon:.6g}"
+        table.add_row(
+            statement.way,
+            f"{epsilon} *" if statement is least else epsilon,
+            f"{statement.delta:.6g}",
+            escape(statement.meaning),
+        )
+    console.print(table)
+    console.print("* the least ε. Only the currency of the ledger decides what is still allowed.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
@@ -17,9 +16,8 @@ from mipselect.cli.options import PRIVACY_PANEL, check_seed
 from mipselect.cli.output import InterruptedDelivery, line
 from mipselect.cli.public_fields import public_under
 from mipselect.errors import InvalidInput, MipselectError
-from mipselect.privacy import Guarantee, Ledger
+from mipselect.privacy import Guarantee, Ledger, LedgerEntry
 from mipselect.privacy.guarantee import checked_relation
-from mipselect.privacy.ledger.entries import LedgerEntry
 from mipselect.selectors.exact_draws import sizes_in_words
 
 NOTED = (
@@ -33,9 +31,6 @@ NOTED = (
 )
 """Settings that a ledger notes, by the keys of a report: never what tells n."""
 
-KEY_VARIABLE = "MIPSELECT_LEDGER_KEY"
-"""Names the file of a key where no option does."""
-
 NOTHING_REMEMBERS = (
     "No --ledger was given: nothing remembers this release, and further ones add to it."
 )
@@ -45,22 +40,9 @@ class InterruptedDraw(InterruptedDelivery):
     """An interrupt came when the ledger had been charged, or may have been."""
 
 
-def given_key(option: Path | None) -> Path | None:
-    """Return the file of the key: from the option, else from the environment; None for neither."""
-    if option is not None:
-        return option
-    named = os.environ.get(KEY_VARIABLE)
-    return Path(named) if named else None
-
-
 def relation_of(ledger: Ledger | None, given: str | None) -> str:
     """Return the relation that was given, or else that of the ledger; replace-one without both."""
     return given or ("replace-one" if ledger is None else ledger.relation)
-
-
-def ledger_files(file: Path | None, key_file: Path | None) -> list[Path]:
-    """Return the files of the ledger and of its key, which no output may replace."""
-    return [path for path in (file, given_key(key_file)) if path is not None]
 
 
 @options
@@ -75,12 +57,6 @@ class LedgerOptions:
         metavar="FILE",
         show_default="nothing remembers the release",
     )
-    key_file: Path | None = option(
-        "--ledger-key",
-        "With --ledger: the file of the key that the ledger was created with.",
-        metavar="KEY",
-        show_default=f"{KEY_VARIABLE}, or none",
-    )
     part: str | None = option(
         "--part",
         "With --ledger: the data are all rows with this value of a public column; draws from "
@@ -90,30 +66,21 @@ class LedgerOptions:
 
     @property
     def files(self) -> list[Path]:
-        """Files of the ledger and of its key, which no output may replace."""
-        return ledger_files(self.file, self.key_file)
+        """File of the ledger, which no output may replace."""
+        return [] if self.file is None else [self.file]
 
-    def read(self) -> Ledger | None:
-        """Open the ledger, with its key or without; None where no ledger was given.
+    def opened(self) -> Ledger | None:
+        """Open the ledger, for its part; None where no ledger was given.
 
         Raises
         ------
         InvalidInput, LedgerBroken
         """
-        if self.file is not None:
-            return Ledger.open(self.file, key_file=given_key(self.key_file))
-        if self.part is not None:
+        if self.file is None:
+            if self.part is None:
+                return None
             raise InvalidInput("--part goes with --ledger: it says what the ledger is charged for")
-        if self.key_file is not None:
-            raise InvalidInput("--ledger-key goes with --ledger: it is the key of the ledger")
-        return None
-
-    def opened(self) -> Ledger | None:
-        """Open the ledger to charge it, for its part; see `read`."""
-        ledger = self.read()
-        if ledger is None:
-            return None
-        ledger.require_key()
+        ledger = Ledger.open(self.file)
         if self.part is None:
             return ledger
         column, equals, value = self.part.partition("=")

@@ -29,7 +29,7 @@ from mipselect.errors import MipselectError
 PANEL = "Defaults of a project (mipselect.toml)"
 NO_PROJECT = "--no-project"
 
-OF_A_RELEASE = ("ledger", "ledger-key", "part", "relation")
+OF_A_RELEASE = ("ledger", "part", "relation")
 OF_A_QUESTION = ("target", "support-size", "always", "no-intercept", "coef-bound", "ridge")
 """Keys of [defaults]. A command whose ε is a choice takes the first if it is given, as in a private
 check of all fields alike, and else the second, as in one for the curator's eyes."""

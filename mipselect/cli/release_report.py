@@ -80,7 +80,7 @@ def report(arguments: ReportArguments) -> None:
     What is sensitive, such as a report of 'solve', is refused.
     """
     output = arguments.output
-    ledger = arguments.ledger.read()
+    ledger = arguments.ledger.opened()
     read = [*arguments.files, *arguments.ledger.files, *filter(None, [arguments.facts])]
     check_output(output, read, endings=PAGES, replace=arguments.delivery.replace)
     title = arguments.title
@@ -124,7 +124,6 @@ def account_of(ledger: Ledger) -> LedgerAccount:
         charges=len(ledger.entries),
         in_parts=any(entry.part is not None for entry in ledger.entries),
         hashes=frozenset(row.hash for row in ledger.rows()),
-        checked=not ledger.locked,
     )
 
 

@@ -12,10 +12,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mipselect.privacy.accountant import LedgerEntry, Tally, total_rho
 from mipselect.privacy.concentrated import rho_epsilon
 from mipselect.privacy.decimals import exact, round_up
-from mipselect.privacy.ledger.accountant import Tally, total_rho
-from mipselect.privacy.ledger.entries import LedgerEntry
 from mipselect.validation import checked_share
 
 STEPS = 1_000_000

@@ -41,8 +41,6 @@ class LedgerAccount:
         How many there were.
     hashes : frozenset of str
         Hashes of its rows.
-    checked : bool
-        False where the ledger has a key that was not given.
     in_parts : bool
         Whether something was charged for a part of the table.
     """
@@ -55,7 +53,6 @@ class LedgerAccount:
     remaining: Guarantee
     charges: int
     hashes: frozenset[str]
-    checked: bool
     in_parts: bool = False
 
 

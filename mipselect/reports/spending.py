@@ -142,8 +142,6 @@ def _account(releases: Sequence[ReportedRelease], account: LedgerAccount) -> Ite
             "Some charges are for a part of the table. Those of disjoint parts count once, so that "
             "less may be spent than the sum above."
         )
-    if not account.checked:
-        notes.append("The ledger has a key that was not given: its rows were not checked with it.")
     yield BulletList(tuple(notes))
 
 

@@ -496,12 +496,10 @@ def test_the_ledger_refuses_before_the_table_is_opened(run: Run, table: Path) ->
     Ledger.create(other, epsilon=100.0, relation="add-remove")
     refused = ("--ledger", other, "--relation", "replace-one")
     fit(run, table, *refused).failed_with(1, "kept under add-remove")
-    keyed, key = table.with_name("keyed.ledger"), table.with_name("study.key")
-    Ledger.create(keyed, epsilon=100.0, key_file=key)
-    fit(run, table, "--ledger", keyed).failed_with(2, "kept with the key")
-    given = ("--ledger", keyed, "--ledger-key", key)
-    fit(run, table, *given, "--output", key).failed_with(2, "would be replaced")
-    fit(run, table, *given).failed_with(2, "no such file")
+    pays = table.with_name("pays.ledger")
+    Ledger.create(pays, epsilon=100.0)
+    fit(run, table, "--ledger", pays, "--output", pays).failed_with(2, "would be replaced")
+    fit(run, table, "--ledger", pays).failed_with(2, "no such file")
 
 
 def test_parts_and_relations_of_a_ledger(run: Run, table: Path) -> None:

@@ -84,11 +84,11 @@ WRITERS: dict[str, tuple[str, ...]] = {
     "report": ("paid.json", "--output"),
     "card": ("paid.json", "--output"),
     "schema": ("to-csv", "begun.json"),
-    "ledger": ("show", "study.ledger", "--plot"),
+    "ledger": ("show", "study.ledger", "--output"),
 }
 """Commands by which a file is written, whose name comes last."""
 
-ENDINGS = {"export": ".mps", "report": ".html", "card": ".md", "ledger": ".svg"}
+ENDINGS = {"export": ".mps", "report": ".html", "card": ".md"}
 
 
 @pytest.mark.parametrize("command", WRITERS)

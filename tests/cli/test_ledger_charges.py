@@ -175,29 +175,6 @@ def test_parts(run: Run, folder: Path, file: Path) -> None:
     assert ledger.spent.epsilon == 1.0
 
 
-def test_a_ledger_with_a_key_is_charged_with_it_only(
-    run: Run, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    key = folder / "study.key"
-    ledger = Ledger.create(file, epsilon=3.0, key_file=key)
-    release = ("release", folder / "instance.toml", "--epsilon", "1")
-    data = ("--target", "y", "--support-size", "2", "--epsilon", "1", *BOUNDS)
-    select = ("select", folder / "data.csv", *data)
-    for command in (release, select):
-        kept = (*command, "--ledger", file)
-        run(*command, "--ledger-key", key).failed_with(2, "--ledger-key goes with --ledger")
-        for mode in ((), ("--dry-run",)):
-            run(*kept, *mode).failed_with(2, "kept with the key", "MIPSELECT_LEDGER_KEY")
-        run(*kept, "--ledger-key", key, "--output", key).failed_with(2, "would be replaced")
-        assert run(*kept, "--ledger-key", key, "--json").code == 0
-    assert len(ledger.entries) == 2
-    monkeypatch.setenv("MIPSELECT_LEDGER_KEY", str(key))
-    assert run(*release, "--ledger", file).code == 0
-    assert len(ledger.entries) == 3
-    assert run(*release).code == 0
-    assert ledger.verify().number == 6
-
-
 def test_a_seeded_draw_is_marked_in_the_ledger(run: Run, folder: Path, file: Path) -> None:
     Ledger.create(file, epsilon=1.0)
     command = ("release", folder / "instance.toml", "--epsilon", "1", "--seed", "1")

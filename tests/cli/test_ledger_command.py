@@ -134,8 +134,6 @@ def test_a_ledger_in_rho(run: Run, file: Path) -> None:
         (["show", "{}"], "no such file"),
         (["verify", "{}"], "no such file"),
         (["export", "{}"], "no such file"),
-        (["show", "{}", "--key-file", "{}"], "no such file"),
-        (["create", "{}", "--epsilon", "1", "--key-file", "{}"], "both the ledger and its key"),
         (["refund", "{}"], "No such command"),
         ([], "Missing command"),
     ],
@@ -148,7 +146,6 @@ def test_bad_usage_is_one_line(run: Run, file: Path, arguments: list[str], words
 def test_bad_options_of_show(run: Run, file: Path) -> None:
     Ledger.create(file, epsilon=1.0)
     run("ledger", "show", file, "--delta", "2").failed_with(2, "--delta")
-    run("ledger", "show", file, "--plot", "x.txt").failed_with(2, "--plot")
     run("ledger", "show", file, "--output", file).failed_with(2, "would be replaced")
     run("ledger", "create", file, "--epsilon", "1").failed_with(2, "exists already")
 
@@ -179,54 +176,6 @@ def test_a_hash_that_was_kept_shows_an_older_copy(run: Run, file: Path) -> None:
     file.write_bytes(old)
     assert run("ledger", "verify", file).code == 0
     run("ledger", "verify", file, "--head", head).failed_with(1, "no row has the hash")
-
-
-def test_a_ledger_with_a_key(
-    run: Run, file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    key = tmp_path / "study.key"
-    made = run("ledger", "create", file, "--epsilon", "1", "--key-file", key)
-    ledger = Ledger.open(file, key_file=key)
-    name = ledger.key_identity
-    assert f"Its key is {name}, in {key}: whoever charges needs it" in made.out
-    ledger.spend(Guarantee(0.1))
-    verified = run("ledger", "verify", file, "--key-file", key)
-    assert (
-        f"2 rows, all in order and written with the key {name}; the last is row 1" in verified.out
-    )
-    assert "CHECKED" not in run("ledger", "show", file, "--key-file", key).out
-    run("ledger", "verify", file).failed_with(2, f"kept with the key {name}; without it nothing")
-    shown = run("ledger", "show", file)
-    assert f"NOT CHECKED WITH ITS KEY {name}" in shown.out
-    for command in ("show", "export"):
-        told = ("--json",) if command == "show" else ()
-        report = run("ledger", command, file, *told).report
-        assert report["key"] == {"identity": name, "checked": False}
-        report = run("ledger", command, file, "--key-file", key, *told).report
-        assert report["key"] == {"identity": name, "checked": True}
-        run("ledger", command, file, "--key-file", key, "--output", key).failed_with(2, "replaced")
-    monkeypatch.setenv("MIPSELECT_LEDGER_KEY", str(key))
-    assert run("ledger", "verify", file, "--json").report["key"]["checked"] is True
-    second = file.with_name("second.ledger")
-    created = run("ledger", "create", second, "--epsilon", "1", "--json").report
-    assert created["key"] == {"identity": name, "checked": True}
-    monkeypatch.setenv("MIPSELECT_LEDGER_KEY", "")
-    plain = file.with_name("plain.ledger")
-    assert run("ledger", "create", plain, "--epsilon", "1", "--json").report["key"] is None
-    run("ledger", "show", plain, "--key-file", key).failed_with(1, "has no key", "written it anew")
-
-
-def test_the_budget_over_time(run: Run, file: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    ledger = Ledger.create(file, epsilon=1.0)
-    figure = tmp_path / "budget.svg"
-    assert run("ledger", "show", file, "--plot", figure).code == 0
-    ledger.spend(Guarantee(0.1))
-    assert run("ledger", "show", file, "--plot", figure, "--replace").code == 0
-    first = figure.read_bytes()
-    assert b"budget" in first
-    assert run("ledger", "show", file, "--plot", figure, "--replace").code == 0
-    assert figure.read_bytes() == first
 
 
 def test_what_is_charged_without_a_draw_is_kept_with_the_data(run: Run, file: Path) -> None:

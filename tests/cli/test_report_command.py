@@ -578,7 +578,6 @@ def test_bad_usage(run: Run, here: Path) -> None:
     run("report", here / "none.json").failed_with(2, "none.json: no such file")
     run("report", here).failed_with(2, "it is a folder")
     run("report", one, "--title", "a\nb").failed_with(2, "--title")
-    run("report", one, "--ledger-key", one).failed_with(2, "--ledger-key goes with --ledger")
     run("report", one, "--ledger", one).failed_with(2, "is no ledger")
     books = here / "books.md"
     books.write_bytes((here / "study.ledger").read_bytes())
@@ -596,28 +595,11 @@ def test_nothing_but_the_release_is_in_it(run: Run, here: Path) -> None:
     assert re.sub("[0-9a-f]{64}", "", after) == re.sub("[0-9a-f]{64}", "", before)
 
 
-def test_a_ledger_with_a_key_is_read_without_it(run: Run, folder: Path) -> None:
-    books, key, output = (folder / name for name in ("a.ledger", "a.key", "r.json"))
-    run("ledger", "create", books, "--epsilon", "3", "--key-file", key)
-    run("release", folder / "instance.toml", "--epsilon", "1", "--ledger", books,
-        "--ledger-key", key, "--output", output)  # fmt: skip
-    without = run("report", output, "--ledger", books).out
-    assert "a key that was not given" in without
-    assert "| left | 2 | 0 |" in without
-    assert "not given" not in run("report", output, "--ledger", books, "--ledger-key", key).out
-
-
 def test_objects_in_a_notebook_have_one_style() -> None:
     seeded = Release((0,), (EVIL,), Guarantee(1.0), "exponential", False)
     page = checked_page(seeded._repr_html_())
     assert page.tags == {"p", "strong"}
     assert page.text.startswith("NOT PRIVATE")
-    ledger = Ledger(2.0)
-    ledger.spend(Guarantee(0.5), EVIL)
-    page = checked_page(ledger._repr_html_())
-    assert page.tags == {"p", "table", "tr", "th", "td"}
-    assert "left1.50" in page.text
-    assert EVIL not in page.text
     poor = Quality(measures=(Measure("R²", 0.1, -0.2, 0.4),), guarantee=Guarantee(1.0))
     page = checked_page(poor._repr_html_())
     assert page.tags == {"p", "strong", "table", "tr", "th", "td"}

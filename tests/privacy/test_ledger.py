@@ -13,7 +13,7 @@ import pytest
 from mipselect.errors import BudgetExceeded, InvalidInput, LedgerForked, RelationMismatch
 from mipselect.mechanisms import NoisyMax, RandomizedResponse
 from mipselect.privacy import Guarantee, Ledger, LedgerEntry
-from mipselect.privacy.ledger.ledger import checked_ledger
+from mipselect.privacy.ledger import checked_ledger
 from tests.support.wants import wants
 
 

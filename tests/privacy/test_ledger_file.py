@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import resource
 import shutil
 import signal
@@ -12,7 +13,6 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from threading import Barrier, Thread
 
@@ -34,13 +34,8 @@ from mipselect.errors import (
     RelationMismatch,
 )
 from mipselect.mechanisms import NoisyMax
-from mipselect.privacy import Guarantee, Ledger
-from mipselect.privacy.ledger import file as ledger_file
-from mipselect.privacy.ledger import layout as ledger_layout
-from mipselect.privacy.ledger import mounts
-from mipselect.privacy.ledger.chain import Chain
-from mipselect.privacy.ledger.ledger import _reopened
-from mipselect.privacy.ledger.rows import Row, digest
+from mipselect.privacy import Guarantee, Ledger, ledger_file
+from mipselect.privacy.ledger_file import Chain, Row, digest
 from mipselect.selectors import SISSelector
 from tests.soak.ledger_faults import forked, storms
 from tests.support.wants import wants
@@ -78,7 +73,7 @@ def edited(path: Path, *statements: str) -> None:
     connection = sqlite3.connect(path)
     for statement in ("DROP TRIGGER no_update", "DROP TRIGGER no_delete", *statements):
         connection.execute(statement)
-    for trigger in ledger_layout.TRIGGERS:
+    for trigger in ledger_file.TRIGGERS:
         connection.execute(trigger)
     connection.commit()
     connection.close()
@@ -201,8 +196,8 @@ def test_what_is_no_ledger(path: Path) -> None:
     connection.close()
     refused("another SQLite file")
     connection = sqlite3.connect(path)
-    connection.execute(f"PRAGMA application_id = {ledger_layout.APPLICATION}")
-    connection.execute(f"PRAGMA user_version = {ledger_layout.VERSION}")
+    connection.execute(f"PRAGMA application_id = {ledger_file.APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {ledger_file.VERSION}")
     connection.close()
     refused("tables are not those", LedgerBroken)
     connection = sqlite3.connect(path)
@@ -247,7 +242,10 @@ EDITS = {
         ["INSERT INTO entries VALUES (5, 'drawn', '', '{}', 'x', 'y')"],
         "row 5 does not fit",
     ),
-    "a blob": (["UPDATE entries SET content = x'00' WHERE number = 1"], "row 1: it does not fit"),
+    "a blob": (
+        ["UPDATE entries SET content = x'00' WHERE number = 1"],
+        "row 1 does not fit: a column",
+    ),
     "another table": (["CREATE TABLE more (x)"], "tables are not those"),
 }
 
@@ -274,12 +272,12 @@ def test_rows_with_right_hashes_must_still_make_sense(path: Path, ledger: Ledger
     charge = good.content
     for event, content, words in [
         ("charged", charge, "asked for ε = 0.9"),
-        ("charged", charge.replace('"0.9"', '"-0.9"'), "epsilon must be"),
-        ("charged", charge.replace('"0.9"', '"0.09999999999999999999"'), "not how a number"),
-        ("charged", charge.replace('"0.9"', "0.1"), "not how a number"),
+        ("charged", charge.replace("0.9", "-0.9"), "epsilon must be"),
+        ("charged", charge.replace("0.9", "NaN"), "epsilon must be"),
+        ("charged", charge.replace("0.9", '"0.1"'), "epsilon must be"),
         ("charged", charge.replace("replace-one", "add-remove"), "kept under"),
         ("charged", "[" * 100_000, "row 2"),
-        ("charged", "{}", "'epsilon' is missing"),
+        ("charged", "{}", "'part' is missing"),
         ("drawn", '{"of": 7}', "7 is missing"),
         ("refunded", "{}", "'refunded' is not known"),
     ]:
@@ -339,9 +337,6 @@ def test_a_file_that_took_its_place_is_noticed(path: Path, ledger: Ledger) -> No
         ledger.spend(Guarantee(0.1))
     with pytest.raises(LedgerBroken, match="row 0 is not what it was"):
         pickle.loads(pickled)
-    unseen = (str(path), ledger.identity, None, None)  # as it was pickled once
-    with pytest.raises(LedgerBroken, match="another ledger"):
-        _reopened(*unseen)
 
 
 def test_two_names_of_one_file_are_refused(path: Path, ledger: Ledger) -> None:
@@ -457,8 +452,7 @@ def test_network_file_systems_are_refused(
     path: Path, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = path.with_name("mountinfo")
-    found = partial(mounts.network_file_system, mounts=table)
-    monkeypatch.setattr(mounts, "network_file_system", found)
+    monkeypatch.setattr(ledger_file, "MOUNTS", table)
     line = "36 35 98:0 / {} rw,noatime shared:1 - {} source rw\n"
     odd = str(path.parent).replace(" ", "\\040")
     table.write_text(line.format("/", "ext4") + line.format(odd, "nfs4"))
@@ -468,25 +462,26 @@ def test_network_file_systems_are_refused(
         Ledger.create(path.with_name("another"), epsilon=1.0)
     assert Ledger.open(path).entries == ()
     table.write_text(line.format("/", "nfs") + line.format(odd, "fuse.sshfs"))
-    assert found(path) == "fuse.sshfs"
+    with pytest.raises(LedgerNotWritten, match="sshfs"):
+        ledger.spend(Guarantee(0.1))
     table.write_text(line.format("/", "nfs") + line.format(odd, "xfs"))
-    assert found(path) is None
+    ledger.spend(Guarantee(0.1))
     table.unlink()
     ledger.spend(Guarantee(0.1))
 
 
-def test_two_hundred_processes_at_once(path: Path) -> None:
-    """Each wants a hundredth of a budget that pays for fifty."""
-    ledger = Ledger.create(path, epsilon=0.5)
+def test_many_processes_at_once(path: Path) -> None:
+    """Sixty want a hundredth each of a budget that pays for twenty."""
+    ledger = Ledger.create(path, epsilon=0.2)
 
     def one(ledger: Ledger, log: Path, name: str) -> None:
         Ledger.open(path).spend(Guarantee(0.01), name)
 
-    children = [forked(one, ledger, path, f"{k}") for k in range(200)]
+    children = [forked(one, ledger, path, f"{k}") for k in range(60)]
     for child in children:
         os.waitpid(child, 0)
-    assert len(ledger.entries) == len({entry.what for entry in ledger.entries}) == 50
-    assert ledger.spent == Guarantee(0.5)
+    assert len(ledger.entries) == len({entry.what for entry in ledger.entries}) == 20
+    assert ledger.spent == Guarantee(0.2)
     ledger.verify()
 
 
@@ -539,11 +534,6 @@ def test_estimators_take_it_and_are_cloned_and_pickled_with_it(ledger: Ledger) -
     assert ledger.spent.epsilon == pytest.approx(0.8)
 
 
-def test_pickles_of_earlier_versions_find_what_they_name(ledger: Ledger) -> None:
-    named = pickle.dumps(ledger, protocol=0).replace(b"privacy.ledger.ledger", b"privacy.ledger")
-    assert pickle.loads(named).path == ledger.path
-
-
 def create(_: Ledger | None, path: Path, __: str) -> None:
     Ledger.create(path, epsilon=1.0)
 
@@ -552,24 +542,24 @@ def test_creation_killed_at_any_moment(tmp_path: Path) -> None:
     """There is a whole ledger, or an empty file that says so, or none."""
     rng = np.random.default_rng(0)
     whole = 0
-    for k in range(60):
+    for k in range(25):
         path = tmp_path / f"{k}.ledger"
         child = forked(create, None, path, "")
         time.sleep(rng.choice([rng.uniform(0.0, 0.03), 0.2], p=[0.9, 0.1]))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        if path.exists() and path.stat().st_size > 0:
+        try:
             Ledger.open(path).spend(Guarantee(1.0))
             whole += 1
-        else:
-            with pytest.raises(InvalidInput, match=r"no such file|was interrupted"):
-                Ledger.open(path)
+        except InvalidInput as error:
+            assert re.search("no such file|was interrupted", str(error))  # noqa: PT017
+            assert not path.exists() or path.stat().st_size == 0
     assert whole > 0
 
 
 def test_a_storm_of_kills(tmp_path: Path) -> None:
     """`python -m tests.soak.ledger_faults` does ten thousand."""
-    figures = storms(100, tmp_path)
+    figures = storms(60, tmp_path)
     assert figures.hold, figures
     assert figures.killed_in_a_charge > 0
     assert figures.draws > 10

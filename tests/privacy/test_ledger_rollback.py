@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from mipselect.errors import LedgerBroken
-from mipselect.privacy import Guarantee, Ledger
-from mipselect.privacy.ledger import file as ledger_file
+from mipselect.privacy import Guarantee, Ledger, ledger_file
 from tests.soak.ledger_faults import forked
 
 COST = Guarantee(0.25)
@@ -104,14 +103,14 @@ def test_a_file_that_loses_its_name_during_a_charge_pays_for_nothing(
 ) -> None:
     copy, drawn = path.with_name("copy"), []
     shutil.copyfile(path, copy)
-    appended = ledger_file._appended
+    connected = ledger_file._connected
 
-    def replaced(*given: Any) -> Any:
-        row = appended(*given)
-        replace(copy, path)
-        return row
+    def replaced(path: Path) -> sqlite3.Connection:
+        connection = connected(path)
+        connection.set_trace_callback(lambda sql: replace(copy, path) if sql == "COMMIT" else None)
+        return connection
 
-    monkeypatch.setattr(ledger_file, "_appended", replaced)
+    monkeypatch.setattr(ledger_file, "_connected", replaced)
     with pytest.raises(LedgerBroken, match="took its place during a charge"):  # noqa: SIM117
         with ledger.charged(COST):
             drawn.append("once")

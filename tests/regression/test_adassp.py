@@ -16,7 +16,6 @@ from scipy.stats import kstest, norm
 from mipselect import Ledger
 from mipselect.errors import BudgetExceeded
 from mipselect.grid import GRID, MOST_ROWS, exact_products, exact_sums, on_grid
-from mipselect.privacy.audit import delta_bound, log_gaussian_delta
 from mipselect.regression import (
     AdaSSPRegressor,
     BoostedAdaSSPRegressor,
@@ -35,6 +34,8 @@ from mipselect.regression.noisy_moments import (
     plus_symmetric_gaussian,
 )
 from mipselect.regression.rows import RowMap
+from tests.support.audit_by_draws import delta_bound
+from tests.support.hockey_stick import log_gaussian_delta
 
 RELATIONS = ["add-remove", "replace-one"]
 VALUES = [0.0, 1.0, -1.0, 0.3, 5e-324, 1e-310, 1e-160, 1e16, 1e154, 1e308, -1e308, 1.7e308]

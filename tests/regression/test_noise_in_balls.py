@@ -14,8 +14,6 @@ import pytest
 from scipy.stats import gamma, kstest
 
 from mipselect.errors import InvalidInput
-from mipselect.privacy.audit import Box, MixedLaw, largest_delta
-from mipselect.privacy.audit.quadrature import integral
 from mipselect.regression import (
     AdaSSPRegressor,
     ObjectivePerturbationClassifier,
@@ -33,7 +31,9 @@ from mipselect.regression.perturbed_objective import (
 from mipselect.regression.rows import RowMap
 from mipselect.regression.smooth_losses import LogisticLoss
 from mipselect.selectors import SISSelector
+from tests.support.hockey_stick import MixedLaw, largest_delta
 from tests.support.perturbed_laws import PerturbedMinimiser
+from tests.support.quadrature import Box, integral
 
 RELATIONS = ["add-remove", "replace-one"]
 OF_CLASSES = ["logistic", "smoothed-hinge(0.3)"]

@@ -14,8 +14,6 @@ from scipy.optimize import minimize
 from scipy.stats import gamma, kstest, norm
 
 from mipselect.errors import InvalidInput
-from mipselect.privacy.audit import Box, MixedLaw, largest_delta
-from mipselect.privacy.audit.quadrature import integral
 from mipselect.regression import ObjectivePerturbationClassifier, ObjectivePerturbationRegressor
 from mipselect.regression.balls import Balls
 from mipselect.regression.double_draws import product_laplace, standard_normals
@@ -32,7 +30,9 @@ from mipselect.regression.smooth_losses import (
     SmoothLoss,
     Squared,
 )
+from tests.support.hockey_stick import MixedLaw, largest_delta
 from tests.support.perturbed_laws import PerturbedMinimiser
+from tests.support.quadrature import Box, integral
 
 LOSSES: list[SmoothLoss] = [Squared(), Huber(0.4), LogisticLoss(), SmoothedHinge(0.3)]
 RELATIONS = ["add-remove", "replace-one"]

@@ -15,7 +15,6 @@ from scipy.stats import chisquare
 
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.scores.sample_aggregate import random_blocks
-from mipselect.privacy.audit import hockey_stick
 from mipselect.regression import (
     AdaSSPRegressor,
     BoostedAdaSSPRegressor,
@@ -27,6 +26,7 @@ from mipselect.regression.block_models import block_model, block_models, on_inte
 from mipselect.regression.box_depth import DepthLaw, draw_in_shell, margin, passes
 from mipselect.selectors import KendallSelector
 from tests.support.depth_cells import cells_of, probabilities, probabilities_with_test
+from tests.support.hockey_stick import hockey_stick
 
 Models = np.ndarray
 

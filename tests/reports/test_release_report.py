@@ -204,7 +204,6 @@ def account(**more: Any) -> LedgerAccount:
         "remaining": Guarantee(1.0),
         "charges": 2,
         "hashes": frozenset(["f" * 64]),
-        "checked": True,
     }
     return LedgerAccount(**{**fields, **more})
 
@@ -224,9 +223,8 @@ def test_the_account_of_a_ledger() -> None:
     assert "Of all rows with the same id the last in the order of the file counts" in said
     assert "more than one row" not in said
     assert made.warnings == []
-    unchecked = report(reported(ledger=NOTE), account=account(checked=False, charges=1))
-    assert "not checked with it" in unchecked.markdown()
-    assert "not in this report" not in unchecked.markdown()
+    whole = report(reported(ledger=NOTE), account=account(charges=1))
+    assert "not in this report" not in whole.markdown()
 
 
 def test_rows_of_people_are_counted_as_people() -> None:

@@ -14,10 +14,11 @@ from sklearn.pipeline import make_pipeline
 from mipselect import Instance, Ledger, NotCertified
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee
-from mipselect.privacy.audit import ReplacedRow, worst_pair
+from mipselect.privacy.audit import worst_pair
 from mipselect.selectors import ExponentialSelector, PermuteAndFlipSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector
 from tests.support.all_selectors import BOUNDS
+from tests.support.replaced_row import ReplacedRow
 
 Kind = type[ExactDrawSelector]
 KINDS = pytest.mark.parametrize("kind", [ExponentialSelector, PermuteAndFlipSelector])

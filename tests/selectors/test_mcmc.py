@@ -11,9 +11,11 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from mipselect.errors import InvalidInput
-from mipselect.privacy.audit import ReplacedRow, lower_bound, worst_pair
+from mipselect.privacy.audit import worst_pair
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.scores.residual_squares import ResidualSquares, nearest_in_ball
+from tests.support.audit_by_draws import lower_bound
+from tests.support.replaced_row import ReplacedRow
 
 BOUNDS = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0}
 

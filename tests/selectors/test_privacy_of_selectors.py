@@ -10,9 +10,9 @@ import pytest
 from sklearn.base import clone
 
 from mipselect.errors import ConditionNotMet
-from mipselect.privacy.audit import ReplacedRow, worst_pair
-from mipselect.privacy.audit.privacy_loss import Law
+from mipselect.privacy.audit import Law, worst_pair
 from mipselect.selectors import ExponentialSelector, MistakesSelector, TopRSelector
+from tests.support.replaced_row import ReplacedRow
 
 EPSILON, DELTA = 1.0, 0.05
 ROWS, COLUMNS = 5, 4

@@ -1,4 +1,11 @@
-"""The largest privacy loss between neighbours that a law shows: of given pairs, or by a search."""
+"""Audits of privacy: the largest privacy loss that can be found.
+
+Works on plain functions, this package's mechanisms or somebody else's: a **law** takes data and
+returns the log probabilities of all outcomes, in a fixed order. `largest_loss` looks at given pairs
+of neighbours, `worst_pair` searches for bad ones; both are exact where the law is. A loss above ε
+is a proof that the mechanism is not ε-DP; one below it proves nothing, it is the best that was
+found.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +15,21 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.privacy.audit.neighbours import NeighbourSpace
 
+__all__ = [
+    "NeighbourSpace",
+    "PrivacyLoss",
+    "ScoreVectors",
+    "largest_loss",
+    "law_of",
+    "worst_pair",
+]
+
+Array = NDArray[np.float64]
 Law = Callable[[Any], ArrayLike]
 
 NO_PAIRS = "an audit needs at least one pair of neighbours"
@@ -129,6 +145,94 @@ def largest_loss(law: Law, pairs: Iterable[tuple[Any, Any]]) -> PrivacyLoss:
     return replace(worst, pairs=count)
 
 
+class NeighbourSpace(Protocol):
+    """Pairs of neighbours, each given by a vector of coordinates.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.privacy.audit import ScoreVectors
+    >>> space = ScoreVectors(3, low=0.0, high=5.0)
+    >>> data, other = space.pair(space.start(np.random.default_rng(0)))
+    >>> bool(np.all(np.abs(data - other) <= 1.0))
+    True
+    """
+
+    def start(self, rng: np.random.Generator) -> Array:
+        """Return a random point."""
+
+    def pair(self, point: Array) -> tuple[Any, Any]:
+        """Return the neighbours at a point."""
+
+    def proposals(self, point: Array, coordinate: int, rng: np.random.Generator) -> Iterable[float]:
+        """Return values that are worth trying for a coordinate."""
+
+
+@dataclass(frozen=True)
+class ScoreVectors:
+    """Score vectors of which entry a moves by at most Δ_a.
+
+    A point is the scores, then their moves in units of Δ_a, between -1 and 1.
+
+    Parameters
+    ----------
+    size : int
+        d, the number of scores.
+    low, high : float
+        Where the scores lie; their neighbours may lie up to Δ_a outside.
+    sensitivity : float or array_like, shape (d,)
+        Δ_a ≥ 0.
+    monotone : bool
+        Whether all scores move in one direction, as counts do.
+
+    Examples
+    --------
+    >>> from mipselect.mechanisms import NoisyMax
+    >>> from mipselect.privacy.audit import ScoreVectors, law_of, worst_pair
+    >>> law = law_of(lambda scores: NoisyMax(scores, 1.0, noise="gumbel"), outcomes=range(2))
+    >>> worst_pair(law, ScoreVectors(2, 0.0, 9.0), starts=1).epsilon <= 1.0 + 1e-9
+    True
+    """
+
+    size: int
+    low: float
+    high: float
+    sensitivity: ArrayLike = 1.0
+    monotone: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.low <= self.high:
+            raise InvalidInput(f"low must not exceed high, got {self.low} and {self.high}")
+
+    def start(self, rng: np.random.Generator) -> Array:
+        """Draw random scores, and moves of full size."""
+        moves = rng.choice(self._moves, self.size)
+        return np.concatenate([rng.uniform(self.low, self.high, self.size), moves])
+
+    def pair(self, point: Array) -> tuple[Array, Array]:
+        """Return two score vectors, shape (d,)."""
+        scores, moves = point[: self.size], point[self.size :]
+        return scores, scores + moves * np.asarray(self.sensitivity)
+
+    def proposals(self, point: Array, coordinate: int, rng: np.random.Generator) -> Iterable[float]:
+        """Propose values of one coordinate.
+
+        For a score these are the bounds, the middle, a random value, and values next to and at
+        another score; for a move all extremes and zero.
+        """
+        if coordinate >= self.size:
+            return self._moves
+        other = point[rng.integers(self.size)]
+        width = float(np.max(np.asarray(self.sensitivity)))
+        near = np.clip([other, other - width, other + width], self.low, self.high)
+        middle = (self.low + self.high) / 2.0
+        return [self.low, self.high, middle, rng.uniform(self.low, self.high), *near.tolist()]
+
+    @property
+    def _moves(self) -> list[float]:
+        return [0.0, 1.0] if self.monotone else [-1.0, 0.0, 1.0]
+
+
 def worst_pair(
     law: Law,
     space: NeighbourSpace,
@@ -148,7 +252,7 @@ def worst_pair(
     law : callable
         From data to the log probabilities of all outcomes.
     space : NeighbourSpace
-        The pairs: `ScoreVectors`, `ReplacedRow`, or your own.
+        The pairs: `ScoreVectors`, or your own.
     starts, rounds : int
         Random starts, and the most sweeps over all coordinates from each.
     seed : int

@@ -6,8 +6,6 @@ and only if this is at most δ for every ordered pair of neighbours. A law is
 - the log probabilities of all outcomes in a fixed order, or
 - a `MixedLaw`: some outcomes, and densities on boxes of a few dimensions, as a model that is
   drawn inside of a ball or on its boundary.
-
-Where neither is known, `delta_bound` works with draws.
 """
 
 from __future__ import annotations
@@ -23,18 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray
-from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
-from mipselect.privacy.audit.privacy_loss import (
-    MOST_MISSED,
-    NO_PAIRS,
-    PrivacyLoss,
-    check_total,
-    losses,
-    mass,
-)
-from mipselect.privacy.audit.quadrature import Box, integral
+from mipselect.privacy.audit import MOST_MISSED, NO_PAIRS, check_total, losses, mass
 from mipselect.privacy.gaussian_curve import gaussian_delta
+from tests.support.quadrature import Box, integral
 
 LOGARITHM = Context(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN)
 """Arithmetic with more digits than a double, so that a logarithm in it is off by less than one."""
@@ -50,14 +40,6 @@ class Density:
         From points, shape (m, d), to logs of the density, shape (m,); ``-inf`` allowed.
     box : Box
         Where it lives; the same for all data.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mipselect.privacy.audit import Box, Density
-    >>> uniform = Density(lambda points: np.zeros(len(points)), Box((0.0,), (1.0,)))
-    >>> uniform.log_density(np.array([[0.5]])).tolist()
-    [0.0]
     """
 
     log_density: Callable[[FloatArray], FloatArray] = field(repr=False)
@@ -74,15 +56,6 @@ class MixedLaw:
         Log probabilities of single outcomes, in a fixed order.
     densities : tuple of Density
         In a fixed order too.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mipselect.privacy.audit import Box, Density, MixedLaw
-    >>> uniform = Density(lambda points: np.full(len(points), np.log(0.5)), Box((0.0,), (1.0,)))
-    >>> law = MixedLaw(np.log([0.5]), (uniform,))
-    >>> len(law.densities)
-    1
     """
 
     logs: FloatArray = field(repr=False)
@@ -92,7 +65,6 @@ class MixedLaw:
 Law = Callable[[Any], "MixedLaw | ArrayLike"]
 
 
-@completed_by(PrivacyLoss)
 @dataclass(frozen=True)
 class Divergence:
     """The largest δ that was found to be needed at ε.
@@ -107,14 +79,8 @@ class Divergence:
         The largest |log P - log Q| that was met in any pair: at every outcome, and where the
         densities were evaluated.
     epsilon : float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mipselect.privacy.audit import largest_delta
-    >>> found = largest_delta(lambda p: np.log([p, 1.0 - p]), [(0.5, 0.6)], epsilon=0.1)
-    >>> found.pairs, found.delta > 0.0
-    (1, True)
+    data, other, pairs
+        As in `PrivacyLoss`.
     """
 
     delta: float
@@ -154,13 +120,6 @@ def largest_delta(
     InvalidInput
         If there are no pairs, the law returns something that is not a distribution, or
         neighbours have different outcomes or boxes.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mipselect.privacy.audit import largest_delta
-    >>> round(largest_delta(lambda p: np.log([p, 1.0 - p]), [(0.5, 0.6)], epsilon=0.0).delta, 9)
-    0.1
     """
     if not epsilon >= 0.0:
         raise InvalidInput(f"epsilon must be at least 0, got {epsilon!r}")
@@ -187,13 +146,6 @@ def hockey_stick(one: Sequence[Any], other: Sequence[Any], epsilon: float) -> fl
         the truth by more than one rounding. Floats are added up without further rounding.
     epsilon : float
         ε ≥ 0.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> from mipselect.privacy.audit import hockey_stick
-    >>> round(hockey_stick([Fraction(1, 2)] * 2, [Fraction(1, 4), Fraction(3, 4)], 0.0), 9)
-    0.25
     """
     if len(one) != len(other):
         raise InvalidInput(f"the laws of neighbours have {len(one)} and {len(other)} outcomes")
@@ -211,13 +163,6 @@ def log_gaussian_delta(mu: float, epsilon: float) -> float:
     ----------
     Balle and Wang, "Improving the Gaussian mechanism for differential privacy", 2018, theorem 8;
     Dong, Roth and Su, "Gaussian differential privacy", 2022, corollary 1.
-
-    Examples
-    --------
-    >>> import math
-    >>> from mipselect.privacy.audit import log_gaussian_delta
-    >>> math.exp(log_gaussian_delta(0.2920, math.log(3.0))) <= 1.01e-5
-    True
     """
     _, upper = gaussian_delta(mu, epsilon)
     return min(0.0, math.nextafter(float(upper.ln(LOGARITHM)), math.inf))

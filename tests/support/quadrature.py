@@ -44,12 +44,6 @@ class Box:
     ----------
     low, high : tuple of float, shape (d,)
         Finite, low < high.
-
-    Examples
-    --------
-    >>> from mipselect.privacy.audit import Box
-    >>> Box((0.0, -1.0), (1.0, 1.0)).high
-    (1.0, 1.0)
     """
 
     low: tuple[float, ...]

@@ -1,22 +1,21 @@
-"""`Ledger`: a budget that refuses before anything is drawn."""
+"""`Ledger`: a budget that refuses before anything is drawn, in memory or in a file."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from threading import Lock
+from typing import Any, Self, TypeVar
 
-from mipselect.documents.blocks import Paragraph, TextTable
-from mipselect.documents.html import html_part
-from mipselect.errors import InvalidInput, LedgerNotWritten, MipselectError
-from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.ledger.accountant import Account
-from mipselect.privacy.ledger.creation import create_file
-from mipselect.privacy.ledger.entries import (
+from mipselect.errors import InvalidInput, LedgerForked, LedgerNotWritten, MipselectError
+from mipselect.privacy.accountant import (
     DRAWN,
     FAILED,
+    Account,
     LedgerEntry,
     Part,
     Terms,
@@ -24,13 +23,79 @@ from mipselect.privacy.ledger.entries import (
     checked_note,
     checked_part,
 )
-from mipselect.privacy.ledger.file import NOTHING_SEEN, FileBook, Seen
-from mipselect.privacy.ledger.key import read_key
-from mipselect.privacy.ledger.rows import Row
-from mipselect.privacy.ledger.storage import Book, MemoryBook
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.ledger_file import FileBook, Row, create_file
 from mipselect.validation import shown
 
-__all__ = ["Ledger", "LedgerEntry"]
+__all__ = ["Ledger", "LedgerEntry", "checked_ledger", "paid"]
+
+Result = TypeVar("Result")
+
+NO_PROCESS = -1
+"""Process that a copy of a ledger in memory belongs to."""
+
+
+class MemoryBook:
+    """The entries of a ledger that lives in one process: without a file and rows."""
+
+    path: Path | None = None
+    identity: str | None = None
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self._account = Account(terms)
+        self._lock = Lock()
+        self._process = os.getpid()
+
+    @property
+    def place(self) -> str:
+        """Note that a copy is as it was when it was made; empty for the ledger itself."""
+        return "" if self._process == os.getpid() else ", as it was at the fork or when pickled"
+
+    def __getstate__(self) -> Account:
+        """Pickle what was charged, and not the right to charge."""
+        return self.look(deepcopy)
+
+    def __setstate__(self, account: Account) -> None:
+        """Make a copy of what a ledger was, which belongs to no process."""
+        self.__init__(account.terms)  # type: ignore[misc]
+        self._account, self._process = account, NO_PROCESS
+
+    def head(self) -> None:
+        """Return None."""
+
+    def rows(self) -> list[Row]:
+        """Return none."""
+        return []
+
+    def look(self, at: Callable[[Account], Result]) -> Result:
+        """Return what `at` makes of the account, or of what it was at the fork."""
+        # A child has no threads that could change it, and the lock may have been held at the fork.
+        if self._process != os.getpid():
+            return at(self._account)
+        with self._lock:
+            return at(self._account)
+
+    def charge(self, entry: LedgerEntry) -> int:
+        """Add an entry, or raise; return its number."""
+        # Before the lock, which a thread of the parent may have held at the fork.
+        if self._process != os.getpid():
+            raise LedgerForked(
+                "a ledger in memory cannot be charged in a forked process, nor as a copy that was "
+                "sent or stored: the same budget would be spent again. Keep it in a file "
+                "(Ledger.create), or draw in the process that made it (n_jobs=1, or threads). "
+                "Nothing was drawn"
+            )
+        with self._lock:
+            self._account.admit(entry)
+            self._account.add(entry)
+            return len(self._account.entries) - 1
+
+    def settle(self, number: int, status: str) -> None:
+        """Note what came of an entry."""
+        with self._lock:
+            entries = self._account.entries
+            entries[number] = replace(entries[number], status=status)
 
 
 class Ledger:
@@ -102,7 +167,7 @@ class Ledger:
         rho: float | None = None,
         unit: str = "row",
     ) -> None:
-        self._book: Book = MemoryBook(Terms(epsilon, delta, relation, unit, rho))
+        self._book: MemoryBook | FileBook = MemoryBook(Terms(epsilon, delta, relation, unit, rho))
         self._part: Part | None = None
         self._asked: Mapping[str, Any] | None = None
 
@@ -116,7 +181,6 @@ class Ledger:
         relation: str = "replace-one",
         unit: str = "row",
         rho: float | None = None,
-        key_file: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Make a ledger in a new file; the other parameters are those of the class.
 
@@ -124,15 +188,11 @@ class Ledger:
         ----------
         path : str or path-like
             There must be no file of this name: a ledger is never replaced.
-        key_file : str or path-like, optional
-            A file of 32 to 4096 random bytes, which is made if there is none. Every row is then
-            written with this key, and anybody who lacks it can only read. The key never stands in
-            the ledger: keep it elsewhere.
 
         Raises
         ------
         InvalidInput
-            If the budget is not valid or nothing, the file exists or the key is none.
+            If the budget is not valid or nothing, or the file exists.
         LedgerNotWritten
             If the file cannot be written.
         """
@@ -142,36 +202,27 @@ class Ledger:
                 f"{'epsilon' if rho is None else 'rho'} must be > 0: a ledger of nothing pays for "
                 "nothing, and its budget cannot be raised"
             )
-        key = None if key_file is None else Path(key_file)
-        return cls._on(create_file(Path(path), terms, key))
+        return cls._on(create_file(Path(path), terms))
 
     @classmethod
-    def open(
-        cls, path: str | os.PathLike[str], *, key_file: str | os.PathLike[str] | None = None
-    ) -> Self:
+    def open(cls, path: str | os.PathLike[str]) -> Self:
         """Open a ledger in a file; all its rows are checked.
-
-        Parameters
-        ----------
-        path : str or path-like
-        key_file : str or path-like, optional
-            The key of the ledger. A ledger with a key that is opened without it can be read, and
-            its rows are not checked with the key; it cannot be charged or verified.
 
         Raises
         ------
         InvalidInput
-            If there is no such file, or it is no ledger, or no key.
+            If there is no such file, or it is no ledger.
         LedgerBroken
-            If it is damaged or was changed by something else; if it has no key, or another one,
-            than the one that is given.
+            If it is damaged or was changed by something else.
         """
-        key = None if key_file is None else read_key(Path(key_file))
-        return cls._on(FileBook(Path(path), key=key))
+        return cls._on(FileBook(Path(path)))
 
     @classmethod
     def _on(
-        cls, book: Book, part: Part | None = None, asked: Mapping[str, Any] | None = None
+        cls,
+        book: MemoryBook | FileBook,
+        part: Part | None = None,
+        asked: Mapping[str, Any] | None = None,
     ) -> Self:
         """Make a ledger on a book, or on a part of it, which notes what was asked."""
         ledger = cls.__new__(cls)
@@ -183,17 +234,6 @@ class Ledger:
             return self._book.look(self._described)
         except MipselectError as error:
             return f"<Ledger: {error}>"
-
-    def _repr_html_(self) -> str:
-        """Show the budget, what was spent and what is left, for a notebook; no entries."""
-        try:
-            amounts = {"budget": self.budget, "spent": self.spent, "left": self.remaining}
-        except MipselectError:
-            return html_part([Paragraph(repr(self))])
-        rows = tuple(
-            (words, f"{each.epsilon:.15g}", f"{each.delta:.15g}") for words, each in amounts.items()
-        )
-        return html_part([Paragraph(repr(self)), TextTable(("ledger", "ε", "δ"), rows)])
 
     def _described(self, account: Account) -> str:
         terms, spent = account.terms, account.spent(self._part)
@@ -218,14 +258,6 @@ class Ledger:
     def __deepcopy__(self, memo: dict[int, object]) -> Ledger:
         """Return the ledger itself, also when scikit-learn clones an estimator that has one."""
         return self
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the paths of ledger and key; of one in memory a copy that cannot be charged."""
-        if not isinstance(self._book, FileBook):
-            return Ledger._on, (self._book, self._part, self._asked)
-        book = self._book
-        key = None if book.key is None else str(book.key.path)
-        return _reopened, (str(book.path), book.identity, self._part, self._asked, book.seen, key)
 
     @property
     def terms(self) -> Terms:
@@ -261,16 +293,6 @@ class Ledger:
     def identity(self) -> str | None:
         """Identifier of the ledger of a file, wherever the file is; None in memory."""
         return self._book.identity
-
-    @property
-    def key_identity(self) -> str | None:
-        """Identifier of the key of a file, which tells nothing of the key; None without a key."""
-        return self._book.key_identity
-
-    @property
-    def locked(self) -> bool:
-        """True if there is a key and it was not given: rows are read, and not checked with it."""
-        return self._book.locked
 
     def part(self, column: str, value: str) -> Ledger:
         """Return the same ledger, for draws from the rows with one value of a public column.
@@ -326,8 +348,6 @@ class Ledger:
             If less is left than the release costs; nothing is charged.
         RelationMismatch
             If the guarantee is under another relation than the budget; nothing is charged.
-        InvalidInput
-            If the ledger has a key and was opened without it; nothing is charged.
         LedgerForked
             In a forked child of a ledger in memory; nothing is charged.
         LedgerBroken, LedgerNotWritten
@@ -341,24 +361,13 @@ class Ledger:
 
     def check(self, guarantee: Guarantee) -> None:
         """Raise what `spend` would raise; nothing is charged."""
-        self.require_key()
         entry = self._entry(guarantee)
         self._book.look(lambda account: account.admit(entry))
 
     def after(self, guarantee: Guarantee) -> Guarantee:
         """Return what `remaining` would be after `spend`; raise the same, and charge nothing."""
-        self.require_key()
         entry = self._entry(guarantee)
-
-        def left(account: Account) -> Guarantee:
-            tried = Account(account.terms)
-            for paid in account.entries:
-                tried.add(paid)
-            tried.admit(entry)
-            tried.add(entry)
-            return tried.remaining(self._part)
-
-        return self._book.look(left)
+        return self._book.look(lambda account: account.after(entry))
 
     @contextmanager
     def charged(self, guarantee: Guarantee, what: str = "") -> Iterator[Guarantee]:
@@ -444,15 +453,8 @@ class Ledger:
         ------
         LedgerBroken
             Naming the first row that does not fit.
-        InvalidInput
-            If there is a key and it was not given.
         """
-        self.require_key()
         return rows[-1] if (rows := self.rows()) else None
-
-    def require_key(self) -> None:
-        """Raise `InvalidInput` if there is a key and it was not given: `spend` would raise it."""
-        self._book.require_key()
 
 
 def checked_ledger(ledger: Ledger | None, what: str = "ledger") -> Ledger | None:
@@ -469,17 +471,3 @@ def paid(
 ) -> AbstractContextManager[Guarantee]:
     """Charge a ledger, if there is one, for what is drawn inside; yields the guarantee."""
     return nullcontext(guarantee) if ledger is None else ledger.charged(guarantee, what)
-
-
-def _reopened(
-    path: str,
-    identity: str,
-    part: Part | None,
-    asked: Mapping[str, Any] | None,
-    seen: Seen = NOTHING_SEEN,
-    key_file: str | None = None,
-) -> Ledger:
-    """Return the same ledger when unpickling; refuse one in its place, or an older copy."""
-    named = None if part is None else checked_part(*part)
-    key = None if key_file is None else read_key(Path(key_file))
-    return Ledger._on(FileBook(Path(path), identity, seen, key), named, asked)

@@ -1,0 +1,371 @@
+"""Entries of a ledger, and the account that they make: exact sums of what was paid and is left."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, cast
+
+from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
+from mipselect.privacy.concentrated import largest_pure_epsilon, rho_epsilon
+from mipselect.privacy.decimals import exact, round_down, round_up
+from mipselect.privacy.guarantee import ROW, Guarantee, checked_relation, is_row
+from mipselect.validation import (
+    checked_line,
+    checked_name,
+    checked_nonnegative,
+    checked_share,
+    set_fields,
+    shown,
+)
+
+CHARGED, DRAWN, FAILED = "charged", "drawn", "failed"
+
+LONGEST_NOTE = 20_000
+"""Characters of JSON in the settings of an entry."""
+
+LONGEST_WHAT = 1_000
+"""Characters of the line that says what was released."""
+
+Part = tuple[str, str]
+"""A column that divides the table, and one of its values."""
+
+INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
+)
+"""Characters that nobody sees although Python calls them printable: fillers, variants, blanks."""
+
+NO_RAISE = (
+    "A budget cannot be raised, nor given a δ later: ask for less, or decide on a second ledger, "
+    "whose budget is spent beside this one and adds to it"
+)
+
+SIGNS = {"epsilon": "ε", "delta": "δ", "rho": "ρ"}
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The budget of a ledger and the currency that it is counted in.
+
+    Attributes
+    ----------
+    epsilon : float or None
+        The budget of ε; None where ρ is counted.
+    delta : float
+        The budget of δ or, where ρ is counted, the δ at which its ε is stated.
+    relation : {"replace-one", "add-remove"}
+    unit : str
+        Whom or what one row stands for; for people.
+    rho : float or None
+        The budget of ρ, for a ledger that counts ρ.
+    """
+
+    epsilon: float | None
+    delta: float
+    relation: str
+    unit: str
+    rho: float | None
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.rho is None):
+            raise InvalidInput("a ledger needs a budget in epsilon or in rho: one of them")
+        if self.epsilon is not None:
+            budget = Guarantee(self.epsilon, self.delta, self.relation)
+            set_fields(self, epsilon=budget.epsilon, delta=budget.delta)
+        if self.rho is not None:
+            rho = checked_nonnegative(self.rho, "rho")
+            set_fields(self, rho=rho, delta=checked_share(self.delta, "delta", closed=False))
+        checked_relation(self.relation)
+        set_fields(self, unit=checked_name(self.unit, "unit"))
+
+    @property
+    def currency(self) -> str:
+        """ "epsilon", "epsilon-delta" or "rho"."""
+        if self.rho is not None:
+            return "rho"
+        return "epsilon-delta" if self.delta > 0.0 else "epsilon"
+
+    @property
+    def budget(self) -> Guarantee:
+        """Largest cost allowed for all releases together, as a guarantee."""
+        if self.epsilon is not None:
+            return Guarantee(self.epsilon, self.delta, self.relation)
+        return self.of_rho(exact(cast(float, self.rho)))
+
+    def of_rho(self, rho: Fraction) -> Guarantee:
+        """Return the (ε, δ) that a sum of ρ gives at the δ of a ledger in ρ."""
+        stated = round_up(rho)
+        epsilon = rho_epsilon(stated, self.delta)
+        return Guarantee(epsilon, self.delta, self.relation, rho=stated)
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """One release that was paid for.
+
+    Attributes
+    ----------
+    guarantee : Guarantee
+        Its `private` is false for a seeded draw.
+    what : str
+        What was released; for people.
+    part : (str, str) or None
+        The part of the table that it was drawn from: a column and its value. None: all of it.
+    asked : mapping or None
+        Settings that were noted with it, ready for JSON; never data.
+    status : {"charged", "drawn", "failed"}
+        What came of it. All are paid; "charged" is also what a draw leaves behind that was
+        killed. Whether a draw failed may depend on the data.
+    time : str
+        When it was charged, in UTC; "" in memory.
+    rows : tuple of int
+        Its rows of a file: that of the charge, and that of what came of it. () in memory.
+
+    Entries are equal if they were charged for the same, whatever came of it, when, and where.
+
+    Examples
+    --------
+    >>> from mipselect import Guarantee, Ledger
+    >>> ledger = Ledger(1.0)
+    >>> ledger.spend(Guarantee(0.25), what="counts")
+    >>> entry = ledger.entries[0]
+    >>> entry.what, entry.guarantee.epsilon
+    ('counts', 0.25)
+    """
+
+    guarantee: Guarantee
+    what: str
+    part: Part | None = None
+    asked: Mapping[str, Any] | None = None
+    status: str = field(default=CHARGED, compare=False)
+    time: str = field(default="", compare=False)
+    rows: tuple[int, ...] = field(default=(), compare=False)
+
+
+def checked_entry(
+    guarantee: Guarantee,
+    what: str,
+    part: Part | None,
+    asked: Mapping[str, Any] | None,
+    unit: str = ROW,
+) -> LedgerEntry:
+    """Return an entry of a ledger of this unit as it may be charged."""
+    if not isinstance(guarantee, Guarantee):
+        raise InvalidInput(f"a ledger is charged with a Guarantee, got {shown(guarantee)}")
+    if what:
+        checked_line(what, "what is released", LONGEST_WHAT)
+    if part is not None:
+        needed = _conditions_of_a_part(part[0], guarantee.relation, unit)
+        conditions = tuple(dict.fromkeys((*guarantee.conditions, *needed)))
+        guarantee = replace(guarantee, conditions=conditions)
+    return LedgerEntry(guarantee, what, part, asked)
+
+
+def _conditions_of_a_part(column: str, relation: str, unit: str) -> Iterator[str]:
+    """Say what makes the parts of a column disjoint: else two of them would cost somebody both.
+
+    A row may be replaced by one of another part; somebody with several rows may be in several.
+    """
+    if relation == "replace-one":
+        yield f"a row is replaced by one with the same, public, value of {column!r}"
+    if not is_row(unit):
+        yield f"no {unit} has rows with different values of {column!r}"
+
+
+def checked_part(column: str, value: str) -> Part:
+    """Return the name of a part as it is counted: in NFC, without outer blanks."""
+    return _visible(column, "the column of a part"), _visible(value, "the value of a part")
+
+
+def _visible(name: str, what: str) -> str:
+    if INVISIBLE.search(checked_name(name, what)):
+        raise InvalidInput(f"{what} must have no invisible characters, got {name!a}")
+    return checked_name(unicodedata.normalize("NFC", name.strip(" ")), what)
+
+
+def checked_note(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of settings that are ready for JSON and not too long."""
+    try:
+        text = json.dumps(dict(asked), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"settings to note must be ready for JSON: {error}") from None
+    if len(text) > LONGEST_NOTE:
+        raise InvalidInput(
+            f"settings to note have {len(text):,} characters of JSON, more than {LONGEST_NOTE:,}"
+        )
+    copy: dict[str, Any] = json.loads(text)
+    return copy
+
+
+class Tally:
+    """An exact sum in which disjoint parts of the table count once.
+
+    A person is in one part of each partition only: the costs of the parts of a column are not
+    added, the largest of them counts.
+    """
+
+    def __init__(self) -> None:
+        self._whole = Fraction(0)
+        self._parts: dict[str, dict[str, Fraction]] = {}
+
+    def add(self, amount: Fraction, part: Part | None) -> None:
+        """Add what was drawn from the whole table, or from a part of it."""
+        if part is None:
+            self._whole += amount
+        else:
+            sums = self._parts.setdefault(part[0], {})
+            sums[part[1]] = sums.get(part[1], Fraction(0)) + amount
+
+    def at(self, part: Part | None) -> Fraction:
+        """Return the most that any row pays; with a part, the most that any row in it pays."""
+        total = self._whole
+        for column, sums in self._parts.items():
+            if part is not None and part[0] == column:
+                total += sums.get(part[1], Fraction(0))
+            else:
+                total += max(sums.values())
+        return total
+
+
+class Account:
+    """The terms of a ledger, its entries, and exact sums of what was paid.
+
+    Adding to it is not safe between threads.
+    """
+
+    def __init__(self, terms: Terms) -> None:
+        self.terms = terms
+        self.entries: list[LedgerEntry] = []
+        self._sums = {name: Tally() for name in self._limits}
+
+    @property
+    def _limits(self) -> dict[str, float]:
+        """The budget, by what is counted."""
+        terms = self.terms
+        if terms.rho is not None:
+            return {"rho": terms.rho}
+        return {"epsilon": terms.budget.epsilon, "delta": terms.delta}
+
+    def admit(self, entry: LedgerEntry) -> None:
+        """Raise unless the budget covers the entry; nothing is added.
+
+        Raises
+        ------
+        BudgetExceeded, RelationMismatch
+        """
+        terms, guarantee = self.terms, entry.guarantee
+        if guarantee.relation != terms.relation:
+            remedy = (
+                "convert it with guarantee.to('replace-one'), or give a selector "
+                "relation='replace-one'"
+                if terms.relation == "replace-one"
+                else "it cannot be converted; use a ledger under replace-one"
+            )
+            raise RelationMismatch(
+                f"the ledger is kept under {terms.relation}, the guarantee is under "
+                f"{guarantee.relation}: {remedy}"
+            )
+        prices = self._prices(guarantee)
+        left = {name: self._left(name, entry.part) for name in prices}
+        if any(price > left[name] for name, price in prices.items()):
+            asked = {name: round_up(price) for name, price in prices.items()}
+            rest = {name: round_down(amount) for name, amount in left.items()}
+            raise BudgetExceeded(
+                f"asked for {_in_words(asked)}, but only {_in_words(rest)} is left "
+                f"of the budget {_in_words(self._limits)}; nothing was drawn. {NO_RAISE}"
+            )
+
+    def add(self, entry: LedgerEntry) -> None:
+        """Add an entry that was admitted."""
+        for name, price in self._prices(entry.guarantee).items():
+            self._sums[name].add(price, entry.part)
+        self.entries.append(entry)
+
+    def touching(self, part: Part | None = None) -> tuple[LedgerEntry, ...]:
+        """Return the entries that touch a part, or all entries."""
+        return tuple(e for e in self.entries if part is None or not _disjoint(e.part, part))
+
+    def spent(self, part: Part | None = None) -> Guarantee:
+        """Return the joint guarantee of the entries that touch a part, or of all entries.
+
+        With ρ counted it is the (ε, δ) that follows from the sum; else the sum of ε and of δ.
+        """
+        touching = self.touching(part)
+        conditions = tuple(dict.fromkeys(c for e in touching for c in e.guarantee.conditions))
+        private = all(e.guarantee.private for e in touching)
+        if self.terms.rho is not None:
+            together = self.terms.of_rho(self._sums["rho"].at(part))
+        else:
+            rho = total_rho(touching, part)
+            together = Guarantee(
+                round_up(self._sums["epsilon"].at(part)),
+                round_up(self._sums["delta"].at(part)),
+                self.terms.relation,
+                rho=None if rho is None else round_up(rho),
+            )
+        return replace(together, conditions=conditions, private=private)
+
+    def remaining(self, part: Part | None = None) -> Guarantee:
+        """Return the largest guarantee that is still admitted, for a part or for the whole table.
+
+        With ρ counted, ε is the largest of which nothing but ε is known.
+        """
+        relation = self.terms.relation
+        if self.terms.rho is not None:
+            rho = self._left("rho", part)
+            return Guarantee(largest_pure_epsilon(rho), 0.0, relation, rho=round_down(rho))
+        epsilon, delta = self._left("epsilon", part), self._left("delta", part)
+        return Guarantee(round_down(epsilon), round_down(delta), relation)
+
+    def after(self, entry: LedgerEntry) -> Guarantee:
+        """Return what would remain for the part of an entry; raise unless it is admitted."""
+        tried = Account(self.terms)
+        tried._sums = deepcopy(self._sums)
+        tried.admit(entry)
+        tried.add(entry)
+        return tried.remaining(entry.part)
+
+    def _left(self, name: str, part: Part | None) -> Fraction:
+        return exact(self._limits[name]) - self._sums[name].at(part)
+
+    def _prices(self, guarantee: Guarantee) -> dict[str, Fraction]:
+        if self.terms.rho is None:
+            return {"epsilon": exact(guarantee.epsilon), "delta": exact(guarantee.delta)}
+        rho = guarantee.concentrated
+        if rho is None:
+            raise BudgetExceeded(
+                f"the ledger counts ρ, and none follows from ε = {guarantee.epsilon!r}, δ = "
+                f"{guarantee.delta!r}; use a draw with δ = 0, or a ledger that counts ε and δ; "
+                "nothing was drawn"
+            )
+        return {"rho": exact(rho)}
+
+
+def total_rho(entries: Sequence[LedgerEntry], part: Part | None = None) -> Fraction | None:
+    """Add up ρ over entries, disjoint parts counted once; None unless all have one, or if no
+    float can hold the sum.
+    """
+    sum_of_rho = Tally()
+    for entry in entries:
+        rho = entry.guarantee.concentrated
+        if rho is None:
+            return None
+        sum_of_rho.add(exact(rho), entry.part)
+    total = sum_of_rho.at(part)
+    return total if total <= sys.float_info.max else None
+
+
+def _disjoint(one: Part | None, other: Part) -> bool:
+    """Return whether two parts are of one column and have no row in common."""
+    return one is not None and one[0] == other[0] and one[1] != other[1]
+
+
+def _in_words(amounts: Mapping[str, float]) -> str:
+    return ", ".join(f"{SIGNS[name]} = {amount!r}" for name, amount in amounts.items())
