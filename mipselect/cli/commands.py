@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -95,33 +95,16 @@ def imported(name: str) -> Any:
 
     A module with an `app` is a group of commands.
     """
+    from mipselect.cli.project import with_project
+
     module = import_module(known_commands()[name][0])
     alone = typer.Typer()
     if hasattr(module, "app"):
         alone.add_typer(module.app, name=name)
     else:
         epilog, run = getattr(module, "EXAMPLES", None), getattr(module, function_name(name))
-        alone.command(name, epilog=epilog)(_with_project(name, run) if name in OWN else run)
+        alone.command(name, epilog=epilog)(run if name not in OWN else with_project(name, run))
     return get_group(alone).commands[name]
-
-
-def _with_project(name: str, run: Callable[..., None]) -> Callable[..., None]:
-    """Let a command of this package take defaults from a project file."""
-    from mipselect.cli.project import with_project
-
-    return with_project(name, run, settings_of_commands)
-
-
-def settings_of_commands() -> Mapping[str, Mapping[str, Any]]:
-    """Import every command, and return the settings of those that take defaults of a project."""
-    from mipselect.cli.project_settings import settings_of
-
-    found = {}
-    for name, (module, _) in OWN.items():
-        run = getattr(import_module(f"{__package__}.{module}"), function_name(name), None)
-        if run is not None and (settings := settings_of(run)):
-            found[name] = settings
-    return found
 
 
 def add_first_lines(app: typer.Typer) -> None:
