@@ -34,8 +34,6 @@ FIRST_LINES = {
     "instances": "List the stored instances.",
     "solvers": "List the back ends that are installed, and whether they can be used here.",
     "demo": "Run the main job on two stored instances: search, proof, exact private draw.",
-    "card": "Write the privacy card of a release: what was done, the guarantee, who answers "
-    "for it.",
     "report": "Write a report on releases for everybody: results, guarantee, costs, how to cite.",
     "ledger": "Keep a privacy budget in a file: create, show, verify, export.",
     "schema": "Fill in a public schema, in a form or a spreadsheet: edit, to-csv, from-csv, "
@@ -43,7 +41,7 @@ FIRST_LINES = {
 }
 """The commands of this package, and the first lines of their help, in the order of --help."""
 
-MODULES = {"instances": "listings", "solvers": "listings", "report": "release_report"}
+MODULES = {"instances": "listings", "solvers": "listings"}
 """Modules that are not named like their command."""
 
 

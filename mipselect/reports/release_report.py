@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from mipselect.documents.blocks import (
@@ -22,13 +22,12 @@ from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import ROW
 from mipselect.quality import Quality
 from mipselect.regression import ModelRelease
-from mipselect.reports.citations import citation_blocks
 from mipselect.reports.coefficients import coefficient_blocks
 from mipselect.reports.field_words import field_words
 from mipselect.reports.guarantees import guarantee_blocks, seeded_alert
+from mipselect.reports.methods import citation_blocks, deployment_blocks
 from mipselect.reports.qualities import quality_blocks
 from mipselect.reports.released import (
-    CHECK,
     EVALUATION,
     MODEL,
     SELECTION,
@@ -45,12 +44,6 @@ EXPLAINED = (
     "A release is an answer with randomness in it, which limits what can be concluded from it "
     "about any one person; how far is said below. Nothing else in this report was computed from "
     "the data."
-)
-
-
-CARD = (
-    "For ethics boards and registries of deployments. What only people know is to be filled in by "
-    "whoever answers for the release."
 )
 
 
@@ -74,6 +67,8 @@ class ReleaseReport:
     account : LedgerAccount, optional
     notes : tuple of str
         About the set, such as a file that was given twice.
+    facts : mapping
+        What only people know, by the names `mipselect.reports.methods.FACTS`.
 
     Raises
     ------
@@ -98,6 +93,7 @@ class ReleaseReport:
     releases: tuple[ReportedRelease, ...]
     account: LedgerAccount | None = None
     notes: tuple[str, ...] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.releases:
@@ -157,11 +153,7 @@ class ReleaseReport:
         yield from guarantee_blocks(self.releases, self.total)
         yield from spending_blocks(self.releases, self.total, self.account)
         yield from citation_blocks(self.releases)
-        for one in self.releases:
-            if one.card:
-                yield Heading(2, f"Appendix: privacy card of {one.name}")
-                yield Paragraph(CARD)
-                yield from one.card
+        yield from deployment_blocks(self.releases, self.facts)
 
     def _fields_of(self, one: ReportedRelease) -> str:
         """Name the release that the fields of a model are of; "" where they were drawn."""
@@ -229,10 +221,8 @@ def _question(releases: Sequence[ReportedRelease]) -> str:
         question = f"Which fields{where} go with {aims}, and how?"
     elif SELECTION in kinds:
         question = f"Which fields{where} go with {aims}?"
-    elif EVALUATION in kinds:
-        question = f"How good are predictions of {aims} on the rows{where or ' of a table'}?"
     else:
-        question = f"What can be told{where} without telling about anybody?"
+        question = f"How good are predictions of {aims} on the rows{where or ' of a table'}?"
     verb = "answers" if len(releases) == 1 else "answer"
     kind = "private release" if all(one.private for one in releases) else "release"
     return f"{question} {plural(len(releases), kind)} {verb}."
@@ -263,7 +253,6 @@ def _blocks_of(one: ReportedRelease, number: int, fields_of: str) -> Iterator[Bl
         yield from quality_blocks(one.quality, target)
     elif one.releases:
         yield from selection_blocks(one)
-    yield from one.contents
 
 
 def _what(one: ReportedRelease) -> str:
@@ -272,8 +261,7 @@ def _what(one: ReportedRelease) -> str:
         SELECTION: f"Which fields go with {target}",
         MODEL: f"How {target} goes with other fields",
         EVALUATION: f"How well {target} is predicted",
-        CHECK: "How well the table fits its schema",
-    }.get(one.kind, f"Private answer of mipselect {one.kind}")
+    }[one.kind]
 
 
 def _origin(one: ReportedRelease, fields_of: str) -> str:

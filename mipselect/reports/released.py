@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from mipselect.documents.blocks import Block
 from mipselect.mechanisms.supports.all_features import ALL_FEATURES
 from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import ROW, is_row
 from mipselect.quality import Quality
 from mipselect.regression import ModelRelease
 
-SELECTION, MODEL, EVALUATION, CHECK = "selection", "model", "evaluation", "check"
-"""Kinds of releases that a report has words for; any other is named by its command."""
+SELECTION, MODEL, EVALUATION = "selection", "model", "evaluation"
+"""Kinds of releases."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class ReportedRelease:
     name : str
         Name of its file, or what stands for it.
     kind : str
-        One of `SELECTION`, `MODEL`, `EVALUATION`, or a command.
+        `SELECTION`, `MODEL` or `EVALUATION`.
     guarantee : Guarantee
         Guarantee of all its draws together; marked as none if it was seeded.
     data, target : str or None
@@ -88,18 +87,10 @@ class ReportedRelease:
         Fields that are in whatever is chosen.
     features_of : str or None
         SHA-256 of the release that the features of a model are of; None where they were drawn.
-    intercept : bool
-        Whether there is one.
-    sizes : tuple of int or None
-        Numbers of fields that one was drawn of.
-    solver : str or None
-        Solver of the search, with its version.
     titles : mapping of str to str
         Title and unit of fields, in words, as far as the release has them.
     near_chance : bool
         Whether the draw was almost the same whatever the data, by public numbers.
-    contents : tuple of Block
-        What another kind of release holds.
     about : str or None
         The model that an evaluation is about.
     unit : str
@@ -111,8 +102,6 @@ class ReportedRelease:
         SHA-256 of the file.
     twin : str
         Equal for the same release in two files.
-    card : tuple of Block
-        The privacy card; empty without one.
     """
 
     name: str
@@ -129,19 +118,14 @@ class ReportedRelease:
     candidates: tuple[str, ...] = ()
     always: tuple[str, ...] = ()
     features_of: str | None = None
-    intercept: bool = False
-    sizes: tuple[int, ...] | None = None
-    solver: str | None = None
     titles: Mapping[str, str] = field(default_factory=dict)
     near_chance: bool = False
-    contents: tuple[Block, ...] = ()
     about: str | None = None
     unit: str = "row"
     ledger: LedgerNote | None = None
     version: str | None = None
     digest: str | None = None
     twin: str = ""
-    card: tuple[Block, ...] = ()
 
     @property
     def unit_condition(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from mipselect.cli.regressions import Regression
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import compose
@@ -18,9 +19,10 @@ from mipselect.quality import Measure, Quality
 from mipselect.regression import ModelRelease
 from mipselect.regression.rows import RowMap
 from mipselect.reports import ReleaseReport
-from mipselect.reports.citations import AUTHORS, PAPERS, PRIVACY, TITLE
+from mipselect.reports.methods import AUTHORS, METHODS, PRIVACY, TITLE
 from mipselect.reports.released import LedgerAccount, LedgerNote, ReportedRelease
 from mipselect.reports.words import conclusion, factor, share_in_words
+from mipselect.selectors import BY_NAME
 from tests.support.pages import checked_page, markdown_tables
 
 
@@ -290,17 +292,15 @@ def test_sources_are_those_of_the_package(repository: Path) -> None:
     assert AUTHORS in cff
     assert TITLE in cff
     known = (repository / "docs" / "references.md").read_text(encoding="utf-8")
-    for paper in {each for papers in PAPERS.values() for each in papers} | {PRIVACY}:
+    for paper in {each for _, papers in METHODS.values() for each in papers} | {PRIVACY}:
         authors, title, year = re.fullmatch(r"(.+), “(.+)”, (\d{4}),", paper.text).groups()
         line = f'- {authors}, "{title}", {year}, [{paper.words}]({paper.address})'
         assert line in known, line
 
 
 def test_every_method_and_regression_has_its_paper() -> None:
-    from mipselect.cli.card_content import MECHANISMS
-    from mipselect.cli.card_model import REGRESSIONS
-
-    assert set(PAPERS) == {*MECHANISMS, *REGRESSIONS}
+    assert set(METHODS) == {*BY_NAME, *Regression} - {"all-features"}
+    assert all(words and papers for words, papers in METHODS.values())
     text = report(reported(method="sis", regression="tukey", version="0.2.0")).markdown()
     assert "arXiv:2408.10862" in text
     assert "arXiv:2208.07353" in text
