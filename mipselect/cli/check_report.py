@@ -17,7 +17,7 @@ from mipselect.documents.blocks import (
     Paragraph,
     TextTable,
 )
-from mipselect.documents.html import html_page
+from mipselect.documents.pages import html_page
 from mipselect.quality import Measure, TableShares
 from mipselect.tables import Finding, TableCheck
 from mipselect.tables.check.field_check import FieldCheck

@@ -15,8 +15,7 @@ from mipselect.documents.blocks import (
     Paragraph,
     TextTable,
 )
-from mipselect.documents.html import html_page, html_part
-from mipselect.documents.markdown import markdown_page
+from mipselect.documents.pages import html_page, html_part, markdown_page
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import ROW

@@ -133,7 +133,8 @@ def test_counts_coefficients_and_odds_are_those_of_the_files(run: Run, made: Pat
 def test_the_plot_has_the_model_in_it(run: Run, made: Path, tmp_path: Path) -> None:
     """Points in their intervals, as far as the model has them there, and 0 on one line."""
     assert run("report", *files(made, "numbers"), "--output", tmp_path / "r.html").code == 0
-    figure = re.search(r"<figure.*?</figure>", (tmp_path / "r.html").read_text())[0]
+    page = (tmp_path / "r.html").read_text().replace("\n", "")
+    figure = re.search(r"<figure.*?</figure>", page)[0]
     strips = [s for s in re.findall(r"<svg.*?</svg>", figure) if "circle" in s]
     frame = ModelRelease.load(made / "numbers.json").to_frame()
     shown = frame.query("not aside and kind != 'intercept' and low > -inf").to_dict("records")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from mipselect.documents.blocks import Paragraph, TextTable
-from mipselect.documents.html import html_part
+from mipselect.documents.pages import html_part
 from mipselect.errors import InvalidInput, LedgerNotWritten, MipselectError
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger.accountant import Account
