@@ -16,12 +16,10 @@ from mipselect.cli.output import check_output, line, picked, write_whole
 from mipselect.cli.release_file import read_release
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
-from mipselect.privacy import Ledger
 from mipselect.reports import ReleaseReport
 from mipselect.reports.methods import FACTS
-from mipselect.reports.release_report import default_title
-from mipselect.reports.released import LedgerAccount, ReportedRelease
-from mipselect.reports.selections import separate_draws
+from mipselect.reports.release_report import default_title, separate_draws
+from mipselect.reports.released import ReportedRelease
 from mipselect.reports.words import amount
 from mipselect.toml_files import read_toml
 from mipselect.validation import checked_line, did_you_mean, joined, listed, shown
@@ -97,7 +95,7 @@ def report(arguments: ReportArguments) -> None:
     made = ReleaseReport(
         title=default_title(releases) if title is None else title,
         releases=releases,
-        account=None if ledger is None else account_of(ledger),
+        ledger=ledger,
         notes=notes,
         facts=facts,
     )
@@ -118,22 +116,6 @@ def report(arguments: ReportArguments) -> None:
 
 
 PAGES = {".html": ReleaseReport.html, ".md": ReleaseReport.markdown}
-
-
-def account_of(ledger: Ledger) -> LedgerAccount:
-    """Return the public part of a ledger in a file: no times, and not how a draw ended."""
-    return LedgerAccount(
-        name="" if ledger.path is None else ledger.path.name,
-        identity=ledger.identity or "",
-        unit=ledger.unit,
-        budget=ledger.budget,
-        spent=ledger.spent,
-        remaining=ledger.remaining,
-        charges=len(ledger.entries),
-        in_parts=any(entry.part is not None for entry in ledger.entries),
-        hashes=frozenset(row.hash for row in ledger.rows()),
-        checked=not ledger.locked,
-    )
 
 
 def read_facts(path: Path) -> dict[str, str]:
@@ -200,7 +182,7 @@ def report_of(made: ReleaseReport) -> dict[str, Any]:
             for one in made.releases
         ],
         "guarantee": made.total.to_dict(),
-        "remaining": None if made.account is None else made.account.remaining.to_dict(),
+        "remaining": None if made.ledger is None else made.ledger.remaining.to_dict(),
         "warnings": made.warnings,
         "notes": [*made.notes, *separate_draws(made.releases)],
     }

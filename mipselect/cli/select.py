@@ -31,7 +31,7 @@ from mipselect.cli.table_options import (
 from mipselect.cli.task import Task, deliver_task
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_options import BlockOptions, ScoredTable
-from mipselect.reports.field_words import titles_of
+from mipselect.reports.models import titles_of
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes

@@ -25,39 +25,6 @@ class LedgerNote:
     hash: str
 
 
-@dataclass(frozen=True)
-class LedgerAccount:
-    """The public part of a ledger: no times, and not how a draw ended.
-
-    Attributes
-    ----------
-    name : str
-        Name of its file.
-    identity : str
-    unit : str
-    budget, spent, remaining : Guarantee
-    charges : int
-        How many there were.
-    hashes : frozenset of str
-        Hashes of its rows.
-    checked : bool
-        False where the ledger has a key that was not given.
-    in_parts : bool
-        Whether something was charged for a part of the table.
-    """
-
-    name: str
-    identity: str
-    unit: str
-    budget: Guarantee
-    spent: Guarantee
-    remaining: Guarantee
-    charges: int
-    hashes: frozenset[str]
-    checked: bool
-    in_parts: bool = False
-
-
 @dataclass(frozen=True, kw_only=True)
 class ReportedRelease:
     """One release of a report.

@@ -29,7 +29,7 @@ from mipselect.quality.draw import Predictions, quality_of
 from mipselect.quality.numbers import r2_of_numbers
 from mipselect.quality.pairs import concordance_of_numbers, halves, random_pairs
 from mipselect.quality.ratios import ratio_interval
-from mipselect.reports.qualities import quality_blocks
+from mipselect.reports.models import quality_blocks
 
 REPLACE = "replace-one"
 MUCH = Fraction(10**9)

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from mipselect.regression import ModelRelease
 from mipselect.regression.rows import RowMap
 from mipselect.reports import ReleaseReport
 from mipselect.reports.methods import AUTHORS, METHODS, PRIVACY, TITLE
-from mipselect.reports.released import LedgerAccount, LedgerNote, ReportedRelease
+from mipselect.reports.released import LedgerNote, ReportedRelease
 from mipselect.reports.words import conclusion, factor, share_in_words
 from mipselect.selectors import BY_NAME
 from tests.support.pages import checked_page, markdown_tables
@@ -42,8 +43,8 @@ def reported(name: str = "a.json", **more: Any) -> ReportedRelease:
     return ReportedRelease(name=name, **fields)
 
 
-def report(*releases: ReportedRelease, account: LedgerAccount | None = None) -> ReleaseReport:
-    return ReleaseReport(title="A study", releases=releases, account=account)
+def report(*releases: ReportedRelease, ledger: Any = None) -> ReleaseReport:
+    return ReleaseReport(title="A study", releases=releases, ledger=ledger)
 
 
 def spent(text: str) -> list[list[str]]:
@@ -196,23 +197,24 @@ def test_a_seeded_draw_is_shown_big_and_takes_the_guarantee_from_all() -> None:
 NOTE = LedgerNote("ab12", "patient", 2, "f" * 64)
 
 
-def account(**more: Any) -> LedgerAccount:
+def account(**more: Any) -> Any:
+    """Stands for a ledger in a file."""
     fields: dict[str, Any] = {
-        "name": "s.ledger",
+        "path": Path("s.ledger"),
         "identity": "ab12",
         "unit": "patient",
         "budget": Guarantee(3.0),
         "spent": Guarantee(2.0),
         "remaining": Guarantee(1.0),
-        "charges": 2,
-        "hashes": frozenset(["f" * 64]),
-        "checked": True,
+        "entries": [SimpleNamespace(part=None)] * 2,
+        "rows": lambda: [SimpleNamespace(hash="f" * 64)],
+        "locked": False,
     }
-    return LedgerAccount(**{**fields, **more})
+    return SimpleNamespace(**{**fields, **more})
 
 
 def test_the_account_of_a_ledger() -> None:
-    made = report(reported(ledger=NOTE), account=account())
+    made = report(reported(ledger=NOTE), ledger=account())
     (table,) = (t for t in markdown_tables(made.markdown()) if t[0][0] == "ledger s.ledger")
     assert [row[1] for row in table[2:]] == ["3", "2", "1"]
     assert "1 charge of the ledger is not in this report." in made.markdown()
@@ -226,7 +228,9 @@ def test_the_account_of_a_ledger() -> None:
     assert "Of all rows with the same id the last in the order of the file counts" in said
     assert "more than one row" not in said
     assert made.warnings == []
-    unchecked = report(reported(ledger=NOTE), account=account(checked=False, charges=1))
+    unchecked = report(
+        reported(ledger=NOTE), ledger=account(locked=True, entries=[SimpleNamespace(part=None)])
+    )
     assert "not checked with it" in unchecked.markdown()
     assert "not in this report" not in unchecked.markdown()
 
@@ -245,16 +249,18 @@ def test_a_ledger_of_rho_says_what_it_counts() -> None:
         spent=Guarantee(1.0, 1e-6, rho=0.125),
         remaining=Guarantee(0.8, rho=0.375),
     )
-    text = report(reported(ledger=NOTE), account=of_rho).markdown()
+    text = report(reported(ledger=NOTE), ledger=of_rho).markdown()
     (table,) = (t for t in markdown_tables(text) if t[0][0] == "ledger s.ledger")
     assert [row[3] for row in table] == ["ρ", "---:", "0.5", "0.125", "0.375"]
     assert "its ε is not the sum above" in text
 
 
 def test_parts_of_a_table_are_told() -> None:
-    told = report(reported(ledger=NOTE), account=account(in_parts=True)).markdown()
+    told = report(
+        reported(ledger=NOTE), ledger=account(entries=[SimpleNamespace(part=("ward", "a"))] * 2)
+    ).markdown()
     assert "Those of disjoint parts count once" in told
-    assert "disjoint" not in report(reported(ledger=NOTE), account=account()).markdown()
+    assert "disjoint" not in report(reported(ledger=NOTE), ledger=account()).markdown()
 
 
 def test_a_model_that_was_not_released() -> None:
@@ -274,7 +280,7 @@ def test_what_speaks_against_one_account() -> None:
         reported("a", ledger=NOTE, data="x.csv"),
         reported("b", ledger=other, data="y.csv", unit="id"),
         reported("c"),
-        account=account(spent=replace(Guarantee(1.0), private=False)),
+        ledger=account(spent=replace(Guarantee(1.0), private=False)),
     )
     text = several.markdown()
     for words in (
