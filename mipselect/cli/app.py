@@ -10,8 +10,8 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from mipselect.cli.commands import CommandGroup, add_first_lines
-from mipselect.cli.interruptions import Interruptions
 from mipselect.cli.output import InterruptedDelivery, InterruptedRun
+from mipselect.cli.start import Interruptions
 from mipselect.cli.streams import abandon, say
 from mipselect.errors import InvalidInput, MipselectError
 

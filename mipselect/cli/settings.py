@@ -10,8 +10,8 @@ from typing import Any
 from rich.console import Console
 
 from mipselect.backends.discovery import NATIVE, solver_by_name
+from mipselect.cli.arguments import dimension
 from mipselect.cli.options import AUTO
-from mipselect.cli.sizes import dimension
 from mipselect.parameters import parameters_of
 from mipselect.privacy.guarantee import ROW
 from mipselect.problem.problem import Problem
