@@ -17,10 +17,10 @@ from mipselect.cli.release_file import read_release
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
 from mipselect.reports import ReleaseReport
+from mipselect.reports.guarantees import amount
 from mipselect.reports.methods import FACTS
 from mipselect.reports.release_report import default_title, separate_draws
 from mipselect.reports.released import ReportedRelease
-from mipselect.reports.words import amount
 from mipselect.toml_files import read_toml
 from mipselect.validation import checked_line, did_you_mean, joined, listed, shown
 

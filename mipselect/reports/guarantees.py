@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from decimal import ROUND_CEILING, Context, Decimal
 
 from mipselect.documents.blocks import Alert, Block, BulletList, Heading, Paragraph, TextTable
 from mipselect.privacy import Guarantee, Ledger
@@ -13,16 +15,13 @@ from mipselect.reports.released import (
     unit_conditions,
     units_of,
 )
-from mipselect.reports.words import (
-    HOPELESS,
-    RULES,
-    amount,
-    conclusion,
-    factor,
-    people_in_words,
-    plural,
-)
-from mipselect.validation import joined
+from mipselect.tables.people import RULES, people_in_words
+from mipselect.validation import joined, plural
+
+DIGITS = Context(prec=3, rounding=ROUND_CEILING)
+
+HOPELESS = 20.0
+"""From this ε on no factor is worth a number."""
 
 SEEDED = (
     "NOT PRIVATE: {} drawn with a seed. Whoever knows the seed can repeat the draw, so that "
@@ -298,3 +297,21 @@ def _hashes(ledger: Ledger) -> set[str]:
 
 def _mark(guarantee: Guarantee) -> str:
     return guarantee.relation if guarantee.private else f"{guarantee.relation}; NOT PRIVATE"
+
+
+def amount(guarantee: Guarantee) -> str:
+    """Write ε, and δ where there is one."""
+    text = f"ε = {guarantee.epsilon:.15g}"
+    return text if guarantee.delta == 0.0 else f"{text}, δ = {guarantee.delta:.15g}"
+
+
+def factor(epsilon: float) -> str:
+    """Write e^ε in three digits, rounded up: what is said holds."""
+    return f"{DIGITS.create_decimal(Decimal(math.nextafter(math.exp(epsilon), math.inf))):f}"
+
+
+def conclusion(epsilon: float, before: float) -> str:
+    """Write the largest probability, in percent and rounded up, that `before` can become."""
+    growth = math.exp(epsilon)
+    after = before * growth / (1.0 - before + before * growth)
+    return f"{min(math.ceil(1000.0 * after) / 10.0, 100.0):g} %"

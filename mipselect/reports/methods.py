@@ -20,8 +20,9 @@ from mipselect.documents.blocks import (
     TextTable,
 )
 from mipselect.privacy.public_fields import PUBLIC_FIELDS
+from mipselect.reports.guarantees import amount
 from mipselect.reports.released import ReportedRelease
-from mipselect.reports.words import amount, plural
+from mipselect.validation import plural
 
 AUTHORS = "The mipselect developers"
 TITLE = "mipselect: private variable selection by integer programming"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from mipselect.documents.blocks import (
@@ -33,10 +32,8 @@ from mipselect.regression import ModelRelease
 from mipselect.regression.coefficient_notes import reading_notes
 from mipselect.regression.coefficient_plot import whole_range
 from mipselect.regression.coefficients import OPEN, CoefficientRow, CoefficientTable
-from mipselect.reports.words import number, of_hundred, percent, plural, share_in_words
-from mipselect.tables.schema import TableSchema
 from mipselect.tables.terms import INTERCEPT, in_digits
-from mipselect.validation import checked_name, printable, shown
+from mipselect.validation import checked_name, plural, printable, shown
 
 CHANGES, ESTIMATE, ODDS, READING = "what differs", "estimate", "odds", "reading"
 NOT_A_CAUSE = (
@@ -170,6 +167,22 @@ def _factor(log_odds: float) -> str:
         return "×∞"
 
 
+FRACTIONS = (
+    (0.1, "a tenth"),
+    (0.2, "a fifth"),
+    (0.25, "a quarter"),
+    (1 / 3, "a third"),
+    (0.4, "two fifths"),
+    (0.5, "half"),
+    (0.6, "three fifths"),
+    (2 / 3, "two thirds"),
+    (0.75, "three quarters"),
+    (0.8, "four fifths"),
+    (0.9, "nine tenths"),
+)
+SMALLEST, LARGEST = 0.05, 0.95
+"""Below is next to nothing, and above nearly all."""
+
 WARNING = {
     R2: "Not known to be better than predicting the mean of all rows for everybody.",
     AUC: "Not known to tell the two classes apart any better than chance.",
@@ -300,9 +313,6 @@ def _interval(one: Measure) -> str:
     return f"{one.low:.3f} to {one.high:.3f}"
 
 
-TITLES = ("title", "unit")
-
-
 def field_words(model: ModelRelease) -> dict[str, str]:
     """Return title and unit of the fields of a model, in words; "" where its schema has none."""
     if model.table is None:
@@ -326,20 +336,8 @@ def words_of(entry: Mapping[str, object]) -> str:
     return f"{title}, in {unit}" if title and unit else title or (unit and f"in {unit}")
 
 
-def titles_of(path: Path | None) -> dict[str, Any]:
-    """Return titles and units by field for the JSON object of a release; empty without any."""
-    if path is None:
-        return {}
-    found = {}
-    for entry in TableSchema.read(path).content["fields"]:
-        told = {key: entry[key] for key in TITLES if isinstance(entry.get(key), str)}
-        if told:
-            found[entry["name"]] = told
-    return {"titles": found} if found else {}
-
-
 def titles_in_words(report: Mapping[str, Any]) -> dict[str, str]:
-    """Read titles and units by field from a JSON object of `titles_of`.
+    """Read titles and units by field from the JSON object of a release.
 
     Raises
     ------
@@ -355,3 +353,33 @@ def titles_in_words(report: Mapping[str, Any]) -> dict[str, str]:
 def _line(text: object) -> str:
     """Write a text of a schema as one printable line; "" for anything else."""
     return printable(" ".join(text.split())) if isinstance(text, str) else ""
+
+
+def share_in_words(share: float) -> str:
+    """Write a share between 0 and 1 as the nearest plain fraction.
+
+    Examples
+    --------
+    >>> share_in_words(0.68)
+    'about two thirds'
+    """
+    if share < SMALLEST:
+        return "next to nothing"
+    if share > LARGEST:
+        return "nearly all"
+    return f"about {min(FRACTIONS, key=lambda one: abs(one[0] - share))[1]}"
+
+
+def percent(share: float) -> str:
+    """Write a share as percent, such as "61 %"."""
+    return f"{100.0 * share:.0f} %"
+
+
+def of_hundred(share: float) -> str:
+    """Write a share as a count, such as "83 of 100"."""
+    return f"{100.0 * share:.0f} of 100"
+
+
+def number(value: float) -> str:
+    """Write a number with four digits."""
+    return f"{value:.4g}"

@@ -25,6 +25,7 @@ from mipselect.privacy.guarantee import ROW
 from mipselect.quality import Quality
 from mipselect.regression import ModelRelease
 from mipselect.reports.guarantees import (
+    amount,
     guarantee_blocks,
     seeded_alert,
     spending_blocks,
@@ -40,8 +41,7 @@ from mipselect.reports.released import (
     ReportedRelease,
     tables_of,
 )
-from mipselect.reports.words import amount, plural
-from mipselect.validation import joined
+from mipselect.validation import joined, plural
 
 EXPLAINED = (
     "A release is an answer with randomness in it, which limits what can be concluded from it "

@@ -20,9 +20,10 @@ from mipselect.quality import Measure, Quality
 from mipselect.regression import ModelRelease
 from mipselect.regression.rows import RowMap
 from mipselect.reports import ReleaseReport
+from mipselect.reports.guarantees import conclusion, factor
 from mipselect.reports.methods import AUTHORS, METHODS, PRIVACY, TITLE
+from mipselect.reports.models import share_in_words
 from mipselect.reports.released import LedgerNote, ReportedRelease
-from mipselect.reports.words import conclusion, factor, share_in_words
 from mipselect.selectors import BY_NAME
 from tests.support.pages import checked_page, markdown_tables
 
