@@ -1,4 +1,4 @@
-"""TOML files that people write: instances, defaults of a project, facts of a card."""
+"""TOML files that people write: instances, defaults of a project, facts of a report."""
 
 from __future__ import annotations
 

@@ -85,6 +85,11 @@ def joined(names: Sequence[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def plural(count: int, one: str) -> str:
+    """Write a count with its noun."""
+    return f"{count:,} {one if count == 1 else one + 's'}"
+
+
 def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Write a hint for the end of a message: the known name nearest to a wrong one, or "".
 

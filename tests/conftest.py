@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 from mipselect.cli import main
-from mipselect.cli.project_file import find_project
+from mipselect.cli.project import FILE
 from tests.support.commandline import INSTANCE, TABLE, Outcome, Run
 from tests.support.wants import pytest_terminal_summary
 
@@ -25,8 +25,8 @@ settings.load_profile("tests")
 
 def pytest_sessionstart() -> None:
     """Refuse to run beside a project file, whose defaults every command would take."""
-    if (file := find_project()) is not None:
-        raise pytest.UsageError(f"{file}: the tests would take their defaults from it; move it")
+    if FILE.exists():
+        raise pytest.UsageError(f"{FILE}: the tests would take their defaults from it; move it")
 
 
 @pytest.fixture(scope="session")

@@ -133,5 +133,5 @@ class Blocks:
         return np.random.Generator(np.random.Philox(seed))
 
     def public(self) -> dict[str, Any]:
-        """Return what reports, cards and ledgers say about the blocks."""
+        """Return what reports and ledgers say about the blocks."""
         return {"block_rows": self.rows, "partitions": self.partitions}

@@ -10,8 +10,8 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from mipselect.cli.commands import CommandGroup, add_first_lines
-from mipselect.cli.interruptions import Interruptions
 from mipselect.cli.output import InterruptedDelivery, InterruptedRun
+from mipselect.cli.start import Interruptions
 from mipselect.cli.streams import abandon, say
 from mipselect.errors import InvalidInput, MipselectError
 
@@ -79,9 +79,9 @@ def told(error: BaseException, interruptions: Interruptions) -> tuple[str, int]:
         case KeyboardInterrupt() | typer.Abort():
             return interruptions.message, interruptions.exit_code
         case InvalidInput():
-            return _with_notes(error), BAD_INPUT
+            return str(error), BAD_INPUT
         case MipselectError():
-            return _with_notes(error), FAILED
+            return str(error), FAILED
         case UsageError():
             command = error.ctx.command_path if error.ctx else "mipselect"
             message = error.format_message().replace(OF_PYDANTIC, "")
@@ -93,11 +93,6 @@ def told(error: BaseException, interruptions: Interruptions) -> tuple[str, int]:
             return f"{where}{error.strerror or error}", FAILED
         case _:
             return f"{type(error).__name__}{_because(error)}", FAILED
-
-
-def _with_notes(error: BaseException) -> str:
-    """Return the message of an error, and what was noted about where settings are from."""
-    return " ".join([str(error), *getattr(error, "__notes__", ())])
 
 
 def _because(error: BaseException) -> str:

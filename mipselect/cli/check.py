@@ -33,7 +33,7 @@ from mipselect.documents.blocks import (
     Paragraph,
     TextTable,
 )
-from mipselect.documents.html import html_page
+from mipselect.documents.pages import html_page
 from mipselect.tables import TableCheck, TableSchema, check_table
 from mipselect.tables.check import percent
 from mipselect.tables.field_rules import KINDS

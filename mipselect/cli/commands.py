@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from mipselect.cli.interruptions import Interruptions
+from mipselect.cli.start import Interruptions
 from mipselect.cli.streams import say
 
 FIRST_LINES = {
@@ -34,8 +34,6 @@ FIRST_LINES = {
     "instances": "List the stored instances.",
     "solvers": "List the back ends that are installed, and whether they can be used here.",
     "demo": "Run the main job on two stored instances: search, proof, exact private draw.",
-    "card": "Write the privacy card of a release: what was done, the guarantee, who answers "
-    "for it.",
     "report": "Write a report on releases for everybody: results, guarantee, costs, how to cite.",
     "ledger": "Keep a privacy budget in a file: create, show, verify, export.",
     "schema": "Fill in a public schema in a spreadsheet, and confirm its types: to-csv, from-csv, "
@@ -43,7 +41,7 @@ FIRST_LINES = {
 }
 """The commands of this package, and the first lines of their help, in the order of --help."""
 
-MODULES = {"instances": "listings", "solvers": "listings", "report": "release_report"}
+MODULES = {"instances": "listings", "solvers": "listings"}
 """Modules that are not named like their command."""
 
 
@@ -95,33 +93,16 @@ def imported(name: str) -> Any:
 
     A module with an `app` is a group of commands.
     """
+    from mipselect.cli.project import with_project
+
     module = import_module(known_commands()[name][0])
     alone = typer.Typer()
     if hasattr(module, "app"):
         alone.add_typer(module.app, name=name)
     else:
         epilog, run = getattr(module, "EXAMPLES", None), getattr(module, function_name(name))
-        alone.command(name, epilog=epilog)(_with_project(name, run) if name in OWN else run)
+        alone.command(name, epilog=epilog)(run if name not in OWN else with_project(name, run))
     return get_group(alone).commands[name]
-
-
-def _with_project(name: str, run: Callable[..., None]) -> Callable[..., None]:
-    """Let a command of this package take defaults from a project file."""
-    from mipselect.cli.project import with_project
-
-    return with_project(name, run, settings_of_commands)
-
-
-def settings_of_commands() -> Mapping[str, Mapping[str, Any]]:
-    """Import every command, and return the settings of those that take defaults of a project."""
-    from mipselect.cli.project_settings import settings_of
-
-    found = {}
-    for name, (module, _) in OWN.items():
-        run = getattr(import_module(f"{__package__}.{module}"), function_name(name), None)
-        if run is not None and (settings := settings_of(run)):
-            found[name] = settings
-    return found
 
 
 def add_first_lines(app: typer.Typer) -> None:

@@ -78,11 +78,6 @@ class DeclaredOption:
         return re.sub(r"\W", "_", self.name.removeprefix("--")).lower()
 
     @property
-    def key(self) -> str:
-        """Name in a project file: "support-size", or "data" for DATA."""
-        return self.name.lower() if self.by_place else self.name.removeprefix("--")
-
-    @property
     def kind(self) -> type:
         """Type of its value where there is one: list for several."""
         kinds = [kind for kind in get_args(self.annotation) if kind is not NoneType]
@@ -97,24 +92,18 @@ class DeclaredOption:
         return self.default is MISSING
 
     @property
-    def value(self) -> Any:
-        """Value where it is not given; None for one that must be given."""
-        return None if self.required else self.default
-
-    @property
-    def default_in_words(self) -> str:
-        """Words that stand for the default in --help; empty if it is the value itself."""
-        words = self.words.get("show_default")
-        return words if isinstance(words, str) else ""
+    def parser(self) -> Callable[[object], Any] | None:
+        """Function that reads a number, or one of the choices; None for any text."""
+        if self.kind in (int, float):
+            return _reader(self.kind, self.words.get("min"))
+        return _chooser(self.choices) if self.choices else None
 
     @property
     def parameter(self) -> Parameter:
         """Parameter of a function as typer reads it."""
         words = dict(self.words)
-        if self.kind in (int, float):
-            words["parser"] = _reader(self.kind, self.words.get("min"))
-        elif self.choices:
-            words["parser"] = _chooser(self.choices)
+        if self.parser is not None:
+            words["parser"] = self.parser
         told = typer.Argument(**words) if self.by_place else typer.Option(self.name, **words)
         default = Parameter.empty if self.required else self.default
         return Parameter(
@@ -145,20 +134,12 @@ def _chooser(choices: Collection[str]) -> Callable[[object], str]:
     """Return the function that reads one of some texts."""
 
     def chosen(text: object) -> str:
-        try:
-            return one_of(choices, text)
-        except InvalidInput as error:
-            raise typer.BadParameter(str(error)) from None
+        if isinstance(text, str) and text in choices:
+            return text
+        hint = did_you_mean(text, choices)
+        raise typer.BadParameter(f"must be one of {', '.join(choices)}, got {shown(text)}{hint}")
 
     return chosen
-
-
-def one_of(choices: Collection[str], value: object) -> str:
-    """Return a value that is one of some texts; the message of `InvalidInput` goes on a name."""
-    if isinstance(value, str) and value in choices:
-        return value
-    hint = did_you_mean(value, choices)
-    raise InvalidInput(f"must be one of {', '.join(choices)}, got {shown(value)}{hint}")
 
 
 @dataclass(frozen=True)

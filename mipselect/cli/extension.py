@@ -4,7 +4,7 @@ Such a package names its commands under the entry points `mipselect.commands`; s
 `mipselect_papers.commands` for an example.
 """
 
-from mipselect.cli.counted_progress import CountedProgress
+from mipselect.cli.arguments import dimension
 from mipselect.cli.declared import argument, command, group, option, options, required
 from mipselect.cli.options import (
     AUTO,
@@ -24,7 +24,7 @@ from mipselect.cli.output import (
     heading,
     write_whole,
 )
-from mipselect.cli.sizes import dimension
+from mipselect.cli.progress import CountedProgress
 from mipselect.cli.streams import say
 from mipselect.disk import regular_file, unreadable
 from mipselect.validation import checked_integer, shown

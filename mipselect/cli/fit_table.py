@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from mipselect.cli.arguments import chosen_loss, refuse_bounds
+from mipselect.cli.arguments import check_sizes, chosen_loss, refuse_bounds
 from mipselect.cli.fit_options import FitOptions
 from mipselect.cli.release_file import ReleasedFeatures
-from mipselect.cli.sizes import check_sizes
 from mipselect.cli.table_options import NumbersOptions, SchemaOptions, TableOptions
 from mipselect.errors import InvalidInput, about
 from mipselect.regression.private_ranges import PrivateRanges

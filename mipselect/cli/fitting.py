@@ -11,12 +11,12 @@ from typing import Any
 
 from rich.console import Console
 
-from mipselect.cli.failures import NOT_SPENT, amount, spent_by, without_numbers
 from mipselect.cli.fit_options import FitOptions
 from mipselect.cli.fit_table import FitTable
 from mipselect.cli.fitted_model import FittedModel
 from mipselect.cli.output import line
 from mipselect.cli.release_file import ReleasedFeatures
+from mipselect.cli.releasing import NOT_SPENT, amount, spent_by, without_numbers
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.stored_data import StoredData

@@ -7,10 +7,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from mipselect.cli.arguments import option_named
+from mipselect.cli.arguments import option_named, parse_sizes
 from mipselect.cli.declared import refuse
 from mipselect.cli.options import stated
-from mipselect.cli.sizes import parse_sizes
 from mipselect.cli.table_options import SourceOptions
 from mipselect.errors import InvalidInput, about
 from mipselect.problem.block_options import BlockOptions

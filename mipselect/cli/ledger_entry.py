@@ -14,10 +14,10 @@ from rich.console import Console
 from mipselect.cli.declared import group, option, options
 from mipselect.cli.options import PRIVACY_PANEL, check_seed
 from mipselect.cli.output import InterruptedDelivery, line
-from mipselect.cli.public_fields import public_under
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.privacy import Guarantee, Ledger, LedgerEntry
 from mipselect.privacy.guarantee import checked_relation
+from mipselect.privacy.public_fields import public_under
 from mipselect.selectors.exact_draws import sizes_in_words
 
 NOTED = (

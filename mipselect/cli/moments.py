@@ -27,7 +27,6 @@ from mipselect.cli.table_options import (
 )
 from mipselect.errors import InvalidInput
 from mipselect.problem.scores import BLOCKS, LOSS, R2, SCORES, require_together
-from mipselect.reports.words import plural
 from mipselect.tables.moments import Counting, Moments
 from mipselect.tables.moments.block_sums import require_one_row_each
 from mipselect.tables.moments.columns import TableBlockColumns, TableColumns
@@ -35,7 +34,7 @@ from mipselect.tables.moments.sums import open_tables
 from mipselect.tables.parts import total_rows
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
-from mipselect.validation import checked_choice, checked_integer
+from mipselect.validation import checked_choice, checked_integer, plural
 
 EXAMPLES = """Examples:
 

@@ -21,8 +21,8 @@ from rich.table import Table
 from rich.text import Text
 
 from mipselect import disk
-from mipselect.cli.interruptions import ignore_signals
 from mipselect.cli.kept_files import why_kept
+from mipselect.cli.start import ignore_signals
 from mipselect.cli.streams import abandon, say
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.pictures import SUFFIXES, require_matplotlib

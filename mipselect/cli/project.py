@@ -1,190 +1,158 @@
-"""Defaults of a project for a command: taken from its file, and named wherever they matter."""
+"""Defaults of options in the file `mipselect.toml` of a folder: a section for each command.
+
+[fit]
+schema = "patients.schema.json"
+epsilon = 0.5
+"""
 
 from __future__ import annotations
 
-import re
+import os
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import wraps
 from inspect import Parameter, Signature, signature
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from mipselect.cli.commands import FIRST_LINES
 from mipselect.cli.declared import DeclaredOption, declared_of
-from mipselect.cli.project_file import (
-    DEFAULTS,
-    EPSILON,
-    Commands,
-    ProjectEntry,
-    find_project,
-    project_entries,
-)
-from mipselect.cli.project_settings import is_path, settings_of
-from mipselect.cli.shown_settings import DEFAULT, SettingOrigin, show_settings
 from mipselect.cli.streams import say
-from mipselect.errors import MipselectError
+from mipselect.errors import InvalidInput
+from mipselect.toml_files import read_toml
+from mipselect.validation import did_you_mean, printable, shown
 
-PANEL = "Defaults of a project (mipselect.toml)"
-NO_PROJECT = "--no-project"
+FILE = Path("mipselect.toml")
+LARGEST = 100_000
+"""Bytes of such a file."""
 
-OF_A_RELEASE = ("ledger", "part", "relation")
-OF_A_QUESTION = ("target", "support-size", "always", "no-intercept", "coef-bound", "ridge")
-"""Keys of [defaults]. A command whose ε is a choice takes the first if it is given, as in a private
-check of all fields alike, and else the second, as in one for the curator's eyes."""
+LARGEST_INTEGER = 2**63 - 1
+"""Largest integer of TOML; Python reads larger ones, and cannot write them all out."""
 
-ENTRIES = "mipselect.entries"
-"""Key of what stands in the file, in what typer keeps of one run."""
+OF_ONE_RUN: Mapping[str, str] = {
+    "seed": "a seed takes the privacy away",
+    "output": "it would be replaced at every run",
+    "replace": "it is about one file",
+    "plot": "it would be replaced at every run",
+    "yes": "a confirmation is a person's",
+    "resume": "it is about one pass",
+    "dry-run": "it is about one run",
+    "json": "it is about one run",
+}
+"""Options that never come from a file, and why."""
 
-ORIGINS = {"COMMANDLINE": "command line", "ENVIRONMENT": "environment", "DEFAULT": DEFAULT}
-FROM_FILE = "DEFAULT_MAP"
-"""Name of the source of a parameter, as typer has it."""
+
+WITHOUT_DEFAULTS = ("demo", "instances", "ledger", "schema", "solvers")
+"""Commands of this package that look at no such file."""
 
 
-def with_project(
-    command: str, run: Callable[..., None], commands: Callable[[], Commands]
-) -> Callable[..., None]:
-    """Let a command take defaults from a project file, and show where each setting is from.
+def with_project(command: str, run: Callable[..., None]) -> Callable[..., None]:
+    """Let the options of a command have defaults in the file of the folder.
 
     Parameters
     ----------
     command : str
     run : callable
-        As `declared.command` makes it; returned as it is if it has no option that a project gives.
-    commands : callable
-        Returns the settings of all commands; called only if there is a file.
+        As `declared.command` makes it; returned as it is if it has no option that a file may give.
     """
-    if not settings_of(run):
+    keys = {o.name.removeprefix("--"): o for o in declared_of(run) if not o.by_place}
+    known = {key: option for key, option in keys.items() if key not in OF_ONE_RUN}
+    if not known:
         return run
-    options = declared_of(run)
 
     def take(context: typer.Context, no_project: bool) -> None:
-        """Make what stands in the file the defaults, before any option is looked at."""
-        if no_project or (file := find_project()) is None:
+        """Make the section the defaults; eager, so before any option is looked at but --help."""
+        if no_project or not os.path.lexists(FILE):
             return
-        entries = project_entries(file, command, commands())
-        context.meta[ENTRIES] = {entry.option.field: entry for entry in entries}
-        context.default_map = {entry.option.field: entry.text for entry in entries}
+        context.default_map = {}
+        for key, value in _section(command).items():
+            option = _option(command, key, known)
+            try:
+                text = as_typed(option, value)
+                if option.parser is not None:
+                    option.parser(text)
+            except (InvalidInput, typer.BadParameter) as error:
+                raise InvalidInput(f"{FILE}: [{command}] {key} {error}") from None
+            context.default_map[option.field] = text
 
     @wraps(run)
-    def called(context: typer.Context, **given: Any) -> None:
-        del given["no_project"]
-        is_question = given.pop("show_settings")
-        used = _entries_used(context, options, given)
-        if is_question:
-            origins = [
-                SettingOrigin(option, given[option.field], _origin(context, option.field, used))
-                for option in options
-            ]
-            show_settings(command, origins, as_json=given.get("json", False))
-            return
-        if typed := _typed(used.values()):
-            say(f"note: from {next(iter(used.values())).file}: {typed}")
-        with _naming(used.values()):
-            run(**given)
+    def called(context: typer.Context, no_project: bool, **given: Any) -> None:
+        if words := list(_words_used(context, known.values())):
+            say(f"note: from {FILE}: {shlex.join(words)}")
+        run(**given)
 
-    own = [
-        _switch("no_project", "Take no defaults from a file.", NO_PROJECT, take),
-        _switch(
-            "show_settings",
-            "Print every setting, and where it comes from; read no row and draw nothing.",
-            "--show-settings",
-            _need_nothing,
-        ),
-    ]
+    told = typer.Option("--no-project", help=f"Leave {FILE} out.", is_eager=True, callback=take)
+    switch = Parameter(
+        "no_project", Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, told]
+    )
     context = Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    parameters = [context, *signature(run).parameters.values(), *own]
-    called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    own = [context, *signature(run).parameters.values(), switch]
+    called.__signature__ = Signature(own)  # type: ignore[attr-defined]
     return called
 
 
-def _entries_used(
-    context: typer.Context, options: Sequence[DeclaredOption], given: dict[str, Any]
-) -> dict[str, ProjectEntry]:
-    """Return the entries that nothing typed has replaced; of idle ones `given` gets the default."""
-    entries: Mapping[str, ProjectEntry] = context.meta.get(ENTRIES, {})
-    # Its ε may be left out, and nothing stands in its place then.
-    has_choice = any(
-        option.key == EPSILON and not option.required and option.value is None for option in options
-    )
-    used = {}
+def _section(command: str) -> Mapping[str, Any]:
+    """Read the file, and return the section of a command."""
+    content = read_toml(FILE, LARGEST)
+    commands = [name for name in FIRST_LINES if name not in WITHOUT_DEFAULTS]
+    for name, keys in content.items():
+        if not isinstance(keys, dict):
+            raise InvalidInput(
+                f"{FILE}: {shown(name)} stands in no section: put it below the name of a command, "
+                "such as [select]"
+            )
+        if name not in commands:
+            raise InvalidInput(
+                f"{FILE}: unknown section [{printable(name)}]: sections are named after commands: "
+                f"{', '.join(commands)}{did_you_mean(name, commands)}"
+            )
+    section: Mapping[str, Any] = content.get(command, {})
+    return section
+
+
+def _option(command: str, key: str, known: Mapping[str, DeclaredOption]) -> DeclaredOption:
+    """Return the option of a key, or raise `InvalidInput` with the nearest one."""
+    if why := OF_ONE_RUN.get(key):
+        raise InvalidInput(
+            f"{FILE}: [{command}] {key} cannot come from a file, for {why}: give it on the "
+            "command line"
+        )
+    if key not in known:
+        hint = did_you_mean(key, sorted(known))
+        raise InvalidInput(f"{FILE}: [{command}] {shown(key)}: {command} has no such option{hint}")
+    return known[key]
+
+
+def as_typed(option: DeclaredOption, value: object) -> bool | str | list[str]:
+    """Return a value of TOML as one would type it; raise `InvalidInput` for one of another kind."""
+    match value:
+        case bool():
+            if option.kind is bool:
+                return value
+        case str() | float():
+            if value and option.kind not in (bool, list):
+                return str(value)
+        case int():
+            if option.kind not in (bool, list) and abs(value) <= LARGEST_INTEGER:
+                return str(value)
+        case list():
+            if option.kind is list and value and all(isinstance(text, str) for text in value):
+                return value
+    wanted = {bool: "true or false", list: "a list of texts"}.get(option.kind, "a text or a number")
+    raise InvalidInput(f"must be {wanted}, got {shown(value)}")
+
+
+def _words_used(context: typer.Context, options: Collection[DeclaredOption]) -> Iterator[str]:
+    """Yield what one would type in place of the defaults that nothing typed has replaced."""
+    taken = context.default_map or {}
     for option in options:
-        if _source(context, option.field) == FROM_FILE:
-            entry = entries[option.field]
-            if _is_idle(entry, given, has_choice=has_choice):
-                given[option.field] = option.value
-            else:
-                used[option.field] = entry
-    return used
-
-
-def _switch(field: str, help: str, name: str, callback: Callable[..., Any]) -> Parameter:
-    """Make a switch that is looked at before the options, but after --help."""
-    told = typer.Option(name, help=help, is_eager=True, callback=callback, rich_help_panel=PANEL)
-    return Parameter(field, Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, told])
-
-
-def _need_nothing(context: typer.Context, show_settings: bool) -> bool:
-    """Let options be missing that must be given, for they are shown as such."""
-    if show_settings:
-        for parameter in context.command.params:
-            parameter.required = False
-    return show_settings
-
-
-def _source(context: typer.Context, field: str) -> str:
-    source = context.get_parameter_source(field)
-    assert source is not None
-    return source.name
-
-
-def _origin(context: typer.Context, field: str, used: Mapping[str, ProjectEntry]) -> str:
-    """Name where a setting comes from; an entry that is idle leaves the default."""
-    return used[field].origin if field in used else ORIGINS.get(_source(context, field), DEFAULT)
-
-
-def _is_idle(entry: ProjectEntry, given: Mapping[str, Any], *, has_choice: bool) -> bool:
-    """Tell whether a default is for the other use of a command whose ε is a choice."""
-    if entry.section != DEFAULTS or not has_choice:
-        return False
-    return entry.option.key in (OF_A_RELEASE if given[EPSILON] is None else OF_A_QUESTION)
-
-
-def _typed(entries: Iterable[ProjectEntry]) -> str:
-    """Return the options that one would type in place of these entries."""
-    words: list[str] = []
-    for entry in entries:
-        if entry.text is False:
+        source = context.get_parameter_source(option.field)
+        if source is None or source.name != "DEFAULT_MAP" or taken[option.field] is False:
             continue
-        texts = entry.text if isinstance(entry.text, list) else [entry.text]
-        for text in texts:
-            words += [] if entry.option.by_place else [entry.option.name]
-            words += [] if text is True else [text]
-    return shlex.join(words)
-
-
-@contextmanager
-def _naming(entries: Iterable[ProjectEntry]) -> Iterator[None]:
-    """Add to an error where those settings are from that it names."""
-    try:
-        yield
-    except MipselectError as error:
-        origins = [
-            f"{entry.option.name} is from {entry.origin}"
-            for entry in entries
-            if _is_named(entry, str(error))
-        ]
-        if origins:
-            error.add_note(f"({'; '.join(origins)}; {NO_PROJECT} leaves the file out)")
-        raise
-
-
-def _is_named(entry: ProjectEntry, message: str) -> bool:
-    """Tell whether a message has the option, its name in Python, or its path."""
-    option = entry.option
-    python = option.field if "_" in option.field else f"{option.field}:"
-    for name in (option.name, python):
-        if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", message):
-            return True
-    return is_path(option) and entry.text in message
+        texts = taken[option.field]
+        for text in texts if isinstance(texts, list) else [texts]:
+            yield option.name
+            if text is not True:
+                yield text

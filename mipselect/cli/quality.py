@@ -1,4 +1,4 @@
-"""The quality of a model in words, as `fit`, `evaluate` and a card state it."""
+"""The quality of a model in words, as `fit` and `evaluate` state it."""
 
 from __future__ import annotations
 

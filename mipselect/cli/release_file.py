@@ -1,30 +1,51 @@
-"""Strict reader of what `release`, `select` and `fit` wrote: a card repeats what was checked."""
+"""Files of releases, read strictly: a report repeats what was checked, and nothing sensitive."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from mipselect.cli.kept_files import MOST_BYTES
-from mipselect.cli.public_fields import PUBLIC_FIELDS, public_under
+from mipselect.cli.kept_files import GUARANTEES, MOST_BYTES
 from mipselect.disk import small_content, text_of
 from mipselect.errors import InvalidInput, MipselectError
-from mipselect.json_objects import parsed
+from mipselect.json_objects import faults, parsed
 from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import ROW
+from mipselect.privacy.public_fields import PUBLIC_FIELDS, public_under
+from mipselect.quality import Quality
 from mipselect.regression import ModelRelease
-from mipselect.reports.released import MODEL, SELECTION, LedgerNote, ReportedRelease
+from mipselect.regression.coefficients import CoefficientTable
+from mipselect.regression.stored_models import FORMAT, SHAPE
+from mipselect.reports.models import field_words, titles_in_words
+from mipselect.reports.release_report import of_object
+from mipselect.reports.released import (
+    EVALUATION,
+    MODEL,
+    SELECTION,
+    LedgerNote,
+    ReportedRelease,
+)
+from mipselect.selectors.exact_draws import sizes_in_words
 from mipselect.validation import (
     checked_flag,
     checked_integer,
     checked_line,
     checked_name,
+    shown,
 )
 
 LONGEST_PATH = 4_096
+
+COMMANDS = "give what 'mipselect select', 'release', 'fit' or 'evaluate' wrote with --output"
+
+SENSITIVE_FILE = (
+    "is sensitive: it was computed from the data without any privacy, and must never be put into a "
+    "report"
+)
 
 
 @dataclass(frozen=True)
@@ -52,6 +73,8 @@ class ReleasedFeatures:
         """Read the one draw of a release about the target; raise `InvalidInput` for another."""
         read = read_release(path)
         assert read.digest is not None
+        if not read.private or not read.drawn:
+            raise InvalidInput(f"{path}: is not private: its draws were seeded, or it has none")
         if read.target not in (None, target):
             raise InvalidInput(f"{path}: is about {read.target}, and --target is {target}")
         if len(read.drawn) > 1:
@@ -63,44 +86,67 @@ class ReleasedFeatures:
 
 
 def read_release(path: Path) -> ReportedRelease:
-    """Read a release.
+    """Read a selection, a model or an evaluation; also a seeded one, which is marked so.
 
     Raises
     ------
     InvalidInput
-        If it is none, or a seeded one, which promises nothing.
+        Naming the file and the key, if it is none, or sensitive.
     """
     content = small_content(path, MOST_BYTES)
     report = parsed(text_of(content, path), str(path))
-    if not isinstance(report, dict) or not {"releases", "model"} & set(report):
-        raise InvalidInput(
-            f"{path}: is no release; give what 'mipselect release', 'select' or 'fit' wrote with "
-            "--output"
-        )
-    if report.get("private") is not True or report.get("sensitive") is not False:
-        raise InvalidInput(
-            f"{path}: is not private: its draws were seeded, or it was computed from the data; "
-            "there is no guarantee for a card to state"
-        )
+    if not isinstance(report, dict):
+        raise InvalidInput(f"{path}: is no release: it must be a JSON object, got {shown(report)}")
     try:
-        read = checked_release(report)
-        if not all(release.private for release in read.drawn):
-            raise InvalidInput("it has seeded draws")
-        return replace(read, digest=sha256(content).hexdigest())
+        found = _of_kind(report)
+        if found.model is not None and found.model.has_model:
+            # A file may hold numbers from which no intervals can be computed.
+            CoefficientTable.of(found.model)
     except KeyError as error:
         raise InvalidInput(f"{path}: is no release: {error} is missing") from error
+    except (IndexError, ArithmeticError) as error:
+        raise InvalidInput(f"{path}: the numbers of its model are no release: {error}") from error
+    except RecursionError:
+        raise InvalidInput(f"{path}: is no release: it is nested too deeply") from None
     except (MipselectError, TypeError, AttributeError, ValueError) as error:
-        raise InvalidInput(f"{path}: is no release as mipselect writes it: {error}") from error
+        raise InvalidInput(f"{path}: {error}") from error
+    return replace(
+        found,
+        name=checked_name(path.name, f"{path}: the name of the file"),
+        digest=sha256(content).hexdigest(),
+    )
 
 
-def checked_release(report: Mapping[str, Any]) -> ReportedRelease:
-    """Return a selection or a model, checked; its draws may be seeded ones.
+def _of_kind(report: Mapping[str, Any]) -> ReportedRelease:
+    if report.get("format") == FORMAT:
+        # What `ModelRelease.save` wrote: its table and ledger are not known.
+        return replace(of_object(ModelRelease.from_dict(report), "model"), twin=_twin(report))
+    _require_release(report)
+    found = _evaluation(report) if "quality" in report else _selection_or_model(report)
+    if found.guarantee.private is not report["private"]:
+        raise InvalidInput("is no release: private contradicts its guarantee")
+    return found
 
-    Raises
-    ------
-    KeyError, MipselectError, TypeError, AttributeError, ValueError
-        If something is missing or wrong.
-    """
+
+def _require_release(report: Mapping[str, Any]) -> None:
+    """Refuse what is sensitive or no release. A seeded draw says so itself, and is let through."""
+    if report.get("dry_run"):
+        raise InvalidInput("is no release: with --dry-run nothing was drawn")
+    # A report of no draws may not be sensitive.
+    is_seeded = report.get("private") is False and not report.keys().isdisjoint(GUARANTEES)
+    if report.get("sensitive") is True and not is_seeded:
+        raise InvalidInput(SENSITIVE_FILE)
+    for key in ("private", "sensitive"):
+        if not isinstance(report.get(key), bool):
+            given = f"must be true or false, got {shown(report.get(key))}"
+            found = given if key in report else "is missing"
+            raise InvalidInput(f"is no release: {key} {found}; {COMMANDS}")
+    if report.keys().isdisjoint(("model", "releases", "quality")):
+        raise InvalidInput(f"is no release that a report has words for; {COMMANDS}")
+
+
+def _selection_or_model(report: Mapping[str, Any]) -> ReportedRelease:
+    """Describe what `select`, `release` or `fit` drew."""
     model = ModelRelease.from_dict(report["model"]) if "model" in report else None
     if model is not None:
         releases: tuple[Release, ...] = (model,)
@@ -114,43 +160,82 @@ def checked_release(report: Mapping[str, Any]) -> ReportedRelease:
     least = one.times(len(releases))
     is_less = total.epsilon < least.epsilon or total.delta < least.delta
     if is_less or any(release.guarantee != one for release in releases):
-        raise InvalidInput("its guarantees contradict each other")
-    sizes, solver = report.get("sizes"), report.get("solver")
-    if sizes is not None and not sizes:
-        raise InvalidInput("sizes must be None or a list of sizes, got none")
-    source = checked_line(
-        report["data"] if "data" in report else report["instance"], "the source", LONGEST_PATH
+        raise InvalidInput("is no release: its guarantees contradict each other")
+    has_model = model is not None and model.has_model
+    return ReportedRelease(
+        kind=SELECTION if model is None else MODEL,
+        guarantee=total,
+        method=checked_name(report["method"], "method"),
+        regression=None if model is None else checked_name(report["regression"], "regression"),
+        releases=releases if model is None else (),
+        model=model,
+        settings=_settings(report, total.relation),
+        candidates=_names(report, "features", "a feature"),
+        always=_names(report, "always", "a name of always"),
+        features_of=_digest(report.get("features_of")),
+        titles=titles_in_words(report) if model is None else field_words(model),
+        near_chance=checked_flag(report.get("nearly_blind") or False, "nearly_blind"),
+        # Two fits whose private tests failed have equal models: table and ledger tell them apart.
+        twin=_twin(report["model"] if has_model else report),
+        **_common(report),
     )
-    name = checked_name(Path(source).name, "the name")
-    protected, public = report.get("protected_unit"), public_under(total.relation)
+
+
+def _evaluation(report: Mapping[str, Any]) -> ReportedRelease:
+    """Describe what `evaluate` measured."""
+    for fault in faults({"quality": report["quality"]}, "mipselect.regression", SHAPE):
+        if fault.startswith("quality"):
+            raise InvalidInput(fault)
+    quality = Quality.from_dict(report["quality"])
+    guarantee = Guarantee.from_dict(report["guarantee"])
+    if quality.guarantee != guarantee:
+        raise InvalidInput("is no release: its guarantees contradict each other")
+    return ReportedRelease(
+        kind=EVALUATION,
+        guarantee=guarantee,
+        quality=quality,
+        about=_file_name(report, "model"),
+        twin=_twin(report),
+        **_common(report),
+    )
+
+
+def _common(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Read what releases of every kind have: table, target, unit, ledger and software."""
+    target, unit, ledger = (report.get(key) for key in ("target", "protected_unit", "ledger"))
+    data = _file_name(report, "data" if "data" in report else "instance")
+    return {
+        "name": data,
+        "data": data,
+        "target": None if target is None else checked_name(target, "target"),
+        "unit": ROW if unit is None else checked_name(unit, "the protected unit"),
+        "ledger": None if ledger is None else _ledger_note(ledger),
+        "version": checked_name(report["mipselect"], "the version"),
+    }
+
+
+def _file_name(report: Mapping[str, Any], key: str) -> str:
+    """Return the name of a file without its folder."""
+    return checked_name(Path(checked_line(report[key], key, LONGEST_PATH)).name, key)
+
+
+def _settings(report: Mapping[str, Any], relation: str) -> dict[str, Any]:
+    """Read the public settings; those that tell the number of rows only where it is public."""
     read = {
         name: field.checked(report[name], name)
         for name, field in PUBLIC_FIELDS.items()
         if report.get(name) is not None
     }
-    return ReportedRelease(
-        name=name,
-        kind=SELECTION if model is None else MODEL,
-        guarantee=total,
-        data=name,
-        target=None if report.get("target") is None else checked_name(report["target"], "target"),
-        method=checked_name(report["method"], "method"),
-        regression=None if model is None else checked_name(report["regression"], "regression"),
-        releases=releases if model is None else (),
-        model=model,
-        settings={key: value for key, value in read.items() if key in public},
-        candidates=_names(report, "features", "a feature"),
-        always=_names(report, "always", "a name of always"),
-        features_of=_digest(report.get("features_of")),
-        intercept=checked_flag(report.get("intercept", False), "intercept"),
-        sizes=None if sizes is None else tuple(checked_integer(s, "a size", 1) for s in sizes),
-        solver=None
-        if solver is None
-        else checked_name(f"{solver['name']} {solver['version']}", "the solver"),
-        unit=ROW if protected is None else checked_name(protected, "the protected unit"),
-        ledger=None if report.get("ledger") is None else ledger_note(report["ledger"]),
-        version=checked_name(report["mipselect"], "the version"),
-    )
+    found: dict[str, Any] = {key: read[key] for key in public_under(relation) if key in read}
+    if (sizes := report.get("sizes")) is not None:
+        if not sizes:
+            raise InvalidInput("sizes must be None or a list of sizes, got none")
+        found["sizes"] = sizes_in_words([checked_integer(size, "a size", 1) for size in sizes])
+    if checked_flag(report.get("intercept", False), "intercept"):
+        found["intercept"] = "yes"
+    if (solver := report.get("solver")) is not None:
+        found["solver"] = checked_name(f"{solver['name']} {solver['version']}", "the solver")
+    return found
 
 
 def _names(report: Mapping[str, Any], key: str, what: str) -> tuple[str, ...]:
@@ -173,11 +258,16 @@ def _release(entry: Mapping[str, Any]) -> Release:
     )
 
 
-def ledger_note(note: Mapping[str, Any]) -> LedgerNote:
-    """Return the place in a ledger that was written as JSON."""
+def _ledger_note(note: Mapping[str, Any]) -> LedgerNote:
+    """Read the place in a ledger."""
     return LedgerNote(
         checked_name(note["identity"], "the identity of the ledger"),
         checked_name(note["unit"], "the unit"),
         checked_integer(note["head"]["number"], "the row", 0),
         checked_name(note["head"]["hash"], "the hash"),
     )
+
+
+def _twin(released: Mapping[str, Any]) -> str:
+    """Compute a hash that two files of the same release share, however they are written."""
+    return sha256(json.dumps(released, sort_keys=True).encode()).hexdigest()

@@ -31,7 +31,6 @@ from mipselect.cli.table_options import (
 from mipselect.cli.task import Task, deliver_task
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_options import BlockOptions
-from mipselect.reports.field_words import titles_of
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
@@ -110,12 +109,24 @@ def select(arguments: SelectArguments) -> None:
     check_output(delivery.output, read, replace=delivery.replace)
     task = Task(
         title=table.title,
-        head={"command": "select", **table.head, **titles_of(table.schema)},
+        head={"command": "select", **table.head, **_titles(table.schema)},
         source=source,
         plan=plan,
         asked=given(arguments.question),
     )
     deliver_task(task, delivery, dry_run=drawing.dry_run)
+
+
+def _titles(path: Path | None) -> dict[str, Any]:
+    """Return titles and units by field for the JSON object of a release; empty without any."""
+    if path is None:
+        return {}
+    found = {}
+    for entry in TableSchema.read(path).content["fields"]:
+        told = {key: entry[key] for key in ("title", "unit") if isinstance(entry.get(key), str)}
+        if told:
+            found[entry["name"]] = told
+    return {"titles": found} if found else {}
 
 
 def _support_size(arguments: SelectArguments, method: PrivateSelector) -> int:

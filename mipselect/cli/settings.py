@@ -10,13 +10,12 @@ from typing import Any
 from rich.console import Console
 
 from mipselect.backends.discovery import NATIVE, solver_by_name
+from mipselect.cli.arguments import dimension
 from mipselect.cli.options import AUTO
-from mipselect.cli.sizes import dimension
 from mipselect.parameters import parameters_of
 from mipselect.privacy.guarantee import ROW
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import BLOCKS, LOSS, R2
-from mipselect.reports.words import people_in_words, plural
 from mipselect.search.supports import number_of_listed
 from mipselect.selectors import (
     MCMCSelector,
@@ -27,7 +26,8 @@ from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes, sizes_in_words
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.selectors.searched import SearchSettings
-from mipselect.validation import listed
+from mipselect.tables.people import people_in_words
+from mipselect.validation import listed, plural
 
 BOUNDS = ("x_bound", "y_bound", "coef_bound", "ridge", "target_shift")
 """Bounds and scales of a problem, by the keys of `Problem.public`."""

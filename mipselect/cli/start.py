@@ -5,10 +5,105 @@ Before the handlers of signals are there nothing is imported that takes time.
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from collections.abc import Sequence
+from types import FrameType
+from typing import Any, NoReturn, Self
 
-from mipselect.cli.interruptions import Interruptions
 from mipselect.cli.streams import prepare, say
+
+WORDS = {
+    getattr(signal, name): word
+    for name, word in {
+        "SIGINT": "interrupted",
+        "SIGTERM": "terminated",
+        "SIGHUP": "terminated, the terminal was closed",
+    }.items()
+    if hasattr(signal, name)
+}
+NOTHING = "nothing was released, nothing was written, no budget is spent"
+
+
+class Interruptions:
+    """A context manager, for the main thread: interrupts, SIGTERM and SIGHUP as one line each.
+
+    At first a signal ends the process at once, for modules that are being loaded cannot be relied
+    upon to pass an exception on. After `raise_from_now_on` it raises `KeyboardInterrupt`. After
+    `ignore_from_now_on` it does nothing: the answer is out, and a run that is complete ends as one.
+    A signal that is ignored, as under nohup, stays ignored.
+
+    Parameters
+    ----------
+    ends_process : bool
+        Whether the process ends with the command: then signals that are ignored stay so.
+    """
+
+    def __init__(self, *, ends_process: bool = False) -> None:
+        self._received = signal.SIGINT
+        self._before: dict[signal.Signals, Any] = {}
+        self._ends_process = ends_process
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in WORDS:
+                # None is a handler that was not installed by Python.
+                if signal.getsignal(number) not in (signal.SIG_IGN, None):
+                    self._before[number] = signal.signal(number, self._end)
+            RUNNING.append(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self in RUNNING:
+            RUNNING.remove(self)
+        if self._ends_process:
+            self.ignore_from_now_on()
+            return
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    @property
+    def message(self) -> str:
+        """Message about the signal that came, for use if nothing more is known."""
+        return f"{WORDS[self._received]}: {NOTHING}"
+
+    @property
+    def exit_code(self) -> int:
+        """128 and the number of the signal: 130 for an interrupt."""
+        return 128 + self._received
+
+    def raise_from_now_on(self) -> None:
+        """Let a signal raise `KeyboardInterrupt`."""
+        for number in self._before:
+            signal.signal(number, self._raise)
+
+    def ignore_from_now_on(self) -> None:
+        """Let a signal do nothing."""
+        for number in self._before:
+            signal.signal(number, signal.SIG_IGN)
+
+    def _end(self, number: int, _: FrameType | None) -> NoReturn:
+        self._received = signal.Signals(number)
+        try:
+            os.write(2, f"mipselect: error: {self.message}\n".encode())
+        finally:
+            os._exit(self.exit_code)
+
+    def _raise(self, number: int, _: FrameType | None) -> NoReturn:
+        self._received = signal.Signals(number)
+        raise KeyboardInterrupt
+
+
+RUNNING: list[Interruptions] = []
+"""Handlers of signals in the main thread, of which the last one counts."""
+
+
+def ignore_signals() -> None:
+    """Let signals do nothing from now on: the answer is out, and the rest takes no time."""
+    if RUNNING and threading.current_thread() is threading.main_thread():
+        RUNNING[-1].ignore_from_now_on()
+
 
 FAILED = 1
 

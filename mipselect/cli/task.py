@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from mipselect.cli.cautions import cautions, warn_before_a_draw
+from mipselect.cli.arguments import check_sizes, of_nothing
+from mipselect.cli.cautions import (
+    cautions,
+    expected_check,
+    note_of_identifiers,
+    reminders_of_a_plan,
+    warn_before_a_draw,
+)
 from mipselect.cli.inputs import MomentsFile, TaskSource
 from mipselect.cli.ledger_entry import charged_report, ledger_entry, print_charged
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
 from mipselect.cli.progress import Watch
-from mipselect.cli.reminders import expected_check, note_of_identifiers, reminders_of_a_plan
 from mipselect.cli.settings import print_settings, settings_report, unit_of
-from mipselect.cli.sizes import check_sizes, of_nothing
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput, about
 from mipselect.grid import MOST_ROWS

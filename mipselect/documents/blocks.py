@@ -5,8 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+WIDE = 5
+"""Columns from which on a table has a list for each row on a phone."""
+
 MARGIN = 0.05
 """Share of the span of a plot that is left free at both ends."""
+
+STEPS = (1.0, 2.0, 5.0, 10.0)
+RATIOS = (1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 1000.0)
+MOST = 5
+"""Ticks at most; on a phone more of them run into each other."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,11 @@ class TextTable:
     rows: tuple[tuple[str, ...], ...]
     numbers: tuple[str, ...] = ()
 
+    @property
+    def wide(self) -> bool:
+        """True from `WIDE` columns on."""
+        return len(self.titles) >= WIDE
+
 
 @dataclass(frozen=True)
 class KeyedTable:
@@ -97,6 +110,11 @@ class PlotRow:
     low: float | None = None
     high: float | None = None
     note: str = ""
+
+    @property
+    def ends(self) -> list[float]:
+        """Ends of the interval that are not open."""
+        return [end for end in (self.low, self.high) if end is not None and math.isfinite(end)]
 
 
 @dataclass(frozen=True)
@@ -134,6 +152,11 @@ class IntervalPlot:
             return 0.0 if number < 0.0 else 1.0
         return (number - low) / (high - low)
 
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """Round positions on the axis, with their texts."""
+        return (ratio_ticks if self.ratios else linear_ticks)(*self.span)
+
 
 Block = Heading | Paragraph | Alert | BulletList | TextTable | KeyedTable | IntervalPlot
 
@@ -144,3 +167,28 @@ class Document:
 
     title: str
     blocks: tuple[Block, ...]
+
+
+def linear_ticks(low: float, high: float) -> list[tuple[float, str]]:
+    """Round positions from `low` to `high`, 0 among them if it lies between, with their texts."""
+    least = (high - low) / MOST
+    power = 10.0 ** math.floor(math.log10(least))
+    step = next(power * one for one in STEPS if power * one >= least * (1.0 - 1e-9))
+    first, last = math.ceil(low / step), math.floor(high / step)
+    return [(k * step, f"{k * step:.6g}") for k in range(first, last + 1)]
+
+
+def ratio_ticks(low: float, high: float) -> list[tuple[float, str]]:
+    """Return logarithms of round ratios from `low` to `high`, with the ratios as texts."""
+    found = {0.0: "×1"} if low <= 0.0 <= high else {}
+    for ratio in RATIOS[1:]:
+        for sign, text in ((1.0, f"×{ratio:g}"), (-1.0, f"÷{ratio:g}")):
+            position = sign * math.log(ratio)
+            if low <= position <= high:
+                found[position] = text
+    apart = (high - low) / (MOST + 1)
+    kept: list[float] = []
+    for position in sorted(found, key=abs):
+        if all(abs(position - other) >= apart for other in kept):
+            kept.append(position)
+    return [(position, found[position]) for position in sorted(kept)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mipselect.documents.blocks import Alert, Block, Paragraph
-from mipselect.documents.html import html_part
+from mipselect.documents.pages import html_part
 from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import ROW, Guarantee
 from mipselect.validation import checked_flag, checked_integer, checked_name, set_fields, shown

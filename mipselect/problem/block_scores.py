@@ -307,7 +307,7 @@ class BlockScores(OfProblem):
         return self
 
     def public(self) -> dict[str, Any]:
-        """Return all that is public about them, by the keys of reports, cards and ledgers."""
+        """Return all that is public about them, by the keys of reports and ledgers."""
         return self.problem.public()
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mipselect.documents.blocks import Alert, Block, Paragraph, TextTable
-from mipselect.documents.html import html_part
+from mipselect.documents.pages import html_part
 from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.validation import (

@@ -1,4 +1,4 @@
-"""Coefficients of a released model as rows: for its summary, frame, picture and card."""
+"""Coefficients of a released model as rows: for its summary, frame, picture and report."""
 
 from __future__ import annotations
 

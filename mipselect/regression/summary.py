@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mipselect.documents.blocks import TextTable
-from mipselect.documents.html import html_part
+from mipselect.documents.pages import html_part
 from mipselect.privacy.guarantee import ROW
 from mipselect.privacy.release import line_block
 from mipselect.regression.coefficient_notes import reading_notes

@@ -1,15 +1,27 @@
-"""The guarantee in plain words: what it says of one person, and what it does not say."""
+"""Guarantee and costs in plain words: what is said of one person, what was spent, what is left."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from decimal import ROUND_CEILING, Context, Decimal
 
 from mipselect.documents.blocks import Alert, Block, BulletList, Heading, Paragraph, TextTable
-from mipselect.privacy import Guarantee
-from mipselect.privacy.guarantee import ROW, is_row, neighbours
-from mipselect.reports.released import ReportedRelease, unit_conditions, units_of
-from mipselect.reports.words import HOPELESS, RULES, amount, conclusion, factor, people_in_words
-from mipselect.validation import joined
+from mipselect.privacy import Guarantee, Ledger
+from mipselect.privacy.guarantee import ROW, compose, is_row, neighbours
+from mipselect.reports.released import (
+    ReportedRelease,
+    tables_of,
+    unit_conditions,
+    units_of,
+)
+from mipselect.tables.people import RULES, people_in_words
+from mipselect.validation import joined, plural
+
+DIGITS = Context(prec=3, rounding=ROUND_CEILING)
+
+HOPELESS = 20.0
+"""From this ε on no factor is worth a number."""
 
 SEEDED = (
     "NOT PRIVATE: {} drawn with a seed. Whoever knows the seed can repeat the draw, so that "
@@ -132,3 +144,172 @@ def _example(total: Guarantee) -> str:
         f"For example: somebody knows all other rows and wonders {question}, both being equally "
         f"likely to them. After this report they can be sure of one to {after} at most."
     )
+
+
+REPLACED = "replace-one"
+
+
+def total_of(releases: Sequence[ReportedRelease]) -> Guarantee:
+    """Return the guarantee of all releases together, by basic composition.
+
+    Under the relation of all of them, or else under replace-one, to which add-remove is converted.
+
+    Raises
+    ------
+    InvalidInput
+        If their δ add up to 1 or more: together they guarantee nothing.
+    """
+    relations = {one.guarantee.relation for one in releases}
+    relation = relations.pop() if len(relations) == 1 else REPLACED
+    return compose([one.guarantee.to(relation) for one in releases], relation)
+
+
+def spending_blocks(
+    releases: Sequence[ReportedRelease], total: Guarantee, ledger: Ledger | None
+) -> Iterator[Block]:
+    """Say what each release cost, what all of them cost, and what is left."""
+    yield Heading(2, "What was spent, and what is left")
+    rows = [
+        (
+            one.name,
+            f"{one.guarantee.epsilon:.15g}",
+            f"{one.guarantee.delta:.15g}",
+            _mark(one.guarantee),
+        )
+        for one in releases
+    ]
+    rows.append(("together", f"{total.epsilon:.15g}", f"{total.delta:.15g}", _mark(total)))
+    yield TextTable(("release", "ε", "δ", "under"), tuple(rows), numbers=("ε", "δ"))
+    yield Paragraph(
+        "The losses are added up as if all releases were of the same people, which holds in any "
+        "case."
+    )
+    if len({one.guarantee.relation for one in releases}) > 1:
+        yield Paragraph(
+            "Some releases are under add-remove and others under replace-one. The sum is under "
+            "replace-one, where a release under add-remove counts twice its ε."
+        )
+    yield from map(Alert, warnings_of(releases, ledger))
+    if ledger is None:
+        yield Paragraph(
+            "What is left, and whether there were other releases from these data, is in the ledger "
+            "of whoever holds them; it was not given for this report."
+        )
+    else:
+        yield from _left(releases, ledger)
+
+
+def warnings_of(releases: Sequence[ReportedRelease], ledger: Ledger | None) -> list[str]:
+    """Say what speaks against one account of all releases."""
+    found = []
+    without = [one.name for one in releases if one.ledger is None]
+    ledgers = list(dict.fromkeys(one.ledger.identity for one in releases if one.ledger))
+    tables = tables_of(releases)
+    digests = {one.digest for one in releases}
+    if strangers := [one.name for one in releases if one.features_of not in {None, *digests}]:
+        found.append(
+            f"The fields of {joined(strangers)} were released before, by a file that is not in "
+            "this report: its cost comes on top."
+        )
+    if len(ledgers) > 1:
+        found.append(
+            f"The releases were charged to {len(ledgers)} ledgers ({joined(ledgers)}). If these "
+            "are of the same people, no ledger alone says what was spent."
+        )
+    if without:
+        verb = "was" if len(without) == 1 else "were"
+        found.append(f"{joined(without)} {verb} charged to no ledger: no budget remembers that.")
+    if len(tables) > 1:
+        found.append(
+            f"The releases are of {len(tables)} tables ({joined(tables)}). A person may be in more "
+            "than one."
+        )
+    units = units_of(releases)
+    if len(units) > 1:
+        found.append(f"The releases protect different units: {joined(units)}.")
+    if ledger is not None:
+        hashes = _hashes(ledger)
+        foreign = [
+            one.name
+            for one in releases
+            if one.ledger is not None
+            and (one.ledger.identity != ledger.identity or one.ledger.hash not in hashes)
+        ]
+        if foreign:
+            found.append(f"{_name(ledger)} has no row for {joined(foreign)}: it is another ledger.")
+        if not ledger.spent.private:
+            found.append("A draw that the ledger paid for was seeded: nothing is guaranteed.")
+    return found
+
+
+def _left(releases: Sequence[ReportedRelease], ledger: Ledger) -> Iterator[Block]:
+    """State the public part of a ledger: no times, and not how a draw ended."""
+    charges, hashes = len(ledger.entries), _hashes(ledger)
+    amounts = {
+        "budget": ledger.budget,
+        f"spent, {plural(charges, 'charge')}": ledger.spent,
+        "left": ledger.remaining,
+    }
+    of_rho = ledger.budget.rho is not None
+    counted = ("ε", "δ", "ρ") if of_rho else ("ε", "δ")
+    yield TextTable(
+        (f"ledger {_name(ledger)}", *counted),
+        tuple(
+            (
+                words,
+                f"{each.epsilon:.15g}",
+                f"{each.delta:.15g}",
+                *([f"{each.rho or 0.0:.6g}"] if of_rho else []),
+            )
+            for words, each in amounts.items()
+        ),
+        numbers=counted,
+    )
+    notes = [f"One row is counted as one {ledger.unit}; the ledger is {ledger.identity}."]
+    if conditions := unit_conditions(releases):
+        notes.append(f"That is right only if {joined(conditions)}.")
+    others = charges - sum(one.ledger is not None and one.ledger.hash in hashes for one in releases)
+    if others > 0:
+        are = "is" if others == 1 else "are"
+        notes.append(f"{plural(others, 'charge')} of the ledger {are} not in this report.")
+    if of_rho:
+        notes.append(
+            "The ledger counts ρ of zero-concentrated privacy, in which small releases add up to "
+            "less: its ε is not the sum above."
+        )
+    if any(entry.part is not None for entry in ledger.entries):
+        notes.append(
+            "Some charges are for a part of the table. Those of disjoint parts count once, so that "
+            "less may be spent than the sum above."
+        )
+    yield BulletList(tuple(notes))
+
+
+def _name(ledger: Ledger) -> str:
+    return "" if ledger.path is None else ledger.path.name
+
+
+def _hashes(ledger: Ledger) -> set[str]:
+    return {row.hash for row in ledger.rows()}
+
+
+def _mark(guarantee: Guarantee) -> str:
+    return guarantee.relation if guarantee.private else f"{guarantee.relation}; NOT PRIVATE"
+
+
+def amount(guarantee: Guarantee) -> str:
+    """Write ε, and δ where there is one."""
+    text = f"ε = {guarantee.epsilon:.15g}"
+    return text if guarantee.delta == 0.0 else f"{text}, δ = {guarantee.delta:.15g}"
+
+
+def factor(epsilon: float) -> str:
+    """Write e^ε in three digits, rounded up: what is said holds."""
+    return f"{DIGITS.create_decimal(Decimal(math.nextafter(math.exp(epsilon), math.inf))):f}"
+
+
+def conclusion(epsilon: float, before: float) -> str:
+    """Write the largest probability, in percent and rounded up, that `before` can become."""
+    growth = math.exp(epsilon)
+    after = before * growth / (1.0 - before + before * growth)
+    return f"{min(math.ceil(1000.0 * after) / 10.0, 100.0):g} %"

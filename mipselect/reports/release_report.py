@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from mipselect.documents.blocks import (
@@ -12,44 +13,40 @@ from mipselect.documents.blocks import (
     BulletList,
     Document,
     Heading,
+    IntervalPlot,
     Paragraph,
+    PlotRow,
     TextTable,
 )
-from mipselect.documents.html import html_page, html_part
-from mipselect.documents.markdown import markdown_page
+from mipselect.documents.pages import html_page, html_part, markdown_page
 from mipselect.errors import InvalidInput
-from mipselect.privacy import Guarantee, Release
+from mipselect.privacy import Guarantee, Ledger, Release
 from mipselect.privacy.guarantee import ROW
 from mipselect.quality import Quality
 from mipselect.regression import ModelRelease
-from mipselect.reports.citations import citation_blocks
-from mipselect.reports.coefficients import coefficient_blocks
-from mipselect.reports.field_words import field_words
-from mipselect.reports.guarantees import guarantee_blocks, seeded_alert
-from mipselect.reports.qualities import quality_blocks
+from mipselect.reports.guarantees import (
+    amount,
+    guarantee_blocks,
+    seeded_alert,
+    spending_blocks,
+    total_of,
+    warnings_of,
+)
+from mipselect.reports.methods import citation_blocks, deployment_blocks
+from mipselect.reports.models import coefficient_blocks, field_words, quality_blocks
 from mipselect.reports.released import (
     EVALUATION,
     MODEL,
     SELECTION,
-    LedgerAccount,
     ReportedRelease,
     tables_of,
 )
-from mipselect.reports.selections import selection_blocks, separate_draws
-from mipselect.reports.spending import spending_blocks, total_of, warnings_of
-from mipselect.reports.words import amount, plural
-from mipselect.validation import joined
+from mipselect.validation import joined, plural
 
 EXPLAINED = (
     "A release is an answer with randomness in it, which limits what can be concluded from it "
     "about any one person; how far is said below. Nothing else in this report was computed from "
     "the data."
-)
-
-
-CARD = (
-    "For ethics boards and registries of deployments. What only people know is to be filled in by "
-    "whoever answers for the release."
 )
 
 
@@ -70,9 +67,12 @@ class ReleaseReport:
     ----------
     title : str
     releases : tuple of ReportedRelease
-    account : LedgerAccount, optional
+    ledger : Ledger, optional
+        That paid: the report says what is left.
     notes : tuple of str
         About the set, such as a file that was given twice.
+    facts : mapping
+        What only people know, by the names `mipselect.reports.methods.FACTS`.
 
     Raises
     ------
@@ -95,8 +95,9 @@ class ReleaseReport:
 
     title: str
     releases: tuple[ReportedRelease, ...]
-    account: LedgerAccount | None = None
+    ledger: Ledger | None = None
     notes: tuple[str, ...] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.releases:
@@ -130,7 +131,7 @@ class ReleaseReport:
     @property
     def warnings(self) -> list[str]:
         """Reasons against one account of all releases, a sentence each."""
-        return warnings_of(self.releases, self.account)
+        return warnings_of(self.releases, self.ledger)
 
     @property
     def document(self) -> Document:
@@ -154,13 +155,9 @@ class ReleaseReport:
         for k, one in enumerate(self.releases, start=1):
             yield from _blocks_of(one, k, self._fields_of(one))
         yield from guarantee_blocks(self.releases, self.total)
-        yield from spending_blocks(self.releases, self.total, self.account)
+        yield from spending_blocks(self.releases, self.total, self.ledger)
         yield from citation_blocks(self.releases)
-        for one in self.releases:
-            if one.card:
-                yield Heading(2, f"Appendix: privacy card of {one.name}")
-                yield Paragraph(CARD)
-                yield from one.card
+        yield from deployment_blocks(self.releases, self.facts)
 
     def _fields_of(self, one: ReportedRelease) -> str:
         """Name the release that the fields of a model are of; "" where they were drawn."""
@@ -228,10 +225,8 @@ def _question(releases: Sequence[ReportedRelease]) -> str:
         question = f"Which fields{where} go with {aims}, and how?"
     elif SELECTION in kinds:
         question = f"Which fields{where} go with {aims}?"
-    elif EVALUATION in kinds:
-        question = f"How good are predictions of {aims} on the rows{where or ' of a table'}?"
     else:
-        question = f"What can be told{where} without telling about anybody?"
+        question = f"How good are predictions of {aims} on the rows{where or ' of a table'}?"
     verb = "answers" if len(releases) == 1 else "answer"
     kind = "private release" if all(one.private for one in releases) else "release"
     return f"{question} {plural(len(releases), kind)} {verb}."
@@ -262,7 +257,6 @@ def _blocks_of(one: ReportedRelease, number: int, fields_of: str) -> Iterator[Bl
         yield from quality_blocks(one.quality, target)
     elif one.releases:
         yield from selection_blocks(one)
-    yield from one.contents
 
 
 def _what(one: ReportedRelease) -> str:
@@ -293,3 +287,73 @@ def _origin(one: ReportedRelease, fields_of: str) -> str:
 
 def _loss(one: ReportedRelease) -> str:
     return amount(one.guarantee) if one.private else f"NOT PRIVATE ({amount(one.guarantee)})"
+
+
+def selection_blocks(one: ReportedRelease) -> Iterator[Block]:
+    """Describe the draws of a selection."""
+    draws = len(one.releases)
+    names = [release.feature_names or tuple(map(str, release.support)) for release in one.releases]
+    size = len(names[0]) if len({len(each) for each in names}) == 1 else None
+    fields = "" if size is None else f" of {plural(size, 'field')}"
+    whence = f" among {plural(len(one.candidates), 'field')}" if one.candidates else ""
+    each = " each" if draws > 1 and size is not None else ""
+    yield Paragraph(f"{plural(draws, 'random draw')}{fields}{each}{whence}.")
+    counts = Counter(name for each in names for name in each)
+    listed = sorted(counts, key=lambda name: -counts[name])
+    if draws == 1:
+        yield TextTable(("field that was drawn",), tuple((_named(one, name),) for name in names[0]))
+        yield Paragraph(
+            "The draw prefers fields that go with the target, and is random all the same: another "
+            "draw may choose others. A field that is missing here need not be unimportant."
+        )
+        return
+    yield IntervalPlot(
+        tuple(
+            PlotRow(_named(one, name), share, 0.0, share, f"{counts[name]} of {draws}")
+            for name, share in ((name, 100.0 * counts[name] / draws) for name in listed)
+        ),
+        "percent of the draws that chose the field",
+    )
+    yield Paragraph(
+        "Each draw prefers fields that go with the target, and is random all the same. A field in "
+        f"which the draws agree is a safer answer than one that came once.{_by_chance(one, size)}"
+    )
+
+
+def separate_draws(releases: Iterable[ReportedRelease]) -> list[str]:
+    """Say where draws of fields are several for one target, and may answer differently."""
+    drawn: dict[tuple[str | None, str | None], list[ReportedRelease]] = defaultdict(list)
+    for one in releases:
+        if one.draws_fields:
+            drawn[one.data, one.target].append(one)
+    return [_separate(each) for each in drawn.values() if len(each) > 1]
+
+
+def _separate(draws: Sequence[ReportedRelease]) -> str:
+    target, count = draws[0].target or "the target", len(draws)
+    answers = {frozenset(release.feature_names) for one in draws for release in one.drawn}
+    differ = "They name the same fields."
+    if len(answers) > 1:
+        differ = "They name different fields, and none of them corrects another."
+    return (
+        f"{joined([one.name for one in draws])} are {'two' if count == 2 else count} draws of "
+        f"fields for {target}, each random by itself and paid for by itself. {differ}"
+    )
+
+
+def _named(one: ReportedRelease, name: str) -> str:
+    """Name a field, with its title where the release has it."""
+    words = one.titles.get(name)
+    return f"{name} ({words})" if words else name
+
+
+def _by_chance(one: ReportedRelease, size: int | None) -> str:
+    """Return the share of draws with a field, without any look at the data."""
+    if not one.candidates or size is None:
+        return ""
+    share = size / len(one.candidates)
+    draws = len(one.releases)
+    return (
+        f" By chance alone, without any look at the data, a field would come in "
+        f"{share * draws:.2g} of {draws} draws."
+    )

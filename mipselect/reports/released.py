@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from mipselect.documents.blocks import Block
 from mipselect.mechanisms.supports.all_features import ALL_FEATURES
 from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import ROW, is_row
@@ -26,36 +25,6 @@ class LedgerNote:
     hash: str
 
 
-@dataclass(frozen=True)
-class LedgerAccount:
-    """The public part of a ledger: no times, and not how a draw ended.
-
-    Attributes
-    ----------
-    name : str
-        Name of its file.
-    identity : str
-    unit : str
-    budget, spent, remaining : Guarantee
-    charges : int
-        How many there were.
-    hashes : frozenset of str
-        Hashes of its rows.
-    in_parts : bool
-        Whether something was charged for a part of the table.
-    """
-
-    name: str
-    identity: str
-    unit: str
-    budget: Guarantee
-    spent: Guarantee
-    remaining: Guarantee
-    charges: int
-    hashes: frozenset[str]
-    in_parts: bool = False
-
-
 @dataclass(frozen=True, kw_only=True)
 class ReportedRelease:
     """One release of a report.
@@ -65,7 +34,7 @@ class ReportedRelease:
     name : str
         Name of its file, or what stands for it.
     kind : str
-        One of `SELECTION`, `MODEL`, `EVALUATION`, or a command.
+        `SELECTION`, `MODEL` or `EVALUATION`.
     guarantee : Guarantee
         Guarantee of all its draws together; marked as none if it was seeded.
     data, target : str or None
@@ -85,18 +54,10 @@ class ReportedRelease:
         Fields that are in whatever is chosen.
     features_of : str or None
         SHA-256 of the release that the features of a model are of; None where they were drawn.
-    intercept : bool
-        Whether there is one.
-    sizes : tuple of int or None
-        Numbers of fields that one was drawn of.
-    solver : str or None
-        Solver of the search, with its version.
     titles : mapping of str to str
         Title and unit of fields, in words, as far as the release has them.
     near_chance : bool
         Whether the draw was almost the same whatever the data, by public numbers.
-    contents : tuple of Block
-        What another kind of release holds.
     about : str or None
         The model that an evaluation is about.
     unit : str
@@ -108,8 +69,6 @@ class ReportedRelease:
         SHA-256 of the file.
     twin : str
         Equal for the same release in two files.
-    card : tuple of Block
-        The privacy card; empty without one.
     """
 
     name: str
@@ -126,19 +85,14 @@ class ReportedRelease:
     candidates: tuple[str, ...] = ()
     always: tuple[str, ...] = ()
     features_of: str | None = None
-    intercept: bool = False
-    sizes: tuple[int, ...] | None = None
-    solver: str | None = None
     titles: Mapping[str, str] = field(default_factory=dict)
     near_chance: bool = False
-    contents: tuple[Block, ...] = ()
     about: str | None = None
     unit: str = "row"
     ledger: LedgerNote | None = None
     version: str | None = None
     digest: str | None = None
     twin: str = ""
-    card: tuple[Block, ...] = ()
 
     @property
     def unit_condition(self) -> str:

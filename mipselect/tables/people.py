@@ -21,6 +21,25 @@ from mipselect.validation import checked_choice
 Rule = Literal["first", "last", "mean"]
 
 
+RULES = {
+    "first": "the first in the order of the file counts",
+    "last": "the last in the order of the file counts",
+    "mean": "means of the numbers count, and of all else the first in the order of the file",
+}
+"""Words for the rules of a table about several rows of one person."""
+
+
+def people_in_words(unit: str, rule: str) -> str:
+    """Say what becomes of several rows of one person; `unit` is the field that says whose they are.
+
+    Examples
+    --------
+    >>> people_in_words("id", "last")
+    'Of all rows with the same id the last in the order of the file counts (unit_rule last)'
+    """
+    return f"Of all rows with the same {unit} {RULES[rule]} (unit_rule {rule})"
+
+
 def checked_rule(rule: str, unit: str | None) -> str:
     """Return the rule; raise `InvalidInput` if it is unknown, or not "first" without a unit."""
     checked_choice(rule, "unit_rule", get_args(Rule))

@@ -48,9 +48,9 @@ def test_from_a_table_to_predictions(run: Run, table: Any, tmp_path: Path) -> No
     predicted = run("predict", model, table[0]).out.splitlines()
     assert list(map(float, predicted[1:])) == ModelRelease.load(model).predict(table[0]).tolist()
     assert run("evaluate", model, table[0], "--epsilon", "5").code == 0
-    card = tmp_path / "card.html"
-    assert run("card", model, "--output", card).code == 0
-    assert "per doubling of income" in card.read_text(encoding="utf-8")
+    page = tmp_path / "report.html"
+    assert run("report", model, "--output", page).code == 0
+    assert "per doubling of income" in page.read_text(encoding="utf-8")
 
 
 def test_ranges_always_and_never_take_their_names(run: Run, table: Any) -> None:

@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from mipselect import Ledger
-from mipselect.cli.reminders import expected_check
+from mipselect.cli.cautions import expected_check
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import Mechanism
 from mipselect.tables.numbers import header

@@ -1,4 +1,4 @@
-"""`mipselect evaluate`, and what `fit --quality-share` and the card say of a model."""
+"""`mipselect evaluate`, and what `fit --quality-share` and a report say of a model."""
 
 from __future__ import annotations
 
@@ -190,9 +190,8 @@ def test_a_seed_takes_the_privacy_away(run: Run, model: Path, table: Path) -> No
     assert "NOT PRIVATE" in run("evaluate", model, *asked).out
 
 
-def test_the_card_holds_the_quality(run: Run, model: Path) -> None:
-    card = run("card", model).out
-    assert "Quality on 400 rows that were kept apart from the fit" in card
-    assert "Better than predicting the mean" in card
-    assert "of rows that were kept apart from both, and adds nothing" in card
+def test_the_report_holds_the_quality(run: Run, model: Path) -> None:
+    text = run("report", model).out
+    assert "Measured on 400 rows that were kept apart from the fit" in text
+    assert "of rows that were kept apart from both, and adds nothing" in text
     assert ModelRelease.load(model).quality is not None

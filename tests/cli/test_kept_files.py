@@ -82,13 +82,12 @@ WRITERS: dict[str, tuple[str, ...]] = {
     "compare": ("instance.toml", "--output"),
     "export": ("instance.toml", "--output"),
     "report": ("paid.json", "--output"),
-    "card": ("paid.json", "--output"),
     "schema": ("to-csv", "begun.json"),
     "ledger": ("show", "study.ledger", "--output"),
 }
 """Commands by which a file is written, whose name comes last."""
 
-ENDINGS = {"export": ".mps", "report": ".html", "card": ".md"}
+ENDINGS = {"export": ".mps", "report": ".html"}
 
 
 @pytest.mark.parametrize("command", WRITERS)

@@ -12,8 +12,8 @@ import pytest
 
 from mipselect import Ledger, PermuteAndFlip, errors
 from mipselect.backends.discovery import solver_by_name
+from mipselect.cli.arguments import parse_sizes
 from mipselect.cli.output import SENSITIVE
-from mipselect.cli.sizes import parse_sizes
 from mipselect.problem.stored.files import load_instance
 from mipselect.selectors import searched
 from mipselect.selectors.exact_draws import sizes_in_words

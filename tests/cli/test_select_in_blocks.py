@@ -380,16 +380,16 @@ def test_a_file_of_block_r2_with_a_schema(run: Run, table: Path, scored: Path) -
     run("release", scored, "--epsilon", "1").failed_with(2, "intercept does not apply to score")
 
 
-def test_ledger_and_card_say_the_score_of_a_file(run: Run, scored: Path, tmp_path: Path) -> None:
+def test_ledger_and_report_say_the_score_of_a_file(run: Run, scored: Path, tmp_path: Path) -> None:
     books, out = tmp_path / "a.ledger", tmp_path / "r.json"
     ledger = Ledger.create(books, epsilon=50.0, unit="person")
     paid = ("release", scored, "--epsilon", "2", "--ledger", books, "--output", out)
     assert run(*paid).code == 0
     told = ("score", "block_rows", "partitions")
     assert [ledger.entries[0].asked[name] for name in told] == ["block-r2", 6, 5]
-    card = run("card", out).out
+    text = run("report", out).out
     for words in ("block-r2", "rows of a block", "partitions into blocks"):
-        assert words in card
+        assert words in text
     other = tmp_path / "b.ledger"
     Ledger.create(other, epsilon=50.0, relation="add-remove", unit="person")
     run("release", scored, "--epsilon", "2", "--ledger", other).failed_with(2, "add-remove")

@@ -13,7 +13,7 @@ import pytest
 
 import mipselect
 from mipselect.cli import start, streams
-from mipselect.cli.interruptions import WORDS, Interruptions
+from mipselect.cli.start import WORDS, Interruptions
 
 
 def test_nothing_that_takes_time_is_loaded_before_signals_are_caught() -> None:

@@ -123,7 +123,7 @@ def test_a_bench_of_rows_refuses(run: Run, path: Path) -> None:
     )
 
 
-def test_fit_evaluate_predict_and_the_card(run: Run, path: Path, tmp_path: Path) -> None:
+def test_fit_evaluate_predict_and_the_report(run: Run, path: Path, tmp_path: Path) -> None:
     model, schema = tmp_path / "model.json", path.with_name("schema.json")
     fit = ("fit", *asked(path, "--support-size", "1", "--epsilon", "8", "--quality-share", "0.3"))
     fitted = run(*fit, "--output", str(model), "--json").report
@@ -131,9 +131,9 @@ def test_fit_evaluate_predict_and_the_card(run: Run, path: Path, tmp_path: Path)
     assert fitted["model"]["table"]["weight"] == "w"
     names = [field["name"] for field in fitted["model"]["table"]["schema"]["fields"]]
     assert "w" not in names
-    card = run("card", model).out
-    assert "survey weight of a row: w; weights are clipped to 0 and: 4" in card
-    assert "Rows counted by the survey weight w." in card
+    text = run("report", model).out
+    assert "survey weight of a row: w; weights are clipped to 0 and: 4" in text
+    assert "Rows counted by the survey weight w." in text
     assert "Weights: rows count by w" in run(*fit).out
     path = path.rename(path.with_name("next-year.csv"))
     run("evaluate", model, path, "--epsilon", "1").failed_with(

@@ -19,7 +19,7 @@ import pytest
 from rich.console import Console
 
 from mipselect import errors
-from mipselect.cli.counted_progress import CountedProgress
+from mipselect.cli.progress import CountedProgress
 from mipselect.problem.stored.files import load_instance, load_problem
 from mipselect_papers.bench import contestants, trials
 from mipselect_papers.bench.contestants import CONTESTANTS, Rules, in_words

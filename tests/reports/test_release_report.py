@@ -7,10 +7,12 @@ import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from mipselect.cli.regressions import Regression
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import compose
@@ -18,9 +20,11 @@ from mipselect.quality import Measure, Quality
 from mipselect.regression import ModelRelease
 from mipselect.regression.rows import RowMap
 from mipselect.reports import ReleaseReport
-from mipselect.reports.citations import AUTHORS, PAPERS, PRIVACY, TITLE
-from mipselect.reports.released import LedgerAccount, LedgerNote, ReportedRelease
-from mipselect.reports.words import conclusion, factor, share_in_words
+from mipselect.reports.guarantees import conclusion, factor
+from mipselect.reports.methods import AUTHORS, METHODS, PRIVACY, TITLE
+from mipselect.reports.models import share_in_words
+from mipselect.reports.released import LedgerNote, ReportedRelease
+from mipselect.selectors import BY_NAME
 from tests.support.pages import checked_page, markdown_tables
 
 
@@ -40,8 +44,8 @@ def reported(name: str = "a.json", **more: Any) -> ReportedRelease:
     return ReportedRelease(name=name, **fields)
 
 
-def report(*releases: ReportedRelease, account: LedgerAccount | None = None) -> ReleaseReport:
-    return ReleaseReport(title="A study", releases=releases, account=account)
+def report(*releases: ReportedRelease, ledger: Any = None) -> ReleaseReport:
+    return ReleaseReport(title="A study", releases=releases, ledger=ledger)
 
 
 def spent(text: str) -> list[list[str]]:
@@ -194,22 +198,23 @@ def test_a_seeded_draw_is_shown_big_and_takes_the_guarantee_from_all() -> None:
 NOTE = LedgerNote("ab12", "patient", 2, "f" * 64)
 
 
-def account(**more: Any) -> LedgerAccount:
+def account(**more: Any) -> Any:
+    """Stands for a ledger in a file."""
     fields: dict[str, Any] = {
-        "name": "s.ledger",
+        "path": Path("s.ledger"),
         "identity": "ab12",
         "unit": "patient",
         "budget": Guarantee(3.0),
         "spent": Guarantee(2.0),
         "remaining": Guarantee(1.0),
-        "charges": 2,
-        "hashes": frozenset(["f" * 64]),
+        "entries": [SimpleNamespace(part=None)] * 2,
+        "rows": lambda: [SimpleNamespace(hash="f" * 64)],
     }
-    return LedgerAccount(**{**fields, **more})
+    return SimpleNamespace(**{**fields, **more})
 
 
 def test_the_account_of_a_ledger() -> None:
-    made = report(reported(ledger=NOTE), account=account())
+    made = report(reported(ledger=NOTE), ledger=account())
     (table,) = (t for t in markdown_tables(made.markdown()) if t[0][0] == "ledger s.ledger")
     assert [row[1] for row in table[2:]] == ["3", "2", "1"]
     assert "1 charge of the ledger is not in this report." in made.markdown()
@@ -223,7 +228,7 @@ def test_the_account_of_a_ledger() -> None:
     assert "Of all rows with the same id the last in the order of the file counts" in said
     assert "more than one row" not in said
     assert made.warnings == []
-    whole = report(reported(ledger=NOTE), account=account(charges=1))
+    whole = report(reported(ledger=NOTE), ledger=account(entries=[SimpleNamespace(part=None)]))
     assert "not in this report" not in whole.markdown()
 
 
@@ -241,16 +246,18 @@ def test_a_ledger_of_rho_says_what_it_counts() -> None:
         spent=Guarantee(1.0, 1e-6, rho=0.125),
         remaining=Guarantee(0.8, rho=0.375),
     )
-    text = report(reported(ledger=NOTE), account=of_rho).markdown()
+    text = report(reported(ledger=NOTE), ledger=of_rho).markdown()
     (table,) = (t for t in markdown_tables(text) if t[0][0] == "ledger s.ledger")
     assert [row[3] for row in table] == ["ρ", "---:", "0.5", "0.125", "0.375"]
     assert "its ε is not the sum above" in text
 
 
 def test_parts_of_a_table_are_told() -> None:
-    told = report(reported(ledger=NOTE), account=account(in_parts=True)).markdown()
+    told = report(
+        reported(ledger=NOTE), ledger=account(entries=[SimpleNamespace(part=("ward", "a"))] * 2)
+    ).markdown()
     assert "Those of disjoint parts count once" in told
-    assert "disjoint" not in report(reported(ledger=NOTE), account=account()).markdown()
+    assert "disjoint" not in report(reported(ledger=NOTE), ledger=account()).markdown()
 
 
 def test_a_model_that_was_not_released() -> None:
@@ -270,7 +277,7 @@ def test_what_speaks_against_one_account() -> None:
         reported("a", ledger=NOTE, data="x.csv"),
         reported("b", ledger=other, data="y.csv", unit="id"),
         reported("c"),
-        account=account(spent=replace(Guarantee(1.0), private=False)),
+        ledger=account(spent=replace(Guarantee(1.0), private=False)),
     )
     text = several.markdown()
     for words in (
@@ -288,17 +295,15 @@ def test_sources_are_those_of_the_package(repository: Path) -> None:
     assert AUTHORS in cff
     assert TITLE in cff
     known = (repository / "docs" / "references.md").read_text(encoding="utf-8")
-    for paper in {each for papers in PAPERS.values() for each in papers} | {PRIVACY}:
+    for paper in {each for _, papers in METHODS.values() for each in papers} | {PRIVACY}:
         authors, title, year = re.fullmatch(r"(.+), “(.+)”, (\d{4}),", paper.text).groups()
         line = f'- {authors}, "{title}", {year}, [{paper.words}]({paper.address})'
         assert line in known, line
 
 
 def test_every_method_and_regression_has_its_paper() -> None:
-    from mipselect.cli.card_content import MECHANISMS
-    from mipselect.cli.card_model import REGRESSIONS
-
-    assert set(PAPERS) == {*MECHANISMS, *REGRESSIONS}
+    assert set(METHODS) == {*BY_NAME, *Regression} - {"all-features"}
+    assert all(words and papers for words, papers in METHODS.values())
     text = report(reported(method="sis", regression="tukey", version="0.2.0")).markdown()
     assert "arXiv:2408.10862" in text
     assert "arXiv:2208.07353" in text
@@ -318,4 +323,4 @@ def test_a_notebook_shows_the_same() -> None:
     made = ReleaseReport.of([released(), quality()])
     part = made._repr_html_()
     assert "<style" not in part
-    assert part.split("</h1>")[1] in made.html().replace("\n", "")
+    assert part.split("</h1>")[1].strip() in made.html()

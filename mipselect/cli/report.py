@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from mipselect.cli.card_parts import read_facts
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.ledger_entry import LedgerOptions
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_output, line, picked, write_whole
-from mipselect.cli.reported_files import read_reported
+from mipselect.cli.release_file import read_release
 from mipselect.cli.streams import say
-from mipselect.privacy import Ledger
+from mipselect.errors import InvalidInput
 from mipselect.reports import ReleaseReport
-from mipselect.reports.release_report import default_title
-from mipselect.reports.released import LedgerAccount, ReportedRelease
-from mipselect.reports.selections import separate_draws
-from mipselect.reports.words import amount
-from mipselect.validation import checked_line, joined
+from mipselect.reports.guarantees import amount
+from mipselect.reports.methods import FACTS
+from mipselect.reports.release_report import default_title, separate_draws
+from mipselect.reports.released import ReportedRelease
+from mipselect.toml_files import read_toml
+from mipselect.validation import checked_line, did_you_mean, joined, listed, shown
 
 EXAMPLES = """Examples:
 
@@ -32,7 +32,11 @@ mipselect report model.json quality.json --ledger study.ledger \\
     --title "Blood pressure in the clinic study" --output report.md
 """
 
-LONGEST_TITLE = 300
+LONGEST_TITLE, LONGEST = 300, 2_000
+"""Characters of a title, and of a fact."""
+
+LARGEST = 100_000
+"""Bytes of a file of facts."""
 
 
 @options
@@ -64,7 +68,7 @@ class ReportArguments:
     )
     facts: Path | None = option(
         "--facts",
-        "What only people know, for the blanks of the cards: a file that 'mipselect card' begins.",
+        "What only people know, for the blanks of the last section.",
         metavar="FILE.toml",
         show_default="blanks stay",
     )
@@ -76,7 +80,7 @@ def report(arguments: ReportArguments) -> None:
     """Write a report on releases for everybody: results, guarantee, costs, how to cite.
 
     One HTML file, which loads nothing and can be printed, or Markdown. Nothing
-    in it depends on data but the releases. The privacy cards are its appendix.
+    in it depends on data but the releases. The last section is for ethics boards.
     What is sensitive, such as a report of 'solve', is refused.
     """
     output = arguments.output
@@ -86,12 +90,14 @@ def report(arguments: ReportArguments) -> None:
     title = arguments.title
     if title is not None:
         checked_line(title, "--title", LONGEST_TITLE)
-    releases, notes = read_once_each(arguments.files, read_facts(arguments.facts))
+    facts = {} if arguments.facts is None else read_facts(arguments.facts)
+    releases, notes = read_once_each(arguments.files)
     made = ReleaseReport(
         title=default_title(releases) if title is None else title,
         releases=releases,
-        account=None if ledger is None else account_of(ledger),
+        ledger=ledger,
         notes=notes,
+        facts=facts,
     )
     seeded = not made.total.private
     if output is not None:
@@ -112,29 +118,36 @@ def report(arguments: ReportArguments) -> None:
 PAGES = {".html": ReleaseReport.html, ".md": ReleaseReport.markdown}
 
 
-def account_of(ledger: Ledger) -> LedgerAccount:
-    """Return the public part of a ledger in a file: no times, and not how a draw ended."""
-    return LedgerAccount(
-        name="" if ledger.path is None else ledger.path.name,
-        identity=ledger.identity or "",
-        unit=ledger.unit,
-        budget=ledger.budget,
-        spent=ledger.spent,
-        remaining=ledger.remaining,
-        charges=len(ledger.entries),
-        in_parts=any(entry.part is not None for entry in ledger.entries),
-        hashes=frozenset(row.hash for row in ledger.rows()),
-    )
+def read_facts(path: Path) -> dict[str, str]:
+    """Read a file of facts; those that are still empty are left out.
+
+    Raises
+    ------
+    InvalidInput
+        For a name that is none of `FACTS`, and for what is no text.
+    """
+    facts = {}
+    for name, text in read_toml(path, LARGEST).items():
+        if name not in FACTS:
+            raise InvalidInput(
+                f"{path}: {shown(name)} is no blank of a report; blanks are "
+                f"{listed(list(FACTS))}{did_you_mean(name, FACTS)}"
+            )
+        if not isinstance(text, str):
+            raise InvalidInput(f"{path}: {shown(name)} must be a text, got {shown(text)}")
+        if words := " ".join(text.split()):
+            facts[name] = checked_line(words, f"{path}: {shown(name)}", LONGEST)
+    return facts
 
 
 def read_once_each(
-    files: Sequence[Path], facts: Mapping[str, str]
+    files: Sequence[Path],
 ) -> tuple[tuple[ReportedRelease, ...], tuple[str, ...]]:
     """Read each release once; return a note for every file that repeats another."""
     kept: dict[str, tuple[Path, ReportedRelease]] = {}
     notes = []
     for path in files:
-        one = read_reported(path, facts)
+        one = read_release(path)
         same = sum(other.name == path.name for other, _ in kept.values())
         if same:
             one = replace(one, name=f"{one.name} ({same + 1})")
@@ -169,7 +182,7 @@ def report_of(made: ReleaseReport) -> dict[str, Any]:
             for one in made.releases
         ],
         "guarantee": made.total.to_dict(),
-        "remaining": None if made.account is None else made.account.remaining.to_dict(),
+        "remaining": None if made.ledger is None else made.ledger.remaining.to_dict(),
         "warnings": made.warnings,
         "notes": [*made.notes, *separate_draws(made.releases)],
     }

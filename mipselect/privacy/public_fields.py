@@ -1,4 +1,4 @@
-"""Public fields of a release, each said once: for reports, JSON, cards and ledgers."""
+"""Public fields of a release, each said once: for reports, JSON and ledgers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class PublicField:
     kind : type
         int, float or str. A float may be a list of numbers, one for every feature.
     words : str
-        What a card calls it, with its unit.
+        What a report calls it, with its unit.
     of_the_rows : bool
         Whether the number of rows follows from it: it is private under add-remove.
     """

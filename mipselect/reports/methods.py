@@ -1,0 +1,255 @@
+"""Methods of releases: how to cite them, and the section for ethics boards and registries.
+
+The sources stand in CITATION.cff and docs/references.md too; a test compares them. The parts for
+boards are those of the registry of deployments of differential privacy that OpenDP and NIST have
+begun: Nanayakkara, Ghazi and Vadhan, "Practitioners' perspectives on a differential privacy
+deployment registry", 2025.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from mipselect.documents.blocks import (
+    Block,
+    BulletList,
+    Cited,
+    Heading,
+    KeyedTable,
+    Paragraph,
+    TextTable,
+)
+from mipselect.privacy.public_fields import PUBLIC_FIELDS
+from mipselect.reports.guarantees import amount
+from mipselect.reports.released import ReportedRelease
+from mipselect.validation import plural
+
+AUTHORS = "The mipselect developers"
+TITLE = "mipselect: private variable selection by integer programming"
+
+
+def _arxiv(text: str, number: str) -> Cited:
+    return Cited(text, f"arXiv:{number}", f"https://arxiv.org/abs/{number}")
+
+
+def _doi(text: str, number: str) -> Cited:
+    return Cited(text, f"doi:{number}", f"https://doi.org/{number}")
+
+
+PERMUTE = _arxiv("McKenna and Sheldon, “Permute-and-flip”, 2020,", "2010.12603")
+EXPONENTIAL = _doi(
+    "McSherry and Talwar, “Mechanism design via differential privacy”, 2007,",
+    "10.1109/FOCS.2007.66",
+)
+INTEGER_PROGRAMMING = _arxiv(
+    "Prastakos, Behdin and Mazumder, “Differentially Private High-dimensional Variable Selection "
+    "via Integer Programming”, 2025,",
+    "2510.22062",
+)
+CORRELATIONS = _arxiv(
+    "Swope et al., “Feature Selection from Differentially Private Correlations”, 2024,",
+    "2408.10862",
+)
+KENDALL = _arxiv(
+    "Dick, Gillenwater and Joseph, “Better Private Linear Regression Through Better Private "
+    "Feature Selection”, 2023,",
+    "2306.00920",
+)
+BLOCKS = Cited(
+    "Kifer, Smith and Thakurta, “Private convex empirical risk minimization and high-dimensional "
+    "regression”, 2012,",
+    "PMLR 23:25",
+    "https://proceedings.mlr.press/v23/kifer12.html",
+)
+CHAIN = _arxiv(
+    "Roy and Tewari, “On the computational complexity of private high-dimensional model selection "
+    "via the exponential mechanism”, 2023,",
+    "2310.07852",
+)
+OBJECTIVE = _arxiv(
+    "Chaudhuri, Monteleoni and Sarwate, “Differentially private empirical risk minimization”, "
+    "2011,",
+    "0912.0071",
+)
+ADASSP = _arxiv("Wang, “Revisiting differentially private linear regression”, 2018,", "1803.02596")
+BOOSTED = _arxiv(
+    "Tang et al., “Improved differentially private regression via gradient boosting”, 2023,",
+    "2303.03451",
+)
+TUKEY = _arxiv(
+    "Amin, Joseph, Ribero and Vassilvitskii, “Easy differentially private linear regression”, "
+    "2023,",
+    "2208.07353",
+)
+PRIVACY = _doi(
+    "Dwork and Roth, “The algorithmic foundations of differential privacy”, 2014,",
+    "10.1561/0400000042",
+)
+
+METHODS: Mapping[str, tuple[str, tuple[Cited, ...]]] = {
+    "permute-and-flip": ("permute-and-flip over all supports, drawn exactly", (PERMUTE,)),
+    "exponential": ("the exponential mechanism over all supports, drawn exactly", (EXPONENTIAL,)),
+    "top-r": (
+        "top-R: the exponential mechanism over the proven best supports and, as one class, all "
+        "others",
+        (INTEGER_PROGRAMMING,),
+    ),
+    "mistakes": (
+        "mistakes: the exponential mechanism over the number of mistakes of a support",
+        (INTEGER_PROGRAMMING,),
+    ),
+    "sis": (
+        "sure independence screening with a private choice of the largest correlations",
+        (CORRELATIONS,),
+    ),
+    "kendall": ("peeling by the exponential mechanism on Kendall rank correlations", (KENDALL,)),
+    "sample-aggregate": (
+        "sample and aggregate: a private choice among the votes of blocks of rows",
+        (BLOCKS,),
+    ),
+    "mcmc": (
+        "a Metropolis chain whose law is that of the exponential mechanism in the limit",
+        (CHAIN,),
+    ),
+    "objective": (
+        "coefficients by objective perturbation: the minimiser of a loss with a random linear term",
+        (OBJECTIVE,),
+    ),
+    "adassp": (
+        "coefficients by AdaSSP: least squares from noisy sums of squares and products",
+        (ADASSP,),
+    ),
+    "boosted-adassp": (
+        "coefficients by AdaSSP in rounds on clipped residuals",
+        (ADASSP, BOOSTED),
+    ),
+    "tukey": (
+        "coefficients by a private Tukey median of models on blocks of rows",
+        (TUKEY,),
+    ),
+}
+"""Methods and regressions in words with their papers, by the names of the command line."""
+
+FACTS = {
+    "Name of the study": "a title and a reference number",
+    "Data curator": "who holds the data and answers for the release",
+    "Intended use": "what the release is for, and who will read it",
+    "People in the data": "who they are, where and when data were collected",
+    "Privacy unit": "whom one row stands for; one person must be in one row",
+    "Who had access to the data": "names or roles, before the release",
+    "Preparation of the data": "what was done before, by public rules only",
+    "Where the public settings came from": (
+        "bounds, ridge, size, ε and δ must have been chosen without looking at these data"
+    ),
+    "Other releases from the same data": (
+        "their privacy losses add to this one; also of releases by other software"
+    ),
+    "Date and place of publication": "when and where it is published",
+    "Legal basis and approval": "consent, law, the vote of the ethics board",
+}
+"""Facts that only people know of a release, and a hint for each."""
+
+DEPLOYMENT = (
+    (
+        "Trust model",
+        "Central: the curator holds the data in the clear, and only the releases leave. They were "
+        "made once, of a fixed table; nobody can ask further questions.",
+    ),
+    (
+        "Randomness",
+        "From the operating system's generator; draws that are stated as exact are made in "
+        "integers.",
+    ),
+    ("After the draw", "Nothing was changed or left out of what was drawn."),
+)
+
+
+def citation_blocks(releases: Sequence[ReportedRelease]) -> Iterator[Block]:
+    """Say how to cite the software, the methods and the releases."""
+    yield Heading(2, "How to cite")
+    versions = sorted({one.version for one in releases if one.version is not None})
+    version = f" Version {', '.join(versions)}." if versions else ""
+    yield BulletList(
+        (f"{AUTHORS}. {TITLE}. Computer program.{version}", *papers_of(releases), PRIVACY)
+    )
+    known = [one for one in releases if one.digest is not None]
+    if known:
+        yield Paragraph(
+            "A release is named by the SHA-256 of its file, and by its row in a ledger where there "
+            "is one; whoever has the file can compare."
+        )
+        yield TextTable(
+            ("release", "SHA-256 of the file", "ledger, row"),
+            tuple((one.name, one.digest or "", _row(one)) for one in known),
+        )
+
+
+def papers_of(releases: Sequence[ReportedRelease]) -> tuple[Cited, ...]:
+    """List the papers of all methods that were used, each once."""
+    used = [name for one in releases for name in (one.method, one.regression) if name is not None]
+    return tuple(dict.fromkeys(paper for name in used for paper in METHODS.get(name, ("", ()))[1]))
+
+
+def _row(one: ReportedRelease) -> str:
+    return "none" if one.ledger is None else f"{one.ledger.identity}, row {one.ledger.number}"
+
+
+def deployment_blocks(
+    releases: Sequence[ReportedRelease], facts: Mapping[str, str]
+) -> Iterator[Block]:
+    """Say what was done, for boards and registries; `facts` fill in what only people know."""
+    described = [one for one in releases if one.method is not None and one.private]
+    if not described:
+        return
+    yield Heading(2, "For ethics boards and registries")
+    yield Paragraph("What only people know is to be filled in by whoever answers for the releases.")
+    blanks = ((name, facts.get(name), hint) for name, hint in FACTS.items())
+    yield KeyedTable((*blanks, *((name, text, "") for name, text in DEPLOYMENT)))
+    for one in described:
+        yield Heading(3, f"How {one.name} was made")
+        yield KeyedTable(tuple((name, text, "") for name, text in _done(one)))
+
+
+def _done(one: ReportedRelease) -> Iterator[tuple[str, str]]:
+    """Yield names and texts about the draw of one release."""
+    total, draws = one.guarantee, one.drawn
+    kind = "Pure differential privacy (ε)" if total.delta == 0.0 else "Approximate (ε, δ)"
+    yield "Kind of privacy", f"{kind}, {amount(total)}."
+    if total.concentrated is not None:
+        yield "In zero-concentrated privacy", f"ρ = {total.concentrated:.6g}"
+    yield "Composition", _composition(one)
+    names = [name for name in (one.method, one.regression) if name is not None]
+    yield "Mechanism", "; then ".join(METHODS[n][0] if n in METHODS else n for n in names)
+    if len(draws) > 1:
+        yield "Privacy loss of one draw", amount(draws[0].guarantee)
+    words = {name: field.words for name, field in PUBLIC_FIELDS.items()}
+    told = [f"{words.get(name, name)}: {_text(value)}" for name, value in one.settings.items()]
+    always = [f"always in: {', '.join(one.always)}"] if one.always else []
+    yield "Public settings", "; ".join([*told, *always])
+    if one.candidates:
+        yield "Columns that could be chosen", ", ".join(one.candidates)
+    yield "Software", f"mipselect {one.version}"
+    for note in () if one.model is None else one.model.footnotes:
+        yield "Note", note[:1].upper() + note[1:]
+
+
+def _composition(one: ReportedRelease) -> str:
+    if one.model is None:
+        draws = len(one.releases)
+        more = "" if draws == 1 else "s, independent; ε and δ are added up"
+        return f"{plural(draws, 'draw').removesuffix('s')}{more}."
+    said = "Features, then their coefficients; ε and δ of both are added up, and charged at once."
+    if one.features_of is not None:
+        said = (
+            "The coefficients alone: the features are those of another release, which counts by "
+            f"itself (SHA-256 {one.features_of})."
+        )
+    if one.model.quality is not None:
+        said += " The quality is of rows that were kept apart from both, and adds nothing."
+    return said
+
+
+def _text(value: float | str | tuple[float, ...]) -> str:
+    if isinstance(value, tuple):
+        return f"{min(value):.15g} to {max(value):.15g}, by feature"
+    return value if isinstance(value, str) else f"{value:.15g}"
