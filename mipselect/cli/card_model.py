@@ -11,7 +11,7 @@ from mipselect.cli.quality import rows_in_words
 from mipselect.regression import ModelRelease
 from mipselect.regression.coefficient_notes import reading_notes
 from mipselect.regression.coefficients import CoefficientTable
-from mipselect.tables.terms import INTERCEPT, Term
+from mipselect.tables.equation import INTERCEPT, Term
 
 REGRESSIONS = {
     "objective": "coefficients by objective perturbation: the minimiser of a loss with a random "

@@ -19,7 +19,7 @@ from mipselect.regression.coefficient_plot import whole_range
 from mipselect.regression.coefficients import OPEN, CoefficientRow, CoefficientTable
 from mipselect.reports.field_words import field_words, unit_of_target
 from mipselect.reports.words import number, plural
-from mipselect.tables.terms import INTERCEPT, in_digits
+from mipselect.tables.equation import INTERCEPT, in_digits
 
 CHANGES, ESTIMATE, ODDS, READING = "what differs", "estimate", "odds", "reading"
 NOT_A_CAUSE = (

@@ -116,7 +116,6 @@ def _ignored(fields: Sequence[Mapping[str, Any]], table: Mapping[str, Any]) -> f
     keys = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, list) else ()
     made = table.get(FEATURES, ())
     used = {table.get(PRIVACY_UNIT), *(each.get("from") for each in made)}
-    used |= {name for each in made for name in each.get("product", ())}
     return frozenset(
         field["name"]
         for field in fields

@@ -26,7 +26,6 @@ from mipselect.tables.encoders import (
     encoder_of,
     places_of_columns,
 )
-from mipselect.tables.fields import Arrays
 from mipselect.tables.weights import WEIGHT
 
 MOST_COLUMNS = 2000
@@ -54,9 +53,9 @@ class Squeezed(Unscaled):
         """Return the number alone."""
         return (Column(self.field.name),)
 
-    def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
+    def encode(self, stored: pa.Array, out: NDArray[np.floating[Any]]) -> None:
         """Write the number."""
-        v = np.nan_to_num(values.numbers(arrays[0], self.field), posinf=LARGEST, neginf=-LARGEST)
+        v = np.nan_to_num(values.numbers(stored, self.field), posinf=LARGEST, neginf=-LARGEST)
         out[:, 0] = np.sign(v) * np.log1p(np.minimum(np.abs(v), LARGEST))
 
 
@@ -153,7 +152,7 @@ class ColumnSums:
         """Encode the rows z of a batch, not shifted, shape (rows, q + 1)."""
         Z = np.ones((len(columns[0]), len(self.products)))
         for encoder, block, column in zip(self.encoders, self.blocks, columns, strict=True):
-            encoder.encode([column], Z[:, block.start : block.stop])
+            encoder.encode(column, Z[:, block.start : block.stop])
         return Z
 
     def gram(self) -> FloatArray:
