@@ -22,8 +22,7 @@ from mipselect.cli.output import (
 )
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
-from mipselect.tables.derivations import Crossed, DerivedField
-from mipselect.tables.derived import FEATURES
+from mipselect.tables.derived import FEATURES, DerivedField
 from mipselect.tables.described import (
     Described,
     codebook_beside,
@@ -213,7 +212,7 @@ def _special(schema: TableSchema, field: Field) -> str:
         return "whose row it is"
     if field.role == IGNORED:
         return "nothing, it is ignored"
-    made = [one.name for one in schema.derived if field.name in one.inputs]
+    made = [one.name for one in schema.derived if one.source.name == field.name]
     only_read = made and field.name in schema.only_read
     return f"made into {escape(', '.join(made))}" if only_read else ""
 
@@ -226,8 +225,7 @@ def _becomes(field: Field) -> str:
         return f"how much a row counts, 0 to {field.maximum:g}"
     missing = "" if field.required else " and =missing"
     if isinstance(field, DerivedField) and field.categories is None:
-        of = " × " if isinstance(field.derivation, Crossed) else ", "
-        return f"made of {escape(of.join(field.inputs))}{missing}"
+        return f"made of {escape(field.source.name)}{missing}"
     if field.type == "boolean":
         no, yes = escape(field.false_values[0]), escape(field.true_values[0])
         return f"{no} is -1, {yes} is +1{missing}"

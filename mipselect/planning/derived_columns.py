@@ -11,16 +11,8 @@ from numpy.typing import NDArray
 from mipselect.arrays import FloatArray
 from mipselect.planning.guesses import Guesses
 from mipselect.planning.stored_columns import numbers_of, stored
-from mipselect.tables.dates import DAY, FIRST_DAY, LAST_DAY
-from mipselect.tables.derivations import (
-    COUNTS,
-    CURVES,
-    DerivedField,
-    Knotted,
-    PartOfTime,
-    Transformed,
-)
-from mipselect.tables.derived_encoders import BrokenLine, Interaction
+from mipselect.tables.dates import DAY
+from mipselect.tables.derived import CURVES, DerivedField
 from mipselect.tables.encoders import Encoder, Scaled
 from mipselect.tables.fields import POINTS, Field
 from mipselect.tables.public_map import PublicMap
@@ -31,9 +23,8 @@ DECADE = (18_262, 21_914)
 
 def inverse(field: DerivedField, numbers: FloatArray) -> FloatArray:
     """Return numbers of the source that a transformed number is made of."""
-    assert isinstance(field.derivation, Transformed)
     with np.errstate(over="ignore"):
-        return np.asarray(CURVES[field.derivation.transform].inverse(numbers))
+        return np.asarray(CURVES[field.way].inverse(numbers))
 
 
 def without_range(
@@ -41,15 +32,11 @@ def without_range(
 ) -> FloatArray:
     """Return numbers of a field without a range, of standard normal ones, as features need them.
 
-    They lie in the domains of curves, and to either side of knots; others are `otherwise`.
+    They lie in the domains of curves; where there is none they are `otherwise`.
     """
     made = [e.field for e in encoders if isinstance(e.field, DerivedField)]
-    ways = [one.derivation for one in made if one.inputs == (field.name,)]
-    knots = [knot for way in ways if isinstance(way, Knotted) for knot in way.knots]
-    middle = 0.5 * (min(knots) + max(knots)) if knots else 1.0
-    if any(isinstance(way, Transformed) for way in ways):
-        return np.asarray(max(middle, 1.0) * np.exp(0.5 * z))
-    return middle + max(max(knots) - min(knots), 1.0) * z if knots else otherwise
+    ways = {one.way for one in made if one.source.name == field.name}
+    return np.asarray(np.exp(0.5 * z)) if ways & set(CURVES) else otherwise
 
 
 def points_in_time(
@@ -59,29 +46,21 @@ def points_in_time(
     low, high = DECADE
     for encoder in encoders:
         field = encoder.field
-        if field.inputs != (name,) or not isinstance(encoder, Scaled):
+        if field.source.name != name or not isinstance(encoder, Scaled):
             continue
-        made = field.derivation if isinstance(field, DerivedField) else None
-        if isinstance(made, PartOfTime) and made.part in ("days", "year"):
-            low, high = (int(_day(made, end)) for end in (encoder.low, encoder.high))
+        if isinstance(field, DerivedField):
+            low, high = (_first_day(end) for end in (encoder.low, encoder.high))
     return np.asarray(np.floor(rng.uniform(low * DAY, (max(low, high) + 1) * DAY, rows)))
 
 
-def point_of(field: DerivedField, numbers: FloatArray) -> FloatArray:
-    """Return points in time, in seconds, with these numbers as their part."""
-    made = field.derivation
-    assert isinstance(made, PartOfTime)
-    assert made.part in COUNTS
-    return np.array([_day(made, number) * DAY for number in np.rint(numbers).tolist()])
+def point_of(years: FloatArray) -> FloatArray:
+    """Return points in time, in seconds, in these years."""
+    return np.array([_first_day(year) * DAY for year in np.rint(years).tolist()])
 
 
-def _day(made: PartOfTime, number: float) -> int:
-    """Return the day, from 1970, of a number of days, a year or a day of the month."""
-    if made.part == "days":
-        return min(max(made.since + int(number), FIRST_DAY), LAST_DAY)
-    if made.part == "day":
-        return int(number) - 1
-    year = min(max(int(number), 1), 9999)
+def _first_day(year: float) -> int:
+    """Return the first day of a year, from 1970."""
+    year = min(max(int(year), 1), 9999)
     return int(np.datetime64(f"{year:04d}-01-01").astype(np.int64))
 
 
@@ -94,10 +73,10 @@ def contribution(
     encoder: Encoder, columns: Mapping[str, pa.Array], rng: np.random.Generator
 ) -> FloatArray:
     """Return a random combination of the columns of a derived feature, around 0."""
-    arrays = [columns[name] for name in encoder.field.inputs]
+    stored = columns[encoder.field.source.name]
     width = len(encoder.columns())
-    made = np.empty((len(arrays[0]), width))
-    encoder.encode(arrays, made)
+    made = np.empty((len(stored), width))
+    encoder.encode(stored, made)
     made = made[:, : width - (not encoder.field.required)]
     there = np.isfinite(made)
     made = np.where(there, made, 0.0)
@@ -114,10 +93,9 @@ def stored_target(encoder: Encoder, numbers: FloatArray) -> dict[str, pa.Array]:
     field, there = encoder.field, np.zeros(len(numbers), dtype=bool)
     if not isinstance(field, DerivedField):
         return {field.name: stored(encoder, numbers, there)}
-    (name,) = field.inputs
-    if isinstance(field.derivation, Transformed):
-        return {name: pa.array(inverse(field, numbers))}
-    return {name: stored_points(point_of(field, numbers), there)}
+    if field.way in CURVES:
+        return {field.source.name: pa.array(inverse(field, numbers))}
+    return {field.source.name: stored_points(point_of(numbers), there)}
 
 
 def add_sources(
@@ -128,27 +106,19 @@ def add_sources(
     rows: int,
     rng: np.random.Generator,
 ) -> None:
-    """Add the columns that a derived feature is made of, unless they are there."""
-    field = encoder.field
+    """Add the column that a derived feature is made of, unless it is there."""
+    field, source = encoder.field, encoder.field.source
     assert isinstance(field, DerivedField)
-    for k, source in enumerate(field.derivation.sources):
-        if source.name in columns:
-            continue
-        absent = rng.random(rows) < (0.0 if source.required else guesses.missing)
-        if source.type in POINTS:
-            points = points_in_time(source.name, public.encoders, rng, rows)
-            columns[source.name] = stored_points(points, absent)
-            continue
-        z = rng.standard_normal(rows)
-        if isinstance(encoder, Interaction):
-            numbers = numbers_of(encoder.factors[k], z, guesses.spread)
-            columns[source.name] = stored(encoder.factors[k], numbers, absent)
-            continue
-        line = encoder.line if isinstance(encoder, BrokenLine) else encoder
-        if isinstance(line, Scaled):
-            numbers = numbers_of(line, z, guesses.spread)
-            if isinstance(field.derivation, Transformed):
-                numbers = inverse(field, numbers)
-        else:
-            numbers = without_range(source, z, public.encoders, z)
-        columns[source.name] = pa.array(numbers, mask=absent)
+    if source.name in columns:
+        return
+    absent = rng.random(rows) < (0.0 if source.required else guesses.missing)
+    if source.type in POINTS:
+        points = points_in_time(source.name, public.encoders, rng, rows)
+        columns[source.name] = stored_points(points, absent)
+        return
+    z = rng.standard_normal(rows)
+    if isinstance(encoder, Scaled):
+        numbers = inverse(field, numbers_of(encoder, z, guesses.spread))
+    else:
+        numbers = without_range(source, z, public.encoders, z)
+    columns[source.name] = pa.array(numbers, mask=absent)

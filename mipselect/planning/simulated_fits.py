@@ -28,9 +28,9 @@ from mipselect.regression.pair import columns_of
 from mipselect.regression.table_pair import TablePair
 from mipselect.regression.table_plan import TablePlan
 from mipselect.tables.chosen_rows import chosen_rows
+from mipselect.tables.equation import CATEGORY, PER_UNIT
 from mipselect.tables.mapping import open_table
 from mipselect.tables.sources import read_again
-from mipselect.tables.terms import CATEGORY, PER_UNIT
 
 FRESH_ROWS = 2_000
 """Rows that no model was fitted to, on which it is scored."""

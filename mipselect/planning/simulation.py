@@ -21,7 +21,7 @@ from mipselect.planning.derived_columns import (
 )
 from mipselect.planning.guesses import Guesses
 from mipselect.planning.stored_columns import numbers_of, stored
-from mipselect.tables.derivations import DerivedField
+from mipselect.tables.derived import DerivedField
 from mipselect.tables.encoders import Encoder, Indicators, Ranked, Scaled, Unscaled
 from mipselect.tables.public_map import PublicMap
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from mipselect.regression.coefficients import OPEN, CoefficientTable
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.smooth_losses import HUBER
-from mipselect.tables.terms import CATEGORY
+from mipselect.tables.equation import CATEGORY
 
 TELLING, TELLING_ODDS = 0.1, math.log(1.5)
 """Noise worth telling: in halves of the range of the target, and in log-odds."""

@@ -9,7 +9,7 @@ from mipselect.pictures import COLOURS, require_matplotlib
 from mipselect.privacy.guarantee import ROW
 from mipselect.regression.coefficients import OPEN, CoefficientTable
 from mipselect.regression.release import ModelRelease
-from mipselect.tables.terms import INTERCEPT, PER_STEP, PER_UNIT, Term
+from mipselect.tables.equation import INTERCEPT, PER_STEP, PER_UNIT, Term
 
 WIDTH, ROW_HEIGHT, MARGINS = 7.0, 0.32, 1.4
 """Inches."""

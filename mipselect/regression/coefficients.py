@@ -11,8 +11,7 @@ from mipselect.errors import InvalidInput
 from mipselect.regression.intervals import CoefficientIntervals, confidence_intervals
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.smooth_losses import HINGE, HUBER
-from mipselect.tables.equation import TableEquation
-from mipselect.tables.terms import INTERCEPT, PER_UNIT, Term
+from mipselect.tables.equation import INTERCEPT, PER_UNIT, TableEquation, Term
 from mipselect.validation import checked_share
 
 LEVEL = 0.95

@@ -20,7 +20,7 @@ from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.drawn import ModelRows
 from mipselect.regression.typical_intervals import PARTS, IntervalLaw
-from mipselect.tables.derivations import DerivedField
+from mipselect.tables.derived import DerivedField
 from mipselect.tables.encoders import Scaled, Unscaled
 from mipselect.tables.fields import Field, outward
 from mipselect.tables.input_map import Ranges

@@ -49,7 +49,7 @@ from mipselect.selectors import MCMCSelector
 from mipselect.selectors.all_features import in_place_of
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.chance_level import warn_near_chance
-from mipselect.tables.derivations import DerivedField
+from mipselect.tables.derived import DerivedField
 from mipselect.tables.input_map import Ranges, checked_schema
 from mipselect.tables.joined import with_column
 from mipselect.tables.question import TableQuestion
@@ -296,8 +296,8 @@ class SelectThenRegress(NumberPredictor):
         aimed = checked_schema(schema).field(name, "target")
         if isinstance(aimed, DerivedField):
             raise InvalidInput(
-                f"target: {aimed.name!r} is made of {aimed.inputs[0]!r}, which y cannot stand for: "
-                "fit_table takes it"
+                f"target: {aimed.name!r} is made of {aimed.source.name!r}, which y cannot stand "
+                "for: fit_table takes it"
             )
         field = aimed.name
         self.check()

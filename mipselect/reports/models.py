@@ -32,7 +32,7 @@ from mipselect.regression import ModelRelease
 from mipselect.regression.coefficient_notes import reading_notes
 from mipselect.regression.coefficient_plot import whole_range
 from mipselect.regression.coefficients import OPEN, CoefficientRow, CoefficientTable
-from mipselect.tables.terms import INTERCEPT, in_digits
+from mipselect.tables.equation import INTERCEPT, in_digits
 from mipselect.validation import checked_name, plural, printable, shown
 
 CHANGES, ESTIMATE, ODDS, READING = "what differs", "estimate", "odds", "reading"

@@ -9,16 +9,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from mipselect.tables.derivations import DerivedField
+from mipselect.tables.derived import DerivedField
 from mipselect.tables.encoders import Column
-from mipselect.tables.equation import TableEquation
+from mipselect.tables.equation import TableEquation, Term
 from mipselect.tables.fields import Field
 from mipselect.tables.mapping import FeatureTable, map_table
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
-from mipselect.tables.terms import Term
 from mipselect.tables.units import TableCoefficients, Units
 
 if TYPE_CHECKING:

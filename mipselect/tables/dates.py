@@ -179,13 +179,3 @@ def _matched(texts: pa.Array, pattern: str) -> NDArray[np.int64]:
 def _first_days(months: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the first days of months, both from 1970."""
     return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
-
-
-def years_and_months(
-    days: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the year, the month and the day of the month, both from 1, of days from 1970."""
-    months = days.astype("datetime64[D]").astype("datetime64[M]")
-    in_month = days - months.astype("datetime64[D]").astype(np.int64) + 1
-    counted = months.astype(np.int64)
-    return 1970 + counted // 12, counted % 12 + 1, in_month

@@ -1,36 +1,155 @@
-"""`mipselect:features`: the declarations of derived features, checked against the fields."""
+"""Derived features: logarithms, roots and parts of dates, each of one value of the same row."""
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
-from mipselect.tables.dates import checked_format
-from mipselect.tables.derivations import (
-    COUNTS,
-    CURVES,
-    DAYS_OF_A_MONTH,
-    LEVELS,
-    Crossed,
-    DerivedField,
-    Ends,
-    Knotted,
-    PartOfTime,
-    Transformed,
-)
-from mipselect.tables.fields import IGNORED, POINTS, ROLE, Field
-from mipselect.validation import checked_name, did_you_mean, listed, shown
+from mipselect.tables import dates, values
+from mipselect.tables.fields import IGNORED, POINTS, ROLE, Field, outward
+from mipselect.validation import checked_name, did_you_mean, shown
 
 FEATURES = "mipselect:features"
-WAYS = ("transform", "part", "knots")
-MOST_PRODUCTS = 1_000
-"""Columns of one feature that are still worth something."""
 
-BEGINNING = datetime.date(1970, 1, 1)
+LEVELS: Mapping[str, tuple[str, ...]] = {
+    "month": (
+        *("January", "February", "March", "April", "May", "June", "July"),
+        *("August", "September", "October", "November", "December"),
+    ),
+    "weekday": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
+    "hour": tuple(map(str, range(24))),
+}
+"""The parts of a date or a time that are categories; a year is a number."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A logarithm or a root: a function that does not fall, of numbers from 0 on.
+
+    Attributes
+    ----------
+    of : callable
+        From an array to an array.
+    inverse : callable
+        Back from its values to the numbers.
+    closed : bool
+        Whether 0 is in the domain.
+    """
+
+    of: Callable[[Any], Any]
+    inverse: Callable[[Any], Any]
+    closed: bool
+
+    def __call__(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values: minus infinity below the domain, and NaN stays NaN."""
+        with np.errstate(all="ignore"):
+            result = np.where(self.holds(numbers), self.of(numbers), -np.inf)
+        return np.where(np.isnan(numbers), np.nan, result)
+
+    def holds(self, number: Any) -> Any:
+        """Return True for numbers in the domain."""
+        return number >= 0.0 if self.closed else number > 0.0
+
+    def ends(self, low: float, high: float) -> tuple[float, float]:
+        """Return what a range of numbers becomes."""
+        first, last = self(np.array([low, high])).tolist()
+        return first, last
+
+
+CURVES: Mapping[str, Curve] = {
+    "log": Curve(np.log, np.exp, closed=False),
+    "sqrt": Curve(np.sqrt, np.square, closed=True),
+}
+
+
+@completed_by(Field)
+@dataclass(frozen=True, kw_only=True)
+class DerivedField(Field):
+    """A feature that is made of one field of the same row; everything in it is public.
+
+    Attributes
+    ----------
+    made_of : Field
+    way : str
+        "log", "sqrt", "year", "month", "weekday" or "hour". A range is one of the values that are
+        made.
+
+    References
+    ----------
+    docs/mathematics/public-map.md, for the length of a row.
+
+    Examples
+    --------
+    >>> from mipselect.tables import TableSchema
+    >>> income = {"name": "income", "type": "number", "constraints": {"minimum": 1, "maximum": 9}}
+    >>> log = {"name": "log income", "from": "income", "transform": "log"}
+    >>> schema = TableSchema.of({"fields": [income], "mipselect:features": [log]})
+    >>> schema.derived[0].source.name, schema.derived[0].minimum
+    ('income', 0.0)
+    """
+
+    made_of: Field
+    way: str
+
+    @property
+    def source(self) -> Field:
+        """The field of the table that its values are made of."""
+        return self.made_of
+
+    def column(self, stored: pa.Array) -> pa.Array:
+        """Return numbers, NaN where missing, or the names of categories, null where missing.
+
+        A logarithm or a root is minus infinity below its domain.
+        """
+        if self.way in CURVES:
+            return pa.array(CURVES[self.way](values.numbers(stored, self.made_of)))
+        points = dates.seconds(stored, self.made_of)
+        absent = points == dates.NO_POINT
+        found = self._part(np.where(absent, 0, points))
+        if self.way == "year":
+            return pa.array(np.where(absent, np.nan, found))
+        places = pa.array(found.astype(np.int32), mask=absent)
+        return pa.DictionaryArray.from_arrays(places, pa.array(LEVELS[self.way]))
+
+    def _part(self, points: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Compute a part of points in time, as a year or a place among its levels."""
+        days = points // dates.DAY
+        if self.way == "hour":
+            return points % dates.DAY // 3600
+        if self.way == "weekday":
+            return (days + 3) % 7  # The first of January 1970 was a Thursday.
+        months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+        return 1970 + months // 12 if self.way == "year" else months % 12
+
+    def whole_ends(self, low: float, high: float) -> tuple[float, float]:
+        """Extend a range of years, or a curve of whole numbers, to whole ones."""
+        if self.way == "year":
+            return outward(low, high)
+        if self.way not in CURVES or not self.made_of.counts_whole:
+            return low, high
+        curve = CURVES[self.way]
+        with np.errstate(all="ignore"):
+            numbers = curve.inverse(np.array([low, high])).tolist()
+        first, last = curve.ends(*outward(*numbers))
+        return (
+            min(low, first) if np.isfinite(first) else low,
+            max(high, last) if np.isfinite(last) else high,
+        )
+
+    @property
+    def gap(self) -> str:
+        """Words that a person has to write before the feature can be used; "" if nothing."""
+        if self.categories is not None or self.minimum is not None:
+            return ""
+        own = "minimum and maximum of its own"
+        return own if self.way == "year" else f"a range of {self.made_of.name}, or {own}"
 
 
 def derived_fields(
@@ -41,6 +160,7 @@ def derived_fields(
     Parameters
     ----------
     entries : sequence of mapping
+        `mipselect:features` of the schema.
     fields : sequence of Field
         Those of the table.
     unit : str or None
@@ -60,40 +180,12 @@ def derived_fields(
         if entry["name"] in taken:
             raise InvalidInput(f"{where}: the name is that of a field or of another feature")
         taken.add(entry["name"])
-        made.append(_derived(entry, known, unit, where))
+        if "from" not in entry or ("transform" in entry) == ("part" in entry):
+            raise InvalidInput(f"{where}: a feature has from, with one of transform and part")
+        source = _source(entry["from"], known, unit, f"{where}.from")
+        make = _transformed if "transform" in entry else _part_of_time
+        made.append(make(entry, source, where))
     return tuple(made)
-
-
-def _derived(
-    entry: Mapping[str, Any], known: Mapping[str, Field], unit: str | None, where: str
-) -> DerivedField:
-    if "product" in entry:
-        _require_nothing_but(entry, ("product", "ranges"), where)
-        return _crossed(entry, known, unit, where)
-    ways = [way for way in WAYS if way in entry]
-    if "from" not in entry or len(ways) != 1:
-        raise InvalidInput(
-            f"{where}: a feature has from, with one of {listed(WAYS)}; or product with two fields"
-        )
-    source = _source(entry["from"], known, unit, f"{where}.from")
-    if ways == ["part"]:
-        _require_nothing_but(entry, ("from", "part", "since", "minimum", "maximum"), where)
-        return _part(entry, source, where)
-    if not source.is_measured:
-        raise InvalidInput(
-            f"{where}: {ways[0]} is of a number without categories; {shown(source.name)} is of "
-            f"type {source.type}"
-        )
-    _require_nothing_but(entry, ("from", *ways, "minimum", "maximum"), where)
-    return _transformed(entry, source, where) if ways == ["transform"] else _knotted(
-        entry, source, where
-    )  # fmt: skip
-
-
-def _require_nothing_but(entry: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
-    others = [key for key in entry if key not in ("name", *keys)]
-    if others:
-        raise InvalidInput(f"{where}: {listed(others)} cannot stand beside {keys[0]}, {keys[1]}")
 
 
 def _source(name: str, known: Mapping[str, Field], unit: str | None, where: str) -> Field:
@@ -112,7 +204,43 @@ def _source(name: str, known: Mapping[str, Field], unit: str | None, where: str)
     return known[name]
 
 
-def _own_ends(entry: Mapping[str, Any], where: str) -> Ends:
+def _transformed(entry: Mapping[str, Any], source: Field, where: str) -> DerivedField:
+    way, ends = entry["transform"], _own_ends(entry, where)
+    curve = CURVES[way]
+    if not source.is_measured:
+        raise InvalidInput(
+            f"{where}: transform is of a number without categories; {shown(source.name)} is of "
+            f"type {source.type}"
+        )
+    if ends is None and source.minimum is not None and not curve.holds(source.minimum):
+        domain = "of 0 or more" if curve.closed else "above 0"
+        raise InvalidInput(
+            f"{where}: {way} needs a minimum {domain}; that of {shown(source.name)} is "
+            f"{source.minimum:g}"
+        )
+    if ends is None and source.minimum is not None and source.maximum is not None:
+        ends = curve.ends(source.minimum, source.maximum)
+    return _made(entry, source, way, ends)
+
+
+def _part_of_time(entry: Mapping[str, Any], source: Field, where: str) -> DerivedField:
+    part, ends = entry["part"], _own_ends(entry, where)
+    if source.type not in POINTS:
+        raise InvalidInput(
+            f"{where}: a part is of a field of type date, datetime or time; {shown(source.name)} "
+            f"is of type {source.type}"
+        )
+    if (part == "hour" and source.type == "date") or (part != "hour" and source.type == "time"):
+        raise InvalidInput(f"{where}: a field of type {source.type} has no {part}")
+    dates.checked_format(source, f"field {source.name}")
+    if part == "year":
+        return _made(entry, source, part, ends, unit=part)
+    if ends is not None:
+        raise InvalidInput(f"{where}: {part} is one of {len(LEVELS[part])} categories")
+    return _made(entry, source, part, None, type="string", categories=LEVELS[part])
+
+
+def _own_ends(entry: Mapping[str, Any], where: str) -> tuple[float, float] | None:
     """Read the range that a feature states itself."""
     given = [entry[key] for key in ("minimum", "maximum") if key in entry]
     if not given:
@@ -122,151 +250,21 @@ def _own_ends(entry: Mapping[str, Any], where: str) -> Ends:
     return float(given[0]), float(given[1])
 
 
-def _stated(field: Field) -> Ends:
-    if field.minimum is None or field.maximum is None:
-        return None
-    return field.minimum, field.maximum
-
-
-def _transformed(entry: Mapping[str, Any], source: Field, where: str) -> DerivedField:
-    made, ends = Transformed(source, entry["transform"]), _own_ends(entry, where)
-    curve = CURVES[made.transform]
-    if ends is None and source.minimum is not None and not curve.holds(source.minimum):
-        raise InvalidInput(
-            f"{where}: {made.transform} needs a minimum {curve.domain}; that of "
-            f"{shown(source.name)} is {source.minimum:g}"
-        )
-    stated = _stated(source)
-    if ends is None and stated is not None:
-        ends = made.ends(*stated)
-    return _number(entry["name"], made, ends)
-
-
-def _knotted(entry: Mapping[str, Any], source: Field, where: str) -> DerivedField:
-    knots = tuple(float(knot) for knot in entry["knots"])
-    ends = _own_ends(entry, where) or _stated(source)
-    if any(left >= right for left, right in pairwise(knots)):
-        raise InvalidInput(f"{where}: knots must rise, got {_told(knots)}")
-    result = _number(entry["name"], Knotted(source, knots), ends)
-    if ends is not None:
-        require_inner_knots(result, *ends, where)
-    return result
-
-
-def require_inner_knots(field: DerivedField, low: float, high: float, where: str) -> None:
-    """Raise `InvalidInput` unless the knots of a field lie inside of a range."""
-    assert isinstance(field.derivation, Knotted)
-    knots = field.derivation.knots
-    if not low < knots[0] or not knots[-1] < high:
-        raise InvalidInput(
-            f"{where}: knots must lie inside of the range, {low:g} to {high:g}; got {_told(knots)}"
-        )
-
-
-def _told(knots: Sequence[float]) -> str:
-    return ", ".join(f"{knot:g}" for knot in knots)
-
-
-def _part(entry: Mapping[str, Any], source: Field, where: str) -> DerivedField:
-    part, since = entry["part"], 0
-    if source.type not in POINTS:
-        raise InvalidInput(
-            f"{where}: a part is of a field of type date, datetime or time; {shown(source.name)} "
-            f"is of type {source.type}"
-        )
-    if (part == "hour" and source.type == "date") or (part != "hour" and source.type == "time"):
-        raise InvalidInput(f"{where}: a field of type {source.type} has no {part}")
-    checked_format(source, f"field {source.name}")
-    if (part == "days") != ("since" in entry):
-        raise InvalidInput(f"{where}: since is needed for the part days, and for no other")
-    if part == "days":
-        since = _day(entry["since"], where)
-    ends = _own_ends(entry, where)
-    if part in LEVELS:
-        if ends is not None:
-            raise InvalidInput(f"{where}: {part} is one of {len(LEVELS[part])} categories")
-        return DerivedField(
-            name=entry["name"],
-            type="string",
-            categories=LEVELS[part],
-            derivation=PartOfTime(source, part),
-            **_of_source(source),
-        )
-    if ends is None and part == "day":
-        ends = DAYS_OF_A_MONTH
-    return _number(entry["name"], PartOfTime(source, part, since), ends, COUNTS[part])
-
-
-def _day(text: str, where: str) -> int:
-    try:
-        return (datetime.date.fromisoformat(text) - BEGINNING).days
-    except ValueError:
-        raise InvalidInput(
-            f"{where}: since must be a day such as 2020-01-31, got {shown(text)}"
-        ) from None
-
-
-def _crossed(
-    entry: Mapping[str, Any], known: Mapping[str, Field], unit: str | None, where: str
-) -> DerivedField:
-    names = entry["product"]
-    one, other = (_source(name, known, unit, f"{where}.product") for name in names)
-    if one == other:
-        raise InvalidInput(f"{where}: a product is of two different fields")
-    own, factors = entry.get("ranges", {}), []
-    for name in set(own) - set(names):
-        raise InvalidInput(f"{where}: ranges has {shown(name)}, which is no factor")
-    for field in (one, other):
-        if field.type in POINTS:
-            raise InvalidInput(f"{where}: {shown(field.name)} is of type {field.type}")
-        if not field.is_measured:
-            if field.gap:
-                raise InvalidInput(f"{where}: {shown(field.name)} needs {field.gap}")
-            if field.name in own:
-                raise InvalidInput(f"{where}: {shown(field.name)} has categories and no range")
-        given = own.get(field.name)
-        if given is not None and not given[0] < given[1]:
-            raise InvalidInput(f"{where}: ranges of {shown(field.name)}: the smaller end is first")
-        if given is not None:
-            field = replace(field, minimum=float(given[0]), maximum=float(given[1]))
-        factors.append(field)
-    size = max(1, len(one.category_names)) * max(1, len(other.category_names))
-    if size > MOST_PRODUCTS:
-        raise InvalidInput(
-            f"{where}: there are {size:,} products of categories; take coarser ones, at most "
-            f"{MOST_PRODUCTS:,} together"
-        )
-    return DerivedField(
-        name=entry["name"],
-        type="number",
-        required=one.required and other.required,
-        may_be_missing=one.may_be_missing or other.may_be_missing,
-        missing_values=(),
-        derivation=Crossed(tuple(factors)),
-    )
-
-
-def _number(
-    name: str,
-    made: Transformed | Knotted | PartOfTime,
-    ends: Ends,
-    unit: str | None = None,
+def _made(
+    entry: Mapping[str, Any],
+    source: Field,
+    way: str,
+    ends: tuple[float, float] | None,
+    **properties: Any,
 ) -> DerivedField:
     low, high = (None, None) if ends is None else ends
     return DerivedField(
-        name=name,
-        type="number",
+        **{"name": entry["name"], "type": "number", **properties},
         minimum=low,
         maximum=high,
-        unit=unit,
-        derivation=made,
-        **_of_source(made.source),
+        required=source.required,
+        may_be_missing=source.may_be_missing,
+        missing_values=(),
+        made_of=source,
+        way=way,
     )
-
-
-def _of_source(source: Field) -> dict[str, Any]:
-    return {
-        "required": source.required,
-        "may_be_missing": source.may_be_missing,
-        "missing_values": (),
-    }

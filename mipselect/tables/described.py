@@ -441,7 +441,6 @@ def _key_and_used(table: Mapping[str, Any]) -> tuple[Sequence[str], Collection[s
     keys = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, list) else ()
     made = table.get(FEATURES, ())
     used = {table.get(PRIVACY_UNIT), *(each.get("from") for each in made)}
-    used |= {name for each in made for name in each.get("product", ())}
     return keys, used
 
 

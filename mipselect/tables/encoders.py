@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import values
-from mipselect.tables.fields import Arrays, Field, two_whole_numbers
+from mipselect.tables.fields import Field, two_whole_numbers
 from mipselect.validation import SMALLEST_SCALE, shown
 
 MISSING_COLUMN = "missing"
@@ -84,15 +85,15 @@ class Encoder(ABC):
         return (*self.own_columns(), *missing)
 
     @abstractmethod
-    def write(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
+    def write(self, stored: pa.Array, out: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
         """Write all columns but `=missing`; return where the value is missing, shape (rows,)."""
 
-    def encode(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> None:
+    def encode(self, stored: pa.Array, out: NDArray[np.floating[Any]]) -> None:
         """Write the rows of a batch to `out`, shape (rows, number of columns).
 
-        `arrays` are the columns `field.inputs` of the batch.
+        `stored` is the column of `field.source`.
         """
-        missing = self.write(arrays, out)
+        missing = self.write(stored, out)
         if not self.field.required:
             out[:, -1] = missing
 
@@ -101,12 +102,12 @@ class OneNumber(Encoder):
     """A field of one number or place."""
 
     @abstractmethod
-    def scaled(self, arrays: Arrays) -> NDArray[np.float64]:
+    def scaled(self, stored: pa.Array) -> NDArray[np.float64]:
         """Return the numbers, NaN where missing, shape (rows,)."""
 
-    def write(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
+    def write(self, stored: pa.Array, out: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
         """Write the number."""
-        scaled = self.scaled(arrays)
+        scaled = self.scaled(stored)
         missing = np.isnan(scaled)
         scaled[missing] = self.gap
         # Rounding keeps what is at most 1 at most 1.
@@ -127,9 +128,9 @@ class Scaled(OneNumber):
         half = 0.5 * (self.high - self.low)
         return (Column(self.field.name, half, 0.5 * (self.low + self.high)),)
 
-    def scaled(self, arrays: Arrays) -> NDArray[np.float64]:
+    def scaled(self, stored: pa.Array) -> NDArray[np.float64]:
         """Scale the values to [-1, 1], NaN where missing, shape (rows,)."""
-        return self.within(values.numbers(self.field.column(arrays), self.field))
+        return self.within(values.numbers(self.field.column(stored), self.field))
 
     def within(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
         """Map numbers of the field, shape (rows,), to [-1, 1]; NaN stays NaN."""
@@ -152,9 +153,9 @@ class Unscaled(OneNumber):
         """Return the number."""
         return (Column(self.field.name),)
 
-    def scaled(self, arrays: Arrays) -> NDArray[np.float64]:
+    def scaled(self, stored: pa.Array) -> NDArray[np.float64]:
         """Return the values, shape (rows,)."""
-        v = values.numbers(self.field.column(arrays), self.field)
+        v = values.numbers(self.field.column(stored), self.field)
         return np.where(np.isfinite(v), v, np.nan)
 
 
@@ -177,9 +178,9 @@ class Ranked(OneNumber):
         half = 0.5 * (self.levels - 1)
         return (Column(name, half, half),)
 
-    def scaled(self, arrays: Arrays) -> NDArray[np.float64]:
+    def scaled(self, stored: pa.Array) -> NDArray[np.float64]:
         """Scale the places to [-1, 1], NaN where missing, shape (rows,)."""
-        codes = values.codes(self.field.column(arrays), self.field)
+        codes = values.codes(self.field.column(stored), self.field)
         places = 2.0 * codes / (self.levels - 1) - 1.0
         places[codes == values.UNLISTED] = 0.0
         places[codes == values.MISSING] = np.nan
@@ -197,9 +198,9 @@ class Indicators(Encoder):
         """Return one column for each category."""
         return tuple(Column(_indicator(self.field, k)) for k in range(self.levels))
 
-    def write(self, arrays: Arrays, out: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
+    def write(self, stored: pa.Array, out: NDArray[np.floating[Any]]) -> NDArray[np.bool_]:
         """Write the indicators."""
-        codes = values.codes(self.field.column(arrays), self.field)
+        codes = values.codes(self.field.column(stored), self.field)
         out[:] = 0.0
         listed = np.flatnonzero(codes >= 0)
         out[listed, codes[listed]] = 1.0
@@ -216,7 +217,7 @@ def places_of_columns(encoders: Iterable[Encoder], start: int = 0) -> tuple[rang
     return tuple(places)
 
 
-def encoder_of(field: Field, *, scaled: bool = True, where: str = "") -> Encoder:
+def encoder_of(field: Field, *, scaled: bool = True) -> Encoder:
     """Choose how a field is encoded.
 
     Parameters
@@ -224,8 +225,6 @@ def encoder_of(field: Field, *, scaled: bool = True, where: str = "") -> Encoder
     field : Field
     scaled : bool
         False takes numbers as they are, with a missing value as NaN.
-    where : str
-        The place of the field, for messages.
 
     Raises
     ------
@@ -243,7 +242,7 @@ def encoder_of(field: Field, *, scaled: bool = True, where: str = "") -> Encoder
         return Unscaled(field)
     if field.minimum is None or field.maximum is None:
         raise InvalidInput(f"field {shown(field.name)} ({field.type}) has no {field.gap}")
-    ends = checked_range(field.minimum, field.maximum, f"field {field.name}{where}")
+    ends = checked_range(field.minimum, field.maximum, f"field {field.name}")
     return Scaled(field, *ends)
 
 

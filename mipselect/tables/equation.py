@@ -2,33 +2,118 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 from mipselect.docstrings import completed_by
-from mipselect.tables.derivations import DerivedField, Transformed
-from mipselect.tables.derived_encoders import BrokenLine, Interaction
+from mipselect.tables.derived import DerivedField
 from mipselect.tables.encoders import Encoder, Indicators, Ranked, Scaled
 from mipselect.tables.fields import Field
 from mipselect.tables.public_map import Target
-from mipselect.tables.terms import (
-    CATEGORY,
-    MISSING,
-    PER_STEP,
-    PER_UNIT,
-    UNLISTED,
-    Term,
-    in_digits,
-    terms_of_line,
-    terms_of_products,
-    terms_of_transformed,
-)
 from mipselect.tables.units import LinearRule
+
+PER_UNIT, PER_STEP, CATEGORY, MISSING, UNLISTED, INTERCEPT = (
+    "number",
+    "ordered categories",
+    "category",
+    "missing",
+    "in no list",
+    "intercept",
+)
+DOUBLING, ROOT = "doubling", "square root"
+"""Kinds of derived features."""
 
 SPELLED_OUT = 4
 """Steps that are named; of more the first ones and the last."""
+
+
+def one(unit: str | None) -> str:
+    """Write a unit in the singular, as far as it is a plural in English: year of years."""
+    return re.sub(r"((?<=ch)e|(?<=[a-z]{2}[^\W\d_isu]))s$", "", unit or "unit")
+
+
+def in_digits(ratio: float, digits: int) -> str:
+    """Write a ratio in so many digits, or in as many more as tell it from 1."""
+    while float(f"{ratio:.{digits}g}") == 1.0 != ratio:
+        digits += 1
+    return f"{ratio:.{digits}g}"
+
+
+@dataclass(frozen=True)
+class Term:
+    """One coefficient of a `TableEquation`.
+
+    Attributes
+    ----------
+    field : str
+    kind : str
+        What it is multiplied with. "number": the value, clipped to the range of the field.
+        "ordered categories": the place of the value among them, from 0. "category": 1 where the
+        value is `category`, else 0. "missing": 1 where there is no value. "in no list": 1 where the
+        value is none of the categories. "intercept": 1. For derived features: "doubling": the
+        logarithm to base 2 of the value. "square root": the root of the value.
+    coefficient : float
+        In units of the target; of a score for classes.
+    category, reference : str or None
+        The category, and the one that it is compared with: its coefficient is 0 and not listed.
+    counts_as : float or None
+        What it is multiplied with where a value is missing or in no list: the middle.
+    aside : bool
+        Whether it is about values that are in no list, or missing from a field of which the schema
+        does not say that they may be. Its coefficient says nothing where no row has such a value.
+    unit : str or None
+        The unit of a number, as the schema states it.
+    phrase : str or None
+        Says how to read the coefficient of a derived feature, or by the labels of categories.
+
+    Examples
+    --------
+    >>> from mipselect.tables import Term
+    >>> Term("age", "number", 0.2).coefficient
+    0.2
+    """
+
+    field: str
+    kind: str
+    coefficient: float
+    category: str | None = None
+    reference: str | None = None
+    counts_as: float | None = None
+    aside: bool = False
+    unit: str | None = None
+    phrase: str | None = None
+
+    @property
+    def odds_ratio(self) -> float | None:
+        """e^coefficient; None if that is no double."""
+        try:
+            return math.exp(self.coefficient)
+        except OverflowError:
+            return None
+
+    @property
+    def meaning(self) -> str:
+        """One line that says how to read the coefficient."""
+        if self.phrase is not None:
+            return self.phrase
+        match self.kind:
+            case "number":
+                return f"per {one(self.unit)} of {self.field}"
+            case "ordered categories":
+                return f"per step of {self.field}, from {self.reference} on"
+            case "category":
+                return f"{self.field} is {self.category} and not {self.reference}"
+            case "missing":
+                before = "its middle" if self.reference is None else self.reference
+                return f"{self.field} is missing, compared with {before}"
+            case "intercept":
+                return "intercept"
+            case _:
+                return f"{self.field} is in no list, compared with {self.reference}"
 
 
 def steps_of(names: Sequence[str]) -> str:
@@ -190,28 +275,36 @@ def _in_words(term: Term, field: Field) -> Term:
 def _terms(encoder: Encoder, block: Sequence[float]) -> tuple[float, list[Term]]:
     """Return what a field adds to the constant, and its terms."""
     field, column = encoder.field, encoder.columns()[0]
+    category = reference = phrase = None
+    unit = 1.0
     match encoder:
-        case BrokenLine():
-            return terms_of_line(encoder, block)
-        case Interaction():
-            return 0.0, list(terms_of_products(encoder, block))
-        case Scaled(field=DerivedField(derivation=Transformed())):
-            return terms_of_transformed(encoder, block)
         case Indicators():
             return block[0], list(_against_the_first(field, encoder.levels, block))
+        case Scaled(field=DerivedField(way="log")):
+            kind, unit, phrase = DOUBLING, math.log(2.0), f"per doubling of {field.source.name}"
+        case Scaled(field=DerivedField(way="sqrt")):
+            kind, phrase = ROOT, f"per unit of √{field.source.name}"
         case Scaled():
-            kind, category, reference = PER_UNIT, None, None
+            kind = PER_UNIT
         case Ranked(levels=2):
             kind, (reference, category) = CATEGORY, field.category_names[:2]
         case Ranked():
-            kind, category, reference = PER_STEP, None, field.category_names[0]
+            kind, reference = PER_STEP, field.category_names[0]
         case _:
             raise TypeError(f"a {type(encoder).__name__} has no known terms")
-    slope = block[0] / column.scale
-    terms = [Term(field.name, kind, slope, category, reference, column.offset, unit=field.unit)]
-    aside = not field.may_be_missing
-    terms += [Term(field.name, MISSING, beta, aside=aside) for beta in block[1:]]
-    return -slope * column.offset, terms
+    slope, middle, aside = block[0] / column.scale, column.offset, not field.may_be_missing
+    first = Term(
+        field.name,
+        kind,
+        slope * unit,
+        category,
+        reference,
+        counts_as=middle / unit,
+        unit=field.unit,
+        phrase=phrase,
+    )
+    missing = [Term(field.name, MISSING, beta, aside=aside) for beta in block[1:]]
+    return -slope * middle, [first, *missing]
 
 
 def _against_the_first(field: Field, levels: int, block: Sequence[float]) -> Iterator[Term]:

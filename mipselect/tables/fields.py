@@ -42,9 +42,6 @@ PROPOSED = "mipselect:typeProposed"
 
 Category = str | float | bool
 
-Arrays = Sequence[pa.Array]
-"""Columns of a batch: those that a field is made of."""
-
 
 @dataclass(frozen=True)
 class Field:
@@ -114,18 +111,13 @@ class Field:
     labels: tuple[str, ...] = ()
 
     @property
-    def sources(self) -> tuple[Field, ...]:
-        """The fields of the table that its values are made of."""
-        return (self,)
+    def source(self) -> Field:
+        """The field of the table that its values are made of."""
+        return self
 
-    @property
-    def inputs(self) -> tuple[str, ...]:
-        """The columns of the table that its values are made of."""
-        return (self.name,)
-
-    def column(self, arrays: Arrays) -> pa.Array:
-        """Return its values, of the columns `inputs` of a batch."""
-        return arrays[0]
+    def column(self, stored: pa.Array) -> pa.Array:
+        """Return its values, of the column of its source."""
+        return stored
 
     @property
     def is_number(self) -> bool:

@@ -12,10 +12,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
-from mipselect.tables.derivations import Crossed, DerivedField, Knotted
-from mipselect.tables.derived import require_inner_knots
-from mipselect.tables.derived_encoders import feature_encoder
-from mipselect.tables.encoders import Column, Encoder, checked_range, places_of_columns
+from mipselect.tables.encoders import (
+    Column,
+    Encoder,
+    checked_range,
+    encoder_of,
+    places_of_columns,
+)
 from mipselect.tables.fields import IGNORED, ROLE, Field
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import LARGEST_SCALE, checked_name, checked_number, listed, shown
@@ -60,23 +63,22 @@ class InputMap:
     @cached_property
     def inputs(self) -> tuple[str, ...]:
         """The columns of the table that X is made of, each once."""
-        read = (name for encoder in self.encoders for name in encoder.field.inputs)
-        return tuple(dict.fromkeys(read))
+        return tuple(dict.fromkeys(encoder.field.source.name for encoder in self.encoders))
 
     @cached_property
-    def _places(self) -> tuple[tuple[int, ...], ...]:
-        """The places among `inputs` of what every encoder reads."""
+    def _places(self) -> tuple[int, ...]:
+        """The place among `inputs` of what every encoder reads."""
         place = {name: k for k, name in enumerate(self.inputs)}
-        return tuple(tuple(place[n] for n in encoder.field.inputs) for encoder in self.encoders)
+        return tuple(place[encoder.field.source.name] for encoder in self.encoders)
 
-    def arrays(self, batch: pa.RecordBatch, k: int) -> Sequence[pa.Array]:
+    def stored(self, batch: pa.RecordBatch, k: int) -> pa.Array:
         """Return what the k-th encoder reads of a batch, whose columns begin with `inputs`."""
-        return [batch.column(place) for place in self._places[k]]
+        return batch.column(self._places[k])
 
     def encode_inputs(self, batch: pa.RecordBatch, X: NDArray[np.floating[Any]]) -> None:
         """Map a batch, whose columns begin with `inputs`, to rows of X."""
         for k, (encoder, block) in enumerate(zip(self.encoders, self.blocks, strict=True)):
-            encoder.encode(self.arrays(batch, k), X[:, block.start : block.stop])
+            encoder.encode(self.stored(batch, k), X[:, block.start : block.stop])
 
 
 def input_map(
@@ -105,7 +107,7 @@ def input_map(
     require_used(ranges, {field.name for field in used})
     if not used:
         raise InvalidInput("the schema has no field besides target and never")
-    result = InputMap(tuple(map(feature_encoder, used)), ())
+    result = InputMap(tuple(map(encoder_of, used)), ())
     require_names(result.columns)
     return result
 
@@ -118,12 +120,10 @@ def used_fields(
     Left out is what is made of a column that the target is made of, fields of dates and times
     that are there for derived features, and what the schema ignores.
     """
-    aimed = set() if target is None else set(schema.field(target, "target").inputs)
+    aimed = None if target is None else schema.field(target, "target").source.name
     apart = {*left_out, *schema.only_read, *schema.ignored, target}
     return [
-        field
-        for field in schema.features
-        if field.name not in apart and not aimed & set(field.inputs)
+        field for field in schema.features if field.name not in apart and field.source.name != aimed
     ]
 
 
@@ -160,8 +160,6 @@ def with_ranges(schema: TableSchema, ranges: Ranges | None) -> TableSchema:
         what = f"ranges: field {name}"
         if not field.is_measured:
             raise InvalidInput(f"{what} must be one of numbers without categories")
-        if isinstance(field, DerivedField) and isinstance(field.derivation, Crossed):
-            raise InvalidInput(f"{what} is a product: its ranges are those of its fields")
         if isinstance(ends, str) or not isinstance(ends, Sequence) or len(ends) != 2:
             raise InvalidInput(f"{what} must be two numbers (lo, hi), got {shown(ends)}")
         wanted = f"a number between {-LARGEST_SCALE:g} and {LARGEST_SCALE:g}"
@@ -169,8 +167,6 @@ def with_ranges(schema: TableSchema, ranges: Ranges | None) -> TableSchema:
             checked_number(end, what, wanted, lambda v: abs(v) <= LARGEST_SCALE) for end in ends
         )
         checked[name] = checked_range(low, high, what)
-        if isinstance(field, DerivedField) and isinstance(field.derivation, Knotted):
-            require_inner_knots(field, low, high, what)
 
     def ranged(field: AnyField) -> AnyField:
         low, high = checked.get(field.name, (field.minimum, field.maximum))

@@ -175,7 +175,7 @@ def _look_at_types(part: Part, public: PublicMap) -> None:
     types = zip(part.names, part.fields, strict=True)
     as_number = {name: field["type"] in NUMBERS for name, field in types}
     used = [encoder.field for encoder in (*public.encoders, public.target.encoder)]
-    fields = dict.fromkeys(one for field in used for one in field.sources)
+    fields = dict.fromkeys(field.source for field in used)
     numbers = [field.name for field in fields if field.is_number]
     inferred = any(as_number[name] for name in numbers)
     apart = [name for name in numbers if inferred and not as_number[name]]

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from mipselect.errors import about
 from mipselect.tables.derived import FEATURES
-from mipselect.tables.derived_encoders import declared, ranges_of
 from mipselect.tables.encoders import Indicators, Scaled, checked_range, places_of_columns
 from mipselect.tables.equation import TableEquation, equation
 from mipselect.tables.field_rules import FieldRule
@@ -107,7 +106,7 @@ class ModelTable:
         content = schema.content
         kept = [public.features[j] for j in chosen]
         encoders = {e.field.name: e for e in (*kept, *public.always, public.target.encoder)}
-        read = {name for encoder in encoders.values() for name in encoder.field.inputs}
+        read = {encoder.field.source.name for encoder in encoders.values()}
         fields = []
         for entry in content["fields"]:
             if entry["name"] not in read:
@@ -121,8 +120,13 @@ class ModelTable:
             if entry.get("type") in POINTS and "format" in entry:
                 own["format"] = entry["format"]
             fields.append({**own, "constraints": constraints})
-        made = [encoders[field.name] for field in schema.derived if field.name in encoders]
-        features = {FEATURES: [declared(encoder, content) for encoder in made]} if made else {}
+        made = []
+        for entry in content.get(FEATURES, ()):
+            encoder = encoders.get(entry["name"])
+            if isinstance(encoder, Scaled):
+                entry = {**entry, "minimum": encoder.low, "maximum": encoder.high}
+            made += [] if encoder is None else [entry]
+        features = {FEATURES: made} if made else {}
         missing = {key: content[key] for key in ("missingValues",) if key in content}
         return cls(
             schema=TableSchema.of({**missing, "fields": fields, **features}),
@@ -165,7 +169,7 @@ class ModelTable:
 
     def signs(self, y: Any) -> NDArray[np.float64]:
         """Return the classes of a target as -1 and +1, NaN for what is neither; shape (n,)."""
-        places = self.public.target.encoder.scaled([column_of(y)])
+        places = self.public.target.encoder.scaled(column_of(y))
         return np.where(np.abs(places) == 1.0, places, np.nan)
 
     @property
@@ -176,7 +180,8 @@ class ModelTable:
     @property
     def ranges(self) -> dict[str, tuple[float, float]]:
         """The ranges of the numbers that the model looks at: parts of those of its schema."""
-        return {name: ends for e in self.public.encoders for name, ends in ranges_of(e).items()}
+        scaled = (encoder for encoder in self.public.encoders if isinstance(encoder, Scaled))
+        return {encoder.field.name: (encoder.low, encoder.high) for encoder in scaled}
 
     def replaced(self) -> ReplacedValues:
         """Return counts, of no rows yet, of values that a prediction replaces by others.

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
-from mipselect.tables.derived_encoders import feature_encoder
-from mipselect.tables.encoders import Encoder, Indicators, OneNumber, Ranked
+from mipselect.tables.encoders import Encoder, Indicators, OneNumber, Ranked, encoder_of
 from mipselect.tables.fields import Field
 from mipselect.tables.input_map import (
     InputMap,
@@ -147,7 +146,7 @@ class PublicMap(InputMap):
         _require_no_weight(schema.weight, {target})
         schema.refuse_ignored({target}, "target")
         require_complete([aimed], scaled=scaled)
-        aim = _target_of(aimed, feature_encoder(aimed, scaled=scaled))
+        aim = _target_of(aimed, encoder_of(aimed, scaled=scaled))
         kept_in = checked_fields(schema, always, "always", target)
         left_out = checked_fields(schema, never, "never", target)
         schema.refuse_ignored(kept_in, "always")
@@ -169,7 +168,7 @@ class PublicMap(InputMap):
                 f"always: {shown(name)} is made of what the target {shown(target)} is made of"
             )
         require_complete(used, scaled=scaled)
-        encoders = [feature_encoder(field, scaled=scaled) for field in used]
+        encoders = [encoder_of(field, scaled=scaled) for field in used]
         features = tuple(e for e in encoders if e.field.name not in kept_in)
         if not features:
             raise InvalidInput("there is no field to choose from besides target, always and never")
@@ -189,17 +188,12 @@ class PublicMap(InputMap):
     def names(self) -> tuple[str, ...]:
         """The columns of the table that are read; those of X, of the target and of the unit."""
         apart = (field.name for field in (self.weight, self.unit) if field is not None)
-        return (*self.inputs, *self.target.encoder.field.inputs, *apart)
+        return (*self.inputs, self.target.encoder.field.source.name, *apart)
 
     @property
     def roles(self) -> Mapping[str, str]:
         """Roles of the columns that are no features, for messages."""
         return roles_of(self.unit, self.weight)
-
-    def target_arrays(self, batch: pa.RecordBatch) -> Sequence[pa.Array]:
-        """Return what the target is made of, from a batch whose columns are `names`."""
-        start = len(self.inputs)
-        return [batch.column(start + k) for k in range(len(self.target.encoder.field.inputs))]
 
     @property
     def units(self) -> Units:
@@ -220,20 +214,21 @@ class PublicMap(InputMap):
         """Return the shares by which rows of a batch count, in [0, 1]; NaN for a missing weight."""
         if self.weight is None:
             return None
-        place = len(self.inputs) + len(self.target.encoder.field.inputs)
-        return weight_shares(batch.column(place), self.weight)
+        return weight_shares(batch.column(len(self.inputs) + 1), self.weight)
 
     def encode(
         self, batch: pa.RecordBatch, X: NDArray[np.floating[Any]], y: NDArray[np.float64]
     ) -> None:
         """Map a batch, whose columns are `names`, to rows of X and y; a missing y is NaN."""
         self.encode_inputs(batch, X)
-        y[:] = self.target.encoder.scaled(self.target_arrays(batch))
+        y[:] = self.targets(batch)
+
+    def targets(self, batch: pa.RecordBatch) -> NDArray[np.float64]:
+        """Map the target of a batch, whose columns are `names`, to [-1, 1]; NaN where missing."""
+        return self.target.encoder.scaled(batch.column(len(self.inputs)))
 
 
 def _target_of(field: Field, encoder: Encoder) -> Target:
-    if not isinstance(encoder, OneNumber | Indicators):
-        raise InvalidInput(f"the target {shown(field.name)} must be one number")
     if isinstance(encoder, Indicators):
         raise InvalidInput(
             f"the target {shown(field.name)} must be a number with a range, ordered categories or "
@@ -245,7 +240,8 @@ def _target_of(field: Field, encoder: Encoder) -> Target:
         if field.type == "boolean":
             low, high = field.false_values[0], field.true_values[0]
         return Target(encoder, (low, high), 1.0, 0.0)
-    (column, *_) = encoder.columns()
+    assert isinstance(encoder, OneNumber)
+    column = encoder.columns()[0]
     return Target(encoder, None, column.scale, column.offset)
 
 

@@ -13,8 +13,7 @@ from typing import Any
 from mipselect import disk
 from mipselect.errors import InvalidInput, about
 from mipselect.json_objects import faults, read_json
-from mipselect.tables.derivations import DerivedField
-from mipselect.tables.derived import FEATURES, derived_fields
+from mipselect.tables.derived import FEATURES, DerivedField, derived_fields
 from mipselect.tables.fields import IGNORED, POINTS, PROPOSED, ROLE, Field, field_of, values_of
 from mipselect.tables.weights import WEIGHT, checked_weight
 from mipselect.validation import LAST_INTEGER, did_you_mean, listed, shown
@@ -111,7 +110,7 @@ class TableSchema:
     @property
     def only_read(self) -> frozenset[str]:
         """The fields of dates and times that derived features are made of."""
-        sources = {name for field in self.derived for name in field.inputs}
+        sources = {field.source.name for field in self.derived}
         return frozenset(f.name for f in self.fields if f.type in POINTS and f.name in sources)
 
     @classmethod

@@ -110,8 +110,7 @@ class TableCoefficients(LinearRule):
     boolean that is true and for the category that a column names, else 0; 1 in a column
     `=missing` where there is no value. A missing value of a number counts as the middle of its
     range, and one that is in no list of two or more ordered ones as the middle of their places.
-    Columns of derived features are logarithms, roots, excesses over knots, and products of numbers
-    less the middles of their ranges.
+    Columns of derived features are natural logarithms, roots, years and indicators of parts.
 
     Attributes
     ----------

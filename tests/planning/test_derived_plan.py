@@ -25,10 +25,9 @@ def without_ranges() -> PublicMap:
     "public",
     [
         PublicMap.of(SCHEMA, target="stay", never=NEVER),
-        PublicMap.of(SCHEMA, target="stay", always=["age spline", "weekday"]),
+        PublicMap.of(SCHEMA, target="stay", always=["root of age", "weekday"]),
         without_ranges(),
         PublicMap.of(SCHEMA, target="log income"),
-        PublicMap.of(SCHEMA, target="in the study"),
         PublicMap.of(SCHEMA, target="admission year"),
     ],
 )

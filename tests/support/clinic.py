@@ -24,18 +24,17 @@ CONTENT: dict[str, Any] = {
     "mipselect:features": [
         {"name": "log income", "from": "income", "transform": "log"},
         {"name": "month", "from": "admitted", "part": "month"},
-        {"name": "line", "from": "age", "knots": [40, 60]},
-        {"name": "age × smoker", "product": ["age", "smoker"]},
+        {"name": "root of age", "from": "age", "transform": "sqrt"},
     ],
 }
 
 
 def clinic(n: int = 3000, seed: int = 0) -> pd.DataFrame:
-    """`stay` grows with the doublings of income, with age from 60 on, and is longer in January."""
+    """`stay` grows with the doublings of income and the root of age; it is longer in January."""
     rng = np.random.default_rng(seed)
     age, income = rng.integers(18, 101, n), np.exp(rng.normal(10.5, 0.9, n))
     day = pd.Timestamp("2015-01-01") + pd.to_timedelta(rng.integers(0, 3650, n), "D")
-    stay = 2 * np.log2(income) - 12 + 0.4 * np.maximum(age - 60, 0) + 6 * (day.month == 1)
+    stay = 2 * np.log2(income) - 22 + 2.5 * np.sqrt(age) + 6 * (day.month == 1)
     frame = pd.DataFrame({"age": age, "income": income.round(2)})
     frame["smoker"] = rng.random(n) < 0.4
     frame["admitted"] = day.strftime("%d.%m.%Y")

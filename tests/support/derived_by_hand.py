@@ -36,29 +36,19 @@ CLINIC: dict[str, Any] = {
     ],
     "mipselect:features": [
         {"name": "log income", "from": "income", "transform": "log"},
-        {"name": "log visits", "from": "visits", "transform": "log1p"},
+        {"name": "root of visits", "from": "visits", "transform": "sqrt"},
         {"name": "root of age", "from": "age", "transform": "sqrt", "minimum": 4, "maximum": 10},
         {"name": "admission year", "from": "admitted", "part": "year", "minimum": 2000,
          "maximum": 2020},
-        {"name": "in the study", "from": "admitted", "part": "days", "since": "2010-06-30",
-         "minimum": 0, "maximum": 1000},
-        {"name": "quarter", "from": "admitted", "part": "quarter"},
         {"name": "month of birth", "from": "born", "part": "month"},
-        {"name": "day of birth", "from": "born", "part": "day"},
         {"name": "weekday", "from": "admitted", "part": "weekday"},
         {"name": "hour", "from": "admitted", "part": "hour"},
         {"name": "time of day", "from": "at", "part": "hour"},
-        {"name": "age spline", "from": "age", "knots": [40, 65]},
-        {"name": "age × income", "product": ["age", "income"]},
-        {"name": "age × smoker", "product": ["age", "smoker"]},
-        {"name": "stage × age", "product": ["stage", "age"]},
-        {"name": "icd × age", "product": ["icd", "age"]},
-        {"name": "sex × icd", "product": ["sex", "icd"]},
-        {"name": "sex × smoker", "product": ["sex", "smoker"]},
     ],
 }  # fmt: skip
 """Every kind of derived feature, of every kind of field."""
 
+LEVELS = {"month": 12, "weekday": 7, "hour": 24}
 NAMES = [field["name"] for field in CLINIC["fields"]]
 FIELDS = {field["name"]: field for field in CLINIC["fields"]}
 CLINIC_ROWS = [
@@ -82,19 +72,15 @@ CLINIC_HOSTILE = [
 
 def derived_row(entry: Mapping[str, Any], row: Mapping[str, str]) -> list[float]:
     """The columns of a derived feature of one row, `=missing` last."""
-    if "product" in entry:
-        return _product(entry, row)
     source = FIELDS[entry["from"]]
     required = source.get("constraints", {}).get("required", False)
     text = row[source["name"]]
-    if "knots" in entry:
-        columns = _line(source, entry["knots"], number(text))
-    elif "transform" in entry:
+    if "transform" in entry:
         columns = _transformed(entry, source, number(text))
     else:
         columns = _part(entry, moment(source, text))
     if columns is None:
-        columns = [0.0] * _width(entry)
+        columns = [0.0] * LEVELS.get(entry.get("part", ""), 1)
         return columns if required else [*columns, 1.0]
     return columns if required else [*columns, 0.0]
 
@@ -161,7 +147,7 @@ def _transformed(
 ) -> list[float] | None:
     if value is None:
         return None
-    function = {"log": math.log, "log1p": math.log1p, "sqrt": math.sqrt}[entry["transform"]]
+    function = {"log": math.log, "sqrt": math.sqrt}[entry["transform"]]
     if "minimum" in entry:
         low, high = entry["minimum"], entry["maximum"]
     else:
@@ -173,75 +159,13 @@ def _transformed(
     return [within(low, high, result)]
 
 
-def _line(field: Mapping[str, Any], knots: list[float], value: float | None) -> list[float] | None:
-    if value is None:
-        return None
-    low, high = _range(field)
-    value = min(max(value, low), high)
-    share = 1.0 / math.sqrt(1 + len(knots))
-    excess = [max(value - knot, 0.0) / (high - knot) for knot in knots]
-    return [share * x for x in (within(low, high, value), *excess)]
-
-
 def _part(entry: Mapping[str, Any], at: datetime.datetime | None) -> list[float] | None:
     if at is None:
         return None
-    levels = {
-        "month": (at.month - 1, 12),
-        "weekday": (at.weekday(), 7),
-        "hour": (at.hour, 24),
-        "quarter": ((at.month - 1) // 3, 4),
-    }
-    if entry["part"] in levels:
-        place, count = levels[entry["part"]]
-        return [float(k == place) for k in range(count)]
-    low, high = entry.get("minimum", 1), entry.get("maximum", 31)
-    if entry["part"] == "days":
-        start = datetime.date.fromisoformat(entry["since"])
-        return [within(low, high, (at.date() - start).days)]
-    return [within(low, high, getattr(at, entry["part"]))]
-
-
-def _factor(field: Mapping[str, Any], text: str) -> list[float] | None:
-    """The columns of a factor; None where the value is missing."""
-    if "categories" not in field and field["type"] != "boolean":
-        value = number(text)
-        return None if value is None else [within(*_range(field), value)]
-    text = text.strip(BLANKS)
-    if text in CLINIC["missingValues"]:
-        return None
-    if field["type"] == "boolean":
-        return [float(text in ("yes", "true", "1"))]
-    levels = field["categories"]
-    if field["type"] == "integer":
-        value = number(text)
-        if value is None:
-            return None
-        return [levels.index(value) - 1.0 if value in levels else 0.0]
-    if len(levels) == 2:
-        return [float(text == levels[1])]
-    return [float(text == level) for level in levels]
-
-
-def _product(entry: Mapping[str, Any], row: Mapping[str, str]) -> list[float]:
-    fields = [FIELDS[name] for name in entry["product"]]
-    required = [field.get("constraints", {}).get("required", False) for field in fields]
-    one, other = factors = [_factor(field, row[field["name"]]) for field in fields]
-    # A required value that is missing is the middle, and no missing one.
-    absent = any(f is None and not r for f, r in zip(factors, required, strict=True))
-    missing = [] if all(required) else [float(absent)]
-    if one is None or other is None:
-        return [*([0.0] * _width(entry)), *missing]
-    return [*(a * b for a in one for b in other), *missing]
-
-
-def _width(entry: Mapping[str, Any]) -> int:
-    if "product" in entry:
-        widths = {"icd": 3}
-        return math.prod(widths.get(name, 1) for name in entry["product"])
-    if "knots" in entry:
-        return 1 + len(entry["knots"])
-    return {"month": 12, "weekday": 7, "hour": 24, "quarter": 4}.get(entry.get("part", ""), 1)
+    if entry["part"] == "year":
+        return [within(entry["minimum"], entry["maximum"], at.year)]
+    place = {"month": at.month - 1, "weekday": at.weekday(), "hour": at.hour}[entry["part"]]
+    return [float(k == place) for k in range(LEVELS[entry["part"]])]
 
 
 def names_of_months() -> list[str]:

@@ -13,8 +13,7 @@ import pytest
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import ModelTable, PublicMap, TableEquation, TableSchema, Term, map_table
-from mipselect.tables.equation import equation
-from mipselect.tables.terms import in_digits
+from mipselect.tables.equation import equation, in_digits
 
 CONTENT: dict[str, Any] = {
     "title": "kept nowhere",

@@ -189,12 +189,12 @@ class TableColumns(SchemaColumns):
         # Field after field, so that its columns are still in the cache when they are cut.
         for k, (encoder, block) in enumerate(zip(public.encoders, public.blocks, strict=True)):
             part, out = scratch[:, : len(block)], Z[:, 1 + block.start : 1 + block.stop]
-            encoder.encode(public.arrays(batch, k), part)
+            encoder.encode(public.stored(batch, k), part)
             np.multiply(part, 1.0 / GRID, out=out, dtype=np.float64)
             if factors is not None:
                 out *= factors[:, None]
             np.trunc(out, out=out)
-        y = np.nan_to_num(public.target.encoder.scaled(public.target_arrays(batch)), nan=0.0)
+        y = np.nan_to_num(public.targets(batch), nan=0.0)
         np.multiply(y, 1.0 / GRID if factors is None else factors / GRID, out=Z[:, -1])
         np.trunc(Z[:, -1], out=Z[:, -1])
         return Z
