@@ -96,8 +96,23 @@ class ClassQuality:
 
     @property
     def matching_threshold(self) -> float | None:
-        """See `matching_threshold`."""
-        return matching_threshold(self.counts, self.edges, self.variance)
+        """The probability above which as many rows lie as have the second class.
+
+        Between two edges the logarithm of the rows above is taken to fall along a line, as in a
+        tail. None where the threshold is beyond the edges, or noise alone may be `LARGEST_ERROR`
+        of that number: rows above an edge less those of the second class are the first class above
+        less the second below, one count for each bin.
+        """
+        counts, edges, second = self.counts, self.edges, float(self.counts[1].sum())
+        if QUANTILE * math.sqrt(counts.shape[1] * self.variance) >= LARGEST_ERROR * second:
+            return None
+        above = float(counts.sum()) - np.cumsum(counts.sum(axis=0))[:-1]
+        beyond = int(np.argmax(above <= second))
+        if beyond == 0:  # At the first edge, or at none.
+            return None
+        more, less = float(above[beyond - 1]), max(float(above[beyond]), min(1.0, second))
+        part = math.log(more / second) / math.log(more / less)
+        return float(expit(edges[beyond - 1] + part * (edges[beyond] - edges[beyond - 1])))
 
 
 def quality_of_classes(
@@ -170,26 +185,6 @@ def cells(
     counts = np.zeros((2, len(edges) + 1), dtype=np.int64)
     np.add.at(counts, (second.astype(int), bins), 1 if parts is None else parts)
     return counts
-
-
-def matching_threshold(counts: FloatArray, edges: FloatArray, variance: float) -> float | None:
-    """Find the probability above which as many rows lie as have the second class.
-
-    Between two edges the logarithm of the rows above is taken to fall along a line, as in a tail.
-    None where the threshold is beyond the edges, or noise alone may be `LARGEST_ERROR` of that
-    number: rows above an edge less those of the second class are the first class above less the
-    second below, one count for each bin.
-    """
-    second = float(counts[1].sum())
-    if QUANTILE * math.sqrt(counts.shape[1] * variance) >= LARGEST_ERROR * second:
-        return None
-    above = float(counts.sum()) - np.cumsum(counts.sum(axis=0))[:-1]
-    beyond = int(np.argmax(above <= second))
-    if beyond == 0:  # At the first edge, or at none.
-        return None
-    more, less = float(above[beyond - 1]), max(float(above[beyond]), min(1.0, second))
-    part = math.log(more / second) / math.log(more / less)
-    return float(expit(edges[beyond - 1] + part * (edges[beyond] - edges[beyond - 1])))
 
 
 def share(counts: FloatArray, inside: NDArray[np.bool_], name: str, variance: float) -> Measure:

@@ -19,10 +19,10 @@ from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.quality import Measure, Quality, ShareInBin
 from mipselect.quality.classes import (
+    ClassQuality,
     area_under_curve,
     bin_edges,
     cells,
-    matching_threshold,
     quality_of_classes,
 )
 from mipselect.quality.draw import Predictions, quality_of
@@ -188,21 +188,21 @@ def test_the_rows_above_a_threshold_fall_by_a_factor_between_two_edges() -> None
     counts, edges = np.array([[60.0, 20.0, 0.0], [0.0, 11.0, 5.0]]), np.array([-1.0, 1.0])
     # 36 rows lie above -1 and 5 above 1; 16 are of the second class.
     expected = -1.0 + 2.0 * math.log(36.0 / 16.0) / math.log(36.0 / 5.0)
-    assert matching_threshold(counts, edges, 0.0) == pytest.approx(expit(expected))
+    assert ClassQuality(counts, edges, 0.0).matching_threshold == pytest.approx(expit(expected))
     none_above = np.array([[60.0, 20.0, -3.0], [0.0, 11.0, 1.0]])
     expected = -1.0 + 2.0 * math.log(29.0 / 12.0) / math.log(29.0)
-    assert matching_threshold(none_above, edges, 0.0) == pytest.approx(expit(expected))
-    assert matching_threshold(0.0 * counts, edges, 0.0) is None
+    assert ClassQuality(none_above, edges, 0.0).matching_threshold == pytest.approx(expit(expected))
+    assert ClassQuality(0.0 * counts, edges, 0.0).matching_threshold is None
     beyond = np.array([[40.0, 0.0, 9.0], [0.0, 0.0, 5.0]])
-    assert matching_threshold(beyond, edges, 0.0) is None
-    assert matching_threshold(counts[:, ::-1], edges, 0.0) is None
+    assert ClassQuality(beyond, edges, 0.0).matching_threshold is None
+    assert ClassQuality(counts[:, ::-1], edges, 0.0).matching_threshold is None
 
 
 def test_noise_that_may_move_the_rows_above_by_a_third_leaves_no_threshold() -> None:
     counts, edges = np.array([[40.0, 10.0, 0.0], [0.0, 10.0, 5.0]]), np.array([-1.0, 1.0])
     # 1.645 deviations of the sum of three counts are 5 where the variance is 3.08.
-    assert matching_threshold(counts, edges, 3.07) is not None
-    assert matching_threshold(counts, edges, 3.09) is None
+    assert ClassQuality(counts, edges, 3.07).matching_threshold is not None
+    assert ClassQuality(counts, edges, 3.09).matching_threshold is None
 
 
 def test_linear_predictors_that_are_no_log_odds_say_nothing_of_probabilities() -> None:
