@@ -61,9 +61,6 @@ class MemoryBook:
         self.__init__(account.terms)  # type: ignore[misc]
         self._account, self._process = account, NO_PROCESS
 
-    def head(self) -> None:
-        """Return None."""
-
     def rows(self) -> list[Row]:
         """Return none."""
         return []
@@ -353,7 +350,7 @@ class Ledger:
         LedgerBroken, LedgerNotWritten
             If the file of the ledger is damaged or cannot be written.
         """
-        self._charge(guarantee, what)
+        self._book.charge(self._entry(guarantee, what))
 
     def promised(self, guarantee: Guarantee) -> Guarantee:
         """Return the guarantee of a draw that this ledger pays: for a part, with its condition."""
@@ -378,17 +375,14 @@ class Ledger:
         Guarantee
             That of the release: with a further condition if the ledger is that of a part.
         """
-        number, promised = self._charge(guarantee, what)
+        entry = self._entry(guarantee, what)
+        number = self._book.charge(entry)
         try:
-            yield promised
+            yield entry.guarantee
         except BaseException:
             self._settle(number, FAILED)
             raise
         self._settle(number, DRAWN)
-
-    def _charge(self, guarantee: Guarantee, what: str) -> tuple[int, Guarantee]:
-        entry = self._entry(guarantee, what)
-        return self._book.charge(entry), entry.guarantee
 
     def _entry(self, guarantee: Guarantee, what: str = "") -> LedgerEntry:
         return checked_entry(guarantee, what, self._part, self._asked, self.unit)
@@ -399,7 +393,7 @@ class Ledger:
         except LedgerNotWritten:
             # It is paid for, which is what counts, and the entry stays "charged": if it is there.
             with suppress(LedgerNotWritten):
-                self._book.head()
+                self.rows()
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
@@ -427,11 +421,6 @@ class Ledger:
         Where ρ is counted, ε is the largest of a draw of which nothing but its ε is known.
         """
         return self._book.look(lambda account: account.remaining(self._part))
-
-    @property
-    def head(self) -> Row | None:
-        """The last row of a file; None in memory."""
-        return self._book.head()
 
     def rows(self) -> list[Row]:
         """Return all stored rows of a file, read anew and checked; in memory there are none.

@@ -539,7 +539,7 @@ def create(_: Ledger | None, path: Path, __: str) -> None:
 
 
 def test_creation_killed_at_any_moment(tmp_path: Path) -> None:
-    """There is a whole ledger, or an empty file that says so, or none."""
+    """There is a whole ledger, or an empty file that says so, or none; then it is made again."""
     rng = np.random.default_rng(0)
     whole = 0
     for k in range(25):
@@ -554,6 +554,9 @@ def test_creation_killed_at_any_moment(tmp_path: Path) -> None:
         except InvalidInput as error:
             assert re.search("no such file|was interrupted", str(error))  # noqa: PT017
             assert not path.exists() or path.stat().st_size == 0
+            path.unlink(missing_ok=True)
+            Ledger.create(path, epsilon=1.0).spend(Guarantee(1.0))
+            assert [file.name for file in tmp_path.glob(f"{k}.*")] == [path.name]
     assert whole > 0
 
 
@@ -644,4 +647,4 @@ def test_what_could_not_be_written_is_in_no_account(
             ledger.spend(Guarantee(0.2))
     assert ledger.spent == Ledger.open(path).spent == Guarantee(0.1)
     ledger.spend(Guarantee(0.1))
-    assert ledger.verify() == ledger.head
+    assert ledger.verify() == Ledger.open(path).verify()
