@@ -31,9 +31,6 @@ __all__ = ["Ledger", "LedgerEntry", "checked_ledger", "paid"]
 
 Result = TypeVar("Result")
 
-NO_PROCESS = -1
-"""Process that a copy of a ledger in memory belongs to."""
-
 
 class MemoryBook:
     """The entries of a ledger that lives in one process: without a file and rows."""
@@ -45,7 +42,7 @@ class MemoryBook:
         self.terms = terms
         self._account = Account(terms)
         self._lock = Lock()
-        self._process = os.getpid()
+        self._process: int | None = os.getpid()  # None: of a copy, which no process may charge.
 
     @property
     def place(self) -> str:
@@ -59,7 +56,7 @@ class MemoryBook:
     def __setstate__(self, account: Account) -> None:
         """Make a copy of what a ledger was, which belongs to no process."""
         self.__init__(account.terms)  # type: ignore[misc]
-        self._account, self._process = account, NO_PROCESS
+        self._account, self._process = account, None
 
     def rows(self) -> list[Row]:
         """Return none."""
@@ -255,11 +252,6 @@ class Ledger:
     def __deepcopy__(self, memo: dict[int, object]) -> Ledger:
         """Return the ledger itself, also when scikit-learn clones an estimator that has one."""
         return self
-
-    @property
-    def terms(self) -> Terms:
-        """The budget as it was fixed, and what it is counted in."""
-        return self._book.terms
 
     @property
     def relation(self) -> str:
