@@ -119,7 +119,7 @@ def show(arguments: ShowArguments) -> None:
     file, delta, delivery = arguments.file, arguments.delta, arguments.delivery
     check_output(delivery.output, [file], replace=delivery.replace)
     ledger = Ledger.open(file)
-    at = delta if delta is not None else (ledger.terms.delta or USUAL_DELTA)
+    at = delta if delta is not None else (ledger.budget.delta or USUAL_DELTA)
     checked_share(at, "--delta", closed=False)
     entries = ledger.entries
     found = statements(entries, at, ledger.currency) if entries else ()
@@ -239,13 +239,13 @@ def _head(ledger: Ledger) -> dict[str, Any]:
 
 def _budget(ledger: Ledger) -> str:
     """Say in words what the budget is, under which relation, and which unit one row stands for."""
-    budget, delta = ledger.budget, ledger.terms.delta
+    budget = ledger.budget
     if ledger.currency == "rho":
-        amount = f"ρ = {budget.rho:.15g}, which is ({budget.epsilon:.6g}, {delta:.6g})"
+        amount = f"ρ = {budget.rho:.15g}, which is ({budget.epsilon:.6g}, {budget.delta:.6g})"
     elif ledger.currency == "epsilon":
         amount = f"ε = {budget.epsilon:.15g}"
     else:
-        amount = f"(ε, δ) = ({budget.epsilon:.15g}, {delta:.15g})"
+        amount = f"(ε, δ) = ({budget.epsilon:.15g}, {budget.delta:.15g})"
     return f"{amount} under {ledger.relation}; one row is one {ledger.unit}"
 
 

@@ -125,7 +125,7 @@ def check_ledger(ledger: Ledger | None, total: Guarantee) -> None:
 
 def charged_report(ledger: Ledger | None) -> Mapping[str, Any] | None:
     """Return the place of a release in its ledger, as part of a JSON object; None without one."""
-    if ledger is None or ledger.path is None or (head := ledger.head) is None:
+    if ledger is None or ledger.path is None or (head := ledger.verify()) is None:
         return None
     return {
         "file": ledger.path.name,

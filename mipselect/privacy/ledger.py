@@ -31,9 +31,6 @@ __all__ = ["Ledger", "LedgerEntry", "checked_ledger", "paid"]
 
 Result = TypeVar("Result")
 
-NO_PROCESS = -1
-"""Process that a copy of a ledger in memory belongs to."""
-
 
 class MemoryBook:
     """The entries of a ledger that lives in one process: without a file and rows."""
@@ -45,7 +42,7 @@ class MemoryBook:
         self.terms = terms
         self._account = Account(terms)
         self._lock = Lock()
-        self._process = os.getpid()
+        self._process: int | None = os.getpid()  # None: of a copy, which no process may charge.
 
     @property
     def place(self) -> str:
@@ -59,10 +56,7 @@ class MemoryBook:
     def __setstate__(self, account: Account) -> None:
         """Make a copy of what a ledger was, which belongs to no process."""
         self.__init__(account.terms)  # type: ignore[misc]
-        self._account, self._process = account, NO_PROCESS
-
-    def head(self) -> None:
-        """Return None."""
+        self._account, self._process = account, None
 
     def rows(self) -> list[Row]:
         """Return none."""
@@ -260,11 +254,6 @@ class Ledger:
         return self
 
     @property
-    def terms(self) -> Terms:
-        """The budget as it was fixed, and what it is counted in."""
-        return self._book.terms
-
-    @property
     def relation(self) -> str:
         """The relation under which the budget is meant."""
         return self._book.terms.relation
@@ -353,7 +342,7 @@ class Ledger:
         LedgerBroken, LedgerNotWritten
             If the file of the ledger is damaged or cannot be written.
         """
-        self._charge(guarantee, what)
+        self._book.charge(self._entry(guarantee, what))
 
     def promised(self, guarantee: Guarantee) -> Guarantee:
         """Return the guarantee of a draw that this ledger pays: for a part, with its condition."""
@@ -378,17 +367,14 @@ class Ledger:
         Guarantee
             That of the release: with a further condition if the ledger is that of a part.
         """
-        number, promised = self._charge(guarantee, what)
+        entry = self._entry(guarantee, what)
+        number = self._book.charge(entry)
         try:
-            yield promised
+            yield entry.guarantee
         except BaseException:
             self._settle(number, FAILED)
             raise
         self._settle(number, DRAWN)
-
-    def _charge(self, guarantee: Guarantee, what: str) -> tuple[int, Guarantee]:
-        entry = self._entry(guarantee, what)
-        return self._book.charge(entry), entry.guarantee
 
     def _entry(self, guarantee: Guarantee, what: str = "") -> LedgerEntry:
         return checked_entry(guarantee, what, self._part, self._asked, self.unit)
@@ -399,7 +385,7 @@ class Ledger:
         except LedgerNotWritten:
             # It is paid for, which is what counts, and the entry stays "charged": if it is there.
             with suppress(LedgerNotWritten):
-                self._book.head()
+                self.rows()
 
     @property
     def entries(self) -> tuple[LedgerEntry, ...]:
@@ -427,11 +413,6 @@ class Ledger:
         Where ρ is counted, ε is the largest of a draw of which nothing but its ε is known.
         """
         return self._book.look(lambda account: account.remaining(self._part))
-
-    @property
-    def head(self) -> Row | None:
-        """The last row of a file; None in memory."""
-        return self._book.head()
 
     def rows(self) -> list[Row]:
         """Return all stored rows of a file, read anew and checked; in memory there are none.

@@ -181,12 +181,6 @@ class Chain:
         return written(self.head.number + 1, event, time, content, self.head.hash)
 
 
-def _content(entry: LedgerEntry) -> dict[str, Any]:
-    """Return the content of the row of a charge; JSON keeps every number as it was charged."""
-    guarantee = entry.guarantee.to_dict()
-    return {"what": entry.what, "guarantee": guarantee, "part": entry.part, "asked": entry.asked}
-
-
 def _entry(content: Mapping[str, Any], unit: str) -> LedgerEntry:
     """Return the entry in the content of a row."""
     part, asked = content["part"], content["asked"]
@@ -254,7 +248,7 @@ def create_file(path: Path, terms: Terms) -> FileBook:
                 connection.execute(APPEND, written(0, CREATED, now(), first, NOTHING))
                 connection.execute("COMMIT")
         except BaseException:
-            path.unlink()
+            path.unlink(missing_ok=True)
             raise
     except FileExistsError:
         raise InvalidInput(f"{path}: exists already; a ledger is never replaced") from None
@@ -296,10 +290,6 @@ class FileBook:
         """Return what `at` makes of the account as it is on the disk now."""
         return self._run(lambda connection: at(self._chain_of(connection).account))
 
-    def head(self) -> Row:
-        """Return the last row."""
-        return self._run(lambda connection: self._chain_of(connection).head)
-
     def rows(self) -> list[Row]:
         """Return all rows, as they are stored; raise `LedgerBroken` for the first that is wrong.
 
@@ -333,9 +323,16 @@ class FileBook:
             )
         refuse_network(self.path)
 
+        content = {
+            "what": entry.what,
+            "guarantee": entry.guarantee.to_dict(),  # JSON keeps every number as it was charged.
+            "part": entry.part,
+            "asked": entry.asked,
+        }
+
         def charged(chain: Chain) -> Row:
             chain.account.admit(entry)
-            return chain.next(CHARGED, now(), _content(entry))
+            return chain.next(CHARGED, now(), content)
 
         return self._append(charged)
 
@@ -495,8 +492,8 @@ def _meaning(path: Path, error: sqlite3.Error) -> InvalidInput | LedgerBroken | 
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_ERROR, None):
         return LedgerBroken(f"{path}: is damaged ({_one_line(error)}); nothing was drawn")
     return LedgerNotWritten(
-        f"{path}: cannot be written ({_one_line(error)}), as on a full disk or in a folder that is "
-        "read-only; nothing was drawn"
+        f"{path}: cannot be read or written ({_one_line(error)}), as where its disk is full or its "
+        "folder is read-only; nothing was drawn"
     )
 
 

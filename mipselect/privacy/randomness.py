@@ -35,7 +35,7 @@ LN2_HIGH = 6.93147180369123816490e-01
 LN2_LOW = 1.90821492927058770002e-10
 
 
-def generator(rng: Rng) -> tuple[random.Random, bool]:
+def generator(rng: Rng, what: str = "rng") -> tuple[random.Random, bool]:
     """Return a source of exact random integers, and whether its draws may be called private.
 
     Parameters
@@ -43,6 +43,8 @@ def generator(rng: Rng) -> tuple[random.Random, bool]:
     rng : None, int, random.Random, numpy.random.Generator or numpy.random.RandomState
         None, or a `random.SystemRandom`, is the operating system's generator. An int is a
         seed. A numpy generator gives 256 bits of seed, and moves on by that.
+    what : str
+        What an error calls it.
 
     Raises
     ------
@@ -60,20 +62,14 @@ def generator(rng: Rng) -> tuple[random.Random, bool]:
     if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
         return random.Random(int(rng)), False
     raise InvalidInput(
-        "rng must be None (the operating system's generator), an int seed, a random.Random or a "
-        f"numpy.random.Generator or RandomState, got {rng!r}"
+        f"{what} must be None (the operating system's generator), an int seed, a random.Random or "
+        f"a numpy.random.Generator or RandomState, got {rng!r}"
     )
 
 
 def source_of(random_state: Any) -> tuple[random.Random, bool]:
     """Return what `generator` does, for the `random_state` of an estimator."""
-    try:
-        return generator(random_state)
-    except InvalidInput:
-        raise InvalidInput(
-            "random_state must be None (the operating system's generator), an integer, a "
-            f"numpy RandomState or Generator, or a random.Random, got {random_state!r}"
-        ) from None
+    return generator(random_state, "random_state")
 
 
 def uniform_subset(source: random.Random, size: int, count: int) -> tuple[int, ...]:

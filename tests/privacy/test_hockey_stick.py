@@ -218,61 +218,27 @@ def test_the_bound_from_draws_is_close_and_below(size: int) -> None:
     for epsilon in (0.0, 0.5):
         needed = math.exp(log_gaussian_delta(1.0, epsilon))
         found = delta_bound(normal_sampler(1.0, size), 0, 1, epsilon, draws=8000)
-        assert 0.75 * needed < found.delta <= needed
-        assert found.draws == 4000
-        assert found.counts[0] > found.counts[1]
-        assert f"confidence {found.confidence:g}" in str(found)
+        assert 0.75 * needed < found <= needed
+        assert delta_bound(normal_sampler(0.7, size), 0, 1, epsilon, draws=8000) > needed
 
 
-def test_noise_of_the_wrong_scale_is_found_and_that_of_the_right_one_is_not() -> None:
-    epsilon, delta, size = 1.0, 0.05, 5
-    low, high = 0.1, 10.0
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if log_gaussian_delta(middle, epsilon) < math.log(delta) else (
-            low, middle)  # fmt: skip
-    right = delta_bound(normal_sampler(1.0 / low, size), 0, 1, epsilon, draws=8000)
-    wrong = delta_bound(normal_sampler(0.7 / low, size), 0, 1, epsilon, draws=8000)
-    assert 0.0 < right.delta <= delta
-    assert wrong.delta > delta
-
-
-def test_a_leak_in_the_spread_alone_is_found() -> None:
-    def sampler(data: int, rng: np.random.Generator) -> np.ndarray:
-        return (1.0 + 2.0 * data) * rng.standard_normal(3)
-
-    found = delta_bound(sampler, 0, 1, 0.5, draws=4000)
-    assert found.event == "quadratic discriminant"
-    assert found.delta > 0.4
-
-
-def test_one_outcome_alone_is_found_and_constants_do_no_harm() -> None:
-    def sampler(data: int, rng: np.random.Generator) -> list[float]:
-        return [7.0, float(data and rng.random() < 0.1), 3.0]
-
-    found = delta_bound(sampler, 1, 0, 1.0, draws=4000)
-    assert 0.07 < found.delta <= 0.1
-    assert delta_bound(lambda data, rng: [1.0, 2.0], 0, 1, 0.0, draws=40).delta == 0.0
-
-
-def test_the_confidence_is_kept() -> None:
+def test_the_confidence_of_the_bound_is_kept() -> None:
     """At confidence 0.6 two bounds in five at most may be above the truth."""
     epsilon = 0.3
     needed = math.exp(log_gaussian_delta(0.5, epsilon))
-    wrong = 0
-    for seed in range(60):
-        found = delta_bound(
-            normal_sampler(2.0, 1), 0, 1, epsilon, draws=400, confidence=0.6, seed=seed
-        )
-        wrong += found.delta > needed
-    assert wrong <= 24
+    sampler = normal_sampler(2.0, 1)
+    found = [
+        delta_bound(sampler, 0, 1, epsilon, draws=400, confidence=0.6, seed=seed)
+        for seed in range(60)
+    ]
+    assert sum(delta > needed for delta in found) <= 24
 
 
-def test_events_are_not_judged_by_the_draws_that_chose_them() -> None:
-    """Many coordinates that tell nothing: the luckiest of them proves nothing."""
+def test_an_event_is_not_judged_by_the_draws_that_chose_it() -> None:
+    """Many coordinates that tell nothing, and one that is constant."""
 
     def nothing(_: int, rng: np.random.Generator) -> np.ndarray:
-        return rng.standard_normal(30)
+        return np.append(rng.standard_normal(30), 7.0)
 
-    found = [delta_bound(nothing, 0, 1, 0.0, draws=200, seed=seed).delta for seed in range(20)]
+    found = [delta_bound(nothing, 0, 1, 0.0, draws=200, seed=seed) for seed in range(20)]
     assert max(found) < 0.1
