@@ -299,7 +299,7 @@ def test_sources_are_those_of_the_package(repository: Path) -> None:
     assert AUTHORS in cff
     assert TITLE in cff
     known = (repository / "docs" / "references.md").read_text(encoding="utf-8")
-    for paper in {each for _, papers in METHODS.values() for each in papers} | {PRIVACY}:
+    for paper in {each for _, *papers in METHODS.values() for each in papers} | {PRIVACY}:
         authors, title, year = re.fullmatch(r"(.+), “(.+)”, (\d{4}),", paper.text).groups()
         line = f'- {authors}, "{title}", {year}, [{paper.words}]({paper.address})'
         assert line in known, line
@@ -307,7 +307,7 @@ def test_sources_are_those_of_the_package(repository: Path) -> None:
 
 def test_every_method_and_regression_has_its_paper() -> None:
     assert set(METHODS) == {*BY_NAME, *Regression} - {"all-features"}
-    assert all(words and papers for words, papers in METHODS.values())
+    assert all(words and papers for words, *papers in METHODS.values())
     text = report(reported(method="sis", regression="tukey", version="0.2.0")).markdown()
     assert "arXiv:2408.10862" in text
     assert "arXiv:2208.07353" in text
