@@ -40,7 +40,7 @@ def quality(
 
 
 def reported(name: str = "a.json", **more: Any) -> ReportedRelease:
-    fields = {"kind": "selection", "guarantee": Guarantee(1.0), "releases": (released(),), **more}
+    fields = {"guarantee": Guarantee(1.0), "releases": (released(),), **more}
     return ReportedRelease(name=name, **fields)
 
 
