@@ -21,7 +21,6 @@ from mipselect.quality.measures import (
     ACCURACY,
     AUC,
     CHANCE,
-    CONCORDANCE,
     PREDICTED,
     R2,
     SECOND,
@@ -183,17 +182,11 @@ FRACTIONS = (
 SMALLEST, LARGEST = 0.05, 0.95
 """Below is next to nothing, and above nearly all."""
 
-WARNING = {
-    R2: "Not known to be better than predicting the mean of all rows for everybody.",
-    AUC: "Not known to tell the two classes apart any better than chance.",
-    CONCORDANCE: "Not known to order two rows any better than chance.",
-}
-
 
 def quality_blocks(quality: Quality, target: str) -> Iterator[Block]:
     """Describe what was measured on rows that the model was not fitted to."""
     if not quality.beats_chance:
-        yield Alert(WARNING[quality.first.name])
+        yield Alert(f"{quality.verdict}.")
     yield Paragraph(f"{_about(quality)} {_first(quality, target)}")
     if accuracy := _named(quality, ACCURACY):
         yield Paragraph(_accuracy(quality, accuracy))
