@@ -22,7 +22,6 @@ from mipselect.documents.blocks import (
 from mipselect.privacy.public_fields import PUBLIC_FIELDS
 from mipselect.reports.guarantees import amount
 from mipselect.reports.released import ReportedRelease
-from mipselect.validation import plural
 
 AUTHORS = "The mipselect developers"
 TITLE = "mipselect: private variable selection by integer programming"
@@ -215,7 +214,11 @@ def deployment_blocks(
 def _done(one: ReportedRelease) -> Iterator[tuple[str, str]]:
     """Yield names and texts about the draw of one release."""
     total, draws = one.guarantee, one.drawn
-    kind = "Pure differential privacy (ε)" if total.delta == 0.0 else "Approximate (ε, δ)"
+    kind = (
+        "Pure differential privacy (ε)"
+        if total.delta == 0.0
+        else "Approximate differential privacy (ε, δ)"
+    )
     yield "Kind of privacy", f"{kind}, {amount(total)}."
     if total.concentrated is not None:
         yield "In zero-concentrated privacy", f"ρ = {total.concentrated:.6g}"
@@ -238,8 +241,7 @@ def _done(one: ReportedRelease) -> Iterator[tuple[str, str]]:
 def _composition(one: ReportedRelease) -> str:
     if one.model is None:
         draws = len(one.releases)
-        more = "" if draws == 1 else "s, independent; ε and δ are added up"
-        return f"{plural(draws, 'draw').removesuffix('s')}{more}."
+        return "One draw." if draws == 1 else f"{draws} independent draws; ε and δ are added up."
     said = "Features, then their coefficients; ε and δ of both are added up, and charged at once."
     if one.features_of is not None:
         said = (
