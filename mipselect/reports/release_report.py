@@ -188,8 +188,9 @@ def of_object(one: Release | Quality, name: str) -> ReportedRelease:
             found = ReportedRelease(name=name, guarantee=one.guarantee, model=one)
             if one.table is None:
                 return found
-            titles, table = field_words(one), one.table
-            return replace(found, target=table.target, titles=titles, unit=table.unit)
+            target, unit, always = one.table.target, one.table.unit, one.table.always
+            titles = field_words(one)
+            return replace(found, target=target, titles=titles, unit=unit, always=always)
         case Release():
             return ReportedRelease(name=name, guarantee=one.guarantee, releases=(one,))
         case Quality():
