@@ -22,7 +22,6 @@ from mipselect.regression.rows import RowMap
 from mipselect.reports import ReleaseReport
 from mipselect.reports.guarantees import conclusion, factor
 from mipselect.reports.methods import AUTHORS, METHODS, PRIVACY, TITLE
-from mipselect.reports.models import share_in_words
 from mipselect.reports.released import LedgerNote, ReportedRelease
 from mipselect.selectors import BY_NAME
 from tests.support.pages import checked_page, markdown_tables
@@ -107,22 +106,9 @@ def test_delta_is_said_as_one_in_so_many() -> None:
     assert "a probability of δ = 1e-06 in all, about one in 1,000,000" in text
 
 
-@pytest.mark.parametrize(
-    ("share", "words"),
-    [
-        (0.0, "next to nothing"), (0.049, "next to nothing"), (0.34, "about a third"),
-        (0.68, "about two thirds"), (0.5, "about half"), (0.74, "about three quarters"),
-        (0.96, "nearly all"),
-    ],
-)  # fmt: skip
-def test_shares_in_words(share: float, words: str) -> None:
-    assert share_in_words(share) == words
-
-
 def test_quality_in_plain_words() -> None:
     good = ReleaseReport.of([quality()]).markdown()
-    assert "explains about two thirds of the variation of the target (68 %)" in good
-    assert "(68 %); the 90 % interval is 60 to 75 %." in good
+    assert "explains 68 % of the variation of the target; the 90 % interval is 60 to 75 %." in good
     assert "covers the true value in 90 % of repetitions" in good
     assert "% probability" not in good
     assert "Not known" not in good
