@@ -62,16 +62,16 @@ def run(arguments: Sequence[str] | None, interruptions: Interruptions) -> int:
     try:
         code = app(args=arguments, prog_name="mipselect", standalone_mode=False, obj=interruptions)
         if broken := _flushed(None):
-            return _fail(*told(broken, interruptions))
+            return _fail(*message_of(broken, interruptions))
     except KNOWN as error:
-        return _fail(*told(_flushed(error), interruptions))
+        return _fail(*message_of(_flushed(error), interruptions))
     # Typer turns an interrupt into this code instead of passing it on.
     if code == INTERRUPTED:
         return _fail(interruptions.message, interruptions.exit_code)
     return code if isinstance(code, int) else DONE
 
 
-def told(error: BaseException, interruptions: Interruptions) -> tuple[str, int]:
+def message_of(error: BaseException, interruptions: Interruptions) -> tuple[str, int]:
     """Return the message about an error, and the exit code."""
     match error:
         case InterruptedDelivery() | InterruptedRun():

@@ -96,7 +96,7 @@ class DeclaredOption:
         """Function that reads a number, or one of the choices; None for any text."""
         if self.kind in (int, float):
             return _reader(self.kind, self.words.get("min"))
-        return _chooser(self.choices) if self.choices else None
+        return chooser(self.choices) if self.choices else None
 
     @property
     def parameter(self) -> Parameter:
@@ -130,7 +130,7 @@ def _reader(kind: type[int | float], least: int | None) -> Callable[[object], in
     return number
 
 
-def _chooser(choices: Collection[str]) -> Callable[[object], str]:
+def chooser(choices: Collection[str]) -> Callable[[object], str]:
     """Return the function that reads one of some texts."""
 
     def chosen(text: object) -> str:

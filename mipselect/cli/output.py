@@ -21,9 +21,9 @@ from rich.table import Table
 from rich.text import Text
 
 from mipselect import disk
-from mipselect.cli.kept_files import why_kept
 from mipselect.cli.start import ignore_signals
 from mipselect.cli.streams import abandon, say
+from mipselect.disk import small_text
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.pictures import SUFFIXES, require_matplotlib
 
@@ -42,6 +42,14 @@ ENDLESS = 100_000
 """Columns of text that does not go to a terminal: a name is as long as it is."""
 
 ANYBODY_WRITES = 0o222
+
+WANTED = "may hold what somebody wants to keep"
+
+MOST_BYTES = 100_000_000
+"""Bytes of a file of a release."""
+
+GUARANTEES = ("guarantee", "guarantee_of_all_draws")
+"""Keys of a report of draws, of which it has one."""
 
 Report = Mapping[str, Any]
 
@@ -92,6 +100,40 @@ def check_output(
         raise InvalidInput(
             f"{option} {path}: exists, and {held}; give another name, or --replace to replace it"
         )
+
+
+def why_kept(path: Path, *, replace: bool) -> str:
+    """Say why what is there is kept; "" if it may be replaced.
+
+    Without --replace these are an empty file, and JSON of a command that nothing was paid for.
+    """
+    if replace or not path.exists() or path.stat().st_size == 0:
+        return ""
+    report = _report(path)
+    return _paid(report) or ("" if isinstance(report.get("command"), str) else WANTED)
+
+
+def _paid(report: Mapping[str, Any]) -> str:
+    """Say what a release has cost; "" of what is none."""
+    if report.get("dry_run") or report.get("private") is not True:
+        return ""
+    for key in GUARANTEES:
+        guarantee = report.get(key)
+        if isinstance(guarantee, dict) and isinstance(guarantee.get("epsilon"), int | float):
+            return f"holds a release that ε = {guarantee['epsilon']:.15g} was paid for"
+    return ""
+
+
+def _report(path: Path) -> Mapping[str, Any]:
+    """Return the JSON object in a file, or an empty one."""
+    try:
+        with path.open("rb") as file:
+            if not file.read(64).lstrip().startswith(b"{"):
+                return {}
+        report = json.loads(small_text(path, MOST_BYTES))
+    except (OSError, InvalidInput, ValueError, RecursionError):
+        return {}
+    return report if isinstance(report, dict) else {}
 
 
 def check_figure(path: Path, option: str, inputs: Iterable[Path], *, replace: bool) -> None:

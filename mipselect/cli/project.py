@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping
+from enum import Enum
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -18,7 +19,7 @@ from typing import Annotated, Any
 import typer
 
 from mipselect.cli.commands import FIRST_LINES
-from mipselect.cli.declared import DeclaredOption, declared_of
+from mipselect.cli.declared import DeclaredOption, chooser, declared_of
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
 from mipselect.toml_files import read_toml
@@ -71,8 +72,8 @@ def with_project(command: str, run: Callable[..., None]) -> Callable[..., None]:
             option = _option(command, key, known)
             try:
                 text = as_typed(option, value)
-                if option.parser is not None:
-                    option.parser(text)
+                if (parser := _parser(option)) is not None:
+                    parser(text)
             except (InvalidInput, typer.BadParameter) as error:
                 raise InvalidInput(f"{FILE}: [{command}] {key} {error}") from None
             context.default_map[option.field] = text
@@ -123,6 +124,13 @@ def _option(command: str, key: str, known: Mapping[str, DeclaredOption]) -> Decl
         hint = did_you_mean(key, sorted(known))
         raise InvalidInput(f"{FILE}: [{command}] {shown(key)}: {command} has no such option{hint}")
     return known[key]
+
+
+def _parser(option: DeclaredOption) -> Callable[[object], Any] | None:
+    """Return what refuses a wrong text, here where the file can be named; None for any text."""
+    if issubclass(option.kind, Enum):
+        return chooser([str(member.value) for member in option.kind])
+    return option.parser
 
 
 def as_typed(option: DeclaredOption, value: object) -> bool | str | list[str]:

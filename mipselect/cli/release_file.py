@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from mipselect.cli.kept_files import GUARANTEES, MOST_BYTES
+from mipselect.cli.output import GUARANTEES, MOST_BYTES
 from mipselect.disk import small_content, text_of
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.json_objects import faults, parsed
@@ -22,13 +22,7 @@ from mipselect.regression.coefficients import CoefficientTable
 from mipselect.regression.stored_models import FORMAT, SHAPE
 from mipselect.reports.models import field_words, titles_in_words
 from mipselect.reports.release_report import of_object
-from mipselect.reports.released import (
-    EVALUATION,
-    MODEL,
-    SELECTION,
-    LedgerNote,
-    ReportedRelease,
-)
+from mipselect.reports.released import LedgerNote, ReportedRelease
 from mipselect.selectors.exact_draws import sizes_in_words
 from mipselect.validation import (
     checked_flag,
@@ -163,7 +157,6 @@ def _selection_or_model(report: Mapping[str, Any]) -> ReportedRelease:
         raise InvalidInput("is no release: its guarantees contradict each other")
     has_model = model is not None and model.has_model
     return ReportedRelease(
-        kind=SELECTION if model is None else MODEL,
         guarantee=total,
         method=checked_name(report["method"], "method"),
         regression=None if model is None else checked_name(report["regression"], "regression"),
@@ -191,7 +184,6 @@ def _evaluation(report: Mapping[str, Any]) -> ReportedRelease:
     if quality.guarantee != guarantee:
         raise InvalidInput("is no release: its guarantees contradict each other")
     return ReportedRelease(
-        kind=EVALUATION,
         guarantee=guarantee,
         quality=quality,
         about=_file_name(report, "model"),

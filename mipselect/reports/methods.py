@@ -22,7 +22,6 @@ from mipselect.documents.blocks import (
 from mipselect.privacy.public_fields import PUBLIC_FIELDS
 from mipselect.reports.guarantees import amount
 from mipselect.reports.released import ReportedRelease
-from mipselect.validation import plural
 
 AUTHORS = "The mipselect developers"
 TITLE = "mipselect: private variable selection by integer programming"
@@ -36,106 +35,108 @@ def _doi(text: str, number: str) -> Cited:
     return Cited(text, f"doi:{number}", f"https://doi.org/{number}")
 
 
-PERMUTE = _arxiv("McKenna and Sheldon, “Permute-and-flip”, 2020,", "2010.12603")
-EXPONENTIAL = _doi(
-    "McSherry and Talwar, “Mechanism design via differential privacy”, 2007,",
-    "10.1109/FOCS.2007.66",
+PRIVACY = _doi(
+    "Dwork and Roth, “The algorithmic foundations of differential privacy”, 2014,",
+    "10.1561/0400000042",
 )
 INTEGER_PROGRAMMING = _arxiv(
     "Prastakos, Behdin and Mazumder, “Differentially Private High-dimensional Variable Selection "
     "via Integer Programming”, 2025,",
     "2510.22062",
 )
-CORRELATIONS = _arxiv(
-    "Swope et al., “Feature Selection from Differentially Private Correlations”, 2024,",
-    "2408.10862",
-)
-KENDALL = _arxiv(
-    "Dick, Gillenwater and Joseph, “Better Private Linear Regression Through Better Private "
-    "Feature Selection”, 2023,",
-    "2306.00920",
-)
-BLOCKS = Cited(
-    "Kifer, Smith and Thakurta, “Private convex empirical risk minimization and high-dimensional "
-    "regression”, 2012,",
-    "PMLR 23:25",
-    "https://proceedings.mlr.press/v23/kifer12.html",
-)
-CHAIN = _arxiv(
-    "Roy and Tewari, “On the computational complexity of private high-dimensional model selection "
-    "via the exponential mechanism”, 2023,",
-    "2310.07852",
-)
-OBJECTIVE = _arxiv(
-    "Chaudhuri, Monteleoni and Sarwate, “Differentially private empirical risk minimization”, "
-    "2011,",
-    "0912.0071",
-)
 ADASSP = _arxiv("Wang, “Revisiting differentially private linear regression”, 2018,", "1803.02596")
-BOOSTED = _arxiv(
-    "Tang et al., “Improved differentially private regression via gradient boosting”, 2023,",
-    "2303.03451",
-)
-TUKEY = _arxiv(
-    "Amin, Joseph, Ribero and Vassilvitskii, “Easy differentially private linear regression”, "
-    "2023,",
-    "2208.07353",
-)
-PRIVACY = _doi(
-    "Dwork and Roth, “The algorithmic foundations of differential privacy”, 2014,",
-    "10.1561/0400000042",
-)
 
-METHODS: Mapping[str, tuple[str, tuple[Cited, ...]]] = {
-    "permute-and-flip": ("permute-and-flip over all supports, drawn exactly", (PERMUTE,)),
-    "exponential": ("the exponential mechanism over all supports, drawn exactly", (EXPONENTIAL,)),
+METHODS: Mapping[str, tuple[str, *tuple[Cited, ...]]] = {
+    "permute-and-flip": (
+        "permute-and-flip over all supports, drawn exactly",
+        _arxiv("McKenna and Sheldon, “Permute-and-flip”, 2020,", "2010.12603"),
+    ),
+    "exponential": (
+        "the exponential mechanism over all supports, drawn exactly",
+        _doi(
+            "McSherry and Talwar, “Mechanism design via differential privacy”, 2007,",
+            "10.1109/FOCS.2007.66",
+        ),
+    ),
     "top-r": (
         "top-R: the exponential mechanism over the proven best supports and, as one class, all "
         "others",
-        (INTEGER_PROGRAMMING,),
+        INTEGER_PROGRAMMING,
     ),
     "mistakes": (
         "mistakes: the exponential mechanism over the number of mistakes of a support",
-        (INTEGER_PROGRAMMING,),
+        INTEGER_PROGRAMMING,
     ),
     "sis": (
         "sure independence screening with a private choice of the largest correlations",
-        (CORRELATIONS,),
+        _arxiv(
+            "Swope et al., “Feature Selection from Differentially Private Correlations”, 2024,",
+            "2408.10862",
+        ),
     ),
-    "kendall": ("peeling by the exponential mechanism on Kendall rank correlations", (KENDALL,)),
+    "kendall": (
+        "peeling by the exponential mechanism on Kendall rank correlations",
+        _arxiv(
+            "Dick, Gillenwater and Joseph, “Better Private Linear Regression Through Better "
+            "Private Feature Selection”, 2023,",
+            "2306.00920",
+        ),
+    ),
     "sample-aggregate": (
         "sample and aggregate: a private choice among the votes of blocks of rows",
-        (BLOCKS,),
+        Cited(
+            "Kifer, Smith and Thakurta, “Private convex empirical risk minimization and "
+            "high-dimensional regression”, 2012,",
+            "PMLR 23:25",
+            "https://proceedings.mlr.press/v23/kifer12.html",
+        ),
     ),
     "mcmc": (
         "a Metropolis chain whose law is that of the exponential mechanism in the limit",
-        (CHAIN,),
+        _arxiv(
+            "Roy and Tewari, “On the computational complexity of private high-dimensional model "
+            "selection via the exponential mechanism”, 2023,",
+            "2310.07852",
+        ),
     ),
     "objective": (
         "coefficients by objective perturbation: the minimiser of a loss with a random linear term",
-        (OBJECTIVE,),
+        _arxiv(
+            "Chaudhuri, Monteleoni and Sarwate, “Differentially private empirical risk "
+            "minimization”, 2011,",
+            "0912.0071",
+        ),
     ),
     "adassp": (
         "coefficients by AdaSSP: least squares from noisy sums of squares and products",
-        (ADASSP,),
+        ADASSP,
     ),
     "boosted-adassp": (
         "coefficients by AdaSSP in rounds on clipped residuals",
-        (ADASSP, BOOSTED),
+        ADASSP,
+        _arxiv(
+            "Tang et al., “Improved differentially private regression via gradient boosting”, "
+            "2023,",
+            "2303.03451",
+        ),
     ),
     "tukey": (
         "coefficients by a private Tukey median of models on blocks of rows",
-        (TUKEY,),
+        _arxiv(
+            "Amin, Joseph, Ribero and Vassilvitskii, “Easy differentially private linear "
+            "regression”, 2023,",
+            "2208.07353",
+        ),
     ),
 }
-"""Methods and regressions in words with their papers, by the names of the command line."""
+"""Methods and regressions in words and their papers, by the names of the command line."""
 
 FACTS = {
     "Name of the study": "a title and a reference number",
     "Data curator": "who holds the data and answers for the release",
     "Intended use": "what the release is for, and who will read it",
     "People in the data": "who they are, where and when data were collected",
-    "Privacy unit": "whom one row stands for; one person must be in one row",
+    "Privacy unit": "one person must be in one row, or the schema must say whose row it is",
     "Who had access to the data": "names or roles, before the release",
     "Preparation of the data": "what was done before, by public rules only",
     "Where the public settings came from": (
@@ -187,7 +188,7 @@ def citation_blocks(releases: Sequence[ReportedRelease]) -> Iterator[Block]:
 def papers_of(releases: Sequence[ReportedRelease]) -> tuple[Cited, ...]:
     """List the papers of all methods that were used, each once."""
     used = [name for one in releases for name in (one.method, one.regression) if name is not None]
-    return tuple(dict.fromkeys(paper for name in used for paper in METHODS.get(name, ("", ()))[1]))
+    return tuple(dict.fromkeys(paper for name in used for paper in METHODS.get(name, ("",))[1:]))
 
 
 def _row(one: ReportedRelease) -> str:
@@ -213,7 +214,11 @@ def deployment_blocks(
 def _done(one: ReportedRelease) -> Iterator[tuple[str, str]]:
     """Yield names and texts about the draw of one release."""
     total, draws = one.guarantee, one.drawn
-    kind = "Pure differential privacy (ε)" if total.delta == 0.0 else "Approximate (ε, δ)"
+    kind = (
+        "Pure differential privacy (ε)"
+        if total.delta == 0.0
+        else "Approximate differential privacy (ε, δ)"
+    )
     yield "Kind of privacy", f"{kind}, {amount(total)}."
     if total.concentrated is not None:
         yield "In zero-concentrated privacy", f"ρ = {total.concentrated:.6g}"
@@ -236,8 +241,7 @@ def _done(one: ReportedRelease) -> Iterator[tuple[str, str]]:
 def _composition(one: ReportedRelease) -> str:
     if one.model is None:
         draws = len(one.releases)
-        more = "" if draws == 1 else "s, independent; ε and δ are added up"
-        return f"{plural(draws, 'draw').removesuffix('s')}{more}."
+        return "One draw." if draws == 1 else f"{draws} independent draws; ε and δ are added up."
     said = "Features, then their coefficients; ε and δ of both are added up, and charged at once."
     if one.features_of is not None:
         said = (

@@ -21,7 +21,6 @@ from mipselect.quality.measures import (
     ACCURACY,
     AUC,
     CHANCE,
-    CONCORDANCE,
     PREDICTED,
     R2,
     SECOND,
@@ -66,8 +65,7 @@ def coefficient_blocks(model: ModelRelease) -> Iterator[Block]:
         )
     else:
         kept = f"; always in: {', '.join(always)}" if always else ""
-        number = plural(len(names), "field")
-        yield Paragraph(f"{number} in the model: {', '.join(names)}{kept}.")
+        yield Paragraph(f"{plural(len(names), 'field')} in the model: {', '.join(names)}{kept}.")
     if not model.has_model:
         yield Paragraph(NO_MODEL)
         return
@@ -143,9 +141,9 @@ def _cells(
         return meaning, OPEN, "", "", "could be any number"
     interval = ""
     if row.low is not None and row.high is not None:
-        interval = f"[{number(row.low)}, {number(row.high)}]"
+        interval = f"[{row.low:.4g}, {row.high:.4g}]"
     if term.kind == INTERCEPT:
-        return meaning, number(term.coefficient), interval, "", ""
+        return meaning, f"{term.coefficient:.4g}", interval, "", ""
     odds = _factor(term.coefficient) if table.rule.log_odds else ""
     return meaning, f"{term.coefficient:+.4g}", interval, odds, _reading(table, row)
 
@@ -167,33 +165,10 @@ def _factor(log_odds: float) -> str:
         return "×∞"
 
 
-FRACTIONS = (
-    (0.1, "a tenth"),
-    (0.2, "a fifth"),
-    (0.25, "a quarter"),
-    (1 / 3, "a third"),
-    (0.4, "two fifths"),
-    (0.5, "half"),
-    (0.6, "three fifths"),
-    (2 / 3, "two thirds"),
-    (0.75, "three quarters"),
-    (0.8, "four fifths"),
-    (0.9, "nine tenths"),
-)
-SMALLEST, LARGEST = 0.05, 0.95
-"""Below is next to nothing, and above nearly all."""
-
-WARNING = {
-    R2: "Not known to be better than predicting the mean of all rows for everybody.",
-    AUC: "Not known to tell the two classes apart any better than chance.",
-    CONCORDANCE: "Not known to order two rows any better than chance.",
-}
-
-
 def quality_blocks(quality: Quality, target: str) -> Iterator[Block]:
     """Describe what was measured on rows that the model was not fitted to."""
     if not quality.beats_chance:
-        yield Alert(WARNING[quality.first.name])
+        yield Alert(f"{quality.verdict}.")
     yield Paragraph(f"{_about(quality)} {_first(quality, target)}")
     if accuracy := _named(quality, ACCURACY):
         yield Paragraph(_accuracy(quality, accuracy))
@@ -241,7 +216,7 @@ def _about(quality: Quality) -> str:
     rows = "rows" if quality.rows is None else f"{quality.rows:,} rows"
     if quality.share is None:
         return f"Measured on {rows} of a table that was given for it."
-    return f"Measured on {rows} that were kept apart from the fit ({percent(quality.share)})."
+    return f"Measured on {rows} that were kept apart from the fit ({_percent(quality.share)})."
 
 
 def _first(quality: Quality, target: str) -> str:
@@ -258,13 +233,13 @@ def _first(quality: Quality, target: str) -> str:
             )
         if not quality.beats_chance:
             return (
-                f"The estimate is that it explains {percent(value)} of the variation of "
-                f"{target}, but {its}, {_whole(one.low)} to {percent(one.high)}, does not rule "
+                f"The estimate is that it explains {_percent(value)} of the variation of "
+                f"{target}, but {its}, {_whole(one.low)} to {_percent(one.high)}, does not rule "
                 "out that it explains nothing."
             )
         return (
-            f"The model explains {share_in_words(value)} of the variation of {target} "
-            f"({percent(value)}); {its} is {_whole(one.low)} to {percent(one.high)}."
+            f"The model explains {_percent(value)} of the variation of {target}; {its} is "
+            f"{_whole(one.low)} to {_percent(one.high)}."
         )
     if one.name == AUC:
         pair = "Of two rows, one of each class, the model finds out which is which"
@@ -273,7 +248,7 @@ def _first(quality: Quality, target: str) -> str:
     by = "" if quality.beats_chance else ", by the estimate,"
     held = one.low <= CHANCE[one.name] <= one.high
     return (
-        f"{pair}{by} in {of_hundred(value)} cases; {its} is {_whole(one.low)} to "
+        f"{pair}{by} in {_whole(value)} of 100 cases; {its} is {_whole(one.low)} to "
         f"{_whole(one.high)}. Guessing would find it in 50"
         f"{f', which {its} does not rule out' if held else ''}."
     )
@@ -284,10 +259,15 @@ def _whole(share: float) -> str:
     return str(round(100.0 * share))
 
 
+def _percent(share: float) -> str:
+    """Write a share as percent, such as "61 %"."""
+    return f"{_whole(share)} %"
+
+
 def _accuracy(quality: Quality, accuracy: Measure) -> str:
     if accuracy.value is None:
         return "How often the class that it names is right is not known."
-    said = f"The class that it names is right in {of_hundred(accuracy.value)} rows."
+    said = f"The class that it names is right in {_whole(accuracy.value)} of 100 rows."
     if quality.common is None:
         return said
     common = 100.0 * quality.common
@@ -302,14 +282,14 @@ def _estimate(one: Measure) -> str:
     value = one.estimate
     if value is None:
         return "unknown"
-    return percent(value) if one.name in (ACCURACY, SHARE, PREDICTED) else f"{value:.3f}"
+    return _percent(value) if one.name in (ACCURACY, SHARE, PREDICTED) else f"{value:.3f}"
 
 
 def _interval(one: Measure) -> str:
     if math.isinf(one.low):
         return f"at most {one.high:.3f}"
     if one.name in (ACCURACY, SHARE, PREDICTED):
-        return f"{100.0 * one.low:.0f} to {percent(one.high)}"
+        return f"{_whole(one.low)} to {_percent(one.high)}"
     return f"{one.low:.3f} to {one.high:.3f}"
 
 
@@ -353,33 +333,3 @@ def titles_in_words(report: Mapping[str, Any]) -> dict[str, str]:
 def _line(text: object) -> str:
     """Write a text of a schema as one printable line; "" for anything else."""
     return printable(" ".join(text.split())) if isinstance(text, str) else ""
-
-
-def share_in_words(share: float) -> str:
-    """Write a share between 0 and 1 as the nearest plain fraction.
-
-    Examples
-    --------
-    >>> share_in_words(0.68)
-    'about two thirds'
-    """
-    if share < SMALLEST:
-        return "next to nothing"
-    if share > LARGEST:
-        return "nearly all"
-    return f"about {min(FRACTIONS, key=lambda one: abs(one[0] - share))[1]}"
-
-
-def percent(share: float) -> str:
-    """Write a share as percent, such as "61 %"."""
-    return f"{100.0 * share:.0f} %"
-
-
-def of_hundred(share: float) -> str:
-    """Write a share as a count, such as "83 of 100"."""
-    return f"{100.0 * share:.0f} of 100"
-
-
-def number(value: float) -> str:
-    """Write a number with four digits."""
-    return f"{value:.4g}"

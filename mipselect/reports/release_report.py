@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from mipselect.documents.blocks import (
@@ -185,23 +185,16 @@ def of_object(one: Release | Quality, name: str) -> ReportedRelease:
     """Return what a report knows of a release, from the release alone."""
     match one:
         case ModelRelease():
-            unit = ROW if one.table is None else one.table.unit
-            target = None if one.table is None else one.table.target
-            return ReportedRelease(
-                name=name,
-                kind=MODEL,
-                guarantee=one.guarantee,
-                target=target,
-                model=one,
-                titles=field_words(one),
-                unit=unit,
-            )
+            found = ReportedRelease(name=name, guarantee=one.guarantee, model=one)
+            if one.table is None:
+                return found
+            target, unit, always = one.table.target, one.table.unit, one.table.always
+            titles = field_words(one)
+            return replace(found, target=target, titles=titles, unit=unit, always=always)
         case Release():
-            return ReportedRelease(
-                name=name, kind=SELECTION, guarantee=one.guarantee, releases=(one,)
-            )
+            return ReportedRelease(name=name, guarantee=one.guarantee, releases=(one,))
         case Quality():
-            return ReportedRelease(name=name, kind=EVALUATION, guarantee=one.guarantee, quality=one)
+            return ReportedRelease(name=name, guarantee=one.guarantee, quality=one)
         case _:
             raise InvalidInput(
                 f"{name}: a report is of Release, ModelRelease or Quality, not of a "

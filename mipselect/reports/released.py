@@ -33,8 +33,6 @@ class ReportedRelease:
     ----------
     name : str
         Name of its file, or what stands for it.
-    kind : str
-        `SELECTION`, `MODEL` or `EVALUATION`.
     guarantee : Guarantee
         Guarantee of all its draws together; marked as none if it was seeded.
     data, target : str or None
@@ -72,7 +70,6 @@ class ReportedRelease:
     """
 
     name: str
-    kind: str
     guarantee: Guarantee
     data: str | None = None
     target: str | None = None
@@ -93,6 +90,13 @@ class ReportedRelease:
     version: str | None = None
     digest: str | None = None
     twin: str = ""
+
+    @property
+    def kind(self) -> str:
+        """One of `SELECTION`, `MODEL` and `EVALUATION`."""
+        if self.model is not None:
+            return MODEL
+        return SELECTION if self.quality is None else EVALUATION
 
     @property
     def unit_condition(self) -> str:

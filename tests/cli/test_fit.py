@@ -115,6 +115,10 @@ def test_the_features_of_a_release_are_not_drawn_again(
     alone = "The fields of model.json were released before, by a file that is not in this report"
     assert alone in run("report", model).err
     assert run("fit", table, *common, "--features-of", model, "--output", again).code == 0
+    saved = tmp_path / "saved.json"
+    ModelRelease.from_dict(adjusted["model"]).save(saved)
+    again_asked = ("fit", table, *common, "--features-of", saved, "--dry-run", "--json")
+    assert set(run(*again_asked).report["features"]) == drawn
     ledger_before = len(Ledger.open(ledger).entries)
     for more, words in (
         (("--support-size", "2"), "one of them"),

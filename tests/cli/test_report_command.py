@@ -542,7 +542,7 @@ def release(run: Run, folder: Path) -> Path:
 
 def test_boards_are_told_what_was_done(run: Run, release: Path) -> None:
     text = run("report", release).out
-    for words in ("Pure differential privacy", "ρ = 1", "2 draws, independent", "rows: 20"):
+    for words in ("Pure differential privacy", "ρ = 1", "2 independent draws", "rows: 20"):
         assert words in text
     assert text.count("TO BE FILLED IN") == len(FACTS)
 

@@ -22,7 +22,6 @@ from mipselect.regression.rows import RowMap
 from mipselect.reports import ReleaseReport
 from mipselect.reports.guarantees import conclusion, factor
 from mipselect.reports.methods import AUTHORS, METHODS, PRIVACY, TITLE
-from mipselect.reports.models import share_in_words
 from mipselect.reports.released import LedgerNote, ReportedRelease
 from mipselect.selectors import BY_NAME
 from tests.support.pages import checked_page, markdown_tables
@@ -40,7 +39,7 @@ def quality(
 
 
 def reported(name: str = "a.json", **more: Any) -> ReportedRelease:
-    fields = {"kind": "selection", "guarantee": Guarantee(1.0), "releases": (released(),), **more}
+    fields = {"guarantee": Guarantee(1.0), "releases": (released(),), **more}
     return ReportedRelease(name=name, **fields)
 
 
@@ -107,22 +106,9 @@ def test_delta_is_said_as_one_in_so_many() -> None:
     assert "a probability of δ = 1e-06 in all, about one in 1,000,000" in text
 
 
-@pytest.mark.parametrize(
-    ("share", "words"),
-    [
-        (0.0, "next to nothing"), (0.049, "next to nothing"), (0.34, "about a third"),
-        (0.68, "about two thirds"), (0.5, "about half"), (0.74, "about three quarters"),
-        (0.96, "nearly all"),
-    ],
-)  # fmt: skip
-def test_shares_in_words(share: float, words: str) -> None:
-    assert share_in_words(share) == words
-
-
 def test_quality_in_plain_words() -> None:
     good = ReleaseReport.of([quality()]).markdown()
-    assert "explains about two thirds of the variation of the target (68 %)" in good
-    assert "(68 %); the 90 % interval is 60 to 75 %." in good
+    assert "explains 68 % of the variation of the target; the 90 % interval is 60 to 75 %." in good
     assert "covers the true value in 90 % of repetitions" in good
     assert "% probability" not in good
     assert "Not known" not in good
@@ -295,7 +281,7 @@ def test_sources_are_those_of_the_package(repository: Path) -> None:
     assert AUTHORS in cff
     assert TITLE in cff
     known = (repository / "docs" / "references.md").read_text(encoding="utf-8")
-    for paper in {each for _, papers in METHODS.values() for each in papers} | {PRIVACY}:
+    for paper in {each for _, *papers in METHODS.values() for each in papers} | {PRIVACY}:
         authors, title, year = re.fullmatch(r"(.+), “(.+)”, (\d{4}),", paper.text).groups()
         line = f'- {authors}, "{title}", {year}, [{paper.words}]({paper.address})'
         assert line in known, line
@@ -303,7 +289,7 @@ def test_sources_are_those_of_the_package(repository: Path) -> None:
 
 def test_every_method_and_regression_has_its_paper() -> None:
     assert set(METHODS) == {*BY_NAME, *Regression} - {"all-features"}
-    assert all(words and papers for words, papers in METHODS.values())
+    assert all(words and papers for words, *papers in METHODS.values())
     text = report(reported(method="sis", regression="tukey", version="0.2.0")).markdown()
     assert "arXiv:2408.10862" in text
     assert "arXiv:2208.07353" in text
