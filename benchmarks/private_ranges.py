@@ -27,7 +27,7 @@ from mipselect import Instance
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.block_scores import BlockScores
 from mipselect.regression import ObjectivePerturbationRegressor
-from mipselect.regression.private_ranges import PrivateRanges
+from mipselect.regression.ranges import PrivateRanges
 from mipselect.regression.shares import SHARE_OF_BLOCKS, SHARE_OF_PRIVATE_RANGES
 from mipselect.regression.table_pair import TablePair
 from mipselect.regression.table_plan import TablePlan

@@ -33,7 +33,7 @@ from mipselect.cli.table_options import (
 from mipselect.cli.task import Task, deliver_task
 from mipselect.errors import InvalidInput
 from mipselect.problem.scores import LOSS
-from mipselect.regression.private_ranges import ADVICE, PRIVATE, WAYS
+from mipselect.regression.ranges import ADVICE, PRIVATE, WAYS
 from mipselect.selectors import BY_NAME
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.schema import TableSchema

@@ -18,7 +18,7 @@ from mipselect.errors import InvalidInput, about
 from mipselect.privacy import Ledger
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import RELATIONS
-from mipselect.regression.private_ranges import PrivateRanges
+from mipselect.regression.ranges import PrivateRanges
 from mipselect.regression.shares import (
     SHARE_OF_PRIVATE_RANGES,
     checked_range_share,

@@ -10,7 +10,7 @@ from mipselect.cli.fit_options import FitOptions
 from mipselect.cli.release_file import ReleasedFeatures
 from mipselect.cli.table_options import NumbersOptions, SchemaOptions, TableOptions
 from mipselect.errors import InvalidInput, about
-from mipselect.regression.private_ranges import PrivateRanges
+from mipselect.regression.ranges import PrivateRanges
 from mipselect.regression.table_plan import TablePlan
 from mipselect.tables.numbers import header, read_table
 from mipselect.tables.question import TableQuestion

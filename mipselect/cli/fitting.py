@@ -22,7 +22,7 @@ from mipselect.problem.problem import Problem
 from mipselect.problem.stored.stored_data import StoredData
 from mipselect.regression import TukeyRegressor
 from mipselect.regression.evaluation import HeldOut
-from mipselect.regression.private_ranges import PRIVATE
+from mipselect.regression.ranges import PRIVATE
 from mipselect.regression.table_pair import TablePair
 from mipselect.regression.table_plan import TablePlan
 from mipselect.regression.tukey import FAILS

@@ -14,8 +14,57 @@ from mipselect.losses.classes import Classes
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows import RowMap
-from mipselect.regression.typical_target import TargetPart
 from mipselect.tables.model_table import ModelTable
+
+IN_UNITS = ("coef_bound", "noise_scale", "noise_deviation")
+"""Public numbers of a model that are in units of its target."""
+
+
+@dataclass(frozen=True)
+class TargetPart:
+    """A part of [-1, 1] that the target was fitted in, and what it cost; all of it is released.
+
+    Attributes
+    ----------
+    low, high : float
+    epsilon : float
+    """
+
+    low: float
+    high: float
+    epsilon: float
+
+    @property
+    def middle(self) -> float:
+        """The target that is 0 in units of the part."""
+        return 0.5 * (self.low + self.high)
+
+    @property
+    def half(self) -> float:
+        """Half of its length."""
+        return 0.5 * (self.high - self.low)
+
+    def units(self, y: FloatArray) -> FloatArray:
+        """Put targets in units of the part, not clipped; shape (n,)."""
+        return (y - self.middle) / self.half
+
+    def coefficients(self, theta: FloatArray) -> FloatArray:
+        """Convert coefficients, the intercept the last, to those of a target in [-1, 1]; (d,)."""
+        found = self.half * theta
+        found[-1] += self.middle
+        return found
+
+    def bounds(self, of_part: Mapping[str, float]) -> dict[str, float]:
+        """Convert the public numbers of a model likewise."""
+        return {k: v * self.half if k in IN_UNITS else v for k, v in of_part.items()}
+
+    def note(self, scale: float, offset: float) -> str:
+        """Say where the part is, of a target that stands for offset + scale · y."""
+        low, high = (offset + scale * end for end in (self.low, self.high))
+        return (
+            f"most values of the target lie between {low:.6g} and {high:.6g}, drawn with ε = "
+            f"{self.epsilon:.6g} of the model; the loss and the noise are in units of half of that"
+        )
 
 
 @dataclass(frozen=True, eq=False)

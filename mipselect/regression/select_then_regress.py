@@ -36,7 +36,7 @@ from mipselect.regression.pair import (
     promised_together,
     require_within,
 )
-from mipselect.regression.private_ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges
+from mipselect.regression.ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.shares import (
     checked_range_share,

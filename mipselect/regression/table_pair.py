@@ -13,11 +13,11 @@ from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.privacy.ledger import Ledger
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
-from mipselect.regression.drawn import ModelRows
+from mipselect.regression.drawn import ModelRows, TargetPart
 from mipselect.regression.pair import Pair
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.table_plan import TablePlan
-from mipselect.regression.typical_target import TargetPart, TypicalTarget
+from mipselect.regression.typical_intervals import OF_TARGET, part_of
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
@@ -101,9 +101,8 @@ class TablePair:
             if plan.ranges is None:
                 rows = self._mapped(columns)
             else:
-                ranged = plan.ranges.rows(source, support, generator)
-                plan, spent = replace(plan, question=ranged.question), ranged.spent
-                rows = ranged.rows
+                rows, question, spent = plan.ranges.rows(source, support, generator)
+                plan = replace(plan, question=question)
             # Where ranges were drawn, of two whole numbers too, fewer numbers may be left than were
             # foreseen by the plan that the model was paid by.
             each = self.plan.epsilon_of_a_range(support)
@@ -124,8 +123,8 @@ class TablePair:
         epsilon = self.plan.epsilon_of_target
         if epsilon == 0.0:
             return None
-        law = TypicalTarget(rows.with_target(rows.y), epsilon, self.plan.regressor.relation)
-        return TargetPart(*law.draw(source), epsilon)
+        part = part_of(rows.with_target(rows.y), epsilon, OF_TARGET, source)
+        return TargetPart(*part, epsilon)
 
     def _mapped(self, columns: tuple[int, ...]) -> ModelRows:
         """Return some columns of the instance, its target, and how much its rows count."""

@@ -20,8 +20,7 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.scores import LOSS
 from mipselect.regression.base import PrivateLinearModel
 from mipselect.regression.pair import promised_together
-from mipselect.regression.private_ranges import PrivateRanges
-from mipselect.regression.ranged_numbers import RangedNumbers, may_be_narrowed, narrowed
+from mipselect.regression.ranges import PrivateRanges, RangedNumbers, may_be_narrowed, narrowed
 from mipselect.regression.shares import LEAST_OF_A_MODEL, default_range_share, target_share
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes

@@ -1,9 +1,9 @@
-"""`IntervalLaw`: an interval that holds nearly all values of a column, drawn without any range.
+"""`IntervalLaw`: an interval that holds most values of a column, from a public list of intervals.
 
-The exponential mechanism over a public list of intervals of all sizes and places, with public
-weights. Its utilities count values and the public weights are integers, so draws are exact. The
-list is never written down: of the intervals that hold no value only their weight is needed
-(docs/mathematics/regression.md, (11)).
+The exponential mechanism over intervals of many sizes and places, with public weights. Its scores
+count values and the public weights are integers, so draws are exact. The list is never written
+down: of the intervals that hold no value only their weight is needed
+(docs/mathematics/regression.md, (10)).
 """
 
 from __future__ import annotations
@@ -12,49 +12,34 @@ import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, product
+from itertools import accumulate
 
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.errors import InvalidInput
 from mipselect.mechanisms.scores.utilities import reach, spendable
+from mipselect.privacy.decimals import exact
 from mipselect.privacy.randomness import IntegerWeights
 from mipselect.validation import checked_epsilon, checked_integer, set_fields
-
-EXPONENTS = range(-64, 62)
-MANTISSAS = (1.0, 1.5)
-"""Half widths are a mantissa times 2 to an exponent."""
-
-OCTAVES = 21
-FARTHEST = 2.0**OCTAVES
-"""Centres are less than so many half widths away from 0."""
 
 BEYOND = 2.0**90
 """Values from here on lie in no interval."""
 
+PERCENT = 100
 PARTS = 20
 """The share of values that should lie outside is so many parts of this."""
 
+FEW = 80.0
+"""With more than FEW/ε values halvings may lose less than their percentages: √(n FEW/ε) count."""
+
+OCTAVES = 21
+"""Most octaves of places, so that the weights of those of one size are below 2^53 together."""
+
 OF_PLACES = [1 << 30, *(2 << (30 + m - 3 * m // 2) for m in range(OCTAVES))]
-"""Weights of the place 0, and of the places ± 2^m .. 2^(m+1) - 1 together."""
-
-
-def weight_of_size(exponent: int) -> int:
-    """Return the public weight of a half width: where many are as good, a narrow one is drawn."""
-    return 1 << (20 if exponent < -6 else max(20 - exponent, 0))
-
-
-def weight_of_place(place: int) -> int:
-    """Return the public weight of a place, near |place|^(-3/2)."""
-    octave = max(abs(place).bit_length() - 1, 0)
-    return 1 << (30 - 3 * octave // 2)
-
-
-TOTAL = sum(OF_PLACES) * len(MANTISSAS) * sum(map(weight_of_size, EXPONENTS))
-"""Weight of the whole list, below 2^63."""
-
-LOG_TOTAL = math.log(TOTAL)
+"""Weights of the place 0, and of the places ± 2^m .. 2^(m+1) - 1 together, near |place|^(-3/2)."""
 
 
 @dataclass(frozen=True)
@@ -70,15 +55,137 @@ class ListedInterval:
         """h."""
         return math.ldexp(self.mantissa, self.exponent)
 
-    @property
-    def centre(self) -> float:
-        """Middle of the interval, place · h."""
-        return self.place * self.half_width
+    def wider(self, factor: float) -> tuple[float, float]:
+        """Return the ends of an interval with the same middle that is so many times as wide."""
+        middle, half = self.place * self.half_width, factor * self.half_width
+        return middle - half, middle + half
+
+
+@dataclass(frozen=True)
+class IntervalList:
+    """A public list of intervals: all places |j| < 2^octaves of each half width.
+
+    Attributes
+    ----------
+    mantissas : tuple of float
+    first : int
+        Exponent of the smallest half widths; those of the next step are twice as large.
+    weights : tuple of int
+        Public weight of the half widths of each step.
+    octaves : tuple of int
+        By step; at most `OCTAVES`.
+    gains : tuple of int
+        By step: percent of the values that an interval is worth by its size, at most 100.
+    """
+
+    mantissas: tuple[float, ...]
+    first: int
+    weights: tuple[int, ...]
+    octaves: tuple[int, ...]
+    gains: tuple[int, ...]
 
     @property
-    def weight(self) -> int:
-        """Public weight."""
-        return weight_of_size(self.exponent) * weight_of_place(self.place)
+    def total(self) -> int:
+        """Weight of the whole list, below 2^63."""
+        of_places = map(self.weight_of_places, range(len(self.weights)))
+        return len(self.mantissas) * sum(
+            w * each for w, each in zip(self.weights, of_places, strict=True)
+        )
+
+    def weight_of_places(self, step: int) -> int:
+        """Return the weight of all places of a size, without that of the size."""
+        return sum(OF_PLACES[: self.octaves[step] + 1])
+
+    def weight(self, interval: ListedInterval) -> int:
+        """Return the public weight of an interval."""
+        octave = max(abs(interval.place).bit_length() - 1, 0)
+        return self.weights[interval.exponent - self.first] << (30 - 3 * octave // 2)
+
+    def place(self, step: int, source: random.Random) -> int:
+        """Draw a place of a size by the public weights alone."""
+        upto = list(accumulate(OF_PLACES[: self.octaves[step] + 1]))
+        point = source.randrange(upto[-1])
+        octave = next(m for m, end in enumerate(upto, -1) if point < end)
+        if octave < 0:
+            return 0
+        return source.randrange(1 << octave, 2 << octave) * source.choice((-1, 1))
+
+
+EVERYWHERE = IntervalList(
+    mantissas=(1.0, 1.5),
+    first=-64,
+    weights=tuple(1 << (20 if k < -6 else max(20 - k, 0)) for k in range(-64, 62)),
+    octaves=(OCTAVES,) * 126,
+    gains=(0,) * 126,
+)
+"""Intervals of numbers of any size; where many are as good, a narrow one is drawn."""
+
+
+def halves(*percent: int, times: int = 1) -> IntervalList:
+    """List [-1, 1), its halves, their halves, ..., each overlapping the next by half.
+
+    Parameters
+    ----------
+    *percent : int
+        Of the values that the first, second, ... halving may lose.
+    times : int
+        How much likelier a place of a length is than the same of half of it, without data.
+    """
+    levels = len(percent)
+    return IntervalList(
+        mantissas=(1.0,),
+        first=-levels,
+        weights=tuple(times**step for step in range(levels + 1)),
+        octaves=tuple(range(levels, -1, -1)),
+        gains=tuple(accumulate(percent, initial=0))[::-1],
+    )
+
+
+HALVINGS = (16, 11, 8, 6, 4, 3, 2)
+"""Percent of the values of a feature, by experiment."""
+
+WITHIN = {"replace-one": halves(*HALVINGS), "add-remove": halves(*HALVINGS, times=4)}
+"""Parts of the range of a number among the features. Where the number of rows is public it is known
+beforehand if they are too few; where it is not, most draws from few keep the range."""
+
+OF_TARGET = halves(*[4] * 7)
+"""Parts of the range of a target, by experiment: what lies outside of the part is not clipped, but
+has little weight in Huber's loss."""
+
+MARGIN = 0.125
+"""Share of its length by which a part is longer on each side than where values count."""
+
+NARROWEST = math.ldexp(2.0, -len(HALVINGS))
+"""Length of the shortest part, without its margins."""
+
+
+def part_of(
+    values: FloatArray, epsilon: float, listed: IntervalList, source: random.Random
+) -> tuple[float, float]:
+    """Draw the part of [-1, 1] where most values lie, of shape (n,) and NaN where missing; ε.
+
+    Examples
+    --------
+    >>> import random
+    >>> import numpy as np
+    >>> from mipselect.regression.typical_intervals import WITHIN, part_of
+    >>> values = np.random.default_rng(0).normal(0.3, 0.02, 5000)
+    >>> low, high = part_of(values, 0.5, WITHIN["replace-one"], random.Random(0))
+    >>> 0.1 < low < 0.27 and 0.33 < high < 0.5
+    True
+    """
+    return ends_of_part(law_of_part(values, epsilon, listed).sample(source))
+
+
+def law_of_part(values: FloatArray, epsilon: float, listed: IntervalList) -> IntervalLaw:
+    """Return the law of intervals of [-1, 1), by values in [-1, 1]; the last of these is inside."""
+    return IntervalLaw(np.minimum(values, np.nextafter(1.0, 0.0)), epsilon, 0, listed)
+
+
+def ends_of_part(interval: ListedInterval) -> tuple[float, float]:
+    """Return the ends of an interval with its margins, within [-1, 1]."""
+    low, high = interval.wider(1.0 + 2.0 * MARGIN)
+    return max(-1.0, low), min(1.0, high)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,26 +194,22 @@ class Size:
 
     Attributes
     ----------
-    mantissa, exponent
-        Of the half width.
+    mantissa : float
+    step : int
+        The place of the half width in the list.
     places : ndarray of int64, shape (c,)
     inside : ndarray of int64, shape (c,)
         How many values each of them holds, at least 1. Sensitive.
     """
 
     mantissa: float
-    exponent: int
+    step: int
     places: IntArray
     inside: IntArray
 
     @property
-    def weights(self) -> IntArray:
-        """Public weights of the intervals, shape (c,)."""
-        return weight_of_size(self.exponent) * self.weights_of_places
-
-    @property
     def weights_of_places(self) -> IntArray:
-        """Weights without that of the size; below 2^53 together."""
+        """Public weights without that of the size, shape (c,); below 2^53 together."""
         _, bits = np.frexp(np.abs(self.places).astype(np.float64))
         octaves = np.maximum(bits.astype(np.int64) - 1, 0)
         weights: IntArray = np.int64(1) << (30 - 3 * octaves // 2)
@@ -115,10 +218,11 @@ class Size:
 
 @dataclass(frozen=True, eq=False)
 class IntervalLaw:
-    """P(I) ∝ w_I exp(-ε |20 out(I) - k m| / 40), of m values of which out(I) lie outside of I.
+    """P(I) ∝ w_I exp(ε u(I)/2), u(I) = G_I m' - |out(I) - k m/20|, of m values.
 
-    Where a row is replaced, added or removed, or loses its value, 20 out - k m moves by at most 20,
-    so ε holds under both relations.
+    So many as out(I) lie outside of I; G_I is the gain of its size; m' = ⌊min(m, √(80 m/ε))⌋. One of
+    G and k is 0. Where a row is replaced, added or removed, or loses its value, all u(I) move
+    within an interval of length 2, so ε holds under both relations.
 
     Parameters
     ----------
@@ -126,11 +230,13 @@ class IntervalLaw:
         Sensitive. NaN is no value and counts nowhere; an infinite one lies outside of all.
     epsilon : float
     outside : int
-        k, from 1 to 19: about so many twentieths of the values should lie outside; public.
+        k, from 0 to 19: about so many twentieths of the values should lie outside; public.
+    listed : IntervalList
+        The intervals, with the gains of their sizes; public.
 
     References
     ----------
-    docs/mathematics/regression.md, (11).
+    docs/mathematics/regression.md, (10).
 
     Examples
     --------
@@ -138,14 +244,15 @@ class IntervalLaw:
     >>> import numpy as np
     >>> from mipselect.regression.typical_intervals import IntervalLaw
     >>> ages = np.random.default_rng(0).normal(50.0, 10.0, 5000)
-    >>> interval = IntervalLaw(ages, epsilon=1.0, outside=2).sample(random.Random(0))
-    >>> interval.centre - interval.half_width < 50.0 < interval.centre + interval.half_width
+    >>> low, high = IntervalLaw(ages, epsilon=1.0, outside=2).sample(random.Random(0)).wider(1.0)
+    >>> low < 50.0 < high
     True
     """
 
     values: FloatArray
     epsilon: float
     outside: int
+    listed: IntervalList = EVERYWHERE
 
     def __post_init__(self) -> None:
         values = np.asarray(self.values, dtype=np.float64)
@@ -153,97 +260,123 @@ class IntervalLaw:
             self,
             values=np.sort(np.clip(values[~np.isnan(values)], -BEYOND, BEYOND)),
             epsilon=checked_epsilon(self.epsilon),
-            outside=checked_integer(self.outside, "outside", 1, PARTS - 1),
+            outside=checked_integer(self.outside, "outside", 0, PARTS - 1),
         )
-        spendable(self.epsilon, LOG_TOTAL)
+        if self.outside and any(self.listed.gains):
+            raise InvalidInput("outside must be 0 where sizes have gains")
+        spendable(self.epsilon, self._log_total)
 
     def sample(self, source: random.Random) -> ListedInterval:
         """Draw an interval, with exactly the probabilities of integer weights."""
-        inside, weights = self._levels
+        scores, weights = self._levels
         level = self._law.draw(source)
         left = source.randrange(int(weights[level]))
-        for size in occupied(self.values):
-            chosen = np.flatnonzero(size.inside == inside[level])
-            upto = np.cumsum(size.weights[chosen])
+        for size in self.occupied():
+            weight = self.listed.weights[size.step]
+            exponent = self.listed.first + size.step
+            fits = np.flatnonzero(self._scores(size.step, size.inside) == scores[level])
+            upto = weight * np.cumsum(size.weights_of_places[fits])
             if upto.size and left < upto[-1]:
-                place = size.places[chosen[np.searchsorted(upto, left, side="right")]]
-                return ListedInterval(size.mantissa, size.exponent, int(place))
+                place = size.places[fits[np.searchsorted(upto, left, side="right")]]
+                return ListedInterval(size.mantissa, exponent, int(place))
             left -= int(upto[-1]) if upto.size else 0
-        while self._inside(interval := publicly_drawn(source)):
-            pass
-        return interval
+            if self._scores(size.step, 0) != scores[level]:
+                continue
+            if left < weight * self._empty(size):
+                while (drawn := self.listed.place(size.step, source)) in size.places:
+                    pass
+                return ListedInterval(size.mantissa, exponent, drawn)
+            left -= weight * self._empty(size)
+        raise AssertionError("the weights of a level are those of its intervals")
 
     def log_probability(self, interval: ListedInterval) -> float:
         """Return the log of the probability that `sample` returns an interval. Sensitive."""
-        inside, weights = self._levels
-        level = int(np.searchsorted(inside, self._inside(interval)))
-        share = interval.weight / int(weights[level])
+        scores, weights = self._levels
+        step = interval.exponent - self.listed.first
+        level = int(np.searchsorted(scores, self._scores(step, self.inside(interval))))
+        share = self.listed.weight(interval) / int(weights[level])
         return self._law.log_probability(level) + math.log(share)
 
-    @cached_property
-    def _levels(self) -> tuple[IntArray, IntArray]:
-        """Rising numbers of values in an interval, and the weights of those; shape (K,)."""
-        weights = np.zeros(len(self.values) + 1, dtype=np.int64)
-        for size in occupied(self.values):
-            held = np.bincount(size.inside, size.weights_of_places, len(weights))
-            weights += weight_of_size(size.exponent) * held.astype(np.int64)
-        weights[0] = TOTAL - weights.sum()
-        inside = np.flatnonzero(weights)
-        return inside, weights[inside]
-
-    @cached_property
-    def _law(self) -> IntegerWeights:
-        inside, weights = self._levels
-        m = len(self.values)
-        distances = np.abs(PARTS * (m - inside) - self.outside * m)
-        rate = spendable(self.epsilon, LOG_TOTAL) / (2.0 * PARTS)
-        logs = -rate * (distances - distances.min())
-        return IntegerWeights.from_logs(
-            np.maximum(logs, -reach(self.epsilon, LOG_TOTAL)),
-            log_sizes=np.log(weights),
-            log_outcomes=LOG_TOTAL,
-        )
-
-    def _inside(self, interval: ListedInterval) -> int:
-        """Count the values that an interval holds."""
-        cells = cells_of(self.values, interval.mantissa, interval.exponent)
+    def inside(self, interval: ListedInterval) -> int:
+        """Count the values that an interval holds. Sensitive."""
+        steps = interval.exponent - self.listed.first
+        cells = np.floor(np.ldexp(self._smallest_cells(interval.mantissa), -steps))
         low, high = np.searchsorted(cells, [interval.place - 1.0, interval.place + 1.0])
         return int(high - low)
 
+    def occupied(self) -> Iterator[Size]:
+        """List the intervals that hold a value, size by size.
 
-def cells_of(values: FloatArray, mantissa: float, exponent: int) -> FloatArray:
-    """Compute ⌊value/h⌋, rounded once, at the smallest half width; any other follows from it."""
-    smallest = np.floor(values / math.ldexp(mantissa, EXPONENTS[0]))
-    cells: FloatArray = np.floor(np.ldexp(smallest, EXPONENTS[0] - exponent))
-    return cells
+        An interval is two cells side by side, and the cell of a value depends on this value alone.
+        Half widths that are twice as large have ⌊⌊x⌋/2⌋ = ⌊x/2⌋.
+        """
+        for mantissa in self.listed.mantissas:
+            cells = self._smallest_cells(mantissa)
+            counts = np.ones(len(cells), dtype=np.int64)
+            for step, octaves in enumerate(self.listed.octaves):
+                first = np.flatnonzero(np.diff(cells, prepend=-np.inf))
+                if first.size:
+                    cells, counts = cells[first], np.add.reduceat(counts, first)
+                yield Size(mantissa, step, *_pairs_of_cells(cells, counts, 2.0**octaves))
+                cells = np.floor(cells / 2.0)
+
+    @property
+    def _log_total(self) -> float:
+        return math.log(self.listed.total)
+
+    @property
+    def gaining(self) -> int:
+        """m': it moves by 0 or 1, the same way, where m moves by 1. Sensitive."""
+        m = len(self.values)
+        return min(m, math.isqrt(math.floor(m * Fraction(FEW) / exact(self.epsilon))))
+
+    def _scores(self, step: int, inside: IntArray | int) -> IntArray:
+        """Return u in hundredths, of intervals of a size by how many values they hold."""
+        m = len(self.values)
+        missed = np.abs(PERCENT * (m - np.asarray(inside)) - PERCENT // PARTS * self.outside * m)
+        scores: IntArray = self.listed.gains[step] * self.gaining - missed
+        return scores
+
+    def _empty(self, size: Size) -> int:
+        """Return the weight of the places of a size whose intervals hold nothing."""
+        return self.listed.weight_of_places(size.step) - int(size.weights_of_places.sum())
+
+    @cached_property
+    def _levels(self) -> tuple[IntArray, IntArray]:
+        """Rising scores of intervals, and the weights of those with each; shape (K,)."""
+        scores, weights = [], []
+        for size in self.occupied():
+            held = np.bincount(size.inside, size.weights_of_places, 1).astype(np.int64)
+            held[0] = self._empty(size)
+            inside = np.flatnonzero(held)
+            scores.append(self._scores(size.step, inside))
+            weights.append(self.listed.weights[size.step] * held[inside])
+        levels, places = np.unique(np.concatenate(scores), return_inverse=True)
+        of_levels = np.zeros(len(levels), dtype=np.int64)
+        np.add.at(of_levels, places, np.concatenate(weights))
+        return levels, of_levels
+
+    @cached_property
+    def _law(self) -> IntegerWeights:
+        scores, weights = self._levels
+        rate = spendable(self.epsilon, self._log_total) / (2.0 * PERCENT)
+        return IntegerWeights.from_logs(
+            np.maximum(rate * (scores - scores[-1]), -reach(self.epsilon, self._log_total)),
+            log_sizes=np.log(weights),
+            log_outcomes=self._log_total,
+        )
+
+    def _smallest_cells(self, mantissa: float) -> FloatArray:
+        """Compute ⌊value/h⌋ at the smallest half width, rounded once; others follow from it."""
+        cells: FloatArray = np.floor(self.values / math.ldexp(mantissa, self.listed.first))
+        return cells
 
 
-def occupied(values: FloatArray) -> Iterator[Size]:
-    """List the intervals that hold a value, size by size.
-
-    Parameters
-    ----------
-    values : ndarray of shape (m,), finite, sorted
-
-    Notes
-    -----
-    An interval is two cells side by side, and the cell of a value depends on this value alone. Half
-    widths that are twice as large have ⌊⌊x⌋/2⌋ = ⌊x/2⌋.
-    """
-    for mantissa in MANTISSAS:
-        cells = cells_of(values, mantissa, EXPONENTS[0])
-        counts = np.ones(len(cells), dtype=np.int64)
-        for exponent in EXPONENTS:
-            first = np.flatnonzero(np.diff(cells, prepend=-np.inf))
-            if first.size:
-                cells, counts = cells[first], np.add.reduceat(counts, first)
-            yield Size(mantissa, exponent, *_pairs_of_cells(cells, counts))
-            cells = np.floor(cells / 2.0)
-
-
-def _pairs_of_cells(cells: FloatArray, counts: IntArray) -> tuple[IntArray, IntArray]:
+def _pairs_of_cells(
+    cells: FloatArray, counts: IntArray, farthest: float
+) -> tuple[IntArray, IntArray]:
     """Find places with one of these cells, place - 1 and place, and how many values they have."""
-    low, high = np.searchsorted(cells, [-FARTHEST, FARTHEST])
+    low, high = np.searchsorted(cells, [-farthest, farthest])
     cells, counts = cells[low:high], counts[low:high]
     neighbours = np.diff(cells) == 1.0
     inside = counts.copy()
@@ -251,23 +384,5 @@ def _pairs_of_cells(cells: FloatArray, counts: IntArray) -> tuple[IntArray, IntA
     last = np.append(~neighbours, True)[: len(cells)]
     places = np.concatenate([cells, cells[last] + 1.0])
     inside = np.concatenate([inside, counts[last]])
-    near = np.abs(places) < FARTHEST
+    near = np.abs(places) < farthest
     return places[near].astype(np.int64), inside[near]
-
-
-def publicly_drawn(source: random.Random) -> ListedInterval:
-    """Draw an interval by the public weights alone."""
-    sizes = list(product(MANTISSAS, EXPONENTS))
-    mantissa, exponent = sizes[_drawn([weight_of_size(k) for _, k in sizes], source)]
-    octave = _drawn(OF_PLACES, source) - 1
-    place = 0
-    if octave >= 0:
-        place = source.randrange(1 << octave, 2 << octave) * source.choice((-1, 1))
-    return ListedInterval(mantissa, exponent, place)
-
-
-def _drawn(weights: list[int], source: random.Random) -> int:
-    """Draw an index by integer weights."""
-    upto = list(accumulate(weights))
-    point = source.randrange(upto[-1])
-    return next(k for k, end in enumerate(upto) if point < end)

@@ -18,7 +18,7 @@ from mipselect.regression import (
     TukeyRegressor,
 )
 from mipselect.regression.drawn import ModelRows
-from mipselect.regression.private_ranges import PrivateRanges
+from mipselect.regression.ranges import PrivateRanges
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.question import TableQuestion

@@ -24,16 +24,16 @@ from mipselect.problem.block_options import BlockOptions
 from mipselect.regression import (
     ObjectivePerturbationClassifier,
     ObjectivePerturbationRegressor,
-    typical_range,
 )
 from mipselect.regression.pair import Pair
 from mipselect.regression.table_pair import TablePair
 from mipselect.regression.table_plan import TablePlan
-from mipselect.regression.typical_range import LEVELS, TypicalRange, ends
+from mipselect.regression.typical_intervals import ends_of_part, halves, law_of_part
 from mipselect.selectors import ExponentialSelector, KendallSelector, SISSelector, TopRSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.question import TableQuestion
+from tests.support.listed_intervals import every_interval, logs_of
 
 RANGE = {"minimum": 0, "maximum": 10}
 SCHEMA = TableSchema.of(
@@ -66,11 +66,7 @@ HOSTILE: list[Row] = [
 EPSILON, RADIUS = 1.0, 0.8
 
 
-@pytest.fixture(autouse=True)
-def few_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = LEVELS <= 2
-    for name in ("LEVELS", "LOWS", "HIGHS"):
-        monkeypatch.setattr(typical_range, name, getattr(typical_range, name)[few])
+FEW = {"replace-one": halves(16, 11), "add-remove": halves(16, 11, times=4)}
 
 
 def plan(
@@ -142,8 +138,9 @@ def ranges(
     epsilon = planned.epsilon_of_a_range(support)
     if epsilon == 0.0:
         return [(0, None, 0.0)]
-    law = TypicalRange(columns[:, 0], epsilon, planned.promise.relation)
-    return [(k, ends(k), law.log_probability(k)) for k in range(len(law.scores))]
+    law = law_of_part(columns[:, 0], epsilon, FEW[planned.promise.relation])
+    parts = [*map(ends_of_part, every_interval(law.listed))]
+    return [(k, part, log) for k, (part, log) in enumerate(zip(parts, logs_of(law), strict=True))]
 
 
 def _log_tail(t: float) -> float:

@@ -22,10 +22,9 @@ from mipselect.regression import (
     ObjectivePerturbationClassifier,
     ObjectivePerturbationRegressor,
     SelectThenRegress,
-    private_ranges,
-    ranged_numbers,
+    ranges,
 )
-from mipselect.regression.private_ranges import (
+from mipselect.regression.ranges import (
     counts_whole,
     log_odds_of_whole,
     outside_of,
@@ -33,7 +32,6 @@ from mipselect.regression.private_ranges import (
     range_of_field,
 )
 from mipselect.regression.typical_intervals import IntervalLaw
-from mipselect.regression.typical_range import TypicalRange
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
 
@@ -128,7 +126,7 @@ def test_the_ledger_is_charged_before_a_range_is_drawn(monkeypatch: pytest.Monke
     def stop(*_: object) -> None:
         raise Stop
 
-    monkeypatch.setattr(private_ranges, "range_of", stop)
+    monkeypatch.setattr(ranges, "range_of", stop)
     ledger = Ledger(8.0)
     with pytest.raises(Stop):
         pair(ledger=ledger).fit_table(table(500), schema_of(), target="y")
@@ -204,7 +202,7 @@ def test_ranges_see_nothing_of_the_rows_that_are_kept_apart(
         seen.append(len(values))
         return range_of(values, epsilon, source)
 
-    monkeypatch.setattr(private_ranges, "range_of", counted)
+    monkeypatch.setattr(ranges, "range_of", counted)
     model = pair(quality_share=0.25, size=2).fit_table(table(2000), schema_of(), target="y")
     assert set(seen) == {1500}
     assert (model.quality_.rows, model.quality_.share) == (500, 0.25)
@@ -216,9 +214,7 @@ def test_the_share_outside_is_public() -> None:
     assert outside_of(1e-9, 100) == outside_of(1.0, 0) == 6
     values = np.random.default_rng(0).normal(size=500)
     drawn = IntervalLaw(values, 1.0, 2).sample(random.Random(3))
-    reach = 2.0 * drawn.half_width
-    found = range_of(values, 1.0, random.Random(3))
-    assert found == (drawn.centre - reach, drawn.centre + reach)
+    assert range_of(values, 1.0, random.Random(3)) == drawn.wider(2.0)
 
 
 def test_targets_beyond_their_range_count_where_a_slope_is_bounded() -> None:
@@ -332,15 +328,10 @@ def test_parts_of_ranges_cost_no_more_than_the_model_leaves(
     # 16/360 each is more than .16 of the model's ε for four, and less for one.
     model = pair(360.0 / (0.8 * n), 4, regressor=ObjectivePerturbationClassifier(random_state=2))
 
-    class Counted(TypicalRange):
-        def draw(self, source: random.Random) -> tuple[float, float]:
-            spent.append(self.epsilon)
-            return super().draw(source)
-
-    monkeypatch.setattr(ranged_numbers, "TypicalRange", Counted)
-    monkeypatch.setattr(private_ranges, "LEAST_PRODUCT", 0.0)
-    monkeypatch.setattr(private_ranges, "range_of", lambda *_: (0.2, 0.9))
-    monkeypatch.setattr(private_ranges, "counts_whole", lambda x, *_: bool((x == x.round()).all()))
+    monkeypatch.setattr(ranges, "part_of", lambda _, epsilon, *__: spent.append(epsilon))
+    monkeypatch.setattr(ranges, "LEAST_PRODUCT", 0.0)
+    monkeypatch.setattr(ranges, "range_of", lambda *_: (0.2, 0.9))
+    monkeypatch.setattr(ranges, "counts_whole", lambda x, *_: bool((x == x.round()).all()))
     drawn = model.fit_table(frame, TableSchema.of({"fields": fields}), target="y").release_
     assert len(drawn.drawn_ranges) == 4
     assert not spent

@@ -12,7 +12,7 @@ import pytest
 
 from mipselect.errors import InvalidInput
 from mipselect.regression.evaluation import HeldOut
-from mipselect.regression.private_ranges import PrivateRanges
+from mipselect.regression.ranges import PrivateRanges
 from mipselect.tables import TableSchema
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.question import TableQuestion

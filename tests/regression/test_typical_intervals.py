@@ -1,10 +1,12 @@
-"""The law of typical intervals: against a list written out, its privacy exactly, and its draws."""
+"""The law of typical intervals: against lists written out, its privacy exactly, and its draws."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections import Counter
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 
@@ -14,22 +16,26 @@ import pytest
 
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.scores.utilities import spendable
-from mipselect.regression import typical_intervals
 from mipselect.regression.typical_intervals import (
-    EXPONENTS,
-    LOG_TOTAL,
-    MANTISSAS,
-    TOTAL,
+    BEYOND,
+    EVERYWHERE,
+    FEW,
+    OF_PLACES,
+    OF_TARGET,
+    WITHIN,
     IntervalLaw,
+    IntervalList,
     ListedInterval,
-    occupied,
-    publicly_drawn,
-    weight_of_place,
-    weight_of_size,
+    ends_of_part,
+    halves,
+    law_of_part,
+    part_of,
 )
+from tests.support.listed_intervals import every_interval, logs_of
 
 NAN, INF = math.nan, math.inf
 SLACK = 1e-9
+LOG_TOTAL = math.log(EVERYWHERE.total)
 
 TABLES = [
     [0.0, 1.0, 2.0, 3.0, 50.0],
@@ -46,9 +52,9 @@ TABLES = [
 def intervals_of(*tables: list[float]) -> list[ListedInterval]:
     """All intervals that hold a value of one of some tables, and one that holds none."""
     found = {
-        ListedInterval(size.mantissa, size.exponent, place)
+        ListedInterval(size.mantissa, EVERYWHERE.first + size.step, place)
         for table in tables
-        for size in occupied(IntervalLaw(np.array(table), 1.0, 2).values)
+        for size in IntervalLaw(np.array(table), 1.0, 2).occupied()
         for place in size.places.tolist()
     }
     empty = ListedInterval(1.0, -64, 3)
@@ -56,22 +62,26 @@ def intervals_of(*tables: list[float]) -> list[ListedInterval]:
 
 
 def test_the_weights_add_up() -> None:
-    octave = [sum(map(weight_of_place, range(1 << m, 2 << m))) for m in range(10)]
-    assert [2 * mass for mass in octave] == typical_intervals.OF_PLACES[1:11]
-    assert weight_of_place(0) == typical_intervals.OF_PLACES[0]
-    assert TOTAL < 2**63
-    assert sum(typical_intervals.OF_PLACES) < 2**53
-    assert math.log(TOTAL) == LOG_TOTAL
+    octave = [
+        sum(EVERYWHERE.weight(ListedInterval(1.0, 61, j)) for j in range(1 << m, 2 << m))
+        for m in range(10)
+    ]
+    assert [2 * mass for mass in octave] == OF_PLACES[1:11]
+    assert EVERYWHERE.weight(ListedInterval(1.0, 61, 0)) == OF_PLACES[0]
+    assert EVERYWHERE.total < 2**63
+    assert sum(OF_PLACES) < 2**53
+    for listed in (*WITHIN.values(), OF_TARGET):
+        assert listed.total == sum(map(listed.weight, every_interval(listed))) < 2**63
 
 
 @pytest.mark.parametrize("table", TABLES)
 def test_occupied_intervals_are_those_with_values(table: list[float]) -> None:
-    there = [Fraction(v) for v in table if math.isfinite(v) and abs(v) < typical_intervals.BEYOND]
-    values = IntervalLaw(np.array(table), 1.0, 2).values
+    there = [Fraction(v) for v in table if math.isfinite(v) and abs(v) < BEYOND]
     sizes = 0
-    for size in occupied(values):
+    for size in IntervalLaw(np.array(table), 1.0, 2).occupied():
         sizes += 1
-        h = Fraction(math.ldexp(size.mantissa, size.exponent))
+        exponent = EVERYWHERE.first + size.step
+        h = Fraction(math.ldexp(size.mantissa, exponent))
         assert len(set(size.places.tolist())) == len(size.places)
         counted = Counter()
         for v in there:
@@ -81,11 +91,10 @@ def test_occupied_intervals_are_those_with_values(table: list[float]) -> None:
                 counted.update(p for p in (cell, cell + 1) if abs(p) < 2**21)
         if size.mantissa == 1.0:
             assert dict(zip(size.places.tolist(), size.inside.tolist(), strict=True)) == counted
-        listed = [
-            ListedInterval(size.mantissa, size.exponent, p).weight for p in size.places.tolist()
-        ]
-        assert listed == size.weights.tolist()
-    assert sizes == len(MANTISSAS) * len(EXPONENTS)
+        chosen = [ListedInterval(size.mantissa, exponent, p) for p in size.places.tolist()]
+        weight = EVERYWHERE.weights[size.step]
+        assert [*map(EVERYWHERE.weight, chosen)] == (weight * size.weights_of_places).tolist()
+    assert sizes == 2 * 126
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -100,13 +109,13 @@ def test_the_law_is_the_exponential_mechanism(
     def log_weight(interval: ListedInterval) -> float:
         inside = held.get(interval, 0)
         far = abs(20 * (m - inside) - outside * m)
-        return math.log(interval.weight) - spendable(epsilon, LOG_TOTAL) * far / 40
+        return math.log(EVERYWHERE.weight(interval)) - spendable(epsilon, LOG_TOTAL) * far / 40
 
     chosen = intervals_of(table)
     *some, empty, _ = chosen
-    rest = TOTAL - sum(each.weight for each in some)
+    rest = EVERYWHERE.total - sum(map(EVERYWHERE.weight, some))
     terms = [*map(log_weight, some)]
-    terms.append(log_weight(empty) - math.log(empty.weight) + math.log(rest))
+    terms.append(log_weight(empty) - math.log(EVERYWHERE.weight(empty)) + math.log(rest))
     largest = max(terms)
     whole = largest + math.log(math.fsum(math.exp(t - largest) for t in terms))
     expected = np.array([*map(log_weight, chosen)]) - whole
@@ -118,17 +127,17 @@ def test_the_law_is_the_exponential_mechanism(
 def held_by(law: IntervalLaw) -> dict[ListedInterval, int]:
     """How many values the intervals hold that hold one."""
     return {
-        ListedInterval(size.mantissa, size.exponent, place): inside
-        for size in occupied(law.values)
+        ListedInterval(size.mantissa, EVERYWHERE.first + size.step, place): inside
+        for size in law.occupied()
         for place, inside in zip(size.places.tolist(), size.inside.tolist(), strict=True)
     }
 
 
 def all_logs(law: IntervalLaw, intervals: list[ListedInterval]) -> np.ndarray:
     """`log_probability` of many intervals, with one look at the values."""
-    held, (inside, weights) = held_by(law), law._levels
-    levels = np.searchsorted(inside, [held.get(each, 0) for each in intervals])
-    shares = np.array([each.weight for each in intervals]) / weights[levels]
+    held, (scores, weights) = held_by(law), law._levels
+    levels = np.searchsorted(scores, law._scores(0, [held.get(each, 0) for each in intervals]))
+    shares = np.array([*map(EVERYWHERE.weight, intervals)]) / weights[levels]
     return law._law.log_probabilities()[levels] + np.log(shares)
 
 
@@ -171,7 +180,7 @@ def test_rounding_is_paid_for() -> None:
     epsilon, at, nowhere = 1e-6, ListedInterval(1.0, 0, 0), ListedInterval(1.0, 0, 40)
     law = IntervalLaw(np.full(1000, 0.5), epsilon, 2)
     found = law.log_probability(at) - law.log_probability(nowhere)
-    found -= math.log(at.weight / nowhere.weight)
+    found -= math.log(EVERYWHERE.weight(at) / EVERYWHERE.weight(nowhere))
     expected = spendable(epsilon, LOG_TOTAL) * (18_000 - 2_000) / 40.0
     assert found == pytest.approx(expected, rel=1e-8)
     assert expected < (1.0 - 1e-7) * epsilon * 16_000 / 40.0
@@ -186,9 +195,9 @@ def test_no_log_weight_is_so_large_that_its_rounding_is_not_paid_for() -> None:
         for place in (0, 40):
             interval, logs = ListedInterval(1.0, 0, place), []
             for law in laws:
-                inside, weights = law._levels
-                level = int(np.searchsorted(inside, law._inside(interval)))
-                part = mpmath.mpf(interval.weight * law._law.weight(level))
+                scores, weights = law._levels
+                level = int(np.searchsorted(scores, law._scores(0, law.inside(interval))))
+                part = mpmath.mpf(EVERYWHERE.weight(interval) * law._law.weight(level))
                 logs.append(mpmath.log(part / (int(weights[level]) * law._law.total)))
             assert abs(logs[0] - logs[1]) <= epsilon
 
@@ -201,28 +210,24 @@ def test_draws_follow_the_law() -> None:
     for interval in likely:
         p = math.exp(law.log_probability(interval))
         assert abs(found[interval] - draws * p) < 5.0 * math.sqrt(draws * p * (1.0 - p)) + 1.0
-    empty = sum(n for each, n in found.items() if law._inside(each) == 0)
-    p = math.exp(law._law.log_probability(0))
-    assert law._levels[0][0] == 0
+    empty = sum(n for each, n in found.items() if law.inside(each) == 0)
+    level = int(np.searchsorted(law._levels[0], law._scores(0, 0)))
+    p = math.exp(law._law.log_probability(level))
     assert abs(empty - draws * p) < 5.0 * math.sqrt(draws * p * (1.0 - p)) + 1.0
 
 
-def test_the_public_draw_follows_the_weights() -> None:
+def test_public_places_follow_their_weights() -> None:
     source, draws = random.Random(1), 20_000
-    found = Counter()
-    for _ in range(draws):
-        interval = publicly_drawn(source)
-        found["zero"] += interval.place == 0
-        found["four"] += abs(interval.place) in range(4, 8)
-        found["size"] += interval.exponent == 0
-    sizes = sum(map(weight_of_size, EXPONENTS))
-    shares = {
-        "zero": (1 << 30) / sum(typical_intervals.OF_PLACES),
-        "four": typical_intervals.OF_PLACES[3] / sum(typical_intervals.OF_PLACES),
-        "size": weight_of_size(0) / sizes,
-    }
-    for name, p in shares.items():
-        assert abs(found[name] - draws * p) < 5.0 * math.sqrt(draws * p * (1.0 - p)), name
+    for step, octaves in ((0, 21), (125, 21)):
+        found = Counter(EVERYWHERE.place(step, source) for _ in range(draws))
+        whole = sum(OF_PLACES[: octaves + 1])
+        fours = sum(found[p] for p in (*range(4, 8), *range(-7, -3)))
+        for count, weight in ((found[0], OF_PLACES[0]), (fours, OF_PLACES[3])):
+            p = weight / whole
+            assert abs(count - draws * p) < 5.0 * math.sqrt(draws * p * (1.0 - p))
+    listed = halves(1, 1)
+    assert {listed.place(0, source) for _ in range(500)} == {*range(-3, 4)}
+    assert {listed.place(2, source) for _ in range(50)} == {0}
 
 
 def test_typical_intervals_hold_most_values_and_are_not_much_wider() -> None:
@@ -235,7 +240,7 @@ def test_typical_intervals_hold_most_values_and_are_not_much_wider() -> None:
     }
     for (name, values), seed in product(columns.items(), range(5)):
         drawn = IntervalLaw(values, 0.2, 2).sample(random.Random(seed))
-        low, high = drawn.centre - drawn.half_width, drawn.centre + drawn.half_width
+        low, high = drawn.wider(1.0)
         share = np.mean((values >= low) & (values < high))
         least = np.diff(np.quantile(values, [0.05, 0.95]))[0] / 2.0
         assert share > 0.8, name
@@ -243,7 +248,165 @@ def test_typical_intervals_hold_most_values_and_are_not_much_wider() -> None:
         assert drawn.half_width < (64.0 if name == "zero or one" else 16.0) * least, name
 
 
-@pytest.mark.parametrize(("epsilon", "outside"), [(0.0, 2), (1.0, 0), (1.0, 20), (-1.0, 3)])
+@pytest.mark.parametrize(("epsilon", "outside"), [(0.0, 2), (1.0, -1), (1.0, 20), (-1.0, 3)])
 def test_arguments_are_checked(epsilon: float, outside: int) -> None:
     with pytest.raises(InvalidInput):
         IntervalLaw(np.zeros(3), epsilon, outside)
+    with pytest.raises(InvalidInput, match="outside must be 0"):
+        IntervalLaw(np.zeros(3), 1.0, 2, OF_TARGET)
+
+
+# Parts of [-1, 1]: short lists, whose laws are written out.
+
+RELATIONS = ["add-remove", "replace-one"]
+ODD = [-1.0, 1.0, 0.0, 0.5, 2.0**-7, 0.3, -0.999, NAN]
+BASES = {
+    "nobody": [],
+    "all alike": [0.3] * 40,
+    "at both ends": [-1.0] * 20 + [1.0] * 21,
+    "spread": np.linspace(-0.9, 0.2, 30).tolist(),
+    "missing": [NAN] * 30 + [0.25] * 5,
+}
+LISTS = {
+    "features": WITHIN["replace-one"],
+    "features, rows unknown": WITHIN["add-remove"],
+    "target": OF_TARGET,
+}
+
+
+def gained(values: list[float], epsilon: float) -> int:
+    return math.floor(min(len(values), math.sqrt(len(values) * FEW / epsilon)))
+
+
+@pytest.mark.parametrize("listed", LISTS.values(), ids=LISTS)
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 9.0])
+def test_the_law_of_parts_is_the_exponential_mechanism(
+    listed: IntervalList, base: str, epsilon: float
+) -> None:
+    there = [min(v, math.nextafter(1.0, 0.0)) for v in BASES[base] if not math.isnan(v)]
+    logs = []
+    for each in every_interval(listed):
+        low, high = each.wider(1.0)
+        gain = listed.gains[each.exponent - listed.first] / 100.0 * gained(there, epsilon)
+        score = gain - sum(not low <= v < high for v in there)
+        logs.append(math.log(listed.weight(each)) + 0.5 * epsilon * score)
+    law = law_of_part(np.array(BASES[base]), epsilon, listed)
+    expected = np.array(logs) - np.logaddexp.reduce(logs)
+    np.testing.assert_allclose(logs_of(law), expected, atol=1e-9)
+
+
+def changed(base: list[float]) -> Iterator[tuple[list[float], list[float]]]:
+    for one, other in itertools.product(ODD, ODD):
+        yield [*base, one], [*base, other]
+    yield from ((base, [*base, one]) for one in ODD)
+
+
+@pytest.mark.parametrize("listed", LISTS.values(), ids=LISTS)
+def test_parts_are_private_under_both_relations(listed: IntervalList) -> None:
+    worst = 0.0
+    for epsilon, base in ((1.0, "all alike"), (0.2, "spread"), (3.0, "nobody"), (1.0, "missing")):
+        for pair in changed(BASES[base]):
+            one, other = (logs_of(law_of_part(np.array(v), epsilon, listed)) for v in pair)
+            loss = float(np.abs(one - other).max())
+            assert loss <= epsilon + SLACK
+            worst = max(worst, loss / epsilon)
+    # A law that took u for half as sensitive would lose twice as much.
+    assert worst > 0.6
+
+
+def test_draws_of_parts_have_their_probabilities() -> None:
+    law = law_of_part(np.array([0.3] * 30 + [-0.6] * 10), 0.4, WITHIN["replace-one"])
+    source, count = random.Random(1), 3000
+    drawn = Counter(law.sample(source) for _ in range(count))
+    for interval, found in drawn.most_common(12):
+        share = math.exp(law.log_probability(interval))
+        assert abs(found / count - share) < 5.0 * math.sqrt(share / count)
+    held = sum(found for interval, found in drawn.items() if law.inside(interval))
+    logs = zip(every_interval(law.listed), logs_of(law), strict=True)
+    share = math.fsum(math.exp(log) for interval, log in logs if law.inside(interval))
+    assert abs(held / count - share) < 5.0 * math.sqrt(share / count)
+
+
+def test_the_number_that_gains_count_of_moves_by_one() -> None:
+    for epsilon in (0.003, 0.04, 1.0, 700.0):
+        numbers = [IntervalLaw(np.zeros(n), epsilon, 0, OF_TARGET).gaining for n in range(2000)]
+        assert numbers[0] == 0
+        assert set(np.diff(numbers)) <= {0, 1}
+        most = IntervalLaw(np.zeros(10**6), epsilon, 0, OF_TARGET).gaining
+        assert most == math.isqrt(min(10**12, int(FEW * 10**6 / epsilon)))
+
+
+def test_parts_cover_the_range_at_every_length() -> None:
+    listed = WITHIN["replace-one"]
+    for step in range(8):
+        ends = [i.wider(1.0) for i in every_interval(listed) if i.exponent == step - 7]
+        assert (ends[0][0], ends[-1][1]) == (-1.0, 1.0)
+        assert all(high - low == 2.0 ** (step - 6) for low, high in ends)
+        assert [low for low, _ in ends[2:]] == [high for _, high in ends[:-2]]
+    assert listed.gains == (50, 48, 45, 41, 35, 27, 16, 0)
+
+
+def drawn_part(values: np.ndarray, epsilon: float = 0.3) -> tuple[float, float]:
+    return part_of(values, epsilon, WITHIN["replace-one"], random.Random(0))
+
+
+def test_many_values_are_cut_off_less_than_few() -> None:
+    rng = np.random.default_rng(0)
+    tail = np.where(rng.random(200_000) < 0.07, 0.9, -0.5)
+    assert drawn_part(tail[:500])[1] < 0.9
+    low, high = drawn_part(tail)
+    assert low < -0.5 < 0.9 < high
+
+
+@pytest.mark.parametrize(
+    ("values", "inside"),
+    [
+        (np.full(4000, 0.25), (0.2, 0.3)),
+        (np.full(4000, -1.0), (-1.0, -0.97)),
+        (np.full(4000, 1.0), (0.97, 1.0)),
+        (np.random.default_rng(0).normal(-0.4, 0.02, 4000), (-0.6, -0.2)),
+        (np.append(np.full(3000, 0.5), np.full(5000, NAN)), (0.45, 0.55)),
+    ],
+)
+def test_most_values_lie_inside(values: np.ndarray, inside: tuple[float, float]) -> None:
+    low, high = drawn_part(values)
+    there = values[~np.isnan(values)]
+    assert inside[0] <= low < high <= inside[1]
+    assert ((low <= there) & (there <= high)).mean() > 0.9
+    # What many rows share lies inside, not on an end, but where the range itself ends.
+    assert low < np.median(there) < high or abs(np.median(there)) == 1.0
+
+
+def test_without_data_no_length_is_rare() -> None:
+    law = law_of_part(np.array([]), 1.0, WITHIN["replace-one"])
+    shares = Counter()
+    for interval, log in zip(every_interval(law.listed), logs_of(law), strict=True):
+        shares[interval.exponent] += math.exp(log)
+    assert sorted(shares.values()) == [shares[k] for k in range(0, -8, -1)]
+    assert 0.02 < shares[0] < 8.0 / 9.0 * shares[-7] < 0.2
+
+
+def test_where_rows_are_not_public_few_of_them_keep_the_range() -> None:
+    """n ε = 8: a draw that cuts off half of the values is rare, as it is not under replace-one."""
+    values, cut = np.linspace(-0.99, 0.99, 400), {}
+    for relation in RELATIONS:
+        law = law_of_part(values, 8.0 / 400, WITHIN[relation])
+        cut[relation] = 0.0
+        for interval, log in zip(every_interval(law.listed), logs_of(law), strict=True):
+            low, high = ends_of_part(interval)
+            if np.mean((values >= low) & (values <= high)) < 0.5:
+                cut[relation] += math.exp(log)
+    assert cut["add-remove"] < 0.1
+    assert cut["replace-one"] > 0.3
+
+
+def test_wide_values_keep_their_range() -> None:
+    values = np.random.default_rng(0).uniform(-1.0, 1.0, 4000)
+    assert drawn_part(values, 1.0) == (-1.0, 1.0)
+
+
+def test_ends_have_a_margin_within_the_range() -> None:
+    for interval in every_interval(OF_TARGET):
+        (low, high), h = interval.wider(1.0), interval.half_width
+        assert ends_of_part(interval) == (max(-1.0, low - h / 4.0), min(1.0, high + h / 4.0))

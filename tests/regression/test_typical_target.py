@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import random
 from dataclasses import replace
 
@@ -20,70 +19,47 @@ from mipselect.regression import (
     ObjectivePerturbationRegressor,
     SelectThenRegress,
     shares,
-    typical_range,
 )
+from mipselect.regression.drawn import TargetPart
 from mipselect.regression.shares import target_share
 from mipselect.regression.table_plan import TablePlan
-from mipselect.regression.typical_range import LEVELS, TypicalRange, ends
-from mipselect.regression.typical_target import TargetPart, TypicalTarget
+from mipselect.regression.typical_intervals import (
+    OF_TARGET,
+    WITHIN,
+    ends_of_part,
+    halves,
+    law_of_part,
+    part_of,
+)
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.question import TableQuestion
-
-NOWHERE = math.nan
-HOSTILE = [-1.0, 1.0, 0.0, 0.5, 2.0**-7, 0.3, -0.999, NOWHERE]
-BASES = [[], [0.3] * 40, [-1.0] * 20 + [1.0] * 21, [NOWHERE] * 30 + [0.25] * 5]
-
-
-@pytest.fixture
-def few_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = LEVELS <= 2
-    for name in ("LEVELS", "LOWS", "HIGHS"):
-        monkeypatch.setattr(typical_range, name, getattr(typical_range, name)[few])
-
-
-def logs_of(law: TypicalTarget) -> np.ndarray:
-    return np.array([law.log_probability(k) for k in range(len(law.scores))])
-
-
-def largest_loss(epsilon: float) -> float:
-    """Largest loss over replaced values, in units of ε."""
-    worst = 0.0
-    for base, (one, other) in itertools.product(BASES, itertools.permutations(HOSTILE, 2)):
-        laws = [logs_of(TypicalTarget(np.array([*base, t]), epsilon)) for t in (one, other)]
-        worst = max(worst, float(np.abs(laws[0] - laws[1]).max()) / epsilon)
-    return worst
-
-
-@pytest.mark.usefixtures("few_ranges")
-def test_exact_probabilities_keep_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert 0.6 < largest_loss(1.0) <= 1.0 + 1e-9
-    monkeypatch.setattr(TypicalTarget, "spread", 100)
-    assert largest_loss(1.0) > 1.0
+from tests.support.listed_intervals import every_interval, logs_of
 
 
 @pytest.mark.parametrize(
-    ("product", "missed"), [(shares.LEAST_OF_A_TARGET, 0.04), (shares.ENOUGH_FOR_A_TARGET, 0.0)]
+    ("product", "missed"), [(shares.LEAST_OF_A_TARGET, 0.01), (shares.ENOUGH_FOR_A_TARGET, 0.001)]
 )
 def test_nearly_all_values_are_inside(product: float, missed: float) -> None:
     """Half of them or more, in all but few of the draws, whatever part of the range they fill."""
     for width in (0.02, 0.1, 0.5):
         values = np.clip(np.random.default_rng(0).normal(0.37, width, 300), -1.0, 1.0)
-        law, source = TypicalTarget(values, product / 300), random.Random(0)
-        drawn = [law.draw(source) for _ in range(60)]
-        inside = [np.mean((values >= low) & (values <= high)) for low, high in drawn]
-        assert np.mean(np.array(inside) < 0.5) <= missed
-        assert np.mean(inside) > 0.9
+        law = law_of_part(values, product / 300, OF_TARGET)
+        chances = np.exp(logs_of(law))
+        ends = map(ends_of_part, every_interval(law.listed))
+        inside = np.array([np.mean((values >= low) & (values <= high)) for low, high in ends])
+        assert chances[inside < 0.5].sum() <= missed
+        assert chances @ inside > 0.97
 
 
 def test_few_values_are_left_outside() -> None:
     """A quarter in a tail is more than a halving is worth."""
     values = np.where(np.arange(600) % 4 == 0, 0.95, -0.5)
-    low, high = TypicalTarget(values, 0.3).draw(random.Random(0))
+    low, high = part_of(values, 0.3, OF_TARGET, random.Random(0))
     assert low < -0.5 < 0.95 <= high
     # Of a number among the features a quarter may be cut off.
-    assert TypicalRange(values, 0.3).draw(random.Random(0))[1] < 0.95
+    assert part_of(values, 0.3, WITHIN["replace-one"], random.Random(0))[1] < 0.95
 
 
 @pytest.mark.parametrize(
@@ -146,10 +122,10 @@ def law_of_pairs(plan: TablePlan, rows: list[tuple[bool, float]]) -> np.ndarray:
     model = plan.model_on((0,))._for_rows(len(rows))
     chosen, loss = model._perturbation(1, len(rows)), model._loss()
     balls, _ = model._change(1)
-    law = TypicalTarget(y, epsilon)
+    law = law_of_part(y, epsilon, halves(4, 4))
     found = []
-    for index, log_part in enumerate(logs_of(law)):
-        target = TargetPart(*ends(index), epsilon).units(y)
+    for interval, log_part in zip(every_interval(law.listed), logs_of(law), strict=True):
+        target = TargetPart(*ends_of_part(interval), epsilon).units(y)
         for theta in itertools.product(np.linspace(-3.0, 3.0, 7), repeat=2):
             _, slopes, curvatures = loss.values(target, x @ theta)
             noise = -(slopes @ x + chosen.ridge * np.array(theta))
@@ -159,7 +135,6 @@ def law_of_pairs(plan: TablePlan, rows: list[tuple[bool, float]]) -> np.ndarray:
     return np.array(found)
 
 
-@pytest.mark.usefixtures("few_ranges")
 def test_part_and_coefficients_keep_epsilon_together(monkeypatch: pytest.MonkeyPatch) -> None:
     """Densities of the pair, up to constants that are public, on rows that differ in one."""
     monkeypatch.setattr(shares, "LEAST_OF_A_TARGET", 0.0)

@@ -19,7 +19,7 @@ from mipselect.regression import (
     ObjectivePerturbationClassifier,
     ObjectivePerturbationRegressor,
     SelectThenRegress,
-    private_ranges,
+    ranges,
 )
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
@@ -114,13 +114,13 @@ def test_whether_numbers_are_whole_is_paid_out_of_their_range(
         return drawn
 
     for name in ("counts_whole", "range_of"):
-        monkeypatch.setattr(private_ranges, name, noted(vars(private_ranges)[name]))
+        monkeypatch.setattr(ranges, name, noted(vars(ranges)[name]))
     number, whole = schema(stated=False, kind="number"), schema(stated=False)
     values = np.arange(300.0)
     for known, count in ((number, 2), (whole, 1)):
         for epsilon in (0.1, 0.7, 3.0):
             spent.clear()
-            private_ranges.range_of_field(known.fields[1], values, epsilon, random.Random(0))
+            ranges.range_of_field(known.fields[1], values, epsilon, random.Random(0))
             assert len(spent) == count
             assert exact(epsilon) * (1 - Fraction(1, 10**15)) <= sum(spent) <= exact(epsilon)
 

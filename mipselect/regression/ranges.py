@@ -1,13 +1,14 @@
-"""Private ranges: those of the numbers that were selected, where nobody can state them."""
+"""Ranges of the numbers of a model: drawn where nobody states them, and narrowed where one does."""
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,15 +20,22 @@ from mipselect.mechanisms.scores.permute_and_flip import permute_and_flip
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.drawn import ModelRows
-from mipselect.regression.typical_intervals import PARTS, IntervalLaw
+from mipselect.regression.typical_intervals import (
+    NARROWEST,
+    PARTS,
+    WITHIN,
+    IntervalLaw,
+    part_of,
+)
 from mipselect.tables.derived import DerivedField
-from mipselect.tables.encoders import Scaled, Unscaled
+from mipselect.tables.encoders import Encoder, Scaled, Unscaled, two_numbers
 from mipselect.tables.fields import Field, outward
 from mipselect.tables.input_map import Ranges
 from mipselect.tables.mapping import open_table, read_rows, table_of
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema
+from mipselect.validation import SMALLEST_SCALE
 
 PRIVATE, PUBLIC = "private", "public"
 WAYS = (PUBLIC, PRIVATE)
@@ -49,6 +57,9 @@ five deviations from 0 may be noise: in a fifth of the draws at 40, in nearly al
 SHARE_OF_WHOLE = Fraction(1, 16)
 """Part of the ε of a range that finds whether its values are whole numbers."""
 
+SMALLEST_PART = 2.0**-40
+"""A range stays as it is where its narrowest part could be less than this, beside its numbers."""
+
 PLACEHOLDER = (-1.0, 1.0)
 """Stands for a range that is not drawn yet, where nothing depends on it."""
 
@@ -69,11 +80,10 @@ def range_of(values: FloatArray, epsilon: float, source: random.Random) -> tuple
 
     References
     ----------
-    docs/mathematics/regression.md, (11).
+    docs/mathematics/regression.md, (10).
     """
     drawn = IntervalLaw(values, epsilon, outside_of(epsilon, len(values))).sample(source)
-    reach = WIDER * drawn.half_width
-    return drawn.centre - reach, drawn.centre + reach
+    return drawn.wider(WIDER)
 
 
 def log_odds_of_whole(values: FloatArray, epsilon: float) -> Fraction:
@@ -91,7 +101,7 @@ def counts_whole(values: FloatArray, epsilon: float, source: random.Random) -> b
 
     References
     ----------
-    docs/mathematics/regression.md, (11).
+    docs/mathematics/regression.md, (10).
     """
     return permute_and_flip([log_odds_of_whole(values, epsilon), Fraction(0)], source) == 0
 
@@ -110,26 +120,6 @@ def range_of_field(
     whole = counts_whole(values, round_down(asked), source)
     found = range_of(values, round_down(exact(epsilon) - asked), source)
     return outward(*found) if whole else found, whole
-
-
-@dataclass(frozen=True, eq=False)
-class RangedRows:
-    """Rows of the selected fields by ranges that were drawn; sensitive but for the question.
-
-    Attributes
-    ----------
-    rows : ModelRows
-        A target that is a number is in units of its range and not clipped to it. In the draw of a
-        range all rows count the same.
-    question : TableQuestion
-        With the ranges that were drawn, of all fields; others have placeholders still.
-    spent : mapping of str to float
-        ε of each range that was drawn.
-    """
-
-    rows: ModelRows
-    question: TableQuestion
-    spent: Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -202,7 +192,9 @@ class PrivateRanges:
             f"{LEAST_PRODUCT / (n * each):.3g} times the ε"
         )
 
-    def rows(self, source: Any, support: Support, generator: random.Random) -> RangedRows:
+    def rows(
+        self, source: Any, support: Support, generator: random.Random
+    ) -> tuple[ModelRows, TableQuestion, dict[str, float]]:
         """Draw the ranges of the selected fields and of the target, and map the rows by them.
 
         Parameters
@@ -212,6 +204,16 @@ class PrivateRanges:
         support : tuple of int
             The selected fields.
         generator : random.Random
+
+        Returns
+        -------
+        rows : ModelRows
+            A target that is a number is in units of its range and not clipped to it. In the draw of
+            a range all rows count the same. Sensitive.
+        question : TableQuestion
+            With the ranges that were drawn, of all fields; others have placeholders still.
+        spent : dict of str to float
+            ε of each range that was drawn.
         """
         public = self.placed.public
         target = public.target.encoder.field.name
@@ -239,7 +241,7 @@ class PrivateRanges:
         target_in_units = _in_units(y, question.public, mapped.y)
         targeted = question.public.target.given(y)
         rows = ModelRows(mapped.X, target_in_units, weights=mapped.weights, targeted=targeted)
-        return RangedRows(rows, question, dict.fromkeys(drawn, each))
+        return rows, question, dict.fromkeys(drawn, each)
 
 
 def _of_whole_numbers(schema: TableSchema, names: Collection[str]) -> TableSchema:
@@ -259,3 +261,111 @@ def _in_units(y: FloatArray, public: PublicMap, mapped: FloatArray) -> FloatArra
     with np.errstate(all="ignore"):
         scaled = (y - target.offset) / target.scale
     return np.where(np.isfinite(scaled), scaled, 0.0)
+
+
+@dataclass(frozen=True)
+class RangedNumbers:
+    """The numbers of a model whose ranges have narrower parts, each with its columns; public.
+
+    Attributes
+    ----------
+    encoders : mapping of str to Encoder
+        By the name of the field.
+    columns : mapping of str to slice
+        The columns of each, among those of the model.
+    """
+
+    encoders: Mapping[str, Encoder]
+    columns: Mapping[str, slice]
+
+    @classmethod
+    def of(cls, encoders: Sequence[Encoder]) -> RangedNumbers:
+        """Find them among the encoders of a model, whose columns stand in this order."""
+        ends = np.cumsum([0, *(len(encoder.columns()) for encoder in encoders)]).tolist()
+        places = zip(encoders, pairwise(ends), strict=True)
+        found = [(encoder, slice(*ends)) for encoder, ends in places if may_be_narrowed(encoder)]
+        return cls(
+            {encoder.field.name: encoder for encoder, _ in found},
+            {encoder.field.name: columns for encoder, columns in found},
+        )
+
+    def __len__(self) -> int:
+        return len(self.encoders)
+
+    def drawn(
+        self, rows: ModelRows, epsilon: float, relation: str, source: random.Random
+    ) -> dict[str, tuple[float, float]]:
+        """Draw where most values of each number lie: the parts of their ranges, within [-1, 1].
+
+        Parameters
+        ----------
+        rows : ModelRows
+            The columns of the model, in [-1, 1]. Those without a target count nowhere.
+        epsilon : float
+            ε of each; none is drawn where it is 0.
+        relation : {"replace-one", "add-remove"}
+        source : random.Random
+        """
+        found: dict[str, tuple[float, float]] = {}
+        if epsilon == 0.0:
+            return found
+        for name, columns in self.columns.items():
+            values = rows.with_target(_values(rows.X[:, columns]))
+            part = part_of(values, epsilon, WITHIN[relation], source)
+            found[name] = _to_whole_numbers(self.encoders[name], part)
+        return found
+
+    def within(self, X: FloatArray, ranges: Ranges) -> FloatArray:
+        """Map the columns of the model as their encoders do with narrower ranges; shape (n, k)."""
+        rows = np.array(X, dtype=np.float64)
+        for name, (low, high) in ranges.items():
+            columns = self.columns[name]
+            middle, half = 0.5 * (low + high), 0.5 * (high - low)
+            inside = np.clip((_values(rows[:, columns]) - middle) / half, -1.0, 1.0)
+            rows[:, columns.start] = np.nan_to_num(inside)
+        return rows
+
+
+def may_be_narrowed(encoder: Encoder) -> bool:
+    """Return True for a number in whose range doubles tell apart every part that may be drawn.
+
+    A range of two whole numbers, such as 0 and 1, has no part.
+    """
+    if not isinstance(encoder, Scaled):
+        return False
+    if two_numbers(encoder):
+        return False
+    narrowest = 0.25 * NARROWEST * (encoder.high - encoder.low)
+    largest = max(abs(encoder.low), abs(encoder.high))
+    return narrowest >= max(SMALLEST_SCALE, SMALLEST_PART * largest)
+
+
+def narrowed(encoder: Encoder, ranges: Ranges) -> Encoder:
+    """Narrow the encoder to a part of its range, which is in units of [-1, 1]."""
+    part = ranges.get(encoder.field.name)
+    if part is None or not isinstance(encoder, Scaled):
+        return encoder
+    number = encoder.columns()[0]
+    low, high = (number.offset + number.scale * end for end in part)
+    return replace(encoder, low=max(low, encoder.low), high=min(high, encoder.high))
+
+
+def _to_whole_numbers(encoder: Encoder, part: tuple[float, float]) -> tuple[float, float]:
+    """Extend a part of a range, within [-1, 1], to whole numbers of a field that counts them.
+
+    Most values of a rare 0 and 1 are 0: a part without the other one holds them, and a coefficient
+    per unit would be far too large.
+    """
+    number = encoder.columns()[0]
+    offset, scale = number.offset, number.scale
+    ends = offset + scale * part[0], offset + scale * part[1]
+    whole = encoder.field.whole_ends(*ends)
+    if whole == ends:
+        return part
+    low, high = ((end - offset) / scale for end in whole)
+    return max(-1.0, low), min(1.0, high)
+
+
+def _values(field: FloatArray) -> FloatArray:
+    """Return a number, NaN where another column of its field says it is missing; (n, w) to (n,)."""
+    return np.where(field[:, 1:].any(axis=1), np.nan, field[:, 0])
