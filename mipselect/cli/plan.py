@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -75,9 +74,6 @@ mipselect plan --schema patients.schema.json --target los_days --rows 5000 \\
 
 GUESSES_PANEL = "Guesses about the rows"
 SIMULATION_PANEL = "Simulation"
-
-SHARE_OF_MODELS, LEAST_OF_SELECTION = 0.5, 0.25
-"""Share of the time for models, and the least share for the selection, which has what is left."""
 
 ENOUGH = 5
 """Tables from which on a standard error is stated: that of fewer is mostly chance itself."""
@@ -250,13 +246,13 @@ def plan(arguments: PlanArguments) -> None:
     if schema.weight is not None:
         fitted.regressor.require_weights()
     say(f"this takes about {limit:g} s, or as long as one simulated table takes")
-    began, model = time.monotonic(), None
-    asked["tables"] = simulation.tables
     with Spinner("planning"):
+        model = None
+        asked |= {"tables": simulation.tables, "time_limit": limit}
         if not question.without_range:
-            model = plan_fit(fitted, time_limit=SHARE_OF_MODELS * limit, **asked)
-        left = max(limit - (time.monotonic() - began), LEAST_OF_SELECTION * limit)
-        selection = plan_selection(methods=methods, time_limit=left, **asked, **of_selection)
+            asked["time_limit"] = 0.5 * limit
+            model = plan_fit(fitted, **asked)
+        selection = plan_selection(methods=methods, **asked, **of_selection)
     advice = range_advice(question.public, question.rows, question.epsilons)
     if plot is not None:
         write_whole(plot, drawn(picture(selection, model), plot.suffix), sensitive=False)

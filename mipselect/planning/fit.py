@@ -22,6 +22,7 @@ from mipselect.problem.scores import LOSS
 from mipselect.quality import Quality
 from mipselect.regression import SelectThenRegress
 from mipselect.regression.pair import most_features
+from mipselect.regression.private_ranges import PUBLIC
 from mipselect.regression.shares import share_of_selection
 from mipselect.search.progress import Deadline
 from mipselect.selectors.problem import ProblemSelector
@@ -180,7 +181,7 @@ def plan_fit(
     model : SelectThenRegress
         Not fitted. Its shares count, of the selection, of ranges and of rows that are kept apart to
         say how good it is, which is released of each model too; its ε is each of `epsilons`. The δ
-        of the two estimators is their own, as in a fit.
+        of the two estimators is their own, as in a fit. Private ranges are not simulated.
     schema : TableSchema
         Every field that is used needs a range, or `ranges` has it.
     tables : int
@@ -295,9 +296,11 @@ def fit_at(
 ) -> SelectThenRegress:
     """Fit a copy of a model to a simulated table, as a release does, with a seed.
 
-    Its score is that of the question, with as many partitions as `Question.blocks` says.
+    Its score is that of the question, with as many partitions as `Question.blocks` says. Nothing is
+    charged.
     """
-    model = clone(model).set_params(epsilon=epsilon)
+    own = {"epsilon": epsilon, "ledger": None, "ranges": PUBLIC}
+    model = clone(SelectThenRegress(**{**model.get_params(deep=False), **own}))
     selector: Any = model.selector
     options: dict[str, Any] = {"random_state": seed}
     if "time_limit" in selector.get_params():
@@ -316,6 +319,7 @@ def fit_at(
             question.table.schema,
             target=question.target,
             always=question.table.always,
+            never=(),
         )
 
 

@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import r2_score, roc_auc_score
 
-from mipselect import Guarantee
+from mipselect import Guarantee, Ledger
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.planning import Guesses, ModelPlan, Question, fit, plan_fit
 from mipselect.planning.fit import RATIO, forecast, range_advice, scored_table
@@ -229,6 +229,15 @@ def test_long_scores_have_fewer_partitions(monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr("mipselect.planning.question.SECONDS_OF_PARTITIONS", seconds)
         fitted = fit.fit_at(model(), asked, table, 1.0, seed=0, time_limit=60.0)
         assert fitted.selector.partitions == asked.blocks(0.3).partitions == partitions
+
+
+def test_a_plan_charges_no_ledger_and_leaves_the_model_as_it_is() -> None:
+    ledger = Ledger(0.5)
+    fitted = model(ledger=ledger, epsilon=0.1, never=["no field of the schema"], ranges="private")
+    before = str(fitted.get_params())
+    assert planned(fitted, epsilons=[4.0]).forecasts == planned(epsilons=[4.0]).forecasts
+    assert ledger.spent == Ledger(0.5).spent
+    assert str(fitted.get_params()) == before
 
 
 def test_of_a_table_with_weights_fields_are_drawn_as_of_fit_from_least_squares() -> None:
