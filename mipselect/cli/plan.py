@@ -39,8 +39,8 @@ from mipselect.pictures import Panel, Picture, Series, drawn
 from mipselect.planning.fit import (
     FRESH_ROWS,
     R_SQUARED,
+    ModelForecast,
     ModelPlan,
-    QualityForecast,
     plan_fit,
     range_advice,
 )
@@ -386,16 +386,16 @@ def plan_table(selection: SelectionPlan, model: ModelPlan | None) -> Table:
     for row in rows_of(selection, model):
         table.add_row(row.name, *row.cells, end_section=row.name == BY_CHANCE)
     if model is not None and model.quality_share is not None and model.forecasts:
-        intervals = (_interval(one.quality) for one in model.forecasts)
+        intervals = map(_interval, model.forecasts)
         table.add_row(f"{LEVEL:.0%} interval of {model.measure}", *intervals)
     return table
 
 
-def _interval(quality: QualityForecast | None) -> str:
-    if quality is None:
+def _interval(models: ModelForecast) -> str:
+    if models.half_width is None:
         return "none"
-    width = "open" if math.isinf(quality.half_width) else f"±{quality.half_width:.2f}"
-    return f"{width} ({quality.above_chance:.0%})"
+    width = "open" if math.isinf(models.half_width) else f"±{models.half_width:.2f}"
+    return f"{width} ({models.above_chance:.0%})"
 
 
 def picture(selection: SelectionPlan, model: ModelPlan | None) -> Picture:
@@ -505,8 +505,9 @@ def model_report(plan: ModelPlan, options: FitOptions, share: float) -> dict[str
     """Return the JSON object of the models."""
     cells = [asdict(one) for one in plan.forecasts]
     for cell in cells:
-        if cell["quality"] is not None:
-            cell["quality"]["half_width"] = finite_or_none(cell["quality"]["half_width"])
+        width, above = cell.pop("half_width"), cell.pop("above_chance")
+        quality = {"half_width": finite_or_none(width or 0.0), "above_chance": above}
+        cell["quality"] = None if width is None else quality
     return {
         **picked(plan, "measure", "level", "quality_share", "tables", "without_privacy"),
         "cells": cells,

@@ -1,6 +1,6 @@
 """Plans of a private selection or model from public knowledge alone, by simulated tables."""
 
-from mipselect.planning.fit import ModelForecast, ModelPlan, QualityForecast, plan_fit
+from mipselect.planning.fit import ModelForecast, ModelPlan, plan_fit
 from mipselect.planning.question import Guesses, Question
 from mipselect.planning.selection import Found, Line, SelectionPlan, plan_selection
 
@@ -10,7 +10,6 @@ __all__ = [
     "Line",
     "ModelForecast",
     "ModelPlan",
-    "QualityForecast",
     "Question",
     "SelectionPlan",
     "plan_fit",

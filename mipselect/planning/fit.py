@@ -64,30 +64,6 @@ of the R² of ranges twice the span of the data."""
 
 
 @dataclass(frozen=True)
-class QualityForecast:
-    """Width of the interval of the quality of models.
-
-    Attributes
-    ----------
-    half_width : float
-        Half of the width of the interval of the first measure, the median; ``inf`` where the noise
-        leaves no lower end to more than half of the intervals.
-    above_chance : float
-        Share of the models whose interval lies above what needs no model; one that a private test
-        keeps back has none.
-
-    Examples
-    --------
-    >>> from mipselect.planning import QualityForecast
-    >>> QualityForecast(half_width=0.1, above_chance=0.95).half_width
-    0.1
-    """
-
-    half_width: float
-    above_chance: float
-
-
-@dataclass(frozen=True)
 class ModelForecast:
     """Models at one ε, of features and coefficients together.
 
@@ -103,13 +79,17 @@ class ModelForecast:
         The scores that one model in ten is below, and one in ten above.
     unreleased : float
         Share of the models that a private test keeps back.
-    quality : QualityForecast or None
-        None where no rows are kept apart.
+    half_width : float or None
+        Half of the width of the interval of the quality that would be released, the median;
+        ``inf`` where the noise leaves no lower end to more than half of the intervals, None where
+        no rows are kept apart, or no model is released.
+    above_chance : float or None
+        Share of the models whose interval lies above what needs no model.
 
     Examples
     --------
     >>> from mipselect.planning import ModelForecast
-    >>> ModelForecast(1.0, 0.2, None, low=0.2, high=0.2, unreleased=0.0, quality=None).expected
+    >>> ModelForecast(1.0, 0.2, None, low=0.2, high=0.2, unreleased=0.0).expected
     0.2
     """
 
@@ -119,7 +99,8 @@ class ModelForecast:
     low: float
     high: float
     unreleased: float
-    quality: QualityForecast | None
+    half_width: float | None = None
+    above_chance: float | None = None
 
 
 @dataclass(frozen=True)
@@ -335,7 +316,6 @@ def forecast(epsilon: float, models: Sequence[ScoredModel], level: float) -> Mod
     scores = [level if score is None else score for score, _ in models]
     low, high = np.quantile(scores, [TENTH, 1.0 - TENTH]).tolist()
     known = [quality for _, quality in models if quality is not None]
-    above = sum(quality.beats_chance for quality in known) / len(models)
     widths = [0.5 * (quality.first.high - quality.first.low) for quality in known]
     return ModelForecast(
         epsilon=epsilon,
@@ -344,7 +324,8 @@ def forecast(epsilon: float, models: Sequence[ScoredModel], level: float) -> Mod
         low=low,
         high=high,
         unreleased=sum(score is None for score, _ in models) / len(models),
-        quality=QualityForecast(float(np.median(widths)), above) if known else None,
+        half_width=float(np.median(widths)) if known else None,
+        above_chance=sum(one.beats_chance for one in known) / len(models) if known else None,
     )
 
 

@@ -53,7 +53,7 @@ def test_many_rows_reach_what_is_possible_and_few_do_not() -> None:
     few = planned(rows=50, guesses=guesses, epsilons=[0.5, 50.0], tables=6).forecasts
     assert few[0].expected < 0.15 < few[1].expected
     assert all(one.low <= one.expected <= one.high for one in few)
-    assert {one.quality for one in few} == {None}
+    assert {(one.half_width, one.above_chance) for one in few} == {(None, None)}
 
 
 @pytest.mark.parametrize(
@@ -140,12 +140,11 @@ def test_a_model_that_a_test_keeps_back_counts_as_the_mean() -> None:
     fitted = model(TukeyRegressor(delta=1e-6), 1, quality_share=0.5)
     asked: dict[str, Any] = {"guesses": Guesses(effect=0.6), "tables": 4}
     (kept,) = planned(fitted, rows=60, epsilons=[0.5], **asked).forecasts
-    assert (kept.expected, kept.unreleased, kept.quality) == (0.0, 1.0, None)
+    assert (kept.expected, kept.unreleased, kept.half_width) == (0.0, 1.0, None)
     (some,) = planned(fitted, rows=20_000, epsilons=[8.0], **asked).forecasts
     assert some.unreleased < 1.0
     assert some.expected > 0.3 * (1.0 - some.unreleased)
-    assert some.quality is not None
-    assert some.quality.above_chance == 1.0 - some.unreleased
+    assert some.above_chance == 1.0 - some.unreleased
 
 
 def quality(low: float, high: float = 0.5) -> Quality:
@@ -159,16 +158,12 @@ def test_a_forecast_sums_up_models() -> None:
     assert one.standard_error == pytest.approx(np.std([0.1, 0.3, 0.0, 0.2], ddof=1) / 2.0)
     assert (one.low, one.high) == pytest.approx((0.03, 0.27))
     assert one.unreleased == 0.25
-    assert one.quality is not None
-    assert one.quality.half_width == pytest.approx(0.2)
-    assert one.quality.above_chance == 0.5
-    open_ends = forecast(1.0, [(0.1, quality(-math.inf)), (0.1, quality(0.1))], 0.0).quality
-    assert open_ends is not None
-    assert math.isinf(open_ends.half_width)
+    assert (one.half_width, one.above_chance) == (pytest.approx(0.2), 0.5)
+    open_ends = forecast(1.0, [(0.1, quality(-math.inf)), (0.1, quality(0.1))], 0.0)
+    assert open_ends.half_width == math.inf
     classes = Quality(measures=(Measure("AUC", 0.6, 0.4, 0.8),), guarantee=Guarantee(1.0))
     of_a_coin = forecast(1.0, [(0.6, classes)], 0.5)
-    assert of_a_coin.quality is not None
-    assert (of_a_coin.quality.above_chance, of_a_coin.standard_error) == (0.0, None)
+    assert (of_a_coin.above_chance, of_a_coin.standard_error) == (0.0, None)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +176,6 @@ def test_widths_are_those_of_fits_of_tables_that_the_forecast_has_not_seen(
     fitted, guesses = model(regressor, quality_share=share), Guesses(effect=0.5)
     plan = planned(fitted, rows=rows, epsilons=[epsilon], guesses=guesses, tables=16)
     (expected,) = plan.forecasts
-    assert expected.quality is not None
     simulation = Simulation(plan.question, RATIO)
     real = []
     for number in range(100, 116):
@@ -191,10 +185,10 @@ def test_widths_are_those_of_fits_of_tables_that_the_forecast_has_not_seen(
         assert (one.quality_.rows, one.quality_.share) == (round(share * rows), share)
         real.append((one.quality_.first.value, one.quality_))
     found = forecast(epsilon, real, 0.0)
-    assert found.quality is not None
-    assert found.quality.half_width < 0.3
-    assert expected.quality.half_width == pytest.approx(found.quality.half_width, rel=0.15)
-    assert expected.quality.above_chance == pytest.approx(found.quality.above_chance, abs=0.3)
+    assert found.half_width is not None
+    assert found.half_width < 0.3
+    assert expected.half_width == pytest.approx(found.half_width, rel=0.15)
+    assert expected.above_chance == pytest.approx(found.above_chance, abs=0.3)
     # The interval is one of the quality, not of the score on fresh rows.
     assert found.expected == pytest.approx(expected.expected, abs=0.1)
 
