@@ -18,14 +18,13 @@ from mipselect.errors import InvalidInput, NotCertified
 from mipselect.planning.question import Question
 from mipselect.planning.selection import standard_error
 from mipselect.planning.simulation import MOST_TABLES, Simulation, numbers_in_time
-from mipselect.problem.scores import LOSS
 from mipselect.quality import Quality
 from mipselect.regression import SelectThenRegress
 from mipselect.regression.pair import most_features
 from mipselect.regression.private_ranges import PUBLIC
 from mipselect.regression.shares import share_of_selection
+from mipselect.regression.table_plan import scores_blocks_of_table
 from mipselect.search.progress import Deadline
-from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.encoders import Scaled, Unscaled
 from mipselect.tables.mapping import open_table, read_rows
@@ -286,7 +285,7 @@ def fit_at(
     options: dict[str, Any] = {"random_state": seed}
     if "time_limit" in selector.get_params():
         options["time_limit"] = time_limit
-    if isinstance(selector, ProblemSelector) and selector.asked_score != LOSS:
+    if scores_blocks_of_table(selector, model.regressor, ranged=False):
         share = share_of_selection(model.selection_share, in_blocks=True)
         options["score"] = question.score
         options["partitions"] = question.blocks(share * epsilon).partitions

@@ -6,14 +6,12 @@ import json
 import random
 import re
 import signal
-import statistics
 import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from mipselect.cli.app import app  # noqa: F401  (options of the command line are declared by it)
@@ -21,9 +19,7 @@ from mipselect.cli.fit_options import FitOptions
 from mipselect.cli.plan import PlanArguments, fit_of
 from mipselect.cli.regressions import DivisionOptions, ModelOptions, Regression
 from mipselect.cli.table_options import ScoreOptions
-from mipselect.planning import Guesses, Question, plan_fit, plan_selection
-from mipselect.planning.fit import RATIO
-from mipselect.planning.simulation import Simulation
+from mipselect.planning import Question, plan_fit, plan_selection
 from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegress
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
@@ -422,29 +418,3 @@ def test_an_open_interval_is_null_in_the_report(run: Run, question: tuple[str | 
     asked = (*question, "--rows", "60", "--quality-share", "0.1", "--epsilon", "0.1")
     assert run(*asked, "--json").report["model"]["cells"][0]["quality"]["half_width"] is None
     assert "open (0%)" in run(*asked).out
-
-
-def test_a_fit_has_the_interval_that_its_plan_forecasts(
-    run: Run, question: tuple[str | Path, ...], schema: Path
-) -> None:
-    """Fits of a table that a plan of another seed makes up, and a plan of such fits."""
-    shared = ("--quality-share", "0.3", "--regression", "adassp", "--delta", "1e-5")
-    asked = (*question, "--rows", "4000", "--epsilon", "4", "--tables", "60", "--effect", "0.5")
-    cells = run(*asked, *shared, "--json").report["model"]["cells"]
-    forecast = cells[0]["quality"]["half_width"]
-    made_up = Simulation(
-        Question(
-            schema=TableSchema.read(schema), target="y", rows=4000, support_size=2, seed=7,
-            guesses=Guesses(effect=0.5),
-        ),
-        RATIO,
-    )  # fmt: skip
-    asked = ("--schema", schema, "--target", "y", "--support-size", "2", "--epsilon", "4", *shared)
-    widths = []
-    for number in range(8):
-        path = schema.with_name("t.parquet")
-        pq.write_table(made_up.table(number, 4000), path)
-        quality = run("fit", path, *asked, "--seed", number, "--json").report["model"]["quality"]
-        first = quality["measures"][0]
-        widths.append(0.5 * (first["high"] - first["low"]))
-    assert forecast == pytest.approx(statistics.median(widths), rel=0.2)
