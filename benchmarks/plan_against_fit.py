@@ -19,14 +19,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.metrics import r2_score
 
 from benchmarks.fit_defaults import TEST_SHARE, best_subset
 from benchmarks.stored import Record, add_json_option, print_records
 from benchmarks.tables_at_hand import Table, diabetes, tables_of
-from mipselect.cli.planned_fit import planned_fit, planned_options
 from mipselect.planning import Guesses, plan_fit
+from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegress
+from mipselect.selectors import PermuteAndFlipSelector
 
 EPSILONS = (0.5, 1.0, 2.0)
 
@@ -41,11 +41,16 @@ def split(table: Table, seed: int) -> tuple[Table, Table]:
     return test, train
 
 
+def defaults(support_size: int) -> SelectThenRegress:
+    """The estimators of `mipselect fit` without options."""
+    return SelectThenRegress(
+        PermuteAndFlipSelector(support_size), ObjectivePerturbationRegressor(loss="huber")
+    )
+
+
 def reached(train: Table, test: Table, epsilon: float, seed: int) -> float:
     """Test R² of one model of `fit`."""
-    model = clone(planned_fit(planned_options(), train.support_size, of_classes=False)).set_params(
-        epsilon=epsilon
-    )
+    model = defaults(train.support_size).set_params(epsilon=epsilon)
     model.selector.random_state = model.regressor.random_state = seed
     model.fit_table(train.frame, train.schema, **train.question)
     return float(r2_score(test.frame[test.target], model.predict(test.frame)))
@@ -56,7 +61,7 @@ def of_table(table: Table, options: argparse.Namespace) -> Iterator[Record]:
     best = float(np.mean([best_subset(train, test) for test, train in parts]))
     rows, size = len(parts[0][1].frame), table.support_size
     plan = plan_fit(
-        planned_fit(planned_options(), size, of_classes=False),
+        defaults(size),
         table.schema,
         **table.question,
         rows=rows,
@@ -77,7 +82,7 @@ def of_table(table: Table, options: argparse.Namespace) -> Iterator[Record]:
             "fields": f"{size} of {table.n_features}",
             "best": best,
             "epsilon": epsilon,
-            "plan": plan.of_fit.expected(k),
+            "plan": plan.forecasts[k].expected,
             "fit": float(np.mean(found)),
         }
 

@@ -119,20 +119,20 @@ def _of_bench(printed: dict[str, Any]) -> list[Record]:
 
 
 def _of_plan(printed: dict[str, Any]) -> list[Record]:
-    """Lines of models, without privacy too, and of selections; what is null is left out."""
-    model, found = printed["model"], []
-    for line in () if model is None else model["lines"]:
-        named = {"about": "model", "rows": line["rows"]}
-        found += [named | cell for cell in line["cells"]]
-        found.append(named | {"epsilon": "none", "expected": line["without_privacy"]})
-    for epsilon in () if model is None else (*printed["epsilons"], "none"):
-        found.append({"about": "level", "epsilon": epsilon, "expected": model["level"]})
+    """The numbers of every line at every ε, and those of models; what is null is left out."""
+    found, epsilons = [], printed["epsilons"]
     for line in printed["lines"]:
-        named = {key: each for key, each in line.items() if key != "cells"}
-        cells = zip(printed["epsilons"], line["cells"], strict=True)
+        cells = zip(epsilons if line["cells"] else (), line["cells"], strict=True)
+        named = {"line": line["method"], "score": line["score"], "tables": line["tables"]}
         found += [named | {"epsilon": epsilon} | cell for epsilon, cell in cells]
-    for epsilon in printed["epsilons"]:
-        found.append({"about": "chance level", "epsilon": epsilon, "found": printed["blind"]})
+    chance = {"line": "chance level", "found": printed["chance_level"]}
+    found += [chance | {"epsilon": epsilon} for epsilon in epsilons]
+    model = printed["model"] or {"cells": []}
+    for cell in model["cells"]:
+        quality = cell.pop("quality") or {}
+        found.append({"line": "model", "tables": model["tables"]} | cell | quality)
+        without = {"line": "model without privacy", "expected": model["without_privacy"]}
+        found.append(without | {"epsilon": cell["epsilon"]})
     return [{key: each for key, each in one.items() if each is not None} for one in found]
 
 

@@ -329,21 +329,23 @@ def test_records_of_an_experiment_and_of_a_plan() -> None:
         {"instance": "a", "n": 9, "selector": "sis", "epsilon": 1.0, "exact": 0.5, "f1": 0.7,
          "seconds_per_draw": 0.1}
     ]  # fmt: skip
-    model = {"rows": 90, "without_privacy": 0.3, "cells": [{"epsilon": 2.0, "expected": 0.2}]}
-    line = {"about": "method", "method": "sis", "ridge": None, "cells": [{"found": 0.5}]}
-    plan = {"command": "plan", "epsilons": [2.0], "blind": 0.1, "lines": [line]}
+    line = {"method": "sis", "score": "loss", "tables": 4, "cells": [{"found": 0.5}]}
+    plan = {"command": "plan", "epsilons": [2.0], "chance_level": 0.1, "lines": [line]}
     selections = [
-        {"about": "method", "method": "sis", "epsilon": 2.0, "found": 0.5},
-        {"about": "chance level", "epsilon": 2.0, "found": 0.1},
+        {"line": "sis", "score": "loss", "tables": 4, "epsilon": 2.0, "found": 0.5},
+        {"line": "chance level", "epsilon": 2.0, "found": 0.1},
     ]
     assert stored.records_of({**plan, "model": None}) == selections
-    assert stored.records_of({**plan, "model": {"level": 0.0, "lines": [model]}}) == [
-        {"about": "model", "rows": 90, "epsilon": 2.0, "expected": 0.2},
-        {"about": "model", "rows": 90, "epsilon": "none", "expected": 0.3},
-        {"about": "level", "epsilon": 2.0, "expected": 0.0},
-        {"about": "level", "epsilon": "none", "expected": 0.0},
+    quality = {"half_width": None, "above_chance": 0.7}
+    cell = {"epsilon": 2.0, "expected": 0.2, "quality": quality}
+    model = {"tables": 3, "without_privacy": 0.3, "cells": [cell]}
+    assert stored.records_of({**plan, "model": model}) == [
         *selections,
+        {"line": "model", "tables": 3, "epsilon": 2.0, "expected": 0.2, "above_chance": 0.7},
+        {"line": "model without privacy", "epsilon": 2.0, "expected": 0.3},
     ]
+    late = {**line, "cells": []}
+    assert stored.records_of({**plan, "lines": [late], "model": None}) == selections[1:]
 
 
 def test_records_of_a_file_with_a_heading(tmp_path: Path) -> None:

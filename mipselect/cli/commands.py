@@ -25,7 +25,7 @@ FIRST_LINES = {
     "describe": "Begin the public schema of DATA, and list what you must fill in.",
     "check": "Compare DATA with its schema, before ε is spent. The report is SENSITIVE.",
     "moments": "Add up squares and products over all rows of DATA, exactly, in one pass.",
-    "plan": "Say what to expect of a table before it is opened, and help with the public choices.",
+    "plan": "Say what to expect of a table before it is opened, at some ε and a number of rows.",
     "compare": "Find the mistake levels of each INSTANCE with several solvers. The report is "
     "SENSITIVE.",
     "export": "Write the model of the best support of INSTANCE as a file. It is SENSITIVE.",

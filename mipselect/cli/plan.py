@@ -2,60 +2,65 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+import math
+from collections.abc import Sequence
 from dataclasses import asdict
-from itertools import count
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple, cast
 
 from rich.console import Console
+from rich.table import Table
 
-from mipselect.cli.declared import command
-from mipselect.cli.fit_options import FitOptions
-from mipselect.cli.output import check_figure, heading, line, write_whole
-from mipselect.cli.plan_model_report import (
-    model_legend,
-    model_report,
-    model_table,
-    quality_legend,
-    quality_table,
-)
-from mipselect.cli.plan_options import PlanArguments
-from mipselect.cli.plan_report import (
-    SIMULATED,
-    UNWEIGHTED,
-    assumed,
-    legend,
-    notes_of_the_target,
-    picture,
-    plan_report,
-    plan_table,
-)
-from mipselect.cli.planned_fit import (
-    mechanism_legend,
-    mechanism_report,
-    planned_fit,
-    planned_options,
+from mipselect.cli.declared import command, group, option, options, required
+from mipselect.cli.fit_options import FitOptions, model_of_numbers
+from mipselect.cli.method_options import MethodOptions
+from mipselect.cli.options import Delivery
+from mipselect.cli.output import (
+    check_figure,
+    finite_or_none,
+    heading,
+    line,
+    picked,
+    table_of,
+    write_whole,
 )
 from mipselect.cli.progress import Spinner
+from mipselect.cli.regressions import MODEL_PANEL, DivisionOptions, ModelOptions
 from mipselect.cli.streams import say
-from mipselect.errors import InvalidInput
-from mipselect.pictures import drawn
-from mipselect.planning.answers import answers
-from mipselect.planning.fit import plan_fit
-from mipselect.planning.forecasts import ModelPlan
-from mipselect.planning.guesses import Guesses
-from mipselect.planning.lines import SelectionPlan, Step
-from mipselect.planning.model_sentences import (
-    interval_sentences,
-    model_sentences,
-    quality_sentences,
+from mipselect.cli.table_options import (
+    SCHEMA,
+    TABLE_PANEL,
+    Regularisation,
+    SchemaOptions,
+    ScoreOptions,
 )
-from mipselect.planning.plan import checked_methods, plan_selection
-from mipselect.planning.question import Question
-from mipselect.planning.range_advice import range_advice
+from mipselect.errors import InvalidInput
+from mipselect.pictures import Panel, Picture, Series, drawn
+from mipselect.planning.fit import (
+    FRESH_ROWS,
+    R_SQUARED,
+    ModelForecast,
+    ModelPlan,
+    plan_fit,
+    range_advice,
+)
+from mipselect.planning.question import Guesses, Question
+from mipselect.planning.selection import (
+    EXACT,
+    WITHOUT_PRIVACY,
+    SelectionPlan,
+    checked_methods,
+    plan_selection,
+)
+from mipselect.planning.simulation import MOST_TABLES
+from mipselect.problem.scores import LOSS, R2, SCORES
+from mipselect.quality.measures import LEVEL
+from mipselect.regression import SelectThenRegress
+from mipselect.selectors import BY_NAME
 from mipselect.tables import TableSchema
-from mipselect.validation import checked_share, checked_time_limit, listed, plain_digits
+from mipselect.tables.encoders import Encoder, two_numbers
+from mipselect.tables.fields import as_two_classes
+from mipselect.validation import checked_integer, checked_time_limit, joined, listed, plain_digits
 
 EXAMPLES = """Examples:
 
@@ -64,196 +69,453 @@ mipselect plan --schema patients.schema.json --target los_days --rows 5000 \\
 
 mipselect plan --schema patients.schema.json --target los_days --rows 5000 \\
     --support-size 5 --epsilon 0.5,1,2 --effect 0.13 --range los_days=0:30 \\
-    --target-mean 6 --plot plan.svg
+    --target-mean 6 --quality-share 0.2 --plot plan.svg
 """
 
-SHARE_OF_MODELS = 0.5
-"""Share of the time for models; the selection has what is left."""
+GUESSES_PANEL = "Guesses about the rows"
+SIMULATION_PANEL = "Simulation"
 
-MUCH_LONGER = 1.25
-"""A plan that takes so many times its limit says so."""
+ENOUGH = 5
+"""Tables from which on a standard error is stated: that of fewer is mostly chance itself."""
 
-LEAST_OF_SELECTION = 0.25
-"""Least share of the time for the selection."""
+BY_CHANCE = "found by chance"
+LATE = "Left out, for no time was left (--time-limit)"
+SIMULATED = "Simulated tables; no row of yours was read. A plan guarantees nothing."
+UNWEIGHTED = (
+    "Weights are not simulated: all rows count the same here. Weighted by {}, a model is at best "
+    "that of Σw/W rows, W the maximum of the weight, and a draw of fields from blocks of two rows "
+    "finds about what (Σw/W)²/n rows find; plan with so many --rows."
+)
+
+
+@options
+class GuessOptions:
+    """Guesses about the rows; see `Guesses`."""
+
+    PANEL = GUESSES_PANEL
+
+    effect: float = option(
+        "--effect",
+        "R² of the right columns together. In studies of behaviour 0.02 is small, 0.13 medium and "
+        "0.26 large; physical measurements often explain more.",
+        default=Guesses.effect,
+    )
+    correlation: float = option(
+        "--correlation", "Of any two fields, 0 to <1.", default=Guesses.correlation
+    )
+    missing: float = option(
+        "--missing",
+        "Share of missing values in fields that are not required.",
+        default=Guesses.missing,
+    )
+    spread: float = option(
+        "--spread",
+        "Standard deviation of numbers, in halves of their range.",
+        default=Guesses.spread,
+    )
+    target_mean: float | None = option(
+        "--target-mean", "Of the target, in its units.", show_default="middle of its range"
+    )
+    target_sd: float | None = option(
+        "--target-sd", "Standard deviation of the target, in its units.", show_default="by --spread"
+    )
+    target_rate: float | None = option(
+        "--target-rate",
+        "Of a target of two classes: the share of the second one, between 0 and 1.",
+        show_default="one half",
+    )
+
+
+@options
+class SimulationOptions:
+    """Simulation behind a plan."""
+
+    PANEL = SIMULATION_PANEL
+
+    tables: int = option(
+        "--tables",
+        "Simulated tables at most; more take longer and say it more exactly.",
+        default=20,
+    )
+    seed: int = option("--seed", "The same seed, the same plan.", default=0)
+    time_limit: float = option(
+        "--time-limit",
+        "Of the whole plan. What has no time left has fewer tables, or is left out and named.",
+        default=16.0,
+        metavar="SECONDS",
+    )
+
+
+@options
+class PlanArguments:
+    """Arguments of `plan`."""
+
+    schema: Path = required("--schema", SCHEMA, metavar="FILE")
+    target: str = required("--target", "The field to predict.")
+    rows: int = required("--rows", "How many rows the table will have.")
+    support_size: int = required("--support-size", "How many fields to pick.")
+    epsilon: str = option(
+        "--epsilon",
+        "ε of a model of fit, or of one draw of select, each > 0.",
+        default="0.5,1,2",
+        metavar="E,E,...",
+    )
+    method: str = option(
+        "--method",
+        f"Of {', '.join(BY_NAME)}.",
+        default=EXACT[0],
+        metavar="NAME,NAME,...",
+    )
+    score: str | None = option(
+        "--score",
+        "Of permute-and-flip and exponential, and of the fields of a model.",
+        metavar="|".join(SCORES),
+        show_default="that of select",
+    )
+    division: DivisionOptions = group(
+        DivisionOptions,
+        panel=MODEL_PANEL,
+        help={
+            "--delta": "δ of features and coefficients together, for the regressions that need "
+            "one.",
+            "--quality-share": "The share of the rows that is kept apart to say how good the model "
+            "is; and how wide the interval of that would be.",
+        },
+        show_default={"--quality-share": "none"},
+    )
+    model: ModelOptions = group(ModelOptions)
+    question: SchemaOptions = group(SchemaOptions, without=("--unit-rule",))
+    regularisation: Regularisation = group(
+        Regularisation,
+        panel=TABLE_PANEL,
+        help={"--coef-bound": "Of the loss.", "--ridge": "Of the loss."},
+        show_default={"--coef-bound": "that of select", "--ridge": "that of select"},
+    )
+    guesses: GuessOptions = group(GuessOptions)
+    simulation: SimulationOptions = group(SimulationOptions)
+    plot: Path | None = option("--plot", "Draw the plan.", metavar="FILE.svg|png|pdf")
+    delivery: Delivery = group(Delivery, without=("--output",))
 
 
 @command
 def plan(arguments: PlanArguments) -> None:
-    """Say what to expect of a table before it is opened, and help with the public choices.
+    """Say what to expect of a table before it is opened, at some ε and a number of rows.
 
     Tables are made up from the ranges and categories of the schema and from
     stated guesses; nothing of your data is read. As many columns matter as are
     picked.
 
-    First how good a model of fit would be: its R² on fresh rows (AUC for two
-    classes) by ε and by number of rows, beside the mean of the target and least
-    squares without privacy, and which rows or ε would do where these do not. With
-    --quality-share also how wide the interval would be that says how good it is.
-
-    Then the share of the right columns that one draw of select finds: by what
-    select does, which needs no range of a number; beside it by the loss and
-    other methods, by coef_bound and ridge of the loss, the same where fields
-    repeat each other; and by number of rows. Where a field has no range, the
-    model and the lines of the loss are left out. One line says whether to state
-    typical ranges or to draw private ones.
-
-    For the loss the target's range counts most: where its middle is what you
-    expect, and values beyond it are rare, see --range and --target-mean.
+    One table says what a draw of select would find of the right columns, beside
+    what could be found without privacy and a uniform draw; and how good a model
+    of fit would be: its R² on fresh rows (AUC for two classes), beside least
+    squares without privacy. With --quality-share also how wide the interval
+    would be that says how good it is. Where a field has no range, the model is
+    left out. One line says whether to state typical ranges or to draw private
+    ones. For other numbers of rows call it again.
     """
     path, target, plot = arguments.schema, arguments.target, arguments.plot
     if plot is not None:
         check_figure(plot, "--plot", [path], replace=arguments.delivery.replace)
-    schema = TableSchema.read(path)
-    question = _checked_question(arguments, schema)
-    weight, of_classes = schema.weight, question.public.target.classes is not None
+    schema, simulation = TableSchema.read(path), arguments.simulation
+    fields = arguments.question.keywords
+    of_selection: dict[str, Any] = {
+        "support_size": arguments.support_size,
+        "score": arguments.score,
+        "intercept": fields.pop("intercept", True),
+        **asdict(arguments.regularisation),
+    }
+    asked: dict[str, Any] = {
+        "schema": schema,
+        "target": target,
+        "rows": arguments.rows,
+        "epsilons": _numbers("--epsilon", arguments.epsilon),
+        "guesses": Guesses(**asdict(arguments.guesses)),
+        "seed": simulation.seed,
+        **fields,
+    }
+    # What is wrong is said before the models, which take their time.
+    question = Question(**asked, **of_selection)
+    methods = checked_methods([name.strip() for name in arguments.method.split(",")], question)
+    checked_integer(simulation.tables, "tables", 1, MOST_TABLES)
+    limit = checked_time_limit(simulation.time_limit, "--time-limit")
     notes = notes_of_the_target(question.public.target.encoder)
     for note in notes:
         say(f"warning: {note}")
-    options = planned_options(
-        arguments.model, arguments.division, arguments.score, of_classes=of_classes
-    )
-    model, selection = _simulated(arguments, schema, question, options)
-    # With as many fields as are picked nothing is drawn.
-    draws = question.support_size < len(question.public.features)
-    share = options.share if draws else 0.0
-    advice = range_advice(question.public, selection.rows, selection.epsilons)
+    of_classes = question.public.target.classes is not None
+    options, fitted = fit_of(arguments, question)
+    if schema.weight is not None:
+        fitted.regressor.require_weights()
+    say(f"this takes about {limit:g} s, or as long as one simulated table takes")
+    with Spinner("planning"):
+        model = None
+        asked |= {"tables": simulation.tables, "time_limit": limit}
+        if not question.without_range:
+            asked["time_limit"] = 0.5 * limit
+            model = plan_fit(fitted, **asked)
+        selection = plan_selection(methods=methods, **asked, **of_selection)
+    advice = range_advice(question.public, question.rows, question.epsilons)
     if plot is not None:
-        write_whole(plot, drawn(picture(selection, target), plot.suffix), sensitive=False)
+        write_whole(plot, drawn(picture(selection, model), plot.suffix), sensitive=False)
+    # With as many fields as are picked nothing is drawn.
+    share = options.share if question.support_size < selection.features else 0.0
 
     def show(console: Console) -> None:
-        """Print first the model, then the selection."""
-        of_all = f"{selection.support_size} of {selection.features} fields"
-        heading(console, f"{path}: {target} by {of_all}, {selection.rows:,} rows")
-        _show_model(console, model, selection, mechanism_legend(options, share))
+        """Print the table, and what its numbers are."""
+        heading(console, f"{path}: {title_of(selection)}")
+        console.print(plan_table(selection, model))
+        line(console, legend(selection))
+        if model is None:
+            fields = listed(question.without_range)
+            line(console, f"A model of fit is left out: its coefficients need a range of {fields}.")
+        else:
+            line(console, legend_of_the_model(model, options, share))
         if advice:
             line(console, advice)
-        console.print(plan_table(selection))
-        line(console, legend(selection, share))
-        for asking, answer in answers(selection):
-            line(console, f"{asking} {answer}.")
-        line(console, assumed(selection.guesses, of_classes=of_classes))
-        console.print(SIMULATED, soft_wrap=True)
-        if weight is not None:
-            line(console, UNWEIGHTED.format(weight.name))
+        line(console, assumed(question.guesses, of_classes=of_classes))
+        if schema.weight is not None:
+            line(console, UNWEIGHTED.format(schema.weight.name))
+        line(console, SIMULATED)
         if plot is not None:
             line(console, f"Drawn in {plot}.")
 
-    mechanism = mechanism_report(options, share)
     report = {
-        **plan_report(selection, path, target, arguments.simulation.tables, plot),
-        **({} if weight is None else {"not_simulated": [weight.name]}),
-        "model": None if model is None else {**model_report(model), **mechanism},
+        "command": "plan",
+        "sensitive": False,
+        "private": False,
+        "randomness": "seeded",
+        "simulated": True,
+        "schema": str(path),
+        "target": target,
+        **picked(question, "rows", "support_size"),
+        "features": selection.features,
+        "epsilons": list(question.epsilons),
+        "relation": "replace-one",
+        "blocks": [picked(one, "score", "block_rows", "partitions") for one in selection.blocks],
+        "without_range": list(question.without_range),
+        "coef_bound": question.bound,
+        "ridge": question.penalty,
+        "guesses": asdict(question.guesses),
+        "tables": simulation.tables,
+        "seed": question.seed,
+        "chance_level": selection.chance_level,
+        "lines": [{**asdict(each), "tables": selection.tables} for each in selection.lines],
+        "model": None if model is None else model_report(model, options, share),
         "ranges": advice or None,
         "notes": notes,
+        "plot": None if plot is None else str(plot),
+        **({} if schema.weight is None else {"not_simulated": [schema.weight.name]}),
     }
     arguments.delivery.deliver(report, show)
 
 
-def _checked_question(arguments: PlanArguments, schema: TableSchema) -> Question:
-    """Return the question; raise for what is wrong before the models, which take their time."""
-    checked_time_limit(arguments.simulation.time_limit, "--time-limit")
-    question = Question(
-        schema,
-        arguments.target,
-        arguments.support_size,
-        score=arguments.score,
-        **asdict(arguments.regularisation),
-        **arguments.question.keywords,
+def fit_of(arguments: PlanArguments, question: Question) -> tuple[FitOptions, SelectThenRegress]:
+    """Return the options of `fit` that were given, checked as there, and its estimators.
+
+    Their ε is still to be set.
+    """
+    of_classes = question.public.target.classes is not None
+    model, division = arguments.model, arguments.division
+    if not of_classes:
+        model = model_of_numbers(model, division.delta, FitOptions.method, MethodOptions())
+    options = FitOptions(
+        model=model,
+        division=division,
+        in_blocks=arguments.score != LOSS,
+        scores=ScoreOptions(score=arguments.score),
     )
-    checked_methods(_methods(arguments), question)
-    checked_share(arguments.simulation.goal, "goal", closed=False)
-    return question
+    regressor = model.model(
+        of_classes=of_classes,
+        epsilon=options.epsilon,
+        delta=options.delta_of_the_model,
+        relation=options.relation,
+        fit_intercept=question.intercept,
+    )
+    shares = picked(division, "selection_share", "range_share", "quality_share")
+    selector = cast(Any, BY_NAME[options.method])(question.support_size, score=arguments.score)
+    return options, SelectThenRegress(selector, regressor, **shares)
 
 
-def _methods(arguments: PlanArguments) -> list[str] | None:
-    named = arguments.method
-    return None if named is None else [name.strip() for name in named.split(",")]
+def notes_of_the_target(target: Encoder) -> list[str]:
+    """Say that a target of two whole numbers is simulated as a number, and what is better."""
+    two = two_numbers(target)
+    if two is None:
+        return []
+    return [
+        f"{target.field.name} is a number here, {two[0]} or {two[1]}, and is simulated as any "
+        "number between these, so that the plan says too much of it: for probabilities, and AUC, "
+        f"{as_two_classes(*two)}"
+    ]
 
 
-def _simulated(
-    arguments: PlanArguments, schema: TableSchema, question: Question, options: FitOptions
-) -> tuple[ModelPlan | None, SelectionPlan]:
-    """Plan the model, if all fields have ranges, and with the time that is left the selection."""
-    began, simulation = time.monotonic(), asdict(arguments.simulation)
-    limit = simulation.pop("time_limit")
-    model = None
-    with Spinner("planning") as spinner:
-        asked: dict[str, Any] = {
-            "target": arguments.target,
-            "rows": arguments.rows,
-            "epsilons": _numbers("--epsilon", arguments.epsilon),
-            "guesses": Guesses(**asdict(arguments.guesses)),
-            "progress": _watch(spinner, limit),
-        }
-        if not question.without_range:
-            fitted = planned_fit(
-                options,
-                question.support_size,
-                of_classes=question.public.target.classes is not None,
-                fit_intercept=question.intercept,
-            )
-            if schema.weight is not None:
-                fitted.regressor.require_weights()
-            model = plan_fit(
-                fitted,
-                schema,
-                tables=arguments.simulation.tables,
-                seed=arguments.simulation.seed,
-                time_limit=SHARE_OF_MODELS * limit,
-                always=question.always,
-                never=question.never,
-                ranges=question.ranges,
-                **asked,
-            )
-        left = limit - (time.monotonic() - began)
-        selection = plan_selection(
-            schema,
-            support_size=question.support_size,
-            methods=_methods(arguments),
-            score=arguments.score,
-            time_limit=max(left, LEAST_OF_SELECTION * limit),
-            **asked,
-            **asdict(arguments.regularisation),
-            **simulation,
-            **arguments.question.keywords,
+class PlanRow(NamedTuple):
+    """A row of the table of a plan, with a cell for every ε, and what is drawn of it."""
+
+    name: str
+    cells: list[str]
+    means: list[float]
+    errors: list[float | None]
+
+
+def rows_of(selection: SelectionPlan, model: ModelPlan | None) -> list[PlanRow]:
+    """Return what would be found, and how good a model would be."""
+    rows, count = list[PlanRow](), len(selection.question.epsilons)
+    for each in selection.lines:
+        name = f"found {'' if each.method == WITHOUT_PRIVACY else 'by '}{each.name}"
+        cells = [f"{one.found:.0%} ({one.all_found:.0%})" for one in each.cells]
+        errors = [one.standard_error for one in each.cells]
+        rows += [PlanRow(name, cells, [one.found for one in each.cells], errors)] * bool(cells)
+    unknown: list[float | None] = [None] * count
+    level = selection.chance_level
+    rows.append(PlanRow(BY_CHANCE, [f"{level:.0%}"] * count, [level] * count, unknown))
+    if model is not None and model.without_privacy is not None:
+        models, best = model.forecasts, model.without_privacy
+        cells = [f"{one.expected:.2f} ({one.low:.2f} to {one.high:.2f})" for one in models]
+        errors = [one.standard_error for one in models]
+        rows.append(
+            PlanRow(f"{model.measure} of fit", cells, [one.expected for one in models], errors)
         )
-    if (took := time.monotonic() - began) > MUCH_LONGER * limit:
-        say(
-            f"note: this took {took:.0f} s: of one simulated table it is not known before how long "
-            "it takes, and one is simulated in any case"
+        name = f"{model.measure} without privacy"
+        rows.append(PlanRow(name, [f"{best:.2f}"] * count, [best] * count, unknown))
+    return rows
+
+
+def plan_table(selection: SelectionPlan, model: ModelPlan | None) -> Table:
+    """Make the table of a plan: a row for each number, and a column for every ε."""
+    numbers = [f"ε = {epsilon:g}" for epsilon in selection.question.epsilons]
+    table = table_of("", *numbers, right=numbers)
+    for row in rows_of(selection, model):
+        table.add_row(row.name, *row.cells, end_section=row.name == BY_CHANCE)
+    if model is not None and model.quality_share is not None and model.forecasts:
+        intervals = map(_interval, model.forecasts)
+        table.add_row(f"{LEVEL:.0%} interval of {model.measure}", *intervals)
+    return table
+
+
+def _interval(models: ModelForecast) -> str:
+    if models.half_width is None:
+        return "none"
+    width = "open" if math.isinf(models.half_width) else f"±{models.half_width:.2f}"
+    return f"{width} ({models.above_chance:.0%})"
+
+
+def picture(selection: SelectionPlan, model: ModelPlan | None) -> Picture:
+    """Draw the table by ε."""
+    question = selection.question
+    order = sorted(range(len(question.epsilons)), key=question.epsilons.__getitem__)
+    lines = [
+        Series(
+            row.name,
+            tuple(question.epsilons[k] for k in order),
+            tuple(row.means[k] for k in order),
+            tuple(row.errors[k] for k in order),
         )
-    return model, selection
+        for row in rows_of(selection, model)
+    ]
+    return Picture(
+        title=title_of(selection),
+        x_label="ε, under replace-one",
+        y_label=f"share of the right columns, or {R_SQUARED if model is None else model.measure}",
+        panels=(Panel("", tuple(lines)),),
+        names=tuple(each.name for each in lines),
+        yardstick=BY_CHANCE,
+        fraction=False,
+        log_x=True,
+        log_y=False,
+        notes=(SIMULATED,),
+        alarming=False,
+    )
 
 
-def _watch(spinner: Spinner, limit: float) -> Callable[[Step], None]:
-    """Say how long it takes, before the first step."""
-    steps = count()
-
-    def watch(step: Step) -> None:
-        if next(steps) == 0:
-            say(f"this takes about {limit:g} s, or as long as one simulated table takes")
-        spinner.tick(step.what, description=step.what)
-
-    return watch
+def title_of(plan: SelectionPlan) -> str:
+    """Name what is planned."""
+    asked = plan.question
+    return f"{asked.target} by {asked.support_size} of {plan.features} fields, {asked.rows:,} rows"
 
 
-def _show_model(
-    console: Console, model: ModelPlan | None, selection: SelectionPlan, mechanism: str
-) -> None:
-    if model is None:
-        fields = listed(selection.without_range)
-        line(console, f"A model of fit is left out: its coefficients need a range of {fields}.")
-        return
-    if model.of_fit.tables:
-        console.print(model_table(model))
-        line(console, f"{model_legend(model)} {mechanism}")
-    for sentence in (*model_sentences(model), *interval_sentences(model)):
-        line(console, sentence)
-    if model.quality_share is not None and model.of_fit.tables:
-        console.print(quality_table(model))
-        line(console, quality_legend(model))
-        for sentence in quality_sentences(model):
-            line(console, sentence)
+def legend(plan: SelectionPlan) -> str:
+    """Say what the shares that are found are."""
+    text = (
+        "Found: the share of the right columns that a draw of select finds with all of ε; in "
+        "brackets how often it finds all."
+    )
+    rows: dict[str, list[str]] = {}
+    for one in plan.blocks:
+        name = "R² within blocks of" if one.score == R2 else "least squares on blocks of"
+        rows.setdefault(name, []).append(str(one.block_rows))
+    said = [f"{name} {joined(list(dict.fromkeys(each)))}" for name, each in rows.items()]
+    if said:
+        text += f" Blocks: {' and '.join(said)} rows; no range is used."
+    if any(each.score == LOSS and each.name != each.method for each in plan.lines):
+        text += " Loss: least squares on rows that are clipped to the ranges."
+    errors = [found.standard_error or 0.0 for each in plan.lines for found in each.cells]
+    text += _of_tables(plan.tables, errors, ".0%")
+    late = [each.name for each in plan.lines if not each.cells]
+    return text + (f" {LATE}: {'; '.join(late)}." if late else "")
+
+
+def legend_of_the_model(plan: ModelPlan, options: FitOptions, share: float) -> str:
+    """Say what the numbers of a model are, and which model it is."""
+    if not plan.forecasts:
+        return f"{LATE}: the model of fit."
+    without = "the mean's 0" if plan.measure == R_SQUARED else "a coin's 0.5"
+    delta = "" if options.division.delta is None else f" at δ = {options.division.delta:g}"
+    text = (
+        f"{plan.measure} of fit: the mean on {FRESH_ROWS:,} fresh rows, beside {without}; one in "
+        "ten models is below what is in brackets, and one above. ε is for fields and coefficients "
+        f"(--regression {options.model.way.value}{delta}) together; the draw of fields may cost "
+        f"{share:g} of it. Without privacy: least squares on the right fields."
+    )
+    for one in plan.forecasts:
+        if one.unreleased > 0.0:
+            text += (
+                f" At ε = {one.epsilon:g} a private test keeps {one.unreleased:.0%} of the models "
+                f"back, which count as {without}."
+            )
+    if plan.quality_share is not None:
+        text += (
+            f" Interval: half of the width that fit --quality-share {plan.quality_share:g} would "
+            "release, the median (open: no lower end); in brackets how many intervals lie above "
+            f"{without}."
+        )
+    errors = [one.standard_error or 0.0 for one in plan.forecasts]
+    return text + _of_tables(plan.tables, errors, ".2f")
+
+
+def _of_tables(tables: int, errors: Sequence[float], form: str) -> str:
+    """Say how many tables numbers are means of, and how large their standard errors are."""
+    if tables == 0:
+        return ""
+    if tables < ENOUGH:
+        return f" A rough guess from {tables} simulated table{'s' * (tables > 1)}."
+    most = math.ceil(100.0 * max(errors)) / 100.0
+    return f" Means of {tables} simulated tables, with standard errors up to {most:{form}}."
+
+
+def assumed(guesses: Guesses, *, of_classes: bool) -> str:
+    """Say what the plan takes for granted, and which options change it."""
+    rate = 0.5 if guesses.target_rate is None else guesses.target_rate
+    classes = f"; {rate:.3g} of the rows are of the second class (--target-rate)" * of_classes
+    return (
+        f"Assumed: the right columns have an R² of {guesses.effect:g} together (--effect), any two "
+        f"fields a correlation of {guesses.correlation:g} (--correlation){classes}."
+    )
+
+
+def model_report(plan: ModelPlan, options: FitOptions, share: float) -> dict[str, Any]:
+    """Return the JSON object of the models."""
+    cells = [asdict(one) for one in plan.forecasts]
+    for cell in cells:
+        width, above = cell.pop("half_width"), cell.pop("above_chance")
+        quality = {"half_width": finite_or_none(width or 0.0), "above_chance": above}
+        cell["quality"] = None if width is None else quality
+    return {
+        **picked(plan, "measure", "level", "quality_share", "tables", "without_privacy"),
+        "cells": cells,
+        "regression": options.model.way.value,
+        "delta": options.division.delta,
+        "selection_share": share,
+        "range_share": options.division.range_share,
+    }
 
 
 def _numbers(option: str, text: str) -> list[float]:

@@ -1,27 +1,17 @@
-"""Plans of a private selection from public knowledge alone: simulated tables, and answers."""
+"""Plans of a private selection or model from public knowledge alone, by simulated tables."""
 
-from mipselect.planning.answers import answers
-from mipselect.planning.fit import plan_fit
-from mipselect.planning.forecasts import ModelLine, ModelPlan, TableScores
-from mipselect.planning.guesses import Guesses
-from mipselect.planning.lines import Line, SelectionPlan, Setting, Step
-from mipselect.planning.model_sentences import model_sentences, quality_sentences
-from mipselect.planning.plan import plan_selection
-from mipselect.planning.quality_forecasts import QualityForecast
+from mipselect.planning.fit import ModelForecast, ModelPlan, plan_fit
+from mipselect.planning.question import Guesses, Question
+from mipselect.planning.selection import Found, Line, SelectionPlan, plan_selection
 
 __all__ = [
+    "Found",
     "Guesses",
     "Line",
-    "ModelLine",
+    "ModelForecast",
     "ModelPlan",
-    "QualityForecast",
+    "Question",
     "SelectionPlan",
-    "Setting",
-    "Step",
-    "TableScores",
-    "answers",
-    "model_sentences",
     "plan_fit",
     "plan_selection",
-    "quality_sentences",
 ]

@@ -1,4 +1,4 @@
-"""`Question`: what a plan is about, before a row of the table is read."""
+"""`Question` and `Guesses`: what a plan is about, before a row of a table is read."""
 
 from __future__ import annotations
 
@@ -8,58 +8,146 @@ from functools import cached_property
 from typing import Any
 
 from mipselect.blocks.defaults import default_rows_of_least_squares
-from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
 from mipselect.blocks.r_squared import ListedFeatures
 from mipselect.blocks.r_squared_choice import BlockR2Choice, r_squared_seconds
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.block_problem import UNWEIGHTED_R2
-from mipselect.problem.block_scores import BlockScores
-from mipselect.problem.instance import Instance
 from mipselect.problem.problem import checked_ridge
 from mipselect.problem.scores import BLOCKS, LOSS, R2, SCORES
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
+from mipselect.tables.encoders import Encoder, Ranked, Scaled, Unscaled
 from mipselect.tables.input_map import Ranges
-from mipselect.tables.instances import ScoredTable, instance_of_table
 from mipselect.tables.moments.columns import parts_of_table
 from mipselect.tables.question import TableQuestion
-from mipselect.tables.schema import PRIVACY_UNIT
 from mipselect.validation import (
     checked_choice,
+    checked_epsilon,
     checked_integer,
+    checked_number,
+    checked_positive,
     checked_scale,
+    checked_share,
     listed,
     set_fields,
 )
+
+MOST_ENTRIES = 20_000_000
+"""No table with more rows times columns is made up."""
 
 SECONDS_OF_PARTITIONS = 0.5
 """Estimated time of the block R² of one simulated table: fewer partitions are drawn than by
 `select` where all of them take longer."""
 
-SECONDS_OF_SCORES = 2.0
-"""Estimated time of the block R² of one partition: fewer rows are scored where it takes longer."""
 
-LEAST_BLOCKS = 20
-"""So many blocks are scored however long they take."""
+@dataclass(frozen=True, kw_only=True)
+class Guesses:
+    """Assumptions about the rows; all of them stated, none of them from data.
 
-ENTRIES_OF_PARTITIONS = 20_000_000
-"""Rows times columns times partitions of least squares on blocks; fewer partitions beyond."""
+    Attributes
+    ----------
+    effect : float
+        R² of the columns that matter, together, before the target is clipped to its range;
+        between 0 and 1. Cohen (1988, section 9.2) calls 0.02 small, 0.13 medium, 0.26 large.
+    correlation : float
+        Correlation of any two fields, as normal variables before they are cut into categories; in
+        [0, 1).
+    missing : float
+        Share of missing values in each field that is not `required`; in [0, 1).
+    spread : float
+        Standard deviation of a number, in halves of its range: 0.25 where the range is four
+        standard deviations to either side.
+    target_mean, target_sd : float, optional
+        Those of a target with a range, in its units; default the middle of the range, and `spread`.
+    target_rate : float, optional
+        Share of the second of two classes, between 0 and 1; default one half.
+
+    Raises
+    ------
+    InvalidInput
+        Naming the guess that is out of its range.
+
+    Examples
+    --------
+    >>> from mipselect.planning import Guesses
+    >>> Guesses(effect=0.1, target_mean=15.0, target_sd=10.0).correlation
+    0.2
+    """
+
+    effect: float = 0.3
+    correlation: float = 0.2
+    missing: float = 0.05
+    spread: float = 0.25
+    target_mean: float | None = None
+    target_sd: float | None = None
+    target_rate: float | None = None
+
+    def __post_init__(self) -> None:
+        checked_share(self.effect, "effect", closed=True)
+        for what in ("correlation", "missing"):
+            checked_number(
+                getattr(self, what), what, "a number from 0 to below 1", lambda v: 0.0 <= v < 1.0
+            )
+        checked_number(self.spread, "spread", "a number in 0.001..10", lambda v: 1e-3 <= v <= 10.0)
+        if self.target_sd is not None:
+            checked_positive(self.target_sd, "target_sd")
+        if self.target_rate is not None:
+            checked_share(self.target_rate, "target_rate", closed=False)
+
+    def target_law(self, public: PublicMap) -> tuple[float, float]:
+        """Return mean and deviation of a target before it is clipped; 0 and 1 without a range.
+
+        Raises
+        ------
+        InvalidInput
+            If they are given for a target without a range, the mean is outside of the range, or a
+            rate is given for what is not two classes.
+        """
+        encoder = public.target.encoder
+        name = encoder.field.name
+        if self.target_rate is not None and public.target.classes is None:
+            raise InvalidInput(f"target_rate is for a target of two classes, and {name!r} is none")
+        if not isinstance(encoder, Scaled):
+            if self.target_mean is not None or self.target_sd is not None:
+                has = "none, and scores from blocks do not depend on them"
+                if isinstance(encoder, Ranked):
+                    has = f"{encoder.levels} categories, which count as equally frequent"
+                    has += "; see target_rate" * (encoder.levels == 2)
+                raise InvalidInput(
+                    f"target_mean and target_sd are for a target with a range; {name!r} has {has}"
+                )
+            return 0.0, 1.0
+        low, high = encoder.low, encoder.high
+        mean = 0.5 * (low + high)
+        if self.target_mean is not None:
+            wanted = f"inside the range of {name!r}, {low:g} to {high:g}"
+            mean = checked_number(
+                self.target_mean, "target_mean", wanted, lambda v: low <= v <= high
+            )
+        sd = self.spread * 0.5 * (high - low) if self.target_sd is None else self.target_sd
+        return mean, sd
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Question:
-    """A selection from a table, as its schema alone describes it.
+    """A selection from a table of so many rows, as its schema and guesses describe it.
 
-    A survey weight is not simulated: every row of a simulated table counts the same.
+    A simulated table has the fields that are used and no other. Each row is another person, and all
+    count the same: a survey weight is not simulated. A feature that is made of other fields counts
+    as a field of its own.
 
     Parameters
     ----------
     schema : TableSchema
     target : str
-    support_size : int
-        s.
+    rows, support_size : int
+        n and s.
+    epsilons : sequence of float
+        Each counts once.
+    guesses : Guesses
+    seed : int
     score : {"blocks", "block-r2", "loss"}, optional
         Default: that of `select`, a score from blocks that `BlockOptions` chooses.
     always, never, ranges, intercept, coef_bound, ridge
@@ -68,13 +156,25 @@ class Question:
     Raises
     ------
     InvalidInput
-        For what is wrong with the schema or the question; for what is said about the loss where
-        fields have no range.
+        For what is wrong with the schema, the question or a guess; for what is said about the loss
+        where fields have no range.
+
+    Examples
+    --------
+    >>> from mipselect.planning import Question
+    >>> from mipselect.tables import TableSchema
+    >>> schema = TableSchema.of_numbers({"dose": (0, 9), "weight": None, "days": (0, 30)})
+    >>> Question(schema=schema, target="days", rows=500, support_size=1).without_range
+    ('weight',)
     """
 
     schema: TableSchema
     target: str
+    rows: int
     support_size: int
+    epsilons: Sequence[float] = (0.5, 1.0, 2.0)
+    guesses: Guesses = field(default_factory=Guesses)
+    seed: int = 0
     score: str | None = None
     always: Sequence[str] = ()
     never: Sequence[str] = ()
@@ -83,140 +183,47 @@ class Question:
     coef_bound: float | None = None
     ridge: float | None = None
     weighted: bool = field(default=False, init=False)
+    without_range: tuple[str, ...] = field(default=(), init=False)
+    """Fields that the loss, and a model, need a range of, and have none."""
+    table: TableQuestion = field(init=False)
+    """The question about a simulated table."""
 
     def __post_init__(self) -> None:
-        if self.schema.weight is not None:
+        known, guesses = dict(self.ranges or {}), self.guesses
+        given = TableQuestion(self.schema, self.target, self.always, self.never, known)
+        public = given.without_ranges
+        if public.weight is not None:
             if self.score == R2:
                 raise InvalidInput(UNWEIGHTED_R2)
-            set_fields(self, schema=self.schema.without_weight, weighted=True)
             # The default of `select` where the schema has a weight.
-            if self.score is None:
-                set_fields(self, score=BLOCKS)
+            set_fields(self, weighted=True, score=self.score or BLOCKS)
         if self.score is not None:
             checked_choice(self.score, "score", SCORES)
-        if self.score != LOSS and self.without_range:
+        fields = [encoder.field for encoder in (*public.encoders, public.target.encoder)]
+        lacking = tuple(each.name for each in fields if each.gap and each.name not in known)
+        set_fields(self, without_range=lacking)
+        if lacking and self.score != LOSS:
             self._refuse_what_is_of_the_loss()
+        else:
+            public = given.public
+        stored = [stored_field(encoder) for encoder in (*public.encoders, public.target.encoder)]
+        always = [encoder.field.name for encoder in public.always]
+        simulated = TableQuestion(TableSchema.of({"fields": stored}), self.target, always)
+        set_fields(self, table=simulated)
         checked_integer(self.support_size, "support_size", 1, len(self.public.features))
         checked_scale(self.bound, "coef_bound")
-        if self.ridge is not None:
-            set_fields(self, ridge=checked_ridge(self.ridge))
-
-    @cached_property
-    def without_range(self) -> tuple[str, ...]:
-        """Fields that the loss needs a range of, and has none."""
-        given, public = self.of_the_table.ranges, self._unranged
-        fields = [encoder.field for encoder in (*public.encoders, public.target.encoder)]
-        return tuple(field.name for field in fields if field.gap and field.name not in given)
-
-    @cached_property
-    def public(self) -> PublicMap:
-        """Map of a row of the table into columns; numbers as they are where a range is missing."""
-        if self.score != LOSS and self.without_range:
-            return self._unranged
-        return self.of_the_table.public
-
-    @cached_property
-    def of_the_table(self) -> TableQuestion:
-        """The question about the fields of the table."""
-        return TableQuestion(self.schema, self.target, self.always, self.never, self.ranges or {})
-
-    @cached_property
-    def bound(self) -> float:
-        """r: what was given, or the default."""
-        if self.coef_bound is not None:
-            return self.coef_bound
-        return default_coef_bound(self.support_size, len(self.public.always), self.intercept)
-
-    @property
-    def penalty(self) -> float:
-        """λ: what was given, or the default."""
-        return DEFAULT_RIDGE if self.ridge is None else self.ridge
-
-    def instance(self, table: Any, coef_bound: float, ridge: float) -> Instance:
-        """Ask the question of a table, with these in place of its own r and λ."""
-        return instance_of_table(
-            table,
-            self.of_the_table,
-            support_size=self.support_size,
-            intercept=self.intercept,
-            coef_bound=coef_bound,
-            ridge=ridge,
-        )
-
-    def blocks(self, rows: int, epsilon: float) -> BlockOptions:
-        """Return the score from blocks of so many rows at ε, with b by its public rule.
-
-        Where the loss is in question it is that which blocks would have by default.
-
-        T is that of `select`, or as many as take half a second, but at least one.
-
-        Raises
-        ------
-        InvalidInput
-            If block R² was asked for and is too much, or there are too few rows.
-        """
-        asked = (rows, *self._listed)
-        of_blocks = None if self.score == LOSS else self.score
-        score = BlockOptions(score=of_blocks, epsilon=epsilon).chosen(*asked)
-        if score == R2:
-            blocks = BlockR2Choice(epsilon=epsilon).settings(*asked).blocks
-            in_time = int(SECONDS_OF_PARTITIONS / self._seconds(rows, blocks.rows))
-        else:
-            classes = self._unranged.target.classes is not None
-            blocks = Blocks.of(default_rows_of_least_squares(classes=classes))
-            in_time = ENTRIES_OF_PARTITIONS // (rows * len(self._unranged.columns))
-        blocks = replace(blocks, partitions=min(blocks.partitions, max(1, in_time)))
-        return BlockOptions(score=score, **blocks.public())
-
-    def rows_scored(self, rows: int, options: BlockOptions) -> int:
-        """Return how many of n rows a score from blocks is computed for where time is short.
-
-        All of them, or as many as take the block R² of one partition two seconds by its public
-        estimate. The law of a draw depends on ε times the sum over blocks, so that with
-        n' rows in place of n it is that of nε/n' at the same b, with more noise of sampling.
-        """
-        if options.score != R2:
-            return rows
-        assert options.block_rows is not None
-        share = SECONDS_OF_SCORES / self._seconds(rows, options.block_rows)
-        return min(rows, max(LEAST_BLOCKS * options.block_rows, int(share * rows)))
-
-    def in_blocks(self, table: Any, options: BlockOptions, seed: int) -> Instance | BlockScores:
-        """Ask the question of blocks of a table with one row of each person.
-
-        Parameters
-        ----------
-        table : table
-        options : BlockOptions
-            From `blocks`.
-        seed : int
-            Seed of the partitions.
-        """
-        one, seeded = self.of_single_rows, replace(options, partition_seed=seed)
-        return ScoredTable(table, one.of_the_table, one.support_size, {}, seeded).made()
-
-    @cached_property
-    def of_single_rows(self) -> Question:
-        """The question about a table with one row of each person."""
-        unit = self.schema.privacy_unit
-        if unit is None:
-            return self
-        content = self.schema.content
-        del content[PRIVACY_UNIT]
-        return replace(self, schema=TableSchema.of(content), never=(*self.never, unit))
-
-    @property
-    def _listed(self) -> tuple[ColumnsOfFeatures, int, int]:
-        public = self._unranged
-        return parts_of_table(public), len(public.features), self.support_size
-
-    def _seconds(self, rows: int, block_rows: int) -> float:
-        """Estimate the seconds of the block R² of one partition."""
-        return r_squared_seconds(rows, 1, ListedFeatures(*self._listed, block_rows))
-
-    @property
-    def _unranged(self) -> PublicMap:
-        return self.of_the_table.without_ranges
+        checked_ridge(self.penalty)
+        epsilons = tuple(dict.fromkeys(checked_epsilon(e, "epsilons") for e in self.epsilons))
+        if not epsilons:
+            raise InvalidInput("epsilons must have at least one ε")
+        set_fields(self, epsilons=epsilons, seed=checked_integer(self.seed, "seed", 0))
+        guesses.target_law(self.public)
+        columns = len(self.public.columns)
+        if checked_integer(self.rows, "rows", 2) * columns > MOST_ENTRIES:
+            raise InvalidInput(
+                f"rows must be at most {MOST_ENTRIES // columns:,} for {columns} columns, got "
+                f"{self.rows:,}; plan with fewer: what is found depends on epsilon times rows"
+            )
 
     def _refuse_what_is_of_the_loss(self) -> None:
         given = {
@@ -229,3 +236,60 @@ class Question:
             raise InvalidInput(
                 f"{name} is for the loss, which needs a range of {listed(self.without_range)} too"
             )
+
+    @cached_property
+    def public(self) -> PublicMap:
+        """Map of a row of the table into columns; numbers as they are where a range is missing."""
+        bare = self.score != LOSS and self.without_range
+        return self.table.without_ranges if bare else self.table.public
+
+    @property
+    def bound(self) -> float:
+        """r of the loss: what was given, or the default."""
+        if self.coef_bound is not None:
+            return self.coef_bound
+        return default_coef_bound(self.support_size, len(self.public.always), self.intercept)
+
+    @property
+    def penalty(self) -> float:
+        """λ of the loss: what was given, or the default."""
+        return DEFAULT_RIDGE if self.ridge is None else self.ridge
+
+    def blocks(self, epsilon: float) -> BlockOptions:
+        """Return the score from blocks of n rows at ε, with b by its public rule.
+
+        T of block R² is that of `select`, or as many as take half a second, but at least one.
+
+        Raises
+        ------
+        InvalidInput
+            If block R² was asked for and is too much, or there are too few rows.
+        """
+        public = self.table.without_ranges
+        asked = (self.rows, parts_of_table(public), len(public.features), self.support_size)
+        score = BlockOptions(score=self.score, epsilon=epsilon).chosen(*asked)
+        if score == R2:
+            blocks = BlockR2Choice(epsilon=epsilon).settings(*asked).blocks
+            seconds = r_squared_seconds(self.rows, 1, ListedFeatures(*asked[1:], blocks.rows))
+            in_time = max(1, int(SECONDS_OF_PARTITIONS / seconds))
+            blocks = replace(blocks, partitions=min(blocks.partitions, in_time))
+        else:
+            classes = public.target.classes is not None
+            blocks = Blocks.of(default_rows_of_least_squares(classes=classes))
+        return BlockOptions(score=score, **blocks.public())
+
+
+def stored_field(encoder: Encoder) -> dict[str, Any]:
+    """Return the entry of a schema for a field with the range or the categories of an encoder."""
+    field, constraints = encoder.field, {"required": encoder.field.required}
+    entry = {"name": field.name, "type": field.type, "constraints": constraints}
+    if field.categories is not None:
+        return entry | {"categories": list(field.categories), "categoriesOrdered": field.ordered}
+    if isinstance(encoder, Scaled):
+        return entry | {
+            "constraints": constraints | {"minimum": encoder.low, "maximum": encoder.high}
+        }
+    if isinstance(encoder, Ranked | Unscaled):
+        return entry
+    # Of several columns, each of them in [-1, 1].
+    return entry | {"type": "number", "constraints": constraints | {"minimum": -1, "maximum": 1}}

@@ -11,7 +11,7 @@ import pytest
 
 from mipselect import BlockScores, Instance
 from mipselect.errors import InvalidInput
-from mipselect.planning.question import Question
+from mipselect.planning import Question
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.problem import Problem
 from mipselect.tables import instances
@@ -96,8 +96,8 @@ def test_least_squares_has_three_rows_a_block_where_a_target_has_two_classes(
     assert isinstance(made, Instance)
     assert made.problem.blocks is not None
     assert made.problem.blocks.rows == problem.blocks.rows == rows
-    planned = Question(known, target=target, support_size=1, score="blocks").blocks(400, 1.0)
-    assert planned.block_rows == (3 if target == "code" else 2)
+    planned = Question(schema=known, target=target, rows=400, support_size=1, score="blocks")
+    assert planned.blocks(1.0).block_rows == (3 if target == "code" else 2)
 
 
 @pytest.mark.parametrize("repeats", [1, 2, 4])

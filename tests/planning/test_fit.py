@@ -1,89 +1,276 @@
-"""`plan_fit`: forecasts of a released model, sentences about them, and work within a time limit."""
+"""`plan_fit`: models of simulated tables are those that `fit` releases, and so is their quality."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Sequence
+import math
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.metrics import r2_score
+from sklearn.metrics import r2_score, roc_auc_score
 
-from mipselect.cli.app import app  # noqa: F401  (options of the command line are declared by it)
-from mipselect.cli.plan_model_report import model_legend
-from mipselect.cli.planned_fit import planned_fit, planned_options
-from mipselect.cli.regressions import DivisionOptions
+from mipselect import Guarantee, Ledger
 from mipselect.errors import InvalidInput, NotCertified
-from mipselect.planning import (
-    Guesses,
-    ModelLine,
-    ModelPlan,
-    TableScores,
-    fit,
-    model_sentences,
-    plan_fit,
+from mipselect.planning import Guesses, ModelPlan, Question, fit, plan_fit
+from mipselect.planning.fit import RATIO, forecast, range_advice, scored_table
+from mipselect.planning.simulation import Simulation
+from mipselect.quality import Measure, Quality
+from mipselect.regression import (
+    AdaSSPRegressor,
+    ObjectivePerturbationClassifier,
+    ObjectivePerturbationRegressor,
+    SelectThenRegress,
+    TukeyRegressor,
 )
-from mipselect.planning.question import Question
-from mipselect.planning.range_advice import range_advice
-from mipselect.planning.simulated_fits import ScoredModel, SimulatedFits
-from mipselect.regression.table_pair import TablePair
+from mipselect.selectors import ExponentialSelector, PermuteAndFlipSelector
 from mipselect.tables import TableSchema
 from tests.support.planned_schemas import NUMBERS, PEOPLE
 
-
-def planned(schema: TableSchema = NUMBERS, target: str = "y", **more: Any) -> ModelPlan:
-    options: dict[str, Any] = {"rows": 400, "epsilons": [1.0], "tables": 3, "time_limit": 600.0}
-    of_classes = target == "ill"
-    return plan_fit(
-        planned_fit(planned_options(), 2, of_classes=of_classes),
-        schema,
-        target=target,
-        **{**options, **more},
-    )
+HUBER = ObjectivePerturbationRegressor(loss="huber")
+LOGISTIC = ObjectivePerturbationClassifier(loss="logistic")
 
 
-def test_many_rows_reach_what_is_possible_and_few_are_worse_than_the_mean() -> None:
+def model(regressor: Any = HUBER, size: int = 2, **more: Any) -> SelectThenRegress:
+    return SelectThenRegress(PermuteAndFlipSelector(size), clone(regressor), **more)
+
+
+def question(schema: TableSchema = NUMBERS, target: str = "y", **more: Any) -> Question:
+    return Question(schema=schema, target=target, **{"rows": 400, "support_size": 2, **more})
+
+
+def planned(fitted: Any = None, schema: TableSchema = NUMBERS, **more: Any) -> ModelPlan:
+    options = {"target": "y", "rows": 400, "epsilons": [1.0], "tables": 3, "time_limit": 600.0}
+    return plan_fit(model() if fitted is None else fitted, schema, **{**options, **more})
+
+
+def test_many_rows_reach_what_is_possible_and_few_do_not() -> None:
     guesses = Guesses(effect=0.5)
     many = planned(rows=40_000, guesses=guesses, epsilons=[2.0])
-    assert many.of_fit.without_privacy == pytest.approx(0.5, abs=0.04)
-    assert many.of_fit.expected(0) == pytest.approx(0.5, abs=0.05)
-    assert many.reaches(0)
-    assert "without privacy." in model_sentences(many)[0]
-    few = planned(rows=50, guesses=guesses, epsilons=[0.5], tables=6)
-    assert not few.reaches(0)
-    assert few.of_fit.expected(0) < 0.15
-    assert "would do" in model_sentences(few)[0]
-    assert few.further[-1].expected(0) > few.of_fit.expected(0)
+    assert (many.measure, many.level, many.tables) == ("R²", 0.0, 3)
+    assert many.without_privacy == pytest.approx(0.5, abs=0.04)
+    assert many.forecasts[0].expected == pytest.approx(0.5, abs=0.05)
+    few = planned(rows=50, guesses=guesses, epsilons=[0.5, 50.0], tables=6).forecasts
+    assert few[0].expected < 0.15 < few[1].expected
+    assert all(one.low <= one.expected <= one.high for one in few)
+    assert {(one.half_width, one.above_chance) for one in few} == {(None, None)}
 
 
-def test_rows_that_are_kept_apart_are_not_fitted_to() -> None:
-    question, guesses = Question(NUMBERS, "y", 2), Guesses(effect=0.6)
-    apart = planned_options(division=DivisionOptions(quality_share=0.9))
-    model = planned_fit(apart, 2, of_classes=False)
-    fits = SimulatedFits(model, question, guesses, 0)
-    assert (fits.fitted(1000), fits.fitted(2)) == (100, 1)
-    fits.models(0, 1000, 2.0, 60.0)
-    made = fits._made(0, 1000)
-    assert (made.table.num_rows, len(made.fitted.y), len(made.fresh.y)) == (100, 100, 2000)
-    assert made.apart.num_rows == 900
-    assert made.table.slice(99).to_pylist() != made.apart.slice(0, 1).to_pylist()
-    all_of_them = SimulatedFits(
-        planned_fit(planned_options(), 2, of_classes=False), question, guesses, 0
-    )
-    assert all_of_them.fitted(1000) == 1000
-    # The model is one of 100 rows, wherever n stands.
-    few, many = (
-        np.mean([one.score for one in each.models(0, 1000, 2.0, 60.0)])
-        for each in (fits, all_of_them)
-    )
-    assert few < many - 0.1
-    options: dict[str, Any] = {"target": "y", "rows": 400, "epsilons": [1.0], "tables": 1}
-    plan = plan_fit(model, NUMBERS, **options, time_limit=600.0)
-    assert (plan.rows, plan.quality_share) == (400, 0.9)
-    with pytest.raises(InvalidInput, match="quality_share must"):
-        plan_fit(model.set_params(quality_share=1.0), NUMBERS, **options)
+@pytest.mark.parametrize(
+    ("fitted", "more"),
+    [
+        (model(), {}),
+        (model(selection_share=0.6, range_share=0.2), {}),
+        (model(AdaSSPRegressor(delta=1e-5)), {"always": ["e"]}),
+        (model(quality_share=0.3), {"ranges": {"a": (2.0, 8.0)}}),
+        (SelectThenRegress(PermuteAndFlipSelector(2, score="loss"), clone(HUBER)), {}),
+        (SelectThenRegress(ExponentialSelector(2), AdaSSPRegressor(relation="add-remove")), {}),
+        (model(size=5), {}),
+    ],
+)
+def test_a_simulated_model_is_one_of_fit(
+    monkeypatch: pytest.MonkeyPatch, fitted: SelectThenRegress, more: dict[str, Any]
+) -> None:
+    """The same release as `fit_table` draws, seed by seed, with the user's own schema."""
+    released: list[tuple[Any, ...]] = []
+    honest = fit.fit_at
+
+    def kept(*given: Any, **settings: Any) -> SelectThenRegress:
+        released.append((honest(*given, **settings), given[2], settings["seed"]))
+        return released[-1][0]
+
+    monkeypatch.setattr(fit, "fit_at", kept)
+    plan = planned(fitted, tables=1, epsilons=[3.0], **more)
+    ((simulated, table, seed),) = released
+    whole = Simulation(plan.question, RATIO).table(0, 2400)
+    assert table.equals(whole.slice(0, 400))
+    again = clone(fitted).set_params(epsilon=3.0)
+    again.selector.random_state = again.regressor.random_state = seed
+    again.fit_table(table, NUMBERS, target="y", **more)
+    mine, theirs = (each.release_ for each in (simulated, again))
+    assert (mine.coefficients, mine.guarantee) == (theirs.coefficients, theirs.guarantee)
+    assert mine.guarantee.epsilon <= 3.0
+    assert not mine.private
+    assert mine.quality == theirs.quality
+    fresh = whole.slice(400)
+    score = r2_score(fresh["y"].to_numpy(), again.predict(fresh))
+    assert plan.forecasts[0].expected == pytest.approx(score)
+
+
+def test_people_and_two_classes_are_scored_by_auc() -> None:
+    asked: dict[str, Any] = {"target": "ill", "epsilons": [4.0]}
+    plan = planned(model(LOGISTIC), PEOPLE, rows=20_000, guesses=Guesses(effect=0.5), **asked)
+    assert (plan.measure, plan.level) == ("AUC", 0.5)
+    assert plan.without_privacy is not None
+    assert 0.75 < plan.forecasts[0].expected <= plan.without_privacy + 0.02
+    nothing = planned(model(LOGISTIC), PEOPLE, guesses=Guesses(effect=0.0), **asked, tables=8)
+    assert abs(nothing.forecasts[0].expected - 0.5) < 0.05
+    # A regression of the classes is scored alike.
+    sums = model(AdaSSPRegressor(delta=1e-5))
+    alike = planned(sums, PEOPLE, rows=20_000, guesses=Guesses(effect=0.5), **asked)
+    assert alike.forecasts[0].expected == pytest.approx(plan.forecasts[0].expected, abs=0.03)
+
+
+@pytest.mark.parametrize("of_classes", [False, True])
+def test_without_privacy_are_least_squares_on_the_right_fields(of_classes: bool) -> None:
+    schema, target = (PEOPLE, "ill") if of_classes else (NUMBERS, "y")
+    asked = question(schema, target, rows=500, guesses=Guesses(missing=0.0, effect=0.7))
+    simulation = Simulation(asked, RATIO)
+    found, _ = scored_table(model(LOGISTIC if of_classes else HUBER), simulation, 2, 60.0)
+    frame = simulation.table(2, 2500).to_pandas()
+    names = [asked.public.features[j].field.name for j in simulation.right(2)]
+    columns = [
+        (frame[name] == level).astype(float) if isinstance(level, str) else frame[name]
+        for name in names
+        for level in (sorted(set(frame[name])) if frame[name].dtype == object else [0.0])
+    ]
+    X = np.column_stack([*columns, np.ones(len(frame))])
+    y = (frame[target] == "yes").astype(float) if of_classes else frame[target]
+    fitted = X[500:] @ np.linalg.lstsq(X[:500], y[:500], rcond=None)[0]
+    score = roc_auc_score if of_classes else r2_score
+    assert found == pytest.approx(score(y[500:], fitted), abs=1e-6)
+
+
+def test_a_plan_is_the_same_every_time() -> None:
+    assert planned(rows=60).forecasts == planned(rows=60).forecasts
+    assert planned(rows=60).forecasts != planned(rows=60, seed=1).forecasts
+
+
+def test_a_model_that_a_test_keeps_back_counts_as_the_mean() -> None:
+    fitted = model(TukeyRegressor(delta=1e-6), 1, quality_share=0.5)
+    asked: dict[str, Any] = {"guesses": Guesses(effect=0.6), "tables": 4}
+    (kept,) = planned(fitted, rows=60, epsilons=[0.5], **asked).forecasts
+    assert (kept.expected, kept.unreleased, kept.half_width) == (0.0, 1.0, None)
+    (some,) = planned(fitted, rows=20_000, epsilons=[8.0], **asked).forecasts
+    assert some.unreleased < 1.0
+    assert some.expected > 0.3 * (1.0 - some.unreleased)
+    assert some.above_chance == 1.0 - some.unreleased
+
+
+def quality(low: float, high: float = 0.5) -> Quality:
+    return Quality(measures=(Measure("R²", 0.2, low, high),), guarantee=Guarantee(1.0))
+
+
+def test_a_forecast_sums_up_models() -> None:
+    found = [(0.1, quality(-0.1)), (0.3, quality(0.1)), (None, None), (0.2, quality(0.3))]
+    one = forecast(1.0, found, 0.0)
+    assert one.expected == pytest.approx(0.15)
+    assert one.standard_error == pytest.approx(np.std([0.1, 0.3, 0.0, 0.2], ddof=1) / 2.0)
+    assert (one.low, one.high) == pytest.approx((0.03, 0.27))
+    assert one.unreleased == 0.25
+    assert (one.half_width, one.above_chance) == (pytest.approx(0.2), 0.5)
+    open_ends = forecast(1.0, [(0.1, quality(-math.inf)), (0.1, quality(0.1))], 0.0)
+    assert open_ends.half_width == math.inf
+    classes = Quality(measures=(Measure("AUC", 0.6, 0.4, 0.8),), guarantee=Guarantee(1.0))
+    of_a_coin = forecast(1.0, [(0.6, classes)], 0.5)
+    assert (of_a_coin.above_chance, of_a_coin.standard_error) == (0.0, None)
+
+
+@pytest.mark.parametrize(
+    ("regressor", "rows", "epsilon", "share"),
+    [(HUBER, 3000, 2.0, 0.2), (AdaSSPRegressor(delta=1e-6), 3000, 4.0, 0.4)],
+)
+def test_widths_are_those_of_fits_of_tables_that_the_forecast_has_not_seen(
+    regressor: Any, rows: int, epsilon: float, share: float
+) -> None:
+    fitted, guesses = model(regressor, quality_share=share), Guesses(effect=0.5)
+    plan = planned(fitted, rows=rows, epsilons=[epsilon], guesses=guesses, tables=16)
+    (expected,) = plan.forecasts
+    simulation = Simulation(plan.question, RATIO)
+    real = []
+    for number in range(100, 116):
+        one = clone(fitted).set_params(epsilon=epsilon)
+        one.selector.random_state = one.regressor.random_state = number
+        one.fit_table(simulation.table(number, rows), NUMBERS, target="y")
+        assert (one.quality_.rows, one.quality_.share) == (round(share * rows), share)
+        real.append((one.quality_.first.value, one.quality_))
+    found = forecast(epsilon, real, 0.0)
+    assert found.half_width is not None
+    assert found.half_width < 0.3
+    assert expected.half_width == pytest.approx(found.half_width, rel=0.15)
+    assert expected.above_chance == pytest.approx(found.above_chance, abs=0.3)
+    # The interval is one of the quality, not of the score on fresh rows.
+    assert found.expected == pytest.approx(expected.expected, abs=0.1)
+
+
+def test_a_draw_that_takes_too_long_leaves_the_models_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest, asked = fit.scored_table, list[tuple[int, float]]()
+
+    def late(fitted: Any, simulation: Simulation, number: int, time_limit: float) -> Any:
+        asked.append((number, time_limit))
+        if number == last:
+            raise NotCertified("time limit reached", bound=0.0, incumbent=0.0)
+        return honest(fitted, simulation, number, time_limit)
+
+    monkeypatch.setattr(fit, "scored_table", late)
+    last = 2
+    assert planned(tables=4).tables == 2
+    assert [number for number, _ in asked] == [0, 1, 2]
+    assert asked[0][1] == 600.0 > asked[1][1]
+    last = 0
+    nothing = planned()
+    assert (nothing.tables, nothing.without_privacy, nothing.forecasts) == (0, None, ())
+    # One table is simulated in any case.
+    monkeypatch.setattr(fit, "scored_table", honest)
+    loss = SelectThenRegress(PermuteAndFlipSelector(5), clone(HUBER))
+    assert planned(loss, time_limit=1e-9).tables == 1
+
+
+def test_long_scores_have_fewer_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = question(rows=1000)
+    table = Simulation(asked, RATIO).table(0, 1000)
+    for seconds, partitions in ((0.5, 8), (1e-9, 1)):
+        monkeypatch.setattr("mipselect.planning.question.SECONDS_OF_PARTITIONS", seconds)
+        fitted = fit.fit_at(model(), asked, table, 1.0, seed=0, time_limit=60.0)
+        assert fitted.selector.partitions == asked.blocks(0.3).partitions == partitions
+
+
+def test_a_plan_charges_no_ledger_and_leaves_the_model_as_it_is() -> None:
+    ledger = Ledger(0.5)
+    fitted = model(ledger=ledger, epsilon=0.1, never=["no field of the schema"], ranges="private")
+    before = str(fitted.get_params())
+    assert planned(fitted, epsilons=[4.0]).forecasts == planned(epsilons=[4.0]).forecasts
+    assert ledger.spent == Ledger(0.5).spent
+    assert str(fitted.get_params()) == before
+
+
+def test_of_a_table_with_weights_fields_are_drawn_as_of_fit_from_least_squares() -> None:
+    ends = {"minimum": 0, "maximum": 3}
+    weight = {"name": "w", "type": "number", "constraints": ends, "mipselect:role": "weight"}
+    schema = TableSchema.of({"fields": [*NUMBERS.content["fields"], weight]})
+    asked = question(schema)
+    table = Simulation(asked, RATIO).table(0, 400)
+    assert "w" not in table.column_names
+    fitted = fit.fit_at(model(), asked, table, 1.0, seed=0, time_limit=60.0)
+    assert (fitted.selector.asked_score, fitted.selector.partitions) == ("blocks", 16)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"rows": 1}, "rows must be"),
+        ({"rows": 10**9}, "plan with fewer"),
+        ({"epsilons": []}, "at least one"),
+        ({"epsilons": [0.0]}, "epsilons must be"),
+        ({"tables": 0}, "tables must be"),
+        ({"time_limit": 0.0}, "time_limit must be"),
+        ({"target": "z"}, "no field 'z'"),
+        ({"guesses": Guesses(target_mean=99.0)}, "target_mean must be inside"),
+        ({"fitted": model(quality_share=0.5).set_params(quality_share=1.0)}, "quality_share must"),
+    ],
+)
+def test_what_is_wrong_is_said(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        planned(**wrong)
+
+
+def test_a_model_needs_ranges() -> None:
+    fields = [{"name": name, "type": "number"} for name in ("a", "b", "c", "y")]
+    bare = TableSchema.of({"fields": fields})
+    with pytest.raises(InvalidInput, match="a model needs a range of a, b, c, y"):
+        planned(schema=bare)
+    known = dict.fromkeys(("a", "b", "c", "y"), (0.0, 1.0))
+    assert planned(schema=bare, ranges=known, rows=60).forecasts
 
 
 @pytest.mark.parametrize(
@@ -97,256 +284,11 @@ def test_rows_that_are_kept_apart_are_not_fitted_to() -> None:
 def test_which_ranges_to_take_follows_from_rows_times_epsilon(
     epsilons: list[float], words: list[str]
 ) -> None:
-    advice = range_advice(Question(NUMBERS, "y", 2).public, 4_000, epsilons)
+    advice = range_advice(question().public, 4_000, epsilons)
     assert all(word in advice for word in words), advice
     assert advice.count("at ε") == len(words) - ("for those who can state none" in words)
 
 
 def test_without_numbers_there_is_no_range_to_choose() -> None:
-    fields = [{"name": name, "type": "boolean"} for name in ("a", "b", "y")]
-    question = Question(TableSchema.of({"fields": fields}), "y", 1)
-    assert range_advice(question.public, 4_000, [1.0]) == ""
-
-
-def test_a_simulated_model_is_one_of_fit() -> None:
-    """Fresh scores of simulated models are those of `fit_table` on the same table."""
-    model, question = planned_fit(planned_options(), 2, of_classes=False), Question(NUMBERS, "y", 2)
-    fits = SimulatedFits(model, question, Guesses(effect=0.6), 0)
-    simulated = [one.score for one in fits.models(3, 2000, 40.0, 60.0)]
-    made = fits._made(3, 2000)
-    fresh = fits._simulation.table(3, 4000).slice(2000)
-    released = clone(model).set_params(epsilon=40.0)
-    scores = []
-    for seed in range(4):
-        released.selector.random_state = released.regressor.random_state = seed
-        released.fit_table(made.table, NUMBERS, target="y")
-        scores.append(r2_score(fresh["y"].to_numpy(), released.predict(fresh)))
-    # At so large an ε both are private in name only, and nearly the same model.
-    assert max(simulated) == pytest.approx(max(scores), abs=0.02)
-    assert made.without_privacy > max(*simulated, *scores) - 0.02
-
-
-def test_two_classes_are_scored_by_auc() -> None:
-    plan = planned(PEOPLE, "ill", rows=20_000, epsilons=[4.0], guesses=Guesses(effect=0.5))
-    assert (plan.measure, plan.level) == ("AUC", 0.5)
-    assert 0.75 < plan.of_fit.expected(0) <= plan.of_fit.without_privacy + 0.02
-    assert "would have an AUC of 0." in model_sentences(plan)[0]
-    nothing = planned(PEOPLE, "ill", epsilons=[4.0], guesses=Guesses(effect=0.0), tables=8)
-    assert abs(nothing.of_fit.expected(0) - 0.5) < 0.05
-    assert "a coin" in model_sentences(nothing)[0]
-
-
-def test_a_plan_is_the_same_every_time() -> None:
-    assert planned(rows=60) == planned(rows=60)
-    assert planned(rows=60) != planned(rows=60, seed=1)
-
-
-class Clock:
-    """A clock that simulated work moves on."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def counted(
-    monkeypatch: pytest.MonkeyPatch, seconds_per_row: float, time_limit: float, **more: Any
-) -> tuple[ModelPlan, list[tuple[int, int, float]], Clock]:
-    """Plan with models that take so long and are scored by εn alone; also what was fitted."""
-    clock, fitted = Clock(), []
-
-    class Fits:
-        def __init__(self, *_: object) -> None:
-            pass
-
-        def models(
-            self, number: int, rows: int, epsilon: float, time_limit: float
-        ) -> list[ScoredModel]:
-            assert time_limit > 0.0
-            fitted.append((number, rows, epsilon))
-            clock.now += seconds_per_row * rows
-            return [ScoredModel(0.4 - 400.0 / (rows * epsilon), True, None)] * 2
-
-        def without_privacy(self, *_: int) -> float:
-            return 0.4
-
-    monkeypatch.setattr(fit, "SimulatedFits", Fits)
-    plan = planned(rows=1000, tables=20, time_limit=time_limit, clock=clock, **more)
-    return plan, fitted, clock
-
-
-def test_time_enough_is_every_table_of_every_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan, fitted, _ = counted(monkeypatch, 1e-6, 1000.0, epsilons=[0.5, 1.0, 4.0])
-    assert [line.rows for line in plan.lines] == [1000, 500, 2000, 4000]
-    assert {len(line.tables) for line in plan.lines} == {20}
-    assert plan.further == ()
-    assert len(fitted) == 4 * 3 * 20
-    assert (plan.left_out, plan.epsilon_needed) == ((), pytest.approx(2.0, rel=0.3))
-    assert [plan.rows_needed(k) for k in (0, 1, 2)] == [4000, 2000, 500]
-
-
-@pytest.mark.parametrize(("seconds", "models"), [(0.5, 12), (1.0, 6), (3.0, 3)])
-def test_tables_are_simulated_while_time_lasts(
-    monkeypatch: pytest.MonkeyPatch, seconds: float, models: int
-) -> None:
-    plan, fitted, clock = counted(monkeypatch, seconds / 1000, 12.0, epsilons=[1.0, 2.0, 4.0])
-    assert len([one for one in fitted if one[1] == 1000]) == models
-    assert len(plan.of_fit.tables) == models // 3
-    assert clock.now <= 12.0
-
-
-def test_what_no_time_is_left_for_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan, fitted, clock = counted(monkeypatch, 1e-3, 5.0, epsilons=[1.0, 4.0])
-    assert plan.left_out == (2000,)
-    assert [line.rows for line in plan.by_rows] == [500, 1000]
-    assert 2000 not in {rows for _, rows, _ in fitted}
-    assert "Left out, for no time was left (--time-limit): 2,000 rows." in model_legend(plan)
-    assert clock.now <= 5.0
-
-
-def test_a_plan_without_time_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan, fitted, _ = counted(monkeypatch, 1.0, 5.0, epsilons=[0.1, 4.0])
-    # The first table is simulated however long it takes.
-    assert fitted == [(0, 1000, 0.1), (0, 1000, 4.0)]
-    assert (len(plan.of_fit.tables), plan.left_out) == (1, (500, 2000))
-    first, second = model_sentences(plan)
-    assert first.endswith("worse than the mean (R² -3.60); ε = 3.6 would do.")
-    assert second.endswith("75% of what is possible without privacy.")
-
-    def never(*_: object) -> None:
-        raise NotCertified("time limit reached", bound=0.0, incumbent=0.0)
-
-    monkeypatch.setattr(SimulatedFits, "models", never)
-    monkeypatch.setattr(fit, "SimulatedFits", SimulatedFits)
-    plan = planned()
-    assert (plan.of_fit.tables, plan.further, len(plan.lines)) == ((), (), 1)
-    assert model_sentences(plan) == ("How good a model would be is left out: no time was left.",)
-
-
-def line_of(rows: int, *means: float, epsilons: Sequence[float] = (1.0,)) -> ModelLine:
-    tables = [
-        TableScores(0.4, tuple((mean - 0.01 * sign, mean) for mean in means))
-        for sign in (1, -1, 1, -1)
-    ]
-    return ModelLine(rows, tuple(epsilons), tuple(tables))
-
-
-def plan_of(*lines: ModelLine, further: tuple[ModelLine, ...] = (), **more: Any) -> ModelPlan:
-    asked: dict[str, Any] = {"rows": 500, "support_size": 1, "features": 4, "measure": "R²"}
-    asked |= {"goal": 0.5, "guesses": Guesses(), "seed": 0, **more}
-    return ModelPlan(**asked, epsilons=lines[0].epsilons, lines=lines, further=further)
-
-
-def test_sentences_say_what_a_model_would_be_and_what_would_do() -> None:
-    few, more = line_of(500, -0.24), line_of(2000, 0.3)
-    larger = line_of(500, 0.3, epsilons=(4.0,))
-    (said,) = model_sentences(plan_of(few, more, further=(larger,)))
-    assert said == (
-        "At ε = 1 the model would be worse than the mean (R² -0.24); about 1,500 rows or ε = 3.1 "
-        "would do."
-    )
-    (said,) = model_sentences(plan_of(few, more))
-    assert said.endswith("; about 1,500 rows would do.")
-    (said,) = model_sentences(plan_of(few, line_of(2000, 0.1)))
-    assert said.endswith("; neither 2,000 rows nor ε = 1 would do.")
-    larger = line_of(500, -0.1, -0.05, epsilons=(1.0, 2.0))
-    for said in model_sentences(plan_of(larger)):
-        assert said.endswith("no time was left to say what would do.")
-    just = line_of(500, 0.193, epsilons=(1.0,))
-    (said,) = model_sentences(plan_of(just))
-    assert said.endswith("48% of what is possible without privacy; no time was left to say what "
-                         "would do.")  # fmt: skip
-    (said,) = model_sentences(plan_of(line_of(500, 0.1995)))
-    assert said.endswith("50% of what is possible without privacy.")
-    (said,) = model_sentences(plan_of(few))
-    assert said.endswith("; no time was left to say what would do.")
-    (said,) = model_sentences(plan_of(line_of(500, 0.12)))
-    assert "would have an R² of 0.12, 30% of what is possible without privacy; no time" in said
-    (said,) = model_sentences(plan_of(line_of(500, 0.38)))
-    assert said == (
-        "At ε = 1 the model would have an R² of 0.38, 95% of what is possible without privacy."
-    )
-    (said,) = model_sentences(plan_of(line_of(500, -0.004)))
-    assert "worse than the mean (R² 0.00)" in said
-    (said,) = model_sentences(plan_of(line_of(500, 0.0055)))
-    assert "would hardly be better than the mean (R² 0.01)" in said
-    mixed = (TableScores(0.4, ((-0.1, 0.4, 0.4),)), TableScores(0.4, ((0.4, 0.4, 0.3),)))
-    (said,) = model_sentences(plan_of(ModelLine(500, (1.0,), 2 * mixed)))
-    assert said.endswith("without privacy, but no better than the mean in 17% of cases.")
-
-
-def test_what_would_do_is_more_than_what_does_not() -> None:
-    """A rough line of fewer rows reached the goal by chance; of n rows nearly half is possible."""
-    lines = line_of(1909, 0.196), line_of(954, 0.3), line_of(3818, 0.3)
-    plan = plan_of(*lines, rows=1909)
-    needed = plan.rows_needed(0)
-    assert needed is not None
-    assert 1909 < needed < 2000
-    assert "; about 2,000 rows would do" in model_sentences(plan)[0]
-    falling = plan_of(line_of(500, 0.3, 0.1, epsilons=(1.0, 3.0)))
-    assert falling.epsilon_needed == 1.0
-    assert "ε = 1 would do" not in model_sentences(falling)[1]
-
-
-def test_what_is_needed_lies_between_what_was_tried() -> None:
-    plan = plan_of(line_of(500, 0.1), line_of(1000, 0.3), line_of(250, 0.0))
-    assert plan.rows_needed(0) == pytest.approx(500 * 2**0.5)
-    assert plan.epsilon_needed is None
-    assert plan_of(line_of(500, 0.3), line_of(250, 0.3)).rows_needed(0) == 250
-    assert plan_of(line_of(500, 0.1), line_of(1000, 0.1)).rows_needed(0) is None
-    unsorted = line_of(500, 0.3, 0.1, epsilons=(2.0, 1.0))
-    assert plan_of(unsorted).epsilon_needed == pytest.approx(2.0**0.5)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"rows": 1}, "rows must be"),
-        ({"rows": 10**9}, "plan with fewer"),
-        ({"epsilons": []}, "at least one"),
-        ({"epsilons": [0.0]}, "epsilons must be"),
-        ({"goal": 1.0}, "goal must be"),
-        ({"tables": 0}, "tables must be"),
-        ({"time_limit": 0.0}, "time_limit must be"),
-        ({"target": "z"}, "no field 'z'"),
-        ({"guesses": Guesses(target_mean=99.0)}, "target_mean must be inside"),
-    ],
-)
-def test_what_is_wrong_is_said(wrong: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidInput, match=message):
-        planned(**wrong)
-
-
-def test_a_model_needs_ranges() -> None:
-    fields = [{"name": name, "type": "number"} for name in ("a", "b", "c", "y")]
-    bare = TableSchema.of({"fields": fields})
-    with pytest.raises(InvalidInput, match="a model needs a range of a, b, c, y"):
-        planned(bare)
-    known = dict.fromkeys(("a", "b", "c", "y"), (0.0, 1.0))
-    assert planned(bare, ranges=known, rows=60).of_fit.tables
-
-
-def test_draws_by_the_scores_of_some_rows_have_the_weight_of_all(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    question = Question(NUMBERS, "y", 2)
-    fits = SimulatedFits(
-        planned_fit(planned_options(), 2, of_classes=False), question, Guesses(), 0
-    )
-    whole_promise = fits._plan(20_000, 1.0).promise
-    whole = fits._in_time(fits._plan(20_000, 1.0), 20_000, 60.0)
-    monkeypatch.setattr("mipselect.planning.question.SECONDS_OF_SCORES", 1e-9)
-    part = fits._in_time(fits._plan(20_000, 1.0), 20_000, 60.0)
-    # What is promised is that of a fit, and so is the quality.
-    assert fits._plan(20_000, 1.0).promise == whole_promise
-    assert part.blocks is not None
-    assert part.blocks == whole.blocks
-    few = question.rows_scored(20_000, part.blocks)
-    assert few == 20 * part.blocks.block_rows  # type: ignore[operator]
-    ratio = part.method.get_params()["epsilon"] / whole.method.get_params()["epsilon"]
-    assert ratio == pytest.approx(20_000 / few)
-    law = TablePair.of(part, fits._made(0, 20_000).fitted, random.Random(0), private=False,
-                       scored=fits._scored(part, 0, 20_000))  # fmt: skip
-    assert law.pair.selection.log_probability((0, 1)) <= 0.0
+    schema = TableSchema.of({"fields": [{"name": n, "type": "boolean"} for n in ("a", "b", "y")]})
+    assert range_advice(question(schema, support_size=1).public, 4_000, [1.0]) == ""
