@@ -112,10 +112,11 @@ def _tasks(solvers: str, formulation: Formulations) -> tuple[list[tuple[str, str
     named = None if solvers == ALL else list(dict.fromkeys(solvers.split(",")))
     statuses = known_solvers()
     for name in statuses if named is None else named:
+        status = statuses.get(name)
         if named is not None and name != NATIVE:
             with about("--solvers"):
-                solver_by_name(name)
-        status = statuses[name]
+                status = solver_by_name(name).status
+        assert status is not None
         if not status.usable:
             skipped.append(f"{name}: {status.reason}")
             continue

@@ -68,11 +68,6 @@ class LeastSquaresModels:
         p = self.problem.features.size
         return (4 if form is Form.PERSPECTIVE else 2) * p, 4 * p + 2
 
-    def terms(self, form: Form) -> int:
-        """Return how many terms its longest part has, at most: the matrix G."""
-        p = self.problem.features.size
-        return p**2 if form is Form.PERSPECTIVE else p * (p + 1) // 2
-
     def build(self, support_size: int, form: Form, scale: float) -> Any:
         """Build the model of the best support of s features; its objective is c·R.
 

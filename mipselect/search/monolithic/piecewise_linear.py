@@ -38,10 +38,6 @@ class PiecewiseLinearModels:
         p, n = self.problem.p, self.problem.n
         return (3 if form is Form.PERSPECTIVE else 2) * p + n, 3 * p + 2 * n + 3
 
-    def terms(self, form: Form) -> int:
-        """Return how many terms its longest part has: two lines for each row of X."""
-        return int(2 * self.problem.n * self.problem.p)
-
     def build(self, support_size: int, form: Form, scale: float) -> Any:
         """Build the model of the best support of s features, as `LeastSquaresModels` does."""
         import pyomo.environ as pyo
