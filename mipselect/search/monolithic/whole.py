@@ -1,4 +1,4 @@
-"""Whole models, and optimum and mistake levels by them: a second opinion on the search.
+"""Optimum and mistake levels by whole models: a second opinion on the search.
 
 Supports that a solver returns are evaluated exactly. Its bounds certify nothing: a bound that is
 returned is the lower one of what the solver claims, less what the tolerances of a nonlinear solver
@@ -17,75 +17,30 @@ import numpy as np
 from mipselect.arrays import IntArray
 from mipselect.backends.discovery import NATIVE, usable_solver
 from mipselect.backends.protocols import Capability, MipStatus, WholeSolver, rounded
-from mipselect.errors import InvalidInput, NotCertified, SolverFailure
+from mipselect.errors import NotCertified, SolverFailure
 from mipselect.problem.instance import Instance
-from mipselect.restricted.box_dual import PreparedBoxDual
-from mipselect.restricted.features import plain_features
 from mipselect.restricted.gram import looking
-from mipselect.restricted.grouping import FeatureProblem
-from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.collectors import Collector
 from mipselect.search.levels import find_levels
-from mipselect.search.monolithic.formulations import Form, LeastSquaresModels, at_distance
-from mipselect.search.monolithic.piecewise_linear import PiecewiseLinearModels
+from mipselect.search.monolithic.formulations import (
+    Form,
+    Models,
+    at_distance,
+    models_of,
+    unit_of,
+)
 from mipselect.search.neighbourhood import Neighbourhood
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.search.progress import Deadline, Run, Stopped, TimeUp
 from mipselect.search.setup import Search, set_up
-from mipselect.search.tuning import TUNING, WholeModels
-from mipselect.validation import checked_choice
+from mipselect.search.tuning import WholeModels
 
 CLAIM_ERROR = 1e-6
 """Share of the objective of no features that a nonlinear solver's tolerances may be worth."""
 
 WHOLE_TOLERANCE = 0.05
 """τ in units of the sensitivity: nonlinear solvers prove no less, and nothing is drawn from it."""
-
-
-@np.errstate(all="ignore")
-def whole_model(instance: Instance, formulation: str = "perspective") -> Any:
-    """Build the model of the best support in Pyomo, which writes and solves it. It is sensitive.
-
-    It minimises c·R(S) over all supports S, where c makes the value of no features 1000. Feature j
-    is chosen where ``model.z[j]`` is at one. What a solver says of it is no certificate;
-    `top_supports` proves.
-
-    Parameters
-    ----------
-    instance : Instance
-        With the squared, the hinge or a quantile loss; also one of blocks of rows, or of moments.
-    formulation : {"perspective", "big-m"}
-        "perspective" has rotated cones and is strong; "big-m" has a quadratic objective, one
-        quadratic row and the fewest columns.
-
-    Returns
-    -------
-    pyomo.environ.ConcreteModel
-        Its method ``write`` makes files such as .mps, .lp and .nl of it, which hold the data, or
-        sums of them.
-
-    Raises
-    ------
-    InvalidInput
-        If there is no whole model of the loss.
-
-    References
-    ----------
-    "Differentially Private High-dimensional Variable Selection via Integer Programming",
-    section 2.1; docs/mathematics/cuts.md, (14).
-
-    Examples
-    --------
-    >>> from mipselect import load_instance, whole_model
-    >>> model = whole_model(load_instance("tiny-plain"), "big-m")
-    >>> len(model.z)
-    8
-    >>> _ = model.write("model.mps", io_options={"symbolic_solver_labels": True})
-    """
-    form = Form(checked_choice(formulation, "formulation", list(map(str, Form))))
-    models = models_of(instance)
-    return models.build(instance.support_size, form, _scale(models, TUNING.whole_models))
 
 
 def whole_optimum(instance: Instance, *, form: Form | None = None, **options: Any) -> SupportPool:
@@ -213,7 +168,7 @@ class WholeMethod:
 
     native: Search
     solver: WholeSolver
-    models: LeastSquaresModels | PiecewiseLinearModels
+    models: Models
     form: Form
     limits: WholeModels
 
@@ -245,7 +200,7 @@ class WholeMethod:
         self, size: int, run: Run, center: IntArray | None = None, distance: int = 0
     ) -> Claim:
         """Solve the model of all supports, or of those at `distance` from `center`."""
-        instance, scale = self.native.instance, _scale(self.models, self.limits)
+        instance, scale = self.native.instance, unit_of(self.models, self.limits)
         trust = CLAIM_ERROR * self.limits.units / scale
         model = self.models.build(size, self.form, scale)
         if center is not None:
@@ -291,29 +246,7 @@ def _set_up(instance: Instance, form: Form | None, options: SearchOptions) -> Wh
     return WholeMethod(native, solver, models, chosen, options.tuning.whole_models)
 
 
-def models_of(instance: Instance) -> LeastSquaresModels | PiecewiseLinearModels:
-    """Return the whole models of an instance; raise `InvalidInput` where its loss has none."""
-    problem = instance.prepared
-    if isinstance(problem, PreparedSquared) and problem.gram.fits:
-        return LeastSquaresModels(problem)
-    columns, features = problem, plain_features(instance.p)
-    if isinstance(problem, FeatureProblem):
-        columns, features = problem.columns, problem.features
-    if isinstance(columns, PreparedBoxDual) and columns.box.softness == 0.0:
-        return PiecewiseLinearModels(columns, features)
-    raise InvalidInput(
-        "whole models exist for the squared loss with a Gram matrix that fits, and for the hinge "
-        f"and quantile losses; this instance has the loss {instance.loss!r} and "
-        f"{instance.p} columns"
-    )
-
-
-def _scale(models: LeastSquaresModels | PiecewiseLinearModels, limits: WholeModels) -> float:
-    """Return c, with which the objective of no features is that many units."""
-    return limits.units / models.baseline if models.baseline > 0.0 else 1.0
-
-
-def _fitting_form(solver: WholeSolver, models: LeastSquaresModels | PiecewiseLinearModels) -> Form:
+def _fitting_form(solver: WholeSolver, models: Models) -> Form:
     limit = solver.status.limit
     if limit is not None and models.size(Form.PERSPECTIVE)[0] > limit.quadratic_columns:
         return Form.BIG_M
