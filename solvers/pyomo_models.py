@@ -34,6 +34,9 @@ from mipselect.backends import (
 SMALLEST_LIMIT = 1e-3
 """Seconds; Pyomo takes no limit of zero."""
 
+INFINITE = 1e20
+"""Larger numbers stand for no bound."""
+
 FAILURES = (Exception,)
 """Interfaces of Pyomo raise nothing more specific."""
 
@@ -231,7 +234,8 @@ class PyomoSolver:
             try:
                 if hasattr(interface, "set_instance"):
                     interface.set_instance(model)
-                solution = _read(model, interface.solve(model, load_solutions=False, **keywords))
+                result = interface.solve(model, load_solutions=False, **keywords)
+                solution = _read(model, result, gap if self.options.absolute_gap else math.inf)
             except FAILURES as error:
                 log = words.getvalue().split("\n")
                 last = next((line for line in reversed(log) if line.strip()), "")
@@ -256,8 +260,12 @@ def interface_of(name: str) -> Any:
         return SolverFactory(name, **place)
 
 
-def _read(model: Any, result: Any) -> WholeSolution:
-    """Read what Pyomo says of a solve, and load the solution if it is called optimal."""
+def _read(model: Any, result: Any, gap: float) -> WholeSolution:
+    """Read what Pyomo says of a solve, and load the solution if it is called optimal.
+
+    Optimal is what is within the gap. The bound is worse where it is not told, or is that of a
+    relaxation, as CPLEX does if no node was needed.
+    """
     import pyomo.environ as pyo
 
     detail = str(result.solver.termination_condition)
@@ -267,11 +275,10 @@ def _read(model: Any, result: Any) -> WholeSolution:
     if status is not MipStatus.OPTIMAL:
         return WholeSolution(status, False, -math.inf, nodes, detail)
     model.solutions.load_from(result, default_variable_value=0.0)
-    bound = result.problem.lower_bound
-    if not isinstance(bound, float) or math.isinf(bound):
-        # Not every interface has one; "optimal" says that the value is one.
-        bound = float(pyo.value(model.objective))
-    return WholeSolution(status, True, bound, nodes, detail)
+    value, bound = float(pyo.value(model.objective)), result.problem.lower_bound
+    if not (isinstance(bound, float) and abs(bound) < INFINITE):
+        bound = value
+    return WholeSolution(status, True, max(bound, value - gap), nodes, detail)
 
 
 @cache

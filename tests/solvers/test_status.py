@@ -19,6 +19,7 @@ from mipselect.backends.protocols import Capability, MipStatus
 from mipselect.errors import UnknownSolver
 from mipselect.search.monolithic.formulations import Form, LeastSquaresModels
 from mipselect_solvers import gurobi, scip
+from mipselect_solvers.pyomo_models import PyomoSolver
 from tests.support.searches import levels_by
 from tests.support.wants import skip_for_want_of
 
@@ -101,6 +102,22 @@ def test_pyomo_says_what_a_solver_can_do() -> None:
     for name in ("pyomo:scip_direct", "pyomo:gurobi_direct"):
         if name.partition(":")[2].partition("_")[0] in available_solvers():
             assert Capability.MISOCP in solver_by_name(name).status.capabilities
+
+
+def test_options_go_by_the_names_of_the_solver() -> None:
+    """The others are read by solvers that are here; those of CPLEX were tried by hand."""
+    cplex = PyomoSolver(name="cplex_direct").options
+    assert cplex.values(1e-4, 3.0, 2, 5) == {
+        "mip_tolerances_mipgap": 0.0,
+        "mip_tolerances_absmipgap": 1e-4,
+        "simplex_tolerances_feasibility": 1e-9,
+        "mip_tolerances_integrality": 1e-9,
+        "threads": 2,
+        "randomseed": 5,
+        "timelimit": 3.0,
+    }
+    assert not {"threads", "timelimit"} & set(cplex.values(1e-4, math.inf, None, 5))
+    assert PyomoSolver(name="elsewhere").options.values(1e-4, 3.0, 2, 5) == {}
 
 
 def test_what_an_interface_of_pyomo_raises_is_a_failure_in_its_words() -> None:
