@@ -19,7 +19,6 @@ MODULES = (
     "mipselect.datasets",
     "mipselect.losses",
     "mipselect.search",
-    "mipselect.exchange",
     "mipselect.backends",
     "mipselect.privacy",
     "mipselect.privacy.audit",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         available_solvers,
         mistake_levels,
         top_supports,
+        whole_model,
     )
     from mipselect.tables.moments import Moments
 
@@ -55,6 +56,7 @@ _HOMES = {
     "load_instance": "mipselect.problem.stored.files",
     "mistake_levels": "mipselect.search",
     "top_supports": "mipselect.search",
+    "whole_model": "mipselect.search",
 }
 """Module of each public name."""
 
@@ -85,6 +87,7 @@ __all__ = [
     "load_instance",
     "mistake_levels",
     "top_supports",
+    "whole_model",
 ]
 
 

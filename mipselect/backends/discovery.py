@@ -65,6 +65,7 @@ def solver_by_name(name: str, *, threads: int | None = None, seed: int = 0) -> S
     Parameters
     ----------
     name : str
+        Or that of a family and of one of its solvers, as in "pyomo:cplex_direct".
     threads : int, optional
         Default: what the solver chooses.
     seed : int
@@ -83,7 +84,7 @@ def solver_by_name(name: str, *, threads: int | None = None, seed: int = 0) -> S
     >>> mistake_levels(load_instance("tiny-plain"), solver=highs).certified
     True
     """
-    if name not in _entry_points():
+    if name.partition(":")[0] not in _entry_points():
         names = ", ".join(["auto", *available_solvers()])
         raise UnknownSolver(f"solver {name!r} is not installed; usable here: {names}")
     return _checked(_made(name, threads, seed))
@@ -121,9 +122,10 @@ def _entry_points() -> dict[str, EntryPoint]:
 
 def _made(name: str, threads: int | None, seed: int) -> Solver:
     """Load the back end `name`; return a `BrokenSolver` if it cannot be made or has no status."""
-    point = _entry_points()[name]
+    family, _, member = name.partition(":")
+    point, keywords = _entry_points()[family], {"name": member} if member else {}
     try:
-        solver: Solver = point.load()(threads=threads, seed=seed)
+        solver: Solver = point.load()(threads=threads, seed=seed, **keywords)
         _ = solver.status
     except Exception as error:  # noqa: BLE001 - a stranger's code may raise anything
         words = " ".join(f"{type(error).__name__}: {error}".split())

@@ -142,6 +142,7 @@ class MasterSolution:
         What the solver claims as a lower bound on η over all 0/1 points that satisfy the rows;
         ``inf`` if there are none and no cutoff, ``-inf`` if it claims nothing.
     nodes : int
+        0 if the solver tells none.
     detail : str
         The solver's own words.
 
@@ -279,6 +280,7 @@ class Solver(Protocol):
     """One back end; an entry point of the group ``mipselect.solvers`` makes it.
 
     It is called as ``f(threads=None, seed=0)``: None leaves the number of threads to the solver.
+    A family of solvers is also called with ``name``, which is "cplex" in "pyomo:cplex".
 
     Examples
     --------
@@ -318,6 +320,7 @@ class WholeSolution:
     bound : float
         What the solver claims as a lower bound on the objective; ``-inf`` if it claims nothing.
     nodes : int
+        0 if the solver tells none.
     detail : str
 
     Examples

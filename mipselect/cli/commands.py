@@ -28,9 +28,6 @@ FIRST_LINES = {
     "plan": "Say what to expect of a table before it is opened, at some ε and a number of rows.",
     "compare": "Find the mistake levels of each INSTANCE with several solvers. The report is "
     "SENSITIVE.",
-    "export": "Write the model of the best support of INSTANCE as a file. It is SENSITIVE.",
-    "import-solution": "Compute the value of the support that another solver found. The report is "
-    "SENSITIVE.",
     "instances": "List the stored instances.",
     "solvers": "List the back ends that are installed, and whether they can be used here.",
     "demo": "Run the main job on two stored instances: search, proof, exact private draw.",

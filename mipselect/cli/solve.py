@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+
+from mipselect.arrays import FloatArray
 from mipselect.backends.discovery import NATIVE, known_solvers
 from mipselect.backends.protocols import Capability
-from mipselect.cli.agreement import compare
 from mipselect.cli.declared import command, group, names_of, option, options, refuse
 from mipselect.cli.dialect import DialectOptions
 from mipselect.cli.inputs import MomentsFile, SensitiveInstance, TableToSolve, asked_of
-from mipselect.cli.listed_scores import ListedScores
 from mipselect.cli.options import (
     AUTO,
     ONE_SWAP,
@@ -25,10 +29,9 @@ from mipselect.cli.options import (
     require_positive,
     stated,
 )
-from mipselect.cli.output import check_output
+from mipselect.cli.output import SENSITIVE, banner, check_output, heading, picked, table_of
 from mipselect.cli.progress import Watch
-from mipselect.cli.solved import Solved, solved_report
-from mipselect.cli.solved_tables import print_solved
+from mipselect.cli.solved import Solved, clipped, compared, outside, print_solved, solved_report
 from mipselect.cli.table_options import (
     SCHEMA,
     TABLE_PANEL,
@@ -36,19 +39,22 @@ from mipselect.cli.table_options import (
     SourceOptions,
     score_in_place_of_the_file,
 )
-from mipselect.cli.usefulness import clipped, outside
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, about
+from mipselect.mechanisms.supports.exact import score_within
+from mipselect.mechanisms.supports.ranks import unrank
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.scores import R2
 from mipselect.problem.stored.sources import OF_THE_ROWS
 from mipselect.search import MistakeLevels, SupportPool, mistake_levels, top_supports
-from mipselect.search.monolithic.formulations import Form, Formulation
+from mipselect.search.monolithic.formulations import Form
 from mipselect.search.monolithic.whole import whole_levels, whole_optimum
+from mipselect.search.progress import ProgressCallback, Run
+from mipselect.search.supports import number_of_listed
 from mipselect.selectors.searched import SearchSettings
 from mipselect.tables.stored_files import is_table
-from mipselect.validation import checked_integer
+from mipselect.validation import checked_integer, plural
 
 EXAMPLES = """Examples:
 
@@ -71,6 +77,15 @@ class SolveMethod(StrEnum):
 
     TOP_R = "top-r"
     MISTAKES = "mistakes"
+
+
+class Formulation(StrEnum):
+    """Ways to state the problem: by cuts, or as one whole model, of any form or a certain one."""
+
+    CUTS = "cuts"
+    WHOLE = "whole"
+    PERSPECTIVE = "perspective"
+    BIG_M = "big-m"
 
 
 @options
@@ -155,7 +170,7 @@ def solve(arguments: SolveArguments) -> None:
         if error.partial is None:
             raise MipselectError(f"(sensitive) {instance}: {error}") from error
         found, refused = error.partial, error
-    comparison = None if refused else compare(problem, found, wanted)
+    comparison = None if refused else compared(problem, found, wanted)
     left_out = None
     if isinstance(found, SupportPool) and found.certified:
         left_out = outside(found, arguments.epsilon)
@@ -265,3 +280,103 @@ def _check_whole(options: SearchSettings) -> None:
         )
     if options.pool_size not in (ONE_SWAP, 1):
         raise InvalidInput("a whole model finds one support: leave out --pool-size")
+
+
+@dataclass(frozen=True, eq=False)
+class ListedScores:
+    """The supports with the largest scores.
+
+    Attributes
+    ----------
+    name : str
+        Name of the instance.
+    scores : BlockScores
+    supports : list of tuple of int
+        The best first; ties in lexicographic order.
+    values : ndarray of shape (R,)
+        F(S) of each.
+    """
+
+    name: str
+    scores: BlockScores
+    supports: list[tuple[int, ...]]
+    values: FloatArray = field(repr=False)
+
+    @classmethod
+    def of(
+        cls, name: str, scores: BlockScores, search: SearchSettings, progress: ProgressCallback
+    ) -> Self:
+        """Score all supports, and list as many as a pool has.
+
+        Raises
+        ------
+        NotCertified
+            If the time limit passes first.
+        """
+        count = number_of_listed(scores.problem, search.pool_size)
+        score_within(scores, Run.start(search.time_limit, progress))
+        order = np.argsort(-scores.counts, kind="stable")[:count]
+        p, s = scores.n_features, scores.support_size
+        supports = [unrank(number, p, s) for number in order.tolist()]
+        return cls(name, scores, supports, scores.all_scores[order])
+
+    @property
+    def shares(self) -> FloatArray:
+        """Mean u(S) of a block, between 0 and 1."""
+        blocks = self.scores.settings.blocks
+        shares: FloatArray = self.values / blocks.count(self.scores.n)
+        return shares
+
+    def names(self, support: tuple[int, ...]) -> list[str]:
+        """Return the names of features."""
+        return [self.scores.feature_names[j] for j in support]
+
+    def report(self) -> Mapping[str, Any]:
+        """Return it as a JSON object."""
+        scores, best = self.scores, self.supports[0]
+        return {
+            "command": "solve",
+            "sensitive": True,
+            "warning": SENSITIVE,
+            "instance": self.name,
+            **picked(scores, "n", "n_features", "support_size", "number_of_supports"),
+            **picked(scores.problem, "p", "score"),
+            "sensitivity": scores.sensitivity,
+            **scores.settings.blocks.public(),
+            "method": "listing",
+            "pool_size": len(self.supports),
+            "best": {
+                "support": list(best),
+                "names": self.names(best),
+                "score": float(self.values[0]),
+                "share": float(self.shares[0]),
+            },
+            "supports": [list(support) for support in self.supports],
+            "scores": self.values.tolist(),
+        }
+
+    def show(self, console: Console, rows: int) -> None:
+        """Print the first `rows`."""
+        banner(console, SENSITIVE)
+        heading(console, self.name)
+        scores, shown = self.scores, min(rows, len(self.supports))
+        blocks = scores.settings.blocks
+        console.print(
+            f"n = {scores.n:,}, {scores.n_features:,} features, s = {scores.support_size}, "
+            f"{scores.number_of_supports:,} supports; R² within blocks of {blocks.rows} rows, in "
+            f"{plural(blocks.partitions, 'partition')}; one row moves a score by at most 1; "
+            "blocks are centred, which stands for an intercept"
+        )
+        heading(console, f"The {shown:,} best of {scores.number_of_supports:,} supports")
+        titles = ("rank", "score", "share of the best", "features", "names")
+        table = table_of(*titles, right=titles[:3], fold=titles)
+        for k, support in enumerate(self.supports[:shown]):
+            table.add_row(
+                str(k + 1),
+                f"{self.values[k]:.10g}",
+                f"{self.shares[k]:.1%}",
+                " ".join(map(str, support)),
+                escape(", ".join(self.names(support))),
+            )
+        console.print(table)
+        console.print("Every support was scored.")

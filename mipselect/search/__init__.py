@@ -4,6 +4,7 @@ from mipselect.backends.discovery import available_solvers, known_solvers
 from mipselect.backends.protocols import SolverStatus
 from mipselect.search.certificate import Effort, StrategyEffort
 from mipselect.search.levels import mistake_levels
+from mipselect.search.monolithic.formulations import whole_model
 from mipselect.search.options import DEFAULT_TOLERANCE
 from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.search.progress import Progress
@@ -21,4 +22,5 @@ __all__ = [
     "known_solvers",
     "mistake_levels",
     "top_supports",
+    "whole_model",
 ]

@@ -12,11 +12,11 @@ import pytest
 from mipselect import errors
 from mipselect.backends import discovery as backends
 from mipselect.backends.protocols import Capability, MasterSolution, MipStatus, SolverStatus
-from mipselect.cli import agreement
 from mipselect.cli import compare as compare_command
+from mipselect.cli.compare import FoundBySolver, contradictions
 from mipselect.problem.stored import files
 from mipselect.search import MistakeLevels, mistake_levels
-from tests.support.back_ends import back_ends
+from tests.support.back_ends import BY_PYOMO, back_ends
 from tests.support.commandline import Run
 
 
@@ -25,9 +25,9 @@ def levels() -> MistakeLevels:
     return mistake_levels(files.load_instance("tiny-plain"))
 
 
-def answer(found: MistakeLevels | None, name: str = "one", **changes) -> agreement.FoundBySolver:
+def answer(found: MistakeLevels | None, name: str = "one", **changes) -> FoundBySolver:
     bound = -np.inf if found is None else float(found.bounds.min())
-    return agreement.FoundBySolver(name, "cuts", found, changes.pop("bound", bound), **changes)
+    return FoundBySolver(name, "cuts", found, changes.pop("bound", bound), **changes)
 
 
 def test_solvers_agree_and_the_report_says_what_they_did(run: Run) -> None:
@@ -64,6 +64,15 @@ def test_whole_models_are_compared_with_the_search(run: Run, solver: str) -> Non
     names = [(a["solver"], a["formulation"]) for a in outcome.report["instances"][0]["answers"]]
     assert names == [("highs", "cuts"), (solver, "cuts"), (solver, "whole")]
     assert outcome.report["skipped"] == ["highs, whole: it takes no models with quadratic terms"]
+
+
+def test_solvers_that_pyomo_knows_are_compared_by_their_names(run: Run) -> None:
+    names = ["native", "highs", BY_PYOMO]
+    outcome = run("compare", "tiny-plain", "paper-p100", "--solvers", ",".join(names), "--json")
+    assert outcome.code == 0, outcome.err
+    for each in outcome.report["instances"]:
+        assert [answer["solver"] for answer in each["answers"]] == names
+    assert outcome.report["instances"][1]["answers"][2]["effort"]["masters"] > 0
 
 
 @pytest.mark.parametrize("solver", back_ends(Capability.MISOCP))
@@ -114,6 +123,8 @@ def test_all_uses_what_is_there_and_says_what_is_not(
     ("arguments", "message"),
     [
         (("--solvers", "native,abacus"), "'abacus'"),
+        (("--solvers", "native,pyomo:abacus"), "Pyomo knows no solver 'abacus'"),
+        (("--solvers", "native,pyomo"), "it takes the name of a solver, as in pyomo:cplex_direct"),
         (("--solvers", "native"), "comparing needs two answers"),
         (("--solvers", "native,native"), "comparing needs two answers"),
         (("--formulation", "whole", "--solvers", "highs,native"), "'highs' does not take whole"),
@@ -137,15 +148,13 @@ def test_a_missing_solver_that_is_named_is_an_error_with_its_remedy(
 
 
 def test_a_bound_above_a_value_is_a_contradiction(levels: MistakeLevels) -> None:
-    assert agreement.contradictions([answer(levels), answer(levels, "two")]) == []
+    assert contradictions([answer(levels), answer(levels, "two")]) == []
     bounds = levels.bounds.copy()
     bounds[2] = levels.values[2] * (1 + 1e-6)
-    (sentence,) = agreement.contradictions(
-        [answer(levels), answer(replace(levels, bounds=bounds), "two")]
-    )
+    (sentence,) = contradictions([answer(levels), answer(replace(levels, bounds=bounds), "two")])
     assert sentence.startswith("two proves level 2")
     high = answer(None, "two", bound=1.001 * float(levels.values[0]), remark="time limit")
-    (sentence,) = agreement.contradictions([answer(levels), high])
+    (sentence,) = contradictions([answer(levels), high])
     assert "two proves every support to be at" in sentence
 
 
@@ -155,9 +164,9 @@ def test_values_further_apart_than_the_tolerance_are_a_contradiction(
     slack = levels.tolerance * levels.sensitivity
     worse = levels.values + np.array([0.0, 0.0, 0.0, 1.01 * slack])
     other = replace(levels, values=worse, bounds=worse - 0.999 * slack)
-    assert agreement.contradictions([answer(levels), answer(other, "two")])
+    assert contradictions([answer(levels), answer(other, "two")])
     near = replace(levels, values=levels.values + np.array([0.0, 0.0, 0.0, 0.9 * slack]))
-    assert not agreement.contradictions([answer(levels), answer(near, "two")])
+    assert not contradictions([answer(levels), answer(near, "two")])
 
 
 def test_another_optimum_of_the_same_value_is_none(levels: MistakeLevels) -> None:
@@ -165,7 +174,7 @@ def test_another_optimum_of_the_same_value_is_none(levels: MistakeLevels) -> Non
     supports = tied.supports.copy()
     supports[[0, 1]] = tied.supports[[1, 0]]
     other = replace(tied, supports=supports)
-    assert agreement.contradictions([answer(tied), answer(other, "two")]) == []
+    assert contradictions([answer(tied), answer(other, "two")]) == []
 
 
 def test_contradictions_are_reported_and_fail(

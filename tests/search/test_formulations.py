@@ -62,6 +62,16 @@ def test_small_instances_that_hurt(name: str, form: Form, start: int, design: De
     assert certified > 0
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *back_ends(Capability.MISOCP),
+        *(
+            pytest.param(f"pyomo:{each.values[0]}_direct", marks=each.marks)
+            for each in back_ends(Capability.MISOCP)
+        ),
+    ],
+)
 def test_the_second_opinion_is_that_of_the_search(name: str) -> None:
     for stored in ("tiny-plain", "tiny-active-norm", "diabetes"):
         instance = load_instance(stored)

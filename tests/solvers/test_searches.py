@@ -10,7 +10,7 @@ from mipselect.backends.protocols import Capability
 from mipselect.problem.instance import Instance
 from mipselect.problem.stored.files import load_instance
 from mipselect.search import mistake_levels
-from tests.support.back_ends import back_ends
+from tests.support.back_ends import BY_PYOMO, back_ends
 from tests.support.designs import (
     DESIGNS,
     Design,
@@ -22,8 +22,8 @@ from tests.support.designs import (
 )
 from tests.support.searches import ENDLESS, levels_by, supports_by
 
-EXECUTABLES = ("cbc", "glpk")
-"""Each solve starts a process: fewer instances do."""
+SLOW = ("cbc", "glpk", BY_PYOMO)
+"""Each solve goes through Pyomo, or starts a process: fewer instances do."""
 
 
 @pytest.fixture(params=back_ends(Capability.MILP))
@@ -93,18 +93,18 @@ def check_pool(instance: Instance, size: int, name: str, tolerance: float) -> in
 @pytest.mark.parametrize("seed", range(4))
 def test_small_instances_that_hurt(name: str, seed: int, design: Design) -> None:
     masters = 0
-    for k in range(2 if name in EXECUTABLES else 12):
+    for k in range(2 if name in SLOW else 12):
         instance = design(100 * seed + k)
         tolerance = float(np.random.default_rng(k).choice([0.0, 0.05]))
         masters += check_levels(instance, name, tolerance)
         size = max(1, instance.number_of_supports // 3)
         masters += check_pool(instance, size, name, tolerance)
-    if name not in EXECUTABLES:
+    if name not in SLOW:
         assert masters > 0
 
 
 def test_instances_that_need_many_cuts(name: str) -> None:
-    for seed in range(1 if name in EXECUTABLES else 3):
+    for seed in range(1 if name in SLOW else 3):
         instance = correlated(seed, p=11, s=4)
         assert check_levels(instance, name, 0.05) > 0
         assert check_pool(instance, 20, name, 0.05) > 0
@@ -116,12 +116,12 @@ def test_instances_that_need_many_cuts(name: str) -> None:
 @pytest.mark.parametrize("loss", ["huber(0.3)", "hinge"])
 def test_grouped_instances_of_other_losses(name: str, loss: str) -> None:
     masters = 0
-    for seed in range(1 if name in EXECUTABLES else 4):
+    for seed in range(1 if name in SLOW else 4):
         base = random_grouped_instance(seed + 20, max_p=6, max_s=3) if seed else grouped(CORRELATED)
         instance = with_loss(base, loss)
         masters += check_levels(instance, name, 0.05)
         masters += check_pool(instance, max(1, instance.number_of_supports // 3), name, 0.05)
-    if name not in EXECUTABLES:
+    if name not in SLOW:
         assert masters > 0
 
 

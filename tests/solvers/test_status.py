@@ -13,16 +13,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mipselect import available_solvers, load_instance, mistake_levels
+from mipselect import available_solvers, load_instance, mistake_levels, whole_model
 from mipselect.backends.discovery import known_solvers, solver_by_name, usable_solver
 from mipselect.backends.protocols import Capability, MipStatus
 from mipselect.errors import UnknownSolver
 from mipselect.search.monolithic.formulations import Form, LeastSquaresModels
 from mipselect_solvers import gurobi, scip
+from mipselect_solvers.pyomo_models import PyomoSolver
 from tests.support.searches import levels_by
 from tests.support.wants import skip_for_want_of
 
-DOCUMENTED = ("native", "highs", "gurobi", "scip", "cbc", "glpk")
+DOCUMENTED = ("native", "highs", "gurobi", "scip", "cbc", "glpk", "pyomo")
 
 
 def python(code: str, **environment: str) -> str:
@@ -47,7 +48,8 @@ def test_every_documented_solver_is_known_and_every_unusable_one_says_why() -> N
 
 def test_optional_packages_are_imported_only_when_needed() -> None:
     python(
-        "import sys, mipselect_solvers.gurobi, mipselect_solvers.scip, mipselect_solvers.cbc\n"
+        "import sys, mipselect_solvers.gurobi, mipselect_solvers.scip\n"
+        "import mipselect_solvers.pyomo_models\n"
         "import mipselect.search.monolithic.whole\n"
         "assert not {'gurobipy', 'pyscipopt', 'pyomo'} & set(sys.modules)"
     )
@@ -74,6 +76,56 @@ def test_a_missing_executable_names_its_package(
     monkeypatch.setenv("PATH", "")
     with pytest.raises(UnknownSolver, match=f"apt-get install {package}"):
         solver_by_name(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("pyomo", "it takes the name of a solver, as in pyomo:cplex_direct; "),
+        ("pyomo:", "it takes the name of a solver"),
+        ("pyomo:no_such_solver", "Pyomo knows no solver 'no_such_solver', and no such program"),
+        ("pyomo:conopt", "Pyomo does not find 'conopt' here, or no licence of it; "),
+    ],
+)
+def test_a_solver_that_pyomo_does_not_have_says_how_to_see_which_it_has(
+    name: str, reason: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(UnknownSolver, match=f"cannot be used here: {reason}.*'pyomo help --solv"):
+        solver_by_name(name)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_pyomo_says_what_a_solver_can_do() -> None:
+    assert solver_by_name("pyomo:glpk").status.capabilities == {Capability.MILP}
+    assert solver_by_name("pyomo:appsi_highs").status.capabilities == {Capability.MILP}
+    for name in ("pyomo:scip_direct", "pyomo:gurobi_direct"):
+        if name.partition(":")[2].partition("_")[0] in available_solvers():
+            assert Capability.MISOCP in solver_by_name(name).status.capabilities
+
+
+def test_options_go_by_the_names_of_the_solver() -> None:
+    """The others are read by solvers that are here; those of CPLEX were tried by hand."""
+    cplex = PyomoSolver(name="cplex_direct").options
+    assert cplex.values(1e-4, 3.0, 2, 5) == {
+        "mip_tolerances_mipgap": 0.0,
+        "mip_tolerances_absmipgap": 1e-4,
+        "simplex_tolerances_feasibility": 1e-9,
+        "mip_tolerances_integrality": 1e-9,
+        "threads": 2,
+        "randomseed": 5,
+        "timelimit": 3.0,
+    }
+    assert not {"threads", "timelimit"} & set(cplex.values(1e-4, math.inf, None, 5))
+    assert PyomoSolver(name="elsewhere").options.values(1e-4, 3.0, 2, 5) == {}
+
+
+def test_what_an_interface_of_pyomo_raises_is_a_failure_in_its_words() -> None:
+    """HiGHS takes no quadratic rows, though nothing had asked for its capabilities."""
+    model = whole_model(load_instance("tiny-plain"))
+    found = solver_by_name("pyomo:appsi_highs").solve(model, time_limit=60.0, gap=1e-4)
+    assert (found.status, found.found, found.bound) == (MipStatus.FAILED, False, -math.inf)
+    assert "Highs interface does not support expressions of degree" in found.detail
 
 
 def test_a_licence_that_is_refused_is_a_reason(tmp_path: Path) -> None:

@@ -52,9 +52,6 @@ PLOT = ("plot", "rows.jsonl", "--output", "figure.svg")
 ASKED = ("--target", "y", "--support-size", "1", "--epsilon", "1")
 FIT = ("fit", "data.csv", *ASKED, "--x-bound", "3", "--y-bound", "5")
 FIT_BY_SCHEMA = ("fit", "data.csv", *ASKED, "--schema", "schema.json")
-EXPORT = ("export", "instance.toml")
-IMPORT = ("import-solution", "instance.toml")
-HIGHS = "Model status\nOptimal\n# Primal solution values\nFeasible\nObjective 1\n# Columns {}\n"
 CHECK = ("check", "data.csv", "--schema", "schema.json")
 PREDICT = ("predict", "model.json", "data.csv")
 SCHEMA = (
@@ -404,30 +401,6 @@ CASES: list[Case] = [
          {"link.json": link_to("data.csv")}),
     Case("compare --output: its own data", ("compare", "instance.toml", "--output", "data.csv"),
          ("is what is read",)),
-    # Models for other solvers, and their solutions.
-    Case("export --output: a link", (*EXPORT, "--output", "link.mps"), ("symbolic link",),
-         {"link.mps": link_to("data.csv")}),
-    Case("export --output: read-only", (*EXPORT, "--output", "kept.lp"), ("read-only",),
-         {"kept.lp": read_only}),
-    Case("export --output: another name of its data", (*EXPORT, "--output", "same.lp"),
-         ("is what is read",),
-         {"same.lp": lambda path: path.hardlink_to(path.with_name("data.csv"))}),
-    Case("export --output: locked", ("export", "tiny-plain", "--output", "locked/m.lp"),
-         ("--output locked/m.lp",), {"locked": locked_folder}, as_nobody=True),
-    *(
-        Case(f"solution: {name}", (*IMPORT, "a.sol"), ("a.sol", *words), {"a.sol": made})
-        for name, made, *words in (
-            ("endless", link_to("/dev/zero"), "pipe or a device"),
-            ("a pipe", os.mkfifo, "pipe or a device"),
-            ("a folder", Path.mkdir, "folder"),
-            ("a bad byte", b"# Solution\nz0 \xff\n", "line 2 is not UTF-8"),
-            ("a long line", "# Solution\n" + "z" * 3_000_000 + "\n", "line 2 has 1 words"),
-            ("many columns", HIGHS.format("9" * 5000), "is not 'Objective'"),
-            ("nested elements", "<CPLEXSolution>" + "<a>" * 200_000 + "\n", "CPLEX does not nest"),
-        )
-    ),
-    Case("import-solution --output: what is read", (*IMPORT, "a.sol", "--output", "a.sol"),
-         ("is what is read",), {"a.sol": "# Solution\nz0 1\n"}),
     # Tables.
     *(
         Case(f"pipe: {name}", ("select", name, *COMMON), (name, "pipe or a device"),

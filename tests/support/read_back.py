@@ -10,6 +10,11 @@ import highspy
 import numpy as np
 
 
+def number(name: str) -> int:
+    """The feature of a column such as z(3)."""
+    return int(name.removeprefix("z(").removesuffix(")"))
+
+
 class ReadBack(Protocol):
     """A model that a solver has read."""
 
@@ -18,7 +23,7 @@ class ReadBack(Protocol):
 
 
 class ByHighs:
-    """HiGHS, for linear models."""
+    """HiGHS, at one support."""
 
     def __init__(self, path: Path, settings: Mapping[str, float]) -> None:
         self.model: Any = highspy.Highs()
@@ -27,23 +32,11 @@ class ByHighs:
             assert self.model.setOptionValue(name, value) == highspy.HighsStatus.kOk, name
         assert self.model.readModel(str(path)) == highspy.HighsStatus.kOk
 
-    def minimum(self, support: Iterable[int] | None = None) -> tuple[float, list[int]]:
-        names = self.model.getLp().col_names_
-        z = [k for k, name in enumerate(names) if name.startswith("z")]
-        for k in z:
-            low = float(support is not None and int(names[k][1:]) in set(support))
-            self.model.changeColBounds(k, low, 1.0)
-        self.model.run()
-        assert self.model.getModelStatus() == highspy.HighsModelStatus.kOptimal
-        values = self.model.getSolution().col_value
-        chosen = sorted(int(names[k][1:]) for k in z if values[k] > 0.5)
-        return self.model.getInfo().objective_function_value, chosen
-
     def at(self, support: Iterable[int]) -> float:
         """The optimal objective at one support, where no integral variable is left."""
         for k, name in enumerate(self.model.getLp().col_names_):
             if name.startswith("z"):
-                at = float(int(name[1:]) in set(support))
+                at = float(number(name) in set(support))
                 self.model.changeColBounds(k, at, at)
                 self.model.changeColIntegrality(k, highspy.HighsVarType.kContinuous)
         self.model.run()
@@ -65,7 +58,7 @@ class ByGurobi:
             self.model.setParam(name, value)
 
     def minimum(self, support: Iterable[int] | None = None) -> tuple[float, list[int]]:
-        z = {int(v.VarName[1:]): v for v in self.model.getVars() if v.VarName.startswith("z")}
+        z = {number(v.VarName): v for v in self.model.getVars() if v.VarName.startswith("z")}
         for j, variable in z.items():
             variable.LB = float(support is not None and j in set(support))
         self.model.optimize()
@@ -88,7 +81,7 @@ class ByScip:
     def minimum(self, support: Iterable[int] | None = None) -> tuple[float, list[int]]:
         model = self.model
         model.freeTransform()
-        z = {int(v.name[1:]): v for v in model.getVars() if v.name.startswith("z")}
+        z = {number(v.name): v for v in model.getVars() if v.name.startswith("z")}
         for j, variable in z.items():
             model.chgVarLb(variable, float(support is not None and j in set(support)))
         model.optimize()
@@ -96,7 +89,7 @@ class ByScip:
         return model.getObjVal(), sorted(j for j, v in z.items() if model.getVal(v) > 0.5)
 
 
-READERS: Mapping[str, type[ReadBack]] = {"highs": ByHighs, "gurobi": ByGurobi, "scip": ByScip}
+READERS: Mapping[str, type[ReadBack]] = {"gurobi": ByGurobi, "scip": ByScip}
 
 
 def some_of(supports: np.ndarray, count: int) -> np.ndarray:

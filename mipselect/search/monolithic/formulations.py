@@ -1,4 +1,4 @@
-"""Whole mixed-integer models of best subset selection, in Pyomo: a second opinion on the cuts.
+"""Whole mixed-integer models of best subset selection, in Pyomo.
 
 With β = r·b, ‖b‖₂ ≤ 1, and c the scale of the objective both forms minimise
 
@@ -14,6 +14,14 @@ The columns k of a feature j share its z; those that are always in have none.
 - **big-m**: the quadratic objective as it is and the norm constraint Σ b_j² ≤ 1. A MIQP in the
   2p variables z and b.
 
+The hinge and the quantile loss are the larger of two lines: with a dual box [lo, hi] of every row
+ℓ = max(lo(y - u), hi(y - u)). With one variable ξ_i for each row their models minimise
+
+    (c/n) [Σ_i ξ_i + (λr²/2) ‖b‖²],   ξ_i ≥ lo_i(y_i - r x_i·b),   ξ_i ≥ hi_i(y_i - r x_i·b),
+
+with Σ t in place of ‖b‖² in the perspective form. The ridge keeps them quadratic: no solver of
+linear models takes them.
+
 Pyomo is imported when it is needed, for that takes longer than most searches.
 """
 
@@ -26,8 +34,14 @@ from typing import Any
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.restricted.features import Features
+from mipselect.errors import InvalidInput
+from mipselect.problem.instance import Instance
+from mipselect.restricted.box_dual import PreparedBoxDual
+from mipselect.restricted.features import Features, plain_features
+from mipselect.restricted.grouping import FeatureProblem
 from mipselect.restricted.squared import PreparedSquared
+from mipselect.search.tuning import TUNING, WholeModels
+from mipselect.validation import checked_choice
 
 EIGENVALUE_SHARE = 1.0 - 1e-6
 """So much of the least eigenvalue is δ: rounding must not make G - δI indefinite."""
@@ -43,13 +57,49 @@ class Form(StrEnum):
     BIG_M = "big-m"
 
 
-class Formulation(StrEnum):
-    """Ways to state the problem: by cuts, or as one whole model, of any form or a certain one."""
+@np.errstate(all="ignore")
+def whole_model(instance: Instance, formulation: str = "perspective") -> Any:
+    """Build the model of the best support in Pyomo, which writes and solves it. It is sensitive.
 
-    CUTS = "cuts"
-    WHOLE = "whole"
-    PERSPECTIVE = "perspective"
-    BIG_M = "big-m"
+    It minimises c·R(S) over all supports S, where c makes the value of no features 1000. Feature j
+    is chosen where ``model.z[j]`` is at one. What a solver says of it is no certificate;
+    `top_supports` proves.
+
+    Parameters
+    ----------
+    instance : Instance
+        With the squared, the hinge or a quantile loss; also one of blocks of rows, or of moments.
+    formulation : {"perspective", "big-m"}
+        "perspective" has rotated cones and is strong; "big-m" has a quadratic objective, one
+        quadratic row and the fewest columns.
+
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+        Its method ``write`` makes files such as .mps, .lp and .nl of it, which hold the data, or
+        sums of them.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no whole model of the loss.
+
+    References
+    ----------
+    "Differentially Private High-dimensional Variable Selection via Integer Programming",
+    section 2.1; docs/mathematics/cuts.md, (14).
+
+    Examples
+    --------
+    >>> from mipselect import load_instance, whole_model
+    >>> model = whole_model(load_instance("tiny-plain"), "big-m")
+    >>> len(model.z)
+    8
+    >>> _ = model.write("model.mps", io_options={"symbolic_solver_labels": True})
+    """
+    form = Form(checked_choice(formulation, "formulation", list(map(str, Form))))
+    models = models_of(instance)
+    return models.build(instance.support_size, form, unit_of(models, TUNING.whole_models))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +117,6 @@ class LeastSquaresModels:
         """Return how many columns and rows the model has, at most."""
         p = self.problem.features.size
         return (4 if form is Form.PERSPECTIVE else 2) * p, 4 * p + 2
-
-    def terms(self, form: Form) -> int:
-        """Return how many terms its longest part has, at most: the matrix G."""
-        p = self.problem.features.size
-        return p**2 if form is Form.PERSPECTIVE else p * (p + 1) // 2
 
     def build(self, support_size: int, form: Form, scale: float) -> Any:
         """Build the model of the best support of s features; its objective is c·R.
@@ -95,6 +140,105 @@ class LeastSquaresModels:
         factor = scale / (2.0 * problem.n)
         model.objective = pyo.Objective(expr=factor * (problem.target_norm + linear + quadratic))
         return model
+
+
+def _perspective(model: Any, G: FloatArray, ridge: float) -> Any:
+    import pyomo.environ as pyo
+
+    eigenvalues, vectors = np.linalg.eigh(G)
+    eigenvalues = np.maximum(eigenvalues, 0.0)
+    shift = EIGENVALUE_SHARE * float(eigenvalues[0])
+    weights = np.sqrt(eigenvalues - shift)[:, None] * vectors.T
+    used = np.flatnonzero(eigenvalues > max(shift, SMALLEST_EIGENVALUE * eigenvalues[-1]))
+    length = squared_length(model, Form.PERSPECTIVE)
+    model.u = pyo.Var([int(k) for k in used])
+    model.rows = pyo.Constraint(
+        model.u.index_set(),
+        rule=lambda m, k: (
+            m.u[k] == pyo.quicksum(float(weight) * m.b[j] for j, weight in enumerate(weights[k]))
+        ),
+    )
+    squares = pyo.quicksum(u**2 for u in model.u.values())
+    return squares + (ridge + shift) * length
+
+
+def _big_m(model: Any, G: FloatArray, ridge: float) -> Any:
+    import pyomo.environ as pyo
+
+    b, A = model.b, G + ridge * np.eye(len(G))
+    squared_length(model, Form.BIG_M)
+    diagonal = pyo.quicksum(float(A[j, j]) * b[j] ** 2 for j in b)
+    pairs = zip(*np.triu_indices(len(A), k=1), strict=True)
+    return diagonal + pyo.quicksum(float(2.0 * A[j, k]) * b[int(j)] * b[int(k)] for j, k in pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class PiecewiseLinearModels:
+    """Whole models of a problem of softness zero, whose columns stand for `features`."""
+
+    problem: PreparedBoxDual
+    features: Features
+
+    @property
+    def baseline(self) -> float:
+        """The value of no features."""
+        box = self.problem.box
+        return float(np.mean(np.maximum(box.low * box.y, box.high * box.y)))
+
+    def size(self, form: Form) -> tuple[int, int]:
+        """Return how many columns and rows the model has, at most."""
+        p, n = self.problem.p, self.problem.n
+        return (3 if form is Form.PERSPECTIVE else 2) * p + n, 3 * p + 2 * n + 3
+
+    def build(self, support_size: int, form: Form, scale: float) -> Any:
+        """Build the model of the best support of s features, as `LeastSquaresModels` does."""
+        import pyomo.environ as pyo
+
+        problem, box, radius = self.problem, self.problem.box, self.problem.radius
+        model = switched_coefficients(self.features, support_size)
+        used = range(len(model.b))
+        length = squared_length(model, form)
+        model.loss = pyo.Var(range(problem.n))
+        residuals = [
+            float(box.y[i])
+            - pyo.quicksum(float(radius * problem.rows[k, i]) * model.b[k] for k in used)
+            for i in range(problem.n)
+        ]
+        model.line_low = pyo.Constraint(
+            range(problem.n), rule=lambda m, i: m.loss[i] >= float(box.low[i]) * residuals[i]
+        )
+        model.line_high = pyo.Constraint(
+            range(problem.n), rule=lambda m, i: m.loss[i] >= float(box.high[i]) * residuals[i]
+        )
+        penalty = 0.5 * problem.ridge * radius**2 * length
+        total = pyo.quicksum(model.loss.values()) + penalty
+        model.objective = pyo.Objective(expr=scale / problem.n * total)
+        return model
+
+
+Models = LeastSquaresModels | PiecewiseLinearModels
+
+
+def models_of(instance: Instance) -> Models:
+    """Return the whole models of an instance; raise `InvalidInput` where its loss has none."""
+    problem = instance.prepared
+    if isinstance(problem, PreparedSquared) and problem.gram.fits:
+        return LeastSquaresModels(problem)
+    columns, features = problem, plain_features(instance.p)
+    if isinstance(problem, FeatureProblem):
+        columns, features = problem.columns, problem.features
+    if isinstance(columns, PreparedBoxDual) and columns.box.softness == 0.0:
+        return PiecewiseLinearModels(columns, features)
+    raise InvalidInput(
+        "whole models exist for the squared loss with a Gram matrix that fits, and for the hinge "
+        f"and quantile losses; this instance has the loss {instance.loss!r} and "
+        f"{instance.p} columns"
+    )
+
+
+def unit_of(models: Models, limits: WholeModels) -> float:
+    """Return c, with which the objective of no features is that many units."""
+    return limits.units / models.baseline if models.baseline > 0.0 else 1.0
 
 
 def switched_coefficients(features: Features, support_size: int) -> Any:
@@ -143,33 +287,3 @@ def at_distance(model: Any, center: IntArray, distance: int) -> None:
 
     kept = pyo.quicksum(model.z[int(j)] for j in center)
     model.distance = pyo.Constraint(expr=kept == len(center) - distance)
-
-
-def _perspective(model: Any, G: FloatArray, ridge: float) -> Any:
-    import pyomo.environ as pyo
-
-    eigenvalues, vectors = np.linalg.eigh(G)
-    eigenvalues = np.maximum(eigenvalues, 0.0)
-    shift = EIGENVALUE_SHARE * float(eigenvalues[0])
-    weights = np.sqrt(eigenvalues - shift)[:, None] * vectors.T
-    used = np.flatnonzero(eigenvalues > max(shift, SMALLEST_EIGENVALUE * eigenvalues[-1]))
-    length = squared_length(model, Form.PERSPECTIVE)
-    model.u = pyo.Var([int(k) for k in used])
-    model.rows = pyo.Constraint(
-        model.u.index_set(),
-        rule=lambda m, k: (
-            m.u[k] == pyo.quicksum(float(weight) * m.b[j] for j, weight in enumerate(weights[k]))
-        ),
-    )
-    squares = pyo.quicksum(u**2 for u in model.u.values())
-    return squares + (ridge + shift) * length
-
-
-def _big_m(model: Any, G: FloatArray, ridge: float) -> Any:
-    import pyomo.environ as pyo
-
-    b, A = model.b, G + ridge * np.eye(len(G))
-    squared_length(model, Form.BIG_M)
-    diagonal = pyo.quicksum(float(A[j, j]) * b[j] ** 2 for j in b)
-    pairs = zip(*np.triu_indices(len(A), k=1), strict=True)
-    return diagonal + pyo.quicksum(float(2.0 * A[j, k]) * b[int(j)] * b[int(k)] for j, k in pairs)

@@ -17,17 +17,18 @@ import numpy as np
 from mipselect.arrays import IntArray
 from mipselect.backends.discovery import NATIVE, usable_solver
 from mipselect.backends.protocols import Capability, MipStatus, WholeSolver, rounded
-from mipselect.errors import InvalidInput, NotCertified, SolverFailure
+from mipselect.errors import NotCertified, SolverFailure
 from mipselect.problem.instance import Instance
-from mipselect.restricted.box_dual import PreparedBoxDual
-from mipselect.restricted.features import plain_features
 from mipselect.restricted.gram import looking
-from mipselect.restricted.grouping import FeatureProblem
-from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.collectors import Collector
 from mipselect.search.levels import find_levels
-from mipselect.search.monolithic.formulations import Form, LeastSquaresModels, at_distance
-from mipselect.search.monolithic.piecewise_linear import PiecewiseLinearModels
+from mipselect.search.monolithic.formulations import (
+    Form,
+    Models,
+    at_distance,
+    models_of,
+    unit_of,
+)
 from mipselect.search.neighbourhood import Neighbourhood
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import MistakeLevels, SupportPool
@@ -167,7 +168,7 @@ class WholeMethod:
 
     native: Search
     solver: WholeSolver
-    models: LeastSquaresModels | PiecewiseLinearModels
+    models: Models
     form: Form
     limits: WholeModels
 
@@ -199,8 +200,7 @@ class WholeMethod:
         self, size: int, run: Run, center: IntArray | None = None, distance: int = 0
     ) -> Claim:
         """Solve the model of all supports, or of those at `distance` from `center`."""
-        instance, baseline = self.native.instance, self.models.baseline
-        scale = self.limits.units / baseline if baseline > 0.0 else 1.0
+        instance, scale = self.native.instance, unit_of(self.models, self.limits)
         trust = CLAIM_ERROR * self.limits.units / scale
         model = self.models.build(size, self.form, scale)
         if center is not None:
@@ -246,24 +246,7 @@ def _set_up(instance: Instance, form: Form | None, options: SearchOptions) -> Wh
     return WholeMethod(native, solver, models, chosen, options.tuning.whole_models)
 
 
-def models_of(instance: Instance) -> LeastSquaresModels | PiecewiseLinearModels:
-    """Return the whole models of an instance; raise `InvalidInput` where its loss has none."""
-    problem = instance.prepared
-    if isinstance(problem, PreparedSquared) and problem.gram.fits:
-        return LeastSquaresModels(problem)
-    columns, features = problem, plain_features(instance.p)
-    if isinstance(problem, FeatureProblem):
-        columns, features = problem.columns, problem.features
-    if isinstance(columns, PreparedBoxDual) and columns.box.softness == 0.0:
-        return PiecewiseLinearModels(columns, features)
-    raise InvalidInput(
-        "whole models exist for the squared loss with a Gram matrix that fits, and for the hinge "
-        f"and quantile losses; this instance has the loss {instance.loss!r} and "
-        f"{instance.p} columns"
-    )
-
-
-def _fitting_form(solver: WholeSolver, models: LeastSquaresModels | PiecewiseLinearModels) -> Form:
+def _fitting_form(solver: WholeSolver, models: Models) -> Form:
     limit = solver.status.limit
     if limit is not None and models.size(Form.PERSPECTIVE)[0] > limit.quadratic_columns:
         return Form.BIG_M
