@@ -69,13 +69,13 @@ def with_project(command: str, run: Callable[..., None]) -> Callable[..., None]:
             return
         context.default_map = {}
         for key, value in _section(command).items():
-            option = _option(command, key, known)
             try:
+                option = _option(command, key, known)
                 text = as_typed(option, value)
                 if (parser := _parser(option)) is not None:
                     parser(text)
             except (InvalidInput, typer.BadParameter) as error:
-                raise InvalidInput(f"{FILE}: [{command}] {key} {error}") from None
+                raise InvalidInput(f"{FILE}: [{command}] {printable(key)} {error}") from None
             context.default_map[option.field] = text
 
     @wraps(run)
@@ -114,15 +114,11 @@ def _section(command: str) -> Mapping[str, Any]:
 
 
 def _option(command: str, key: str, known: Mapping[str, DeclaredOption]) -> DeclaredOption:
-    """Return the option of a key, or raise `InvalidInput` with the nearest one."""
+    """Return the option of a key; the message of `InvalidInput` goes on the key."""
     if why := OF_ONE_RUN.get(key):
-        raise InvalidInput(
-            f"{FILE}: [{command}] {key} cannot come from a file, for {why}: give it on the "
-            "command line"
-        )
+        raise InvalidInput(f"cannot come from a file, for {why}: give it on the command line")
     if key not in known:
-        hint = did_you_mean(key, sorted(known))
-        raise InvalidInput(f"{FILE}: [{command}] {shown(key)}: {command} has no such option{hint}")
+        raise InvalidInput(f"is no option of {command}{did_you_mean(key, sorted(known))}")
     return known[key]
 
 

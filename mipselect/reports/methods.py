@@ -136,7 +136,7 @@ FACTS = {
     "Data curator": "who holds the data and answers for the release",
     "Intended use": "what the release is for, and who will read it",
     "People in the data": "who they are, where and when data were collected",
-    "Privacy unit": "one person must be in one row, or the schema must say whose row it is",
+    "Privacy unit": "whom one row stands for, where the schema does not say whose row it is",
     "Who had access to the data": "names or roles, before the release",
     "Preparation of the data": "what was done before, by public rules only",
     "Where the public settings came from": (
