@@ -9,8 +9,7 @@ from operator import itemgetter
 from mipselect.cli.card_parts import Entry
 from mipselect.cli.quality import rows_in_words
 from mipselect.regression import ModelRelease
-from mipselect.regression.coefficient_notes import reading_notes
-from mipselect.regression.coefficients import CoefficientTable
+from mipselect.regression.coefficients import CoefficientTable, reading_notes
 from mipselect.tables.equation import INTERCEPT, Term
 
 REGRESSIONS = {

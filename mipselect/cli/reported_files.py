@@ -26,7 +26,7 @@ from mipselect.privacy.guarantee import ROW
 from mipselect.quality import Quality
 from mipselect.regression import ModelRelease
 from mipselect.regression.coefficients import CoefficientTable
-from mipselect.regression.stored_models import FORMAT, SHAPE
+from mipselect.regression.release import FORMAT, SHAPE
 from mipselect.reports.field_words import field_words, titles_in_words
 from mipselect.reports.release_report import of_object
 from mipselect.reports.released import EVALUATION, ReportedRelease

@@ -14,9 +14,13 @@ from mipselect.documents.blocks import (
     TextTable,
 )
 from mipselect.regression import ModelRelease
-from mipselect.regression.coefficient_notes import reading_notes
-from mipselect.regression.coefficient_plot import whole_range
-from mipselect.regression.coefficients import OPEN, CoefficientRow, CoefficientTable
+from mipselect.regression.coefficients import (
+    OPEN,
+    CoefficientRow,
+    CoefficientTable,
+    reading_notes,
+    whole_range,
+)
 from mipselect.reports.field_words import field_words, unit_of_target
 from mipselect.reports.words import number, plural
 from mipselect.tables.equation import INTERCEPT, in_digits

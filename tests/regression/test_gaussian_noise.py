@@ -13,7 +13,7 @@ import pytest
 
 from mipselect.privacy.audit import log_gaussian_delta
 from mipselect.privacy.gaussian_curve import gaussian_delta
-from mipselect.regression.gaussian_noise import largest_mu
+from mipselect.regression.noise import largest_mu
 
 EPSILONS = [1e-12, 1e-9, 3e-8, 1e-8, 1e-6, 1e-4, 1e-2, 0.1, 0.5, 1.0, 3.0, 8.0, 20.0]
 DELTAS = [1e-12, 3e-12, 1e-11, 1e-10, 1e-9, 3e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.05,

@@ -17,14 +17,14 @@ from mipselect.errors import InvalidInput
 from mipselect.privacy.audit import Box, MixedLaw, largest_delta
 from mipselect.privacy.audit.quadrature import integral
 from mipselect.regression import ObjectivePerturbationClassifier, ObjectivePerturbationRegressor
-from mipselect.regression.balls import Balls
-from mipselect.regression.double_draws import product_laplace, standard_normals
+from mipselect.regression.noise import product_laplace, standard_normals
 from mipselect.regression.perturbed_objective import (
     Perturbation,
     lightest_ridge,
     perturbed_minimiser,
     with_ridge,
 )
+from mipselect.regression.rows import Balls
 from mipselect.regression.smooth_losses import (
     Huber,
     LogisticLoss,

@@ -12,8 +12,8 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.privacy.audit.hockey_stick import Density, MixedLaw
 from mipselect.privacy.audit.quadrature import Box
-from mipselect.regression.balls import Balls
 from mipselect.regression.perturbed_objective import Perturbation
+from mipselect.regression.rows import Balls
 from mipselect.regression.smooth_losses import SmoothLoss
 
 EDGES = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 16.0, 40.0)
