@@ -24,14 +24,14 @@ from sklearn.metrics import log_loss, roc_auc_score
 from benchmarks.class_tables import class_tables
 from benchmarks.tables_at_hand import Table
 from mipselect.regression import ObjectivePerturbationClassifier, SelectThenRegress
-from mipselect.regression.balls import Balls
-from mipselect.regression.double_draws import product_laplace
+from mipselect.regression.noise import product_laplace
 from mipselect.regression.objective_perturbation import REACH
 from mipselect.regression.perturbed_objective import (
     lightest_ridge,
     perturbed_minimiser,
     with_ridge,
 )
+from mipselect.regression.rows import Balls
 from mipselect.regression.smooth_losses import LogisticLoss
 from mipselect.selectors import ExponentialSelector
 from mipselect.tables import map_table

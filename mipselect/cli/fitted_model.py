@@ -12,8 +12,7 @@ from rich.console import Console
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
 from mipselect.cli.quality import show_quality
 from mipselect.regression import ModelRelease
-from mipselect.regression.coefficient_notes import reading_notes
-from mipselect.regression.coefficients import CoefficientTable
+from mipselect.regression.coefficients import CoefficientTable, reading_notes
 
 NO_MODEL = (
     "no model was released, for the private test failed; the features and the budget are spent all "

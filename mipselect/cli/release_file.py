@@ -19,7 +19,7 @@ from mipselect.privacy.public_fields import PUBLIC_FIELDS, public_under
 from mipselect.quality import Quality
 from mipselect.regression import ModelRelease
 from mipselect.regression.coefficients import CoefficientTable
-from mipselect.regression.stored_models import FORMAT, SHAPE
+from mipselect.regression.release import FORMAT, SHAPE
 from mipselect.reports.models import field_words, titles_in_words
 from mipselect.reports.release_report import of_object
 from mipselect.reports.released import LedgerNote, ReportedRelease

@@ -20,10 +20,9 @@ from mipselect.estimators import target_bound
 from mipselect.losses.classes import Classes, checked_classes, class_signs, sorted_classes
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.regression.balls import Balls
-from mipselect.regression.base import PrivateLinearModel, PrivateRegressor
-from mipselect.regression.double_draws import product_laplace
+from mipselect.regression.base import PrivateLinearModel, PrivateRegressor, RowsApart
 from mipselect.regression.drawn import Drawn, ModelRows
+from mipselect.regression.noise import product_laplace
 from mipselect.regression.perturbed_objective import (
     ROUNDING,
     Perturbation,
@@ -33,8 +32,7 @@ from mipselect.regression.perturbed_objective import (
     with_ridge,
 )
 from mipselect.regression.release import LOGISTIC, ModelRelease
-from mipselect.regression.rows import RowMap, require_bounded
-from mipselect.regression.rows_apart import RowsApart
+from mipselect.regression.rows import Balls, RowMap, require_bounded
 from mipselect.regression.smooth_losses import (
     HUBER,
     LEAST_THRESHOLD,

@@ -16,12 +16,12 @@ from mipselect import disk
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix
-from mipselect.json_objects import parsed, read_json
+from mipselect.json_objects import faults, parsed, read_json
 from mipselect.losses.classes import Classes, checked_classes
+from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.release import Release
 from mipselect.quality.measures import Quality
 from mipselect.regression.rows import RowMap
-from mipselect.regression.stored_models import FORMAT, VERSION, fields_of
 from mipselect.tables.equation import TableEquation
 from mipselect.tables.joined import columns_by_name
 from mipselect.tables.model_table import ModelTable
@@ -36,6 +36,49 @@ from mipselect.validation import (
     set_fields,
     shown,
 )
+
+FORMAT = "mipselect-model"
+VERSION = 1
+SHAPE = "model_schema.json"
+FORMAT_KEYS = ("format", "version")
+
+
+def fields_of(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the arguments of a `ModelRelease` from what its `to_dict` wrote.
+
+    Raises
+    ------
+    InvalidInput
+        With what is missing or wrong.
+    """
+    if not isinstance(stored, Mapping) or stored.get("format") != FORMAT:
+        raise InvalidInput(f"not a stored model: its format must be {FORMAT!r}")
+    if stored.get("version") != VERSION:
+        raise InvalidInput(
+            f"a stored model of version {shown(stored.get('version'))}; this package reads "
+            f"version {VERSION}"
+        )
+    for fault in faults(stored, "mipselect.regression", SHAPE):
+        raise InvalidInput(f"not a stored model: {fault}")
+    fields = {name: value for name, value in stored.items() if name not in FORMAT_KEYS}
+    table, quality = fields.pop("table", None), fields.pop("quality", None)
+    guarantee, rows = Guarantee.from_dict(fields.pop("guarantee")), {**fields.pop("rows")}
+    for name in ("x_bound", "unit"):
+        rows[name] = None if rows[name] is None else tuple(rows[name])
+    if "fields" in rows:
+        rows["fields"] = tuple(rows["fields"])
+    for name in ("support", "feature_names", "columns", "footnotes"):
+        fields[name] = tuple(fields[name])
+    for name in ("coefficients", "classes"):
+        fields[name] = None if fields[name] is None else tuple(fields[name])
+    return {
+        **fields,
+        "guarantee": guarantee,
+        "rows": RowMap(**rows),
+        "table": None if table is None else ModelTable.from_dict(table),
+        "quality": None if quality is None else Quality.from_dict(quality),
+    }
+
 
 LOGISTIC = "logistic"
 """Name of the loss whose linear predictor is the log-odds; mechanisms end with the name of one."""
@@ -431,7 +474,7 @@ class ModelRelease(Release):
         >>> print(model.fit(X, X[:, 0]).release_.summary().splitlines()[1])
         Features: x0
         """
-        from mipselect.regression.summary import summary_text
+        from mipselect.regression.coefficients import summary_text
 
         return summary_text(self, level)
 
@@ -482,13 +525,13 @@ class ModelRelease(Release):
         InvalidInput
             If matplotlib is missing, or no model was released.
         """
-        from mipselect.regression.coefficient_plot import coefficient_plot
+        from mipselect.regression.coefficients import coefficient_plot
 
         return coefficient_plot(self, axes, level)
 
     def _repr_html_(self) -> str:
         """Write the summary with a table of the coefficients, for a notebook; it loads nothing."""
-        from mipselect.regression.summary import summary_html
+        from mipselect.regression.coefficients import summary_html
 
         return summary_html(self)
 

@@ -26,11 +26,11 @@ from mipselect.parameters import Check, estimator, parameter
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
-from mipselect.regression.array_plan import ArrayPlan
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
 from mipselect.regression.drawn import ModelRows
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.pair import (
+    ArrayPlan,
     Pair,
     most_features,
     promised_together,

@@ -18,9 +18,9 @@ from mipselect.privacy.randomness import Rng, generator
 from mipselect.problem.instance import Instance
 from mipselect.problem.scores import LOSS
 from mipselect.problem.sums import ExactSums
+from mipselect.regression.adassp import Deviations, NoisyGram, deviations
 from mipselect.regression.drawn import Drawn, released
-from mipselect.regression.gaussian_noise import plus_gaussian
-from mipselect.regression.noisy_moments import Deviations, NoisyGram, deviations
+from mipselect.regression.noise import plus_gaussian
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows import RowMap
 from mipselect.tables.moments import Moments

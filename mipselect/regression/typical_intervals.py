@@ -220,8 +220,8 @@ class Size:
 class IntervalLaw:
     """P(I) ∝ w_I exp(ε u(I)/2), u(I) = G_I m' - |out(I) - k m/20|, of m values.
 
-    So many as out(I) lie outside of I; G_I is the gain of its size; m' = ⌊min(m, √(80 m/ε))⌋. One
-    of G and k is 0. Where a row is replaced, added or removed, or loses its value, all u(I) move
+    Outside of I lie out(I); G_I is the gain of its size; m' = ⌊min(m, √(80 m/ε))⌋. One of G and k
+    is 0. Where a row is replaced, added or removed, or loses its value, all u(I) move
     within an interval of length 2, so ε holds under both relations.
 
     Parameters

@@ -28,9 +28,13 @@ from mipselect.quality.measures import (
     in_percent,
 )
 from mipselect.regression import ModelRelease
-from mipselect.regression.coefficient_notes import reading_notes
-from mipselect.regression.coefficient_plot import whole_range
-from mipselect.regression.coefficients import OPEN, CoefficientRow, CoefficientTable
+from mipselect.regression.coefficients import (
+    OPEN,
+    CoefficientRow,
+    CoefficientTable,
+    reading_notes,
+    whole_range,
+)
 from mipselect.tables.equation import INTERCEPT, in_digits
 from mipselect.validation import checked_name, plural, printable, shown
 

@@ -24,8 +24,8 @@ from mipselect import (
 )
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import MetropolisHastings
-from mipselect.regression import adassp_from_moments, noisy_moments, summed
-from mipselect.regression.gaussian_noise import largest_mu
+from mipselect.regression import adassp, adassp_from_moments, summed
+from mipselect.regression.noise import largest_mu
 from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments
@@ -188,7 +188,7 @@ def test_adassp_takes_moments_of_rows_and_has_noise_for_one(
         return list(made)
 
     monkeypatch.setattr(summed, "plus_gaussian", noted)
-    monkeypatch.setattr(noisy_moments, "plus_gaussian", noted)
+    monkeypatch.setattr(adassp, "plus_gaussian", noted)
     rows, others = neighbours(0)
     if not kind.startswith("moments"):
         with pytest.raises(InvalidInput):

@@ -20,11 +20,8 @@ from mipselect.regression import (
     AdaSSPRegressor,
     BoostedAdaSSPRegressor,
     adassp,
-    noisy_moments,
 )
-from mipselect.regression.drawn import ModelRows
-from mipselect.regression.gaussian_noise import largest_mu, plus_gaussian
-from mipselect.regression.noisy_moments import (
+from mipselect.regression.adassp import (
     SENSITIVITIES,
     SIZES,
     SIZES_SHARE,
@@ -33,6 +30,8 @@ from mipselect.regression.noisy_moments import (
     inverse_of_regularised,
     plus_symmetric_gaussian,
 )
+from mipselect.regression.drawn import ModelRows
+from mipselect.regression.noise import largest_mu, plus_gaussian
 from mipselect.regression.rows import RowMap
 from tests.support.audit_by_draws import delta_bound
 from tests.support.hockey_stick import log_gaussian_delta
@@ -167,7 +166,7 @@ class Recorder:
 
 def queries(model: Any, X: np.ndarray, y: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> Recorder:
     recorder = Recorder()
-    for module in (adassp, noisy_moments):
+    for module in (adassp,):
         monkeypatch.setattr(module, "plus_gaussian", recorder)
     model._draw(ModelRows(X, y), random.Random(0), False)
     return recorder
@@ -378,7 +377,7 @@ def test_at_a_large_epsilon_it_is_least_squares(relation: str) -> None:
 
 def test_one_round_with_the_bound_of_the_target_is_adassp(monkeypatch: pytest.MonkeyPatch) -> None:
     """But for a hundredth of μ²: what intervals are computed from is released by one of them."""
-    monkeypatch.setattr(BoostedAdaSSPRegressor, "_sizes_share", noisy_moments.SIZES_SHARE)
+    monkeypatch.setattr(BoostedAdaSSPRegressor, "_sizes_share", adassp.SIZES_SHARE)
     rng = np.random.default_rng(9)
     X, y = rng.uniform(-1.0, 1.0, (300, 3)), rng.uniform(-1.0, 1.0, 300)
     once = AdaSSPRegressor(x_bound=1.0, y_bound=0.8, random_state=3).fit(X, y)

@@ -13,8 +13,8 @@ from mipselect.regression import (
     ObjectivePerturbationRegressor,
     objective_perturbation,
 )
-from mipselect.regression.balls import Balls
-from mipselect.regression.double_draws import product_laplace
+from mipselect.regression.noise import product_laplace
+from mipselect.regression.rows import Balls
 
 Table = np.ndarray
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from mipselect.privacy.gaussian_curve import gaussian_delta
-from mipselect.regression.gaussian_noise import largest_mu
+from mipselect.regression.noise import largest_mu
 from tests.support.hockey_stick import log_gaussian_delta
 
 EPSILONS = [1e-12, 1e-9, 3e-8, 1e-8, 1e-6, 1e-4, 1e-2, 0.1, 0.5, 1.0, 3.0, 8.0, 20.0]

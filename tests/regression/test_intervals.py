@@ -19,7 +19,7 @@ from mipselect.regression import (
     confidence_intervals,
     mean_intervals,
 )
-from mipselect.regression.normal_equations import NoisyNormalEquations, fieller
+from mipselect.regression.intervals import NoisyNormalEquations, fieller
 from mipselect.selectors import ExponentialSelector
 from tests.support.all_regressors import REGRESSORS, all_models, selection
 from tests.support.patients import SCHEMA, patients

@@ -20,15 +20,14 @@ from mipselect.regression import (
     ObjectivePerturbationRegressor,
     SelectThenRegress,
 )
-from mipselect.regression.balls import Balls
-from mipselect.regression.double_draws import product_laplace
+from mipselect.regression.noise import product_laplace
 from mipselect.regression.perturbed_objective import (
     Perturbation,
     balanced_ridge,
     perturbed_minimiser,
     with_ridge,
 )
-from mipselect.regression.rows import RowMap
+from mipselect.regression.rows import Balls, RowMap
 from mipselect.regression.smooth_losses import LogisticLoss
 from mipselect.selectors import SISSelector
 from tests.support.hockey_stick import MixedLaw, largest_delta

@@ -15,14 +15,14 @@ from scipy.stats import gamma, kstest, norm
 
 from mipselect.errors import InvalidInput
 from mipselect.regression import ObjectivePerturbationClassifier, ObjectivePerturbationRegressor
-from mipselect.regression.balls import Balls
-from mipselect.regression.double_draws import product_laplace, standard_normals
+from mipselect.regression.noise import product_laplace, standard_normals
 from mipselect.regression.perturbed_objective import (
     Perturbation,
     lightest_ridge,
     perturbed_minimiser,
     with_ridge,
 )
+from mipselect.regression.rows import Balls
 from mipselect.regression.smooth_losses import (
     Huber,
     LogisticLoss,

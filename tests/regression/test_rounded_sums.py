@@ -10,8 +10,8 @@ import pytest
 
 from mipselect.errors import InvalidInput
 from mipselect.grid import MOST_ROWS, exact_sums
-from mipselect.regression.gaussian_noise import largest_mu
-from mipselect.regression.noisy_moments import deviations, smallest_eigenvalue
+from mipselect.regression.adassp import deviations, smallest_eigenvalue
+from mipselect.regression.noise import largest_mu
 
 
 def doubles(units: np.ndarray) -> np.ndarray:

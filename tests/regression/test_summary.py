@@ -24,12 +24,12 @@ from mipselect.regression import (
     SelectThenRegress,
     confidence_intervals,
 )
-from mipselect.regression.coefficient_notes import (
+from mipselect.regression.coefficients import (
+    CoefficientTable,
     reading_notes,
     rows_below_noise,
     rows_of_ridge,
 )
-from mipselect.regression.coefficients import CoefficientTable
 from mipselect.regression.rows import RowMap
 from mipselect.selectors import ExponentialSelector
 from mipselect.tables import TableSchema

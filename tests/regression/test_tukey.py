@@ -22,8 +22,8 @@ from mipselect.regression import (
     SelectThenRegress,
     TukeyRegressor,
 )
-from mipselect.regression.block_models import block_model, block_models, on_integer_grid
 from mipselect.regression.box_depth import DepthLaw, draw_in_shell, margin, passes
+from mipselect.regression.tukey import block_model, block_models, on_integer_grid
 from mipselect.selectors import KendallSelector
 from tests.support.depth_cells import cells_of, probabilities, probabilities_with_test
 from tests.support.hockey_stick import hockey_stick

@@ -10,8 +10,8 @@ import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.regression.balls import Balls
 from mipselect.regression.perturbed_objective import Perturbation
+from mipselect.regression.rows import Balls
 from mipselect.regression.smooth_losses import SmoothLoss
 from tests.support.hockey_stick import Density, MixedLaw
 from tests.support.quadrature import Box
