@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
 
-from .results import Middle, Results, clearly_above
+from .experiment import Middle, Results, clearly_above
 
 SEEN, IN_PART, NOT_SEEN, OPEN = "seen", "seen in part", "not seen", "not decided"
 

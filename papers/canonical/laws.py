@@ -1,14 +1,14 @@
-"""TOP, GREAT and GOOD of one-shot selection, exactly: a one-dimensional integral.
-
-With Gumbel noise peeling has the same law.
-"""
+"""Exact laws and draws of TOP, GREAT and GOOD for one-shot selection, joint draws and peeling."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from scipy.special import logsumexp
 
 from mipselect.mechanisms.noise.noise import Noise, noise_named
+from mipselect.mechanisms.scores.joint import Crossings
 
 from ..arrays import FloatArray
 
@@ -133,3 +133,92 @@ def _above_and_density(law: Noise, x: FloatArray) -> tuple[FloatArray, FloatArra
             np.isfinite(log_below), np.exp(law.log_reversed_hazard(x) + log_below), 0.0
         )
     return above, np.nan_to_num(density)
+
+
+BEYOND = 40.0
+"""A share exp(-BEYOND) of the weight of all tuples is negligible."""
+
+
+def joint_event(
+    scores: FloatArray, k: int, epsilon: float, sensitivity: float, event: str
+) -> float:
+    """Compute the probability that the items of the drawn tuple are as good as an event says.
+
+    Parameters
+    ----------
+    scores : float array, shape (d,)
+    k : int
+        1 ≤ k < d.
+    epsilon, sensitivity : float
+    event : {"TOP", "GREAT", "GOOD"}
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    Σ over tuples of exp(-L) is Σ_c (exp(-τ_c) - exp(-τ_{c+1})) · #{tuples with L ≤ τ_c}, over all
+    values τ_c of L: nothing cancels.
+    """
+    ranked = -np.sort(-np.asarray(scores, dtype=np.float64))
+    losses = epsilon * (ranked[:k, None] - ranked) / (4.0 * sensitivity)
+    limit = math.log(math.perm(ranked.size, k)) + BEYOND
+    # A rank loses least in the last place.
+    losses = losses[:, losses[-1] <= limit]
+    head, last = ends(event, k)
+    every = Crossings(losses)
+    log_all = logsumexp(every.log_sizes - every.gaps)
+    log_event = _log_weight_of_event(losses[:, :last], head, limit)
+    return float(np.exp(log_event - log_all))
+
+
+def _log_weight_of_event(losses: FloatArray, head: int, limit: float) -> float:
+    """Add up exp(-L) over tuples of the ranks that `losses` has, with the best `head`; its log."""
+    k, last = losses.shape
+    worse = np.arange(last) > np.arange(k)[:, None]
+    values = np.unique(np.append(losses[worse & (losses <= limit)], 0.0))
+    log_steps = -values
+    log_steps[:-1] += np.log(-np.expm1(values[:-1] - values[1:]))
+    log_counts = np.zeros(values.size)
+    # How likely a uniform tuple of those counted has used so many ranks outside of the head.
+    shares: FloatArray = np.zeros((k - head + 1, values.size))
+    shares[0] = 1.0
+    others = np.arange(k - head + 1)[:, None]
+    for place, row in enumerate(losses):
+        allowed = np.searchsorted(row, values, side="right")
+        left = allowed - place
+        log_counts += np.log(left)
+        outside = shares * (np.maximum(allowed - head, 0) - others) / left
+        shares *= (np.minimum(allowed, head) - (place - others)) / left
+        shares[1:] += outside[:-1]
+    with np.errstate(divide="ignore"):
+        return float(logsumexp(log_steps + log_counts + np.log(shares[-1])))
+
+
+LARGEST_NOISE = 60.0
+"""Noise beyond it is never drawn, but for one time in 1e26."""
+
+
+def peeled_shares(
+    scores: FloatArray, k: int, epsilon: float, sensitivity: float, draws: int, seed: int
+) -> dict[str, float]:
+    """Count the seeded draws that are as good as each event says.
+
+    Every round takes the largest of ε q/(2kΔ) + noise, with new noise, of the items that are left.
+    """
+    rng = np.random.default_rng(seed)
+    ranked = -np.sort(-np.asarray(scores, dtype=np.float64))
+    utilities = epsilon * (ranked - ranked[k - 1]) / (2.0 * k * sensitivity)
+    left = np.tile(utilities[utilities >= -LARGEST_NOISE], (draws, 1))
+    every = np.arange(draws)
+    chosen = np.empty((draws, k), dtype=np.int64)
+    for place in range(k):
+        chosen[:, place] = np.argmax(left + rng.standard_exponential(left.shape), axis=1)
+        left[every, chosen[:, place]] = -np.inf
+    shares = {}
+    for event in EVENTS:
+        head, last = ends(event, k)
+        good = ((chosen < head).sum(axis=1) == head) & (chosen < last).all(axis=1)
+        shares[event] = float(good.mean())
+    return shares

@@ -1,13 +1,15 @@
-"""Heterogeneous sensitivities: the six scenarios (figures 1 and 2)."""
+"""Heterogeneous sensitivities: six scenarios, the introduction, and how long RS should look."""
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from mipselect.mechanisms import (
     GeneralizedExponential,
@@ -17,18 +19,19 @@ from mipselect.mechanisms import (
     RandomStopping,
 )
 
-from ..arrays import FloatArray
-from ..reproduce.claims import Ahead, AheadInTheEnd, Claim, Somewhere
-from ..reproduce.declared import (
+from .arrays import FloatArray
+from .claims import Ahead, AheadInTheEnd, Claim, Number, Rises, Somewhere
+from .experiment import (
     HETEROGENEOUS,
     DataSeed,
     Experiment,
     LineFigure,
     Metric,
     Reading,
+    Recipe,
     Scale,
 )
-from ..reproduce.sources import DataSource
+from .sources import DataSource
 
 ITEMS, SETS = 100, 10_000
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
@@ -75,7 +78,7 @@ def law_of(mechanism: Any, scores: FloatArray, widths: FloatArray) -> FloatArray
 
 
 @dataclass(frozen=True)
-class ConstantScores:
+class ConstantScores(Recipe):
     """A scenario of figure 1: half of the items score 1, the others -1; exact laws.
 
     Attributes
@@ -87,11 +90,6 @@ class ConstantScores:
 
     panel: str
     epsilons: tuple[float, ...]
-
-    @property
-    def title(self) -> str:
-        """See `Recipe`."""
-        return f"scenario {self.panel}"
 
     def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
@@ -111,7 +109,7 @@ class ConstantScores:
 
 
 @dataclass(frozen=True)
-class RandomScores:
+class RandomScores(Recipe):
     """A scenario of figure 2: item a scores N(m_a, s_a), one draw for each set of scores.
 
     Attributes
@@ -126,11 +124,6 @@ class RandomScores:
     panel: str
     epsilons: tuple[float, ...]
     sets: int
-
-    @property
-    def title(self) -> str:
-        """See `Recipe`."""
-        return f"scenario {self.panel}"
 
     def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
@@ -240,3 +233,150 @@ RANDOM_SCENARIOS = Experiment(
         COSTS,
     ),
 )
+
+
+HIGH = Metric("high", "probability of a high-scoring item")
+COUNTED_HALF = 0.004
+"""Two standard errors of a probability of ½ that is counted from 100,000 draws, as RNMH's is."""
+
+
+@dataclass(frozen=True)
+class Introduction(Recipe):
+    """The introduction's example: two scores, two sensitivities, many items.
+
+    Attributes
+    ----------
+    items : int
+        Half of them score 1, the others 0.
+    wide : float
+        Δ of the low-scoring half; 1 for the others.
+    epsilons : tuple of float
+    """
+
+    items: int
+    wide: float
+    epsilons: tuple[float, ...]
+
+    @property
+    def title(self) -> str:
+        """See `Recipe`."""
+        return f"Δ of low scores {self.wide:g} times that of high ones, {self.items} items"
+
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
+        """See `Recipe`."""
+        half = self.items // 2
+        scores = np.repeat([1.0, 0.0], half)
+        widths = np.repeat([1.0, self.wide], half)
+        for epsilon in self.epsilons:
+            for name in (RNM, RNMH, GEM, OPTIMISTIC, RS):
+                mechanism = MECHANISMS[name](scores, widths, epsilon)
+                value = float(law_of(mechanism, scores, widths)[:half].sum())
+                yield Reading(self.title, name, epsilon, HIGH.key, value)
+            yield Reading(self.title, UNIFORM, epsilon, HIGH.key, 0.5)
+
+
+COIN = Ahead(
+    "a coin is ahead of RNMH",
+    HIGH.key,
+    UNIFORM,
+    (RNMH,),
+    panels=(Introduction(100, 3.0, ()).title,),
+    margin=COUNTED_HALF,
+)
+
+INTRODUCTION = Experiment(
+    name="heterogeneous-introduction",
+    paper=HETEROGENEOUS,
+    row="Figures",
+    title="Probability of a high score: two scores, two sensitivities (the introduction)",
+    figures=(LineFigure(HIGH, "ε", log_x=True),),
+    claims=(
+        Ahead(
+            "low scores with the larger Δ: RNM is ahead of RNMH",
+            HIGH.key,
+            RNM,
+            (RNMH,),
+            panels=tuple(Introduction(k, 3.0, ()).title for k in (10, 100)),
+            margin=COUNTED_HALF,
+        ),
+        Somewhere("low scores with the larger Δ: RNMH can be worse than a coin", COIN),
+        Ahead("RNM is never worse than a coin", HIGH.key, RNM, (UNIFORM,), never_behind=True),
+        Ahead(
+            "high scores with the larger Δ: RNMH is ahead of RNM",
+            HIGH.key,
+            RNMH,
+            (RNM,),
+            panels=(Introduction(100, 1.0 / 3.0, ()).title,),
+            margin=COUNTED_HALF,
+        ),
+    ),
+    full=Scale(
+        tuple(
+            Introduction(items, wide, EPSILONS)
+            for items, wide in ((10, 3.0), (100, 3.0), (100, 1.0), (100, 1.0 / 3.0))
+        ),
+        1,
+        1.0,
+    ),
+    quick=Scale((Introduction(100, 3.0, (0.5, 1.0, 5.0)),), 1, 0.05),
+    notes=(
+        "Exact laws, but for RNMH, which is counted from draws and costs ε(1 + max Δ / min Δ)/2, "
+        "2 ε where one Δ is three times the other.",
+    ),
+)
+
+
+AHEAD = Metric("ahead", "ε up to which RS is ahead of RNM in scenario 1")
+LEAST = Metric("least", "mean squared error of RS at any ε, without noise")
+GAMMAS = (0.05, 0.02, 0.01, 0.005, 0.002)
+SEARCHED = 0.1, 100.0
+
+
+@dataclass(frozen=True)
+class Patience(Recipe):
+    """One γ."""
+
+    gamma: float
+
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
+        """See `Recipe`."""
+        scores, widths = ConstantScores("1, positive", ()).scores_and_widths()
+        worst = int(np.argmin(scores))
+        share = float(np.mean(scores == scores[worst]))
+
+        def behind(log_epsilon: float) -> float:
+            # Both errors are 4 P(low score), and items with a low score are alike.
+            epsilon = math.exp(log_epsilon)
+            laws = (
+                RandomStopping(scores, widths, epsilon, gamma=self.gamma),
+                NoisyMax(scores, epsilon, sensitivity=float(widths.max())),
+            )
+            stopping, noisy = (law.log_probability(worst) for law in laws)
+            return stopping - noisy
+
+        low, high = (math.log(end) for end in SEARCHED)
+        yield Reading("", RS, self.gamma, AHEAD.key, math.exp(brentq(behind, low, high, xtol=1e-3)))
+        # It stops before the first item with a high score: Σ γ (1-γ)^(n-1) share^n.
+        missed = self.gamma * share / (1.0 - (1.0 - self.gamma) * share)
+        yield Reading("", RS, self.gamma, LEAST.key, 4.0 * missed)
+
+
+PATIENCE = Experiment(
+    name="heterogeneous-patience",
+    paper=HETEROGENEOUS,
+    row="Figures",
+    title="How far random stopping is ahead by γ, scenario 1",
+    figures=(LineFigure(AHEAD, "γ", log_x=True, log_y=True, fraction=False),),
+    claims=(
+        Number("γ = 0.05 (measured before)", AHEAD.key, "", RS, 0.05, 4.3, 0.1),
+        Number("γ = 0.005 (measured before)", AHEAD.key, "", RS, 0.005, 9.3, 0.1),
+        Rises("a smaller γ is ahead for longer", AHEAD.key, (RS,), falls=True),
+    ),
+    full=Scale(tuple(Patience(gamma) for gamma in GAMMAS), 1, 0.5),
+    quick=Scale((Patience(0.05), Patience(0.02)), 1, 0.1),
+    also=(LEAST,),
+    notes=("Exact laws. γ must be chosen without looking at the scores.",),
+)
+
+
+EXPERIMENTS = (CONSTANT_SCENARIOS, RANDOM_SCENARIOS, INTRODUCTION, PATIENCE)

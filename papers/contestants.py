@@ -29,7 +29,7 @@ from mipselect.selectors import (
 from mipselect.selectors.base import PrivateSelector
 from mipselect.validation import checked_support
 
-from ..arrays import FloatArray, Support
+from .arrays import FloatArray, Support
 
 DELTA = 1e-6
 """δ of the contestants that need one."""

@@ -13,7 +13,7 @@ import numpy as np
 from mipselect.cli.extension import regular_file, unreadable
 from mipselect.errors import InvalidInput
 
-from ..arrays import FloatArray
+from .arrays import FloatArray
 
 LARGEST_TABLE = 2**31
 """Bytes."""
