@@ -1,4 +1,4 @@
-"""What `mipselect bench` runs: data sets, selectors, trials and their summary. Sensitive."""
+"""Data sets, cells, trials and summary of `mipselect bench`. Sensitive."""
 
 from __future__ import annotations
 

@@ -262,7 +262,7 @@ def run(
     Parameters
     ----------
     trials : sequence of Trial
-        Of one experiment.
+        All belong to one experiment.
     path : Path
     processes : int
     apart : bool

@@ -222,7 +222,9 @@ def test_what_fails_is_said_and_tried_again(
     monkeypatch.setattr(Copies, "measure", fail)
     outcome = run(*COPIES, "--output", tmp_path, "--json")
     assert outcome.code == 1
-    assert "n = 5,000, draws = 20, epsilon = 1, repeat 1: no proof in time (and 1 more)" in outcome.err
+    assert (
+        "n = 5,000, draws = 20, epsilon = 1, repeat 1: no proof in time (and 1 more)" in outcome.err
+    )
     (entry,) = outcome.report["experiments"]
     assert len(entry["missing"]) == 2
     assert {claim["verdict"] for claim in entry["claims"]} == {"not decided"}

@@ -1,26 +1,30 @@
 """Coverage of intervals from released numbers, over many data sets, beside their level.
 
-python -m benchmarks.interval_coverage [--sets 1000] [--settings NAME,...] [--json]
-
-Truth is least squares on the selected columns in the population, rows and targets mapped as for
-the fit, from four million further rows. "Non-private" are the usual intervals of least squares on
-the same rows and columns. Seeded, so nothing here is private.
+Seeded, so nothing here is private.
 """
 
 from __future__ import annotations
 
-import argparse
+import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.stats import t as student
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 
-from benchmarks.stored import Record, add_json_option, print_records
+from benchmarks.declared import Record, benchmark
+from benchmarks.tables import NUMBERS, Table, table_named
+from mipselect.privacy.guarantee import Guarantee
+from mipselect.quality import Measure, Quality
+from mipselect.quality.draw import Predictions, quality_of
 from mipselect.regression import AdaSSPRegressor, SelectThenRegress
 from mipselect.regression.intervals import confidence_intervals
 from mipselect.selectors import ExponentialSelector, KendallSelector
+from mipselect.tables.mapping import open_table, read_rows
+from mipselect.tables.public_map import PublicMap
 
 LEVEL = 0.95
 DELTA = 1e-6
@@ -149,34 +153,28 @@ def after_kendall(epsilon: float) -> Callable[[int], Any]:
 
 def settings() -> dict[str, Setting]:
     found: dict[str, Setting] = {}
-    true = (1, 3, 5, 7, 9)
-    sizes = ((8000, 2.0), (5000, 2.0), (3000, 2.0), (8000, 1.0), (3000, 1.0), (20000, 4.0))
-    for n, epsilon in sizes:
+    for n, epsilon in ((8000, 2.0), (3000, 2.0), (3000, 1.0)):
         found[f"paper n={n} ε={epsilon:g}"] = Setting(
-            gaussian_rows, n, after_exact(epsilon), 0.5, 0.5, true
+            gaussian_rows, n, after_exact(epsilon), 0.5, 0.5, (1, 3, 5, 7, 9)
         )
-    plain = linear(uniform, normal_errors)
-    for relation in ("replace-one", "add-remove"):
-        for n, epsilon in ((1000, 1.0), (5000, 0.3), (5000, 1.0), (5000, 5.0), (500, 100.0)):
-            name = f"uniform n={n} ε={epsilon:g} {relation}"
-            found[name] = Setting(plain, n, adassp(epsilon, relation))
-    others = {
-        "correlated .5": linear(correlated(0.5), normal_errors),
-        "correlated .9": linear(correlated(0.9), normal_errors),
-        "0/1 columns": linear(zero_one, normal_errors),
-        "exponential errors": linear(uniform, exponential_errors),
-        "t3 errors": linear(uniform, student_errors),
-        "errors growing with x0": linear(uniform, growing_errors),
-    }
-    for name, source in others.items():
-        for n, epsilon, relation in ((5000, 1.0, "replace-one"), (20000, 5.0, "add-remove")):
-            found[f"{name} n={n} ε={epsilon:g} {relation}"] = Setting(
-                source, n, adassp(epsilon, relation)
-            )
-    for n, epsilon in ((1000, 1.0), (2000, 2.0), (10000, 2.0)):
-        found[f"weak of 30, Kendall n={n} ε={epsilon:g}"] = Setting(
-            weak_among_many, n, after_kendall(epsilon), right=(0, 1, 2)
-        )
+    plain, replace_one, add_remove = linear(uniform, normal_errors), "replace-one", "add-remove"
+    linears = (
+        ("uniform", plain, 1000, 1.0, replace_one),
+        ("uniform", plain, 5000, 1.0, replace_one),
+        ("uniform", plain, 5000, 1.0, add_remove),
+        ("correlated .9", linear(correlated(0.9), normal_errors), 5000, 1.0, replace_one),
+        ("correlated .9", linear(correlated(0.9), normal_errors), 20000, 5.0, add_remove),
+        ("0/1 columns", linear(zero_one, normal_errors), 5000, 1.0, replace_one),
+        ("exponential errors", linear(uniform, exponential_errors), 5000, 1.0, replace_one),
+        ("t3 errors", linear(uniform, student_errors), 5000, 1.0, replace_one),
+        ("errors growing with x0", linear(uniform, growing_errors), 20000, 5.0, add_remove),
+    )
+    for name, source, n, epsilon, relation in linears:
+        model = adassp(epsilon, relation)
+        found[f"{name} n={n} ε={epsilon:g} {relation}"] = Setting(source, n, model)
+    found["weak of 30, Kendall n=2000 ε=2"] = Setting(
+        weak_among_many, 2000, after_kendall(2.0), right=(0, 1, 2)
+    )
     return found
 
 
@@ -235,34 +233,123 @@ def finite(number: float) -> float | str:
     return float(number) if np.isfinite(number) else "∞"
 
 
-def of_setting(name: str, setting: Setting, sets: int) -> Iterator[Record]:
-    gram, products = setting.population()
-    found = [one_set(setting, gram, products, seed) for seed in range(sets)]
-    groups = {name: found}
-    if setting.right is not None:
+@benchmark(
+    {"setting": tuple(settings())},
+    quick={"setting": ("uniform n=1000 ε=1 replace-one",), "sets": 5},
+    seeds="0 to 999",
+)
+def interval_coverage(setting: str, sets: int = 1000) -> Iterator[Record]:
+    """Coverage of confidence intervals of coefficients, of least squares in the population.
+
+    Rows and targets are mapped as for the fit, from four million further rows.
+    """
+    chosen = settings()[setting]
+    gram, products = chosen.population()
+    found = [one_set(chosen, gram, products, seed) for seed in range(sets)]
+    groups = {setting: found}
+    if chosen.right is not None:
         groups = {
-            f"{name}, right columns": [one for one in found if one.right],
-            f"{name}, wrong columns": [one for one in found if not one.right],
+            f"{setting}, right columns": [one for one in found if one.right],
+            f"{setting}, wrong columns": [one for one in found if not one.right],
         }
     for label, group in groups.items():
         if group:
             yield {"setting": label, **summary(group)}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", type=int, default=1000)
-    parser.add_argument("--settings", default="", help="names or their beginnings; all if empty")
-    add_json_option(parser)
-    options = parser.parse_args()
-    found = (
-        record
-        for name, setting in settings().items()
-        if name.startswith(tuple(options.settings.split(",")))
-        for record in of_setting(name, setting, options.sets)
-    )
-    print_records(found, as_json=options.json)
+def r_squared(y: np.ndarray, fitted: np.ndarray, clip: float = np.inf) -> float:
+    errors, distances = np.abs(y - fitted), np.abs(y - y.mean())
+    inside = [(np.minimum(each, clip) ** 2).sum() for each in (errors, distances)]
+    return 1.0 - float(inside[0] / inside[1])
 
 
-if __name__ == "__main__":
-    main()
+class Half:
+    """The half of a table that is measured, and what a fixed model says of it."""
+
+    def __init__(self, table: Table, *, of_classes: bool) -> None:
+        public = PublicMap.of(table.schema, **table.question)
+        X, y, _ = read_rows(open_table(table.frame, public), public)
+        there = np.isfinite(y)
+        X, y = X[there].astype(float), y[there]
+        if of_classes:
+            y = np.where(y > np.quantile(y, 0.75), 1.0, -1.0)
+        half = np.random.default_rng(0).random(len(y)) < 0.5
+        ones = np.column_stack([X, np.ones(len(X))])
+        if of_classes:
+            model = LogisticRegression(C=1.0, max_iter=1000).fit(X[half], y[half])
+            fitted = model.decision_function(X)
+        else:
+            fitted = ones @ np.linalg.lstsq(ones[half], y[half], rcond=None)[0]
+        self.name, self.rows, self.of_classes = table.name, len(y), of_classes
+        self.y, self.fitted = y[~half], fitted[~half]
+        if of_classes:
+            self.auc = float(roc_auc_score(self.y, self.fitted))
+            self.accuracy = float(((self.fitted > 0.0) == (self.y > 0.0)).mean())
+        else:
+            self.plain = r_squared(self.y, self.fitted)
+
+    def measured(self, size: int, epsilon: float, relation: str, seed: int) -> Quality:
+        rows = np.random.default_rng(seed).integers(0, len(self.y), size)
+        bound = None if self.of_classes else 1.0
+        predictions = Predictions(
+            self.y[rows], self.fitted[rows], self.of_classes, bound, complete=True
+        )
+        guarantee = Guarantee(epsilon, relation=relation)
+        return quality_of(predictions, guarantee, random.Random(seed))
+
+    def checks(self, quality: Quality) -> Iterator[tuple[str, Measure, float]]:
+        if self.of_classes:
+            yield "AUC", quality.measure("AUC"), self.auc
+            yield "accuracy", quality.measure("accuracy"), self.accuracy
+        else:
+            clipped = r_squared(self.y, self.fitted, quality.clip or np.inf)
+            yield "R², clipped", quality.first, clipped
+            yield "R² as it is", quality.first, self.plain
+
+
+@benchmark(
+    {
+        "table": NUMBERS,
+        "of_classes": (False, True),
+        "epsilon": (1.0,),
+        "relation": ("replace-one",),
+    },
+    quick={"table": ("winequality_white",), "of_classes": (False,), "runs": 5},
+    seeds="0 of halves; 0 to 999 of samples and draws",
+)
+def quality_coverage(
+    table: str,
+    of_classes: bool,
+    epsilon: float,
+    relation: str,
+    data: str | None = None,
+    runs: int = 1000,
+    share: float = 0.1,
+) -> Iterator[Record]:
+    """Coverage of the intervals of a private quality, over samples of real tables.
+
+    A model is fitted without privacy to half of the rows and stays fixed; of two classes the target
+    is whether a number is above its upper quartile. Every run draws `share` of the rows, with
+    replacement, from the other half, and measures the model on them. Truth is the measure on the
+    whole of that half: R² with the clip of the run, and beside it R² as it is.
+    """
+    half = Half(table_named(data, table), of_classes=of_classes)
+    size = round(share * half.rows)
+    held: dict[str, list[bool]] = {}
+    truth: dict[str, float] = {}
+    widths: dict[str, list[float]] = {}
+    for seed in range(runs):
+        quality = half.measured(size, epsilon, relation, seed)
+        for name, measure, true in half.checks(quality):
+            held.setdefault(name, []).append(measure.low <= true <= measure.high)
+            widths.setdefault(name, []).append(measure.high - measure.low)
+            truth[name] = true
+    for name, found in held.items():
+        named = {"table": table, "rows": size, "epsilon": epsilon, "relation": relation}
+        yield {
+            **named,
+            "measure": name,
+            "truth": float(truth[name]),
+            "width": finite(np.median(widths[name])),
+            "covered": float(100.0 * np.mean(found)),
+        }
