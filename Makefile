@@ -101,9 +101,9 @@ system-solvers system-browser:
 	  fi; \
 	done
 
-# Times every usable solver; see benchmarks/ for more.
+# Times every usable solver; `python -m benchmarks --list` names more.
 bench: $(VENV)/installed
-	$(BIN)/python -m benchmarks.search
+	$(BIN)/python -m benchmarks search setting=0,1,3,4
 
 clean:
 	rm -rf $(VENV) build dist docs/_build docs/gallery docs/reference/generated *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

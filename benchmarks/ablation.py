@@ -1,28 +1,21 @@
 """What each strategy of the search earns: the work of fixed searches without it.
 
-    OMP_NUM_THREADS=1 python -m benchmarks.ablation --data ../shared/data   # some 30 minutes
-    OMP_NUM_THREADS=1 python -m benchmarks.ablation --strategy clusters --problem "many columns"
-
-Prints nodes and CPU seconds of every search, and for each strategy the
-searches whose nodes or seconds grow without it, with both multiples, the largest first;
-">" means that the time limit came first. The searches are those of
-`tests/support/counted_searches.py` and, where a folder has these data, of real tables (ailerons;
-wine quality and the CPU's load with all products of two columns) and of gene-expression tables.
+The searches are those of `tests/support/counted_searches.py` and, where DATA has them, of real
+tables (ailerons; wine quality and the CPU's load with all products of two columns) and of
+gene-expression tables. ">" means that the time limit came first. Set OMP_NUM_THREADS=1.
 """
 
 from __future__ import annotations
 
-import argparse
 import operator
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.stored import Record, add_json_option, print_records
+from benchmarks.declared import Record, benchmark
 from mipselect import Instance
 from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import TUNING
@@ -35,33 +28,16 @@ SHOWN = 4
 BRIEF = 0.05
 """Seconds; a multiple of less is noise."""
 
+ALL = "none"
+REAL = {"ailerons": (8, False), "winequality_white": (8, True), "cpu_act": (6, True)}
+"""Size, and whether there are products of columns."""
 
-@dataclass(frozen=True)
-class Search:
-    """A search of one kind on one problem."""
-
-    group: str
-    problem: str
-    kind: str
-    instance: Callable[[], Instance]
-
-    @property
-    def name(self) -> str:
-        return f"{self.problem}, {self.kind}"
-
-
-@dataclass(frozen=True)
-class Work:
-    """Nodes and CPU seconds of one search; `ended` tells whether the time limit left it alone."""
-
-    nodes: int
-    seconds: float
-    ended: bool
-
-    def multiples(self, base: Work) -> list[float]:
-        """Of nodes and, where the base took long enough, of seconds."""
-        nodes = [self.nodes / base.nodes]
-        return [*nodes, self.seconds / base.seconds] if base.seconds > BRIEF else nodes
+GENES = {"sorlie": 6, "alon": 5, "golub": 4}
+SEARCHES = (
+    *(("synthetic", *pair) for pair in (*RECORDED, ("copies", "optimum"))),
+    *(("real", name, kind) for name in REAL for kind in ("pool", "levels")),
+    *(("genes", *pair) for pair in (("sorlie", "pool"), *((name, "levels") for name in GENES))),
+)
 
 
 def instance_of(X: np.ndarray, y: np.ndarray, size: int, ridge: float) -> Instance:
@@ -73,8 +49,14 @@ def instance_of(X: np.ndarray, y: np.ndarray, size: int, ridge: float) -> Instan
     return Instance(X, y, support_size=size, **bounds)
 
 
-def of_table(file: Path, size: int, products: bool) -> Instance:
-    """Numbers of a table whose last column is the target."""
+def of_data(group: str, problem: str, data: Path) -> Instance:
+    """The numbers of a table whose last column is the target, or of a gene-expression table."""
+    if group == "genes":
+        with np.load(data / "microarray" / f"{problem}.npz") as arrays:
+            X, y = arrays["X"].astype(float), arrays["y"].astype(float)
+        return instance_of(X, y, GENES[problem], 0.024)
+    size, products = REAL[problem]
+    file = data / "regression" / f"{problem}.csv.gz"
     table = np.genfromtxt(file, delimiter=",", skip_header=1)
     X, y = table[:, :-1], table[:, -1]
     if products:
@@ -84,100 +66,54 @@ def of_table(file: Path, size: int, products: bool) -> Instance:
     return instance_of(X, y, size, 0.001)
 
 
-def of_genes(file: Path, size: int) -> Instance:
-    with np.load(file) as data:
-        return instance_of(data["X"].astype(float), data["y"].astype(float), size, 0.024)
-
-
-def searches(folder: Path | None) -> list[Search]:
-    """All searches; those on data only where their file is in the folder."""
-    pairs = (*RECORDED, ("copies", "optimum"))
-    found = [Search("synthetic", *pair, PROBLEMS[pair[0]]) for pair in pairs]
-    if folder is None:
-        return found
-    for name, size, products in (
-        ("ailerons", 8, False),
-        ("winequality_white", 8, True),
-        ("cpu_act", 6, True),
-    ):
-        file = folder / "regression" / f"{name}.csv.gz"
-        if file.exists():
-            of_file = partial(of_table, file, size, products)
-            found += [Search("real", name, kind, of_file) for kind in ("pool", "levels")]
-    for name, size, kind in (
-        ("sorlie", 6, "pool"),
-        ("sorlie", 6, "levels"),
-        ("alon", 5, "levels"),
-        ("golub", 4, "levels"),
-    ):
-        file = folder / "microarray" / f"{name}.npz"
-        if file.exists():
-            found.append(Search("genes", name, kind, partial(of_genes, file, size)))
+def earned(records: list[Record]) -> list[Record]:
+    """The searches with all strategies, and for each strategy those that grow most without it."""
+    bases = {each["search"]: each for each in records if each["without"] == ALL}
+    found = [{key: each for key, each in one.items() if key != "without"} for one in bases.values()]
+    groups = list(dict.fromkeys(each["group"] for each in records))
+    for strategy in dict.fromkeys(each["without"] for each in records):
+        if strategy == ALL:
+            continue
+        entries: dict[str, list[tuple[float, str]]] = {group: [] for group in groups}
+        for one in records:
+            base = bases[one["search"]]
+            if one["without"] != strategy or base["ended"] == "no":
+                continue
+            multiples = [one["nodes"] / base["nodes"]]
+            multiples += [one["seconds"] / base["seconds"]] if base["seconds"] > BRIEF else []
+            if one["ended"] == "no" or any(map(operator.ge, multiples, (NODES, SECONDS))):
+                sign = "" if one["ended"] == "yes" else "> "
+                text = " / ".join(f"{sign}{number:.1f}" for number in multiples)
+                entries[one["group"]].append((max(multiples), f"{one['search']} {text}"))
+        texts = {
+            group: "; ".join(text for _, text in sorted(some, reverse=True)[:SHOWN])
+            for group, some in entries.items()
+        }
+        found.append({"without": strategy, **texts})
     return found
 
 
-def work(search: Search, without: frozenset[Strategy], limit: float) -> Work:
-    instance, tuning = search.instance(), replace(TUNING, without=without)
+@benchmark(
+    {"search": SEARCHES, "without": (ALL, *map(str, Strategy))},
+    quick={"search": SEARCHES[:2], "without": (ALL, *map(str, Strategy))[:3]},
+    seeds="fixed, of the tests",
+    summary=earned,
+)
+def ablation(
+    search: tuple[str, str, str], without: str, data: str | None = None, time_limit: float = 20.0
+) -> Iterator[Record]:
+    """Nodes and CPU seconds of searches without each strategy, as multiples of those with all."""
+    group, problem, kind = search
+    instance = (
+        PROBLEMS[problem]() if group == "synthetic" else of_data(group, problem, Path(str(data)))
+    )
+    left_out = frozenset() if without == ALL else frozenset({Strategy(without)})
+    tuning = replace(TUNING, without=left_out)
     started = time.process_time()
     try:
-        nodes, ended = count_of(instance, search.kind, tuning, time_limit=limit).nodes, True
+        nodes, ended = count_of(instance, kind, tuning, time_limit=time_limit).nodes, "yes"
     except Unfinished as stopped:
-        nodes, ended = stopped.counts.nodes, False
-    return Work(nodes, time.process_time() - started, ended)
-
-
-def entries(found: list[tuple[Search, Work, Work]]) -> str:
-    """The searches that grow most, as in "weak, levels 2.0 / 1.1"."""
-    earned = []
-    for search, base, without in found:
-        multiples = without.multiples(base)
-        earns = any(map(operator.ge, multiples, (NODES, SECONDS)))
-        if base.ended and (earns or not without.ended):
-            sign = "" if without.ended else "> "
-            entry = " / ".join(f"{sign}{number:.1f}" for number in multiples)
-            earned.append((max(multiples), f"{search.name} {entry}"))
-    return "; ".join(entry for _, entry in sorted(earned, reverse=True)[:SHOWN])
-
-
-def measured(options: argparse.Namespace) -> Iterator[Record]:
-    """A record of each search, and one of each strategy."""
-    limit, wanted = options.time_limit, options.problem
-    chosen = [one for one in searches(options.data) if not wanted or one.problem in wanted]
-    groups = list(dict.fromkeys(search.group for search in chosen))
-    bases = {}
-    for search in chosen:
-        bases[search] = base = work(search, frozenset(), limit)
-        yield {
-            "group": search.group,
-            "search": search.name,
-            "ended": "yes" if base.ended else "no",
-            "nodes": base.nodes,
-            "seconds": base.seconds,
-        }
-    for strategy in options.strategy or Strategy:
-        found = {
-            group: [
-                (search, base, work(search, frozenset({strategy}), limit))
-                for search, base in bases.items()
-                if search.group == group
-            ]
-            for group in groups
-        }
-        yield {"without": str(strategy), **{group: entries(some) for group, some in found.items()}}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, help="folder with regression/ and microarray/")
-    parser.add_argument("--time-limit", type=float, default=20.0, help="seconds for each search")
-    parser.add_argument("--strategy", action="append", type=Strategy, help="default: all")
-    parser.add_argument("--problem", action="append", help="default: all")
-    add_json_option(parser)
-    options = parser.parse_args()
-    print_records(measured(options), as_json=options.json)
-
-
-if __name__ == "__main__":
-    main()
+        nodes, ended = stopped.counts.nodes, "no"
+    seconds = time.process_time() - started
+    yield {"group": group, "search": f"{problem}, {kind}", "without": without, "ended": ended,
+           "nodes": nodes, "seconds": seconds}  # fmt: skip

@@ -1,24 +1,19 @@
 """Moments of a table that is larger than memory, beside reading it alone and multiplying alone.
 
-python -m benchmarks.moments                       # 10,000,000 rows of 100 fields, 8 GB of Parquet
-python -m benchmarks.moments --rows 1000000        # a tenth
-python -m benchmarks.moments --cores 1
-
-Files are made once in a folder of their own and removed afterwards. Each part runs in a process of
-its own: microseconds a row, by the clock and of CPU, and the peak of its memory in MiB (Linux).
+Files of 10,000,000 rows of 100 fields, 8 GB of Parquet, are made for every cell in a folder of
+their own, and removed. Measured are microseconds a row, by the clock and of CPU, and the peak of
+the memory of the process in MiB (Linux). Moments of blocks stand beside plain ones, of 0 rows.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
+import multiprocessing
 import os
 import re
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import dataset, parquet
 
-from benchmarks.stored import Record, add_json_option, print_records
+from benchmarks.declared import Record, benchmark
 
 ROWS_A_FILE = 1_000_000
 IN_MEMORY = 1_000_000
@@ -46,6 +41,12 @@ def write(folder: Path, rows: int, columns: int) -> None:
         parquet.write_table(pa.table(cells), folder / f"{number:03}.parquet")
 
 
+def write_apart(folder: Path, rows: int, columns: int) -> None:
+    """Write the files in another process, whose memory does not count."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        pool.submit(write, folder, rows, columns).result()
+
+
 def read_alone(folder: Path, columns: int) -> int:
     """All columns as Arrow batches, file after file, in this process's threads."""
     rows = 0
@@ -61,98 +62,107 @@ def scan_alone(folder: Path, columns: int) -> int:
     return sum(batch.num_rows for batch in dataset.dataset(folder).to_batches(batch_size=1 << 16))
 
 
-def multiply_alone(folder: Path, columns: int) -> int:
-    X = np.random.default_rng(0).random((IN_MEMORY, columns + 2))
-    global started
-    started = clock()
-    X.T @ X
-    return IN_MEMORY
-
-
-def moments(folder: Path, columns: int) -> int:
+def schema_of(columns: int) -> Any:
     from mipselect.tables import TableSchema
-    from mipselect.tables.moments import Moments
 
     between = {"type": "number", "constraints": {"minimum": 0, "maximum": 10, "required": True}}
     fields = [{"name": name, **between} for name in (*names(columns), "y")]
-    found = Moments.of(folder, TableSchema.of({"fields": fields}), target="y")
-    return found.n
+    return TableSchema.of({"fields": fields})
 
 
-PARTS = {
-    "reading, file by file": read_alone,
-    "reading, as a dataset": scan_alone,
-    "X.T @ X in memory": multiply_alone,
-    "Moments.of": moments,
-}
+def moments_of(folder: Path, columns: int) -> int:
+    """Add up all files, and return how many rows they have."""
+    from mipselect.tables.moments import Moments
+
+    return Moments.of(folder, schema_of(columns), target="y").n
 
 
-def clock() -> tuple[float, float]:
-    return time.perf_counter(), time.process_time()
+def moments_of_blocks(folder: Path, columns: int, block_rows: int, partitions: int) -> int:
+    """The same within blocks of rows."""
+    from mipselect.blocks.partitions import Blocks
+    from mipselect.tables.moments import Moments
+    from mipselect.tables.moments.columns import TableBlockColumns
+    from mipselect.tables.question import TableQuestion
+
+    question = TableQuestion(schema_of(columns), "y")
+    blocks = TableBlockColumns(question, Blocks(block_rows, partitions))
+    return Moments.of_blocks(folder, blocks).n
 
 
-started = clock()
+READINGS = {"reading, file by file": read_alone, "reading, as a dataset": scan_alone}
+PRODUCT, MOMENTS = "X.T @ X in memory", "Moments.of"
 
 
-def measured(part: str, folder: Path, columns: int, cores: int) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.moments", "--part", part, "--folder", str(folder)]
-    command += ["--columns", str(columns), "--cores", str(cores)]
-    environment = {**os.environ, "OMP_NUM_THREADS": str(cores), "OPENBLAS_NUM_THREADS": str(cores)}
-    run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    result: dict[str, Any] = json.loads(run.stdout)
-    return result
+def measured(work: Any, cores: int) -> Record:
+    """Rows, microseconds a row by the clock and of CPU, and the peak of the memory."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
+    pa.set_cpu_count(cores)
+    wall, cpu = time.perf_counter(), time.process_time()
+    rows = work()
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    peak = int(re.search(r"VmHWM:\s*(\d+)", Path("/proc/self/status").read_text())[1]) / 2**10
+    return {"rows": rows, "wall": 1e6 * wall / rows, "cpu": 1e6 * cpu / rows, "mib": peak}
 
 
-def best_of(options: argparse.Namespace) -> Iterator[Record]:
-    best: dict[str, dict[str, Any]] = {}
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        write(Path(folder), options.rows, options.columns)
-        for _ in range(options.repeat):
-            for part in PARTS:
-                run = measured(part, Path(folder), options.columns, options.cores)
-                if part not in best or per_row(run) < per_row(best[part]):
-                    best[part] = run
-    for part, run in best.items():
-        yield {
-            "part": part,
-            "cores": options.cores,
-            "rows": run["rows"],
-            "wall": per_row(run),
-            "cpu": 1e6 * run["cpu"] / run["rows"],
-            "mib": run["mebibytes"],
-        }
+def best_of(records: list[Record]) -> list[Record]:
+    """Of the repeats of a part the one that took least."""
+    best: dict[Any, Record] = {}
+    for record in records:
+        key = record["part"], record["cores"]
+        if key not in best or record["wall"] < best[key]["wall"]:
+            best[key] = record
+    return list(best.values())
 
 
-def per_row(run: dict[str, Any]) -> float:
-    """Microseconds by the clock."""
-    return float(1e6 * run["wall"] / run["rows"])
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--columns", type=int, default=100)
-    parser.add_argument("--cores", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--part", choices=list(PARTS))
-    parser.add_argument("--folder", type=Path)
-    add_json_option(parser)
-    options = parser.parse_args()
-    if options.part:
-        global started
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.cores])
-        pa.set_cpu_count(options.cores)
-        started = clock()
-        rows = PARTS[options.part](options.folder, options.columns)
-        wall, cpu = (after - before for after, before in zip(clock(), started, strict=True))
-        status = Path("/proc/self/status").read_text()
-        peak = int(re.search(r"VmHWM:\s*(\d+)", status)[1]) / 2**10
-        print(json.dumps({"rows": rows, "wall": wall, "cpu": cpu, "mebibytes": peak}))
+@benchmark(
+    {"repeat": (1, 2, 3), "part": (*READINGS, PRODUCT, MOMENTS)},
+    quick={"repeat": (1,), "rows": 20_000, "columns": 10},
+    seeds="0",
+    summary=best_of,
+)
+def moments(
+    repeat: int, part: str, rows: int = 10_000_000, columns: int = 100, cores: int = 2
+) -> Iterator[Record]:
+    """One pass over a table: reading alone, multiplying alone, and `Moments.of`."""
+    if part == PRODUCT:
+        X = np.random.default_rng(0).random((min(rows, IN_MEMORY), columns + 2))
+        yield {"part": part, "cores": cores, **measured(lambda: (X.T @ X, len(X))[1], cores)}
         return
-    print_records(best_of(options), as_json=options.json)
+    with tempfile.TemporaryDirectory() as folder:
+        write_apart(Path(folder), rows, columns)
+        work = READINGS.get(part, moments_of)
+        yield {"part": part, "cores": cores, **measured(lambda: work(Path(folder), columns), cores)}
 
 
-if __name__ == "__main__":
-    main()
+def beside_plain(records: list[Record]) -> list[Record]:
+    """Each with its times by those of the plain moments of as many rows, which come first."""
+    plain = {record["rows"]: record for record in records if record["block_rows"] == 0}
+    return [
+        {
+            **one,
+            **{f"{key}_of_plain": one[key] / plain[one["rows"]][key] for key in ("wall", "cpu")},
+        }
+        for one in records
+    ]
+
+
+@benchmark(
+    {"rows": (1_000_000, 10_000_000), "block_rows": (0, 2, 4, 8)},
+    quick={"rows": (20_000,), "block_rows": (0, 2), "columns": 10},
+    seeds="0",
+    summary=beside_plain,
+)
+def block_moments(
+    rows: int, block_rows: int, columns: int = 100, partitions: int = 2, cores: int = 2
+) -> Iterator[Record]:
+    """Moments of blocks of rows beside the plain moments of the same table."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_apart(Path(folder), rows, columns)
+
+        def work() -> int:
+            if block_rows == 0:
+                return moments_of(Path(folder), columns)
+            return moments_of_blocks(Path(folder), columns, block_rows, partitions)
+
+        named = {"fields": columns, "partitions": partitions, "cores": cores}
+        yield {**named, "block_rows": block_rows, **measured(work, cores)}

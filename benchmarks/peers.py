@@ -1,17 +1,13 @@
 """The best support, found and proven: mipselect beside OKRidge, l0bnb and abess.
 
-Same data, same objective, CPU seconds. The others are installed into an
+Same data, same objective, CPU seconds: set OMP_NUM_THREADS=1. The others are installed into an
 environment of their own, which is kept. Gaps are those of R, of what was proven when the time was
 up; abess proves nothing. l0bnb is given the penalty and the largest coefficient that belong to the
 answer, which a user would not know.
-
-OMP_NUM_THREADS=1 python -m benchmarks.peers                # 40 s for each, about half an hour
-OMP_NUM_THREADS=1 python -m benchmarks.peers --time-limit 10 --problems 0,3 --json
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -25,8 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.correlated_search import problem
-from benchmarks.stored import Record, add_json_option, print_records
+from benchmarks.declared import Record, benchmark
 from mipselect import Instance, NotCertified, top_supports
 from mipselect.search.least_squares.swaps import best_by_swaps
 from mipselect.search.progress import Run
@@ -70,7 +65,7 @@ class Row:
         return {"answer": text, "seconds": self.seconds, "found": found, "proven": proven}
 
 
-def environment(folder: Path) -> Path:
+def python_of(folder: Path) -> Path:
     """The Python of an environment that has the peers; made if it is not there."""
     python = folder / "bin" / "python"
     if not python.exists():
@@ -131,43 +126,48 @@ def stored(instance: Instance, support: np.ndarray, path: Path) -> None:
     )
 
 
-def answers(numbers: list[int], python: Path, limit: float) -> Iterator[Record]:
-    for number in numbers:
-        shape = PROBLEMS[number]
-        instance = problem(*shape)
-        rows: dict[str, Row | str] = {"mipselect": by_mipselect(instance, limit)}
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "problem.npz"
-            stored(instance, best_by_swaps(instance.prepared, shape[2], Run.start()).support, path)
-            for name in PEERS:
-                rows[name] = by_peer(python, name, path, instance, limit)
-        best = min(row.value for row in rows.values() if isinstance(row, Row))
-        n, p, s, rho, _, ridge = shape
-        what = f"{n:,}, {p:,}, {s}, {rho:g}, {ridge:g}"
-        for name, row in rows.items():
-            answer = row.answer(best) if isinstance(row, Row) else {"answer": row}
-            yield {"setting": what, "solver": name, **answer}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+def problem(n: int, p: int, s: int, rho: float, snr: float, ridge: float) -> Instance:
+    """Columns of an autoregressive process, and s equal coefficients, equally spaced."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, p))
+    for j in range(1, p):
+        X[:, j] = rho * X[:, j - 1] + np.sqrt(1.0 - rho**2) * X[:, j]
+    signal = X[:, np.arange(s) * (p // s)].sum(axis=1)
+    y = signal + np.sqrt(signal.var() / snr) * rng.standard_normal(n)
+    return Instance(
+        X,
+        y,
+        support_size=s,
+        x_bound=float(np.abs(X).max()),
+        y_bound=float(np.abs(y).max()),
+        coef_bound=float(2.0 * np.sqrt(s)),
+        ridge=ridge,
     )
-    parser.add_argument("--time-limit", type=float, default=40.0, help="seconds for each solver")
-    parser.add_argument("--problems", help="comma-separated numbers; default: all of them")
-    parser.add_argument(
-        "--environment",
-        type=Path,
-        default=Path(tempfile.gettempdir()) / "mipselect-peers",
-        help="folder of the environment of the other solvers",
-    )
-    add_json_option(parser)
-    options = parser.parse_args()
-    every = range(len(PROBLEMS))
-    numbers = list(map(int, options.problems.split(","))) if options.problems else list(every)
-    python = environment(options.environment)
-    print_records(answers(numbers, python, options.time_limit), as_json=options.json)
 
 
-if __name__ == "__main__":
-    main()
+@benchmark(
+    {"shape": PROBLEMS},
+    quick={"shape": PROBLEMS[:1], "time_limit": 5.0},
+    seeds="0 of data",
+)
+def peers(
+    shape: tuple[float, ...],
+    time_limit: float = 60.0,
+    environment: str = str(Path(tempfile.gettempdir()) / "mipselect-peers"),
+) -> Iterator[Record]:
+    """The best support beside OKRidge, l0bnb and abess, which are installed in `environment`."""
+    python = python_of(Path(environment))
+    instance = problem(*shape)  # type: ignore[arg-type]
+    rows: dict[str, Row | str] = {"mipselect": by_mipselect(instance, time_limit)}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "problem.npz"
+        good = best_by_swaps(instance.prepared, instance.support_size, Run.start())
+        stored(instance, good.support, path)
+        for name in PEERS:
+            rows[name] = by_peer(python, name, path, instance, time_limit)
+    best = min(row.value for row in rows.values() if isinstance(row, Row))
+    n, p, s, rho, _, ridge = shape
+    what = f"{n:,}, {p:,}, {s}, {rho:g}, {ridge:g}"
+    for name, row in rows.items():
+        answer = row.answer(best) if isinstance(row, Row) else {"answer": row}
+        yield {"setting": what, "solver": name, **answer}

@@ -1,19 +1,12 @@
-"""Stored results of a benchmark: one JSON file a run, from which tables of the manual are written.
+"""Stored results: one JSON file a run, from which tables of the manual are written.
 
-python -m benchmarks.stored NAME --seed TEXT [--records FILE] -- COMMAND ...
-
-runs a command that prints a list of records as JSON, and writes docs/results/NAME.json, whole or
-not at all. With --records the list is read from a file that an earlier run printed, or from the
-NAME.csv of `mipselect reproduce`, of which each line is a record. A record is a
-flat object: its values are texts, numbers, or lists of numbers, such as those of repeats. Folders
-in the command are stored as FOLDER, other interpreters as PYTHON. A benchmark has its `--json` from
-`add_json_option`, and prints by `print_records`; of `mipselect bench --json` each selector on an
-instance is a record, of `mipselect plan --json` each line at an ε.
+Folders in a command are stored as FOLDER, other interpreters as PYTHON. Of `mipselect bench --json`
+each selector on an instance is a record, of `mipselect plan --json` each line at an ε, and of the
+.csv of `mipselect reproduce` each line.
 """
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import os
@@ -21,7 +14,7 @@ import platform
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
 from importlib.metadata import version
@@ -29,6 +22,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from benchmarks.declared import Record
 from mipselect.disk import write_whole
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
@@ -36,8 +30,6 @@ PACKAGES = ("mipselect", "numpy", "scipy", "scikit-learn")
 DIGITS = 5
 """Significant digits of a number that is stored."""
 OF_BENCH = ("selector", "epsilon", "exact", "f1", "seconds_per_fit", "seconds_per_draw")
-
-Record = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -136,10 +128,6 @@ def _of_plan(printed: dict[str, Any]) -> list[Record]:
     return [{key: each for key, each in one.items() if each is not None} for one in found]
 
 
-def add_json_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="one list of records, to be stored")
-
-
 def print_records(records: Iterable[Record], *, as_json: bool) -> None:
     """Print one list, or each record as the line of a table once it is there."""
     if as_json:
@@ -176,39 +164,39 @@ def _without_place(word: str) -> str:
     return "PYTHON" if path.is_absolute() and path.name.startswith("python") else word
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("name", metavar="NAME")
-    parser.add_argument("--seed", required=True, help="the seeds, in words")
-    parser.add_argument("--records", type=Path, help="what an earlier run printed")
-    parser.add_argument("command", nargs="+", metavar="COMMAND")
-    options = parser.parse_args()
-    if options.records is None:
-        done = subprocess.run(options.command, stdout=subprocess.PIPE)
-        if done.returncode:
-            sys.exit(f"nothing is stored: the command ended with {done.returncode}")
-        printed = done.stdout
-        day = date.today()
-    else:
-        printed = options.records.read_bytes()
-        day = date.fromtimestamp(options.records.stat().st_mtime)
-    of_table = options.records is not None and options.records.suffix == ".csv"
-    versions = {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+def typed(name: str, settings: Mapping[str, str], options: Any) -> str:
+    """The command of a benchmark as it is typed."""
+    words = ["python", "-m", "benchmarks", name, *(f"{key}={_without_place(each)}"
+             for key, each in settings.items())]  # fmt: skip
+    words += ["--quick"] if options.quick else []
+    return shlex.join([*words, *(["--data", "FOLDER"] if options.data else [])])
+
+
+def store(
+    name: str, command: str, seeds: str, records: list[Record], day: date | None = None
+) -> None:
+    """Write docs/results/NAME.json."""
+    versions = {"python": platform.python_version(), **{each: version(each) for each in PACKAGES}}
+    day = day or date.today()
+    run = StoredRun(command, day.isoformat(), this_machine(), seeds, records, versions)
+    run.write(RESULTS / f"{name}.json")
+
+
+def store_command(name: str, seeds: str, command: list[str], printed: Path | None) -> int:
+    """Run a command, unless it has been, and store what it printed."""
     try:
-        run = StoredRun(
-            as_typed(options.command),
-            day.isoformat(),
-            this_machine(),
-            options.seed,
-            records_of_csv(options.records) if of_table else records_of(json.loads(printed)),
-            versions,
-        )
+        if printed is None:
+            done = subprocess.run(command, stdout=subprocess.PIPE)
+            if done.returncode:
+                raise ValueError(f"the command ended with {done.returncode}")
+            records, day = records_of(json.loads(done.stdout)), date.today()
+        else:
+            of_table = printed.suffix == ".csv"
+            text = printed.read_bytes()
+            records = records_of_csv(printed) if of_table else records_of(json.loads(text))
+            day = date.fromtimestamp(printed.stat().st_mtime)
+        store(name, as_typed(command), seeds, records, day)
     except ValueError as error:
-        sys.exit(f"nothing is stored: what was printed is no list of records: {error}")
-    run.write(RESULTS / f"{options.name}.json")
-
-
-if __name__ == "__main__":
-    main()
+        print(f"nothing is stored, for there is no list of records: {error}", file=sys.stderr)
+        return 1
+    return 0

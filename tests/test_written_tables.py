@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from benchmarks import stored
+from benchmarks.__main__ import main
 from benchmarks.stored import RESULTS, StoredRun
 from docs import written_tables
 from docs.written_tables import DOCS, WrongTable
@@ -278,10 +279,10 @@ def test_what_bench_prints_is_stored(
     options = ["--epsilon", "1,2", "--trials", "2", "--selectors", "sis,uniform"]
     printed = run("bench", "diabetes", *options, "--output", tmp_path / "b.jsonl", "--json").out
     (tmp_path / "printed.json").write_text(printed, encoding="utf-8")
-    given = ["bench", "--seed", "0", "--records", str(tmp_path / "printed.json")]
-    monkeypatch.setattr(sys, "argv", ["stored", *given, "--", "mipselect", "bench", "diabetes"])
+    given = ["command", "--store", "bench", "--seeds", "0"]
+    given += ["--records", str(tmp_path / "printed.json"), "--", "mipselect", "bench", "diabetes"]
     monkeypatch.setattr(stored, "RESULTS", tmp_path)
-    stored.main()
+    assert main(given) == 0
     found = StoredRun.read(tmp_path / "bench.json").records
     assert [(each["selector"], each["epsilon"]) for each in found] == [
         ("sis", 1.0),
@@ -293,23 +294,21 @@ def test_what_bench_prints_is_stored(
 
 
 def test_a_command_that_fails_stores_nothing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(stored, "RESULTS", tmp_path)
     for script, reason in (("exit(3)", "ended with 3"), ("print('no')", "no list of records")):
-        command = ["--", sys.executable, "-c", script]
-        monkeypatch.setattr(sys, "argv", ["stored", "NAME", "--seed", "0", *command])
-        with pytest.raises(SystemExit, match=reason):
-            stored.main()
+        given = ["command", "--store", "NAME", "--seeds", "0", "--", sys.executable, "-c", script]
+        assert main(given) == 1
+        assert reason in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_command_is_run_and_stored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     script = "print('[{\"share\": 0.123456789}]')"
     command = ["--", sys.executable, "-c", script, str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", ["stored", "NAME", "--seed", "none", *command])
     monkeypatch.setattr(stored, "RESULTS", tmp_path)
-    stored.main()
+    assert main(["command", "--store", "NAME", "--seeds", "none", *command]) == 0
     run = StoredRun.read(tmp_path / "NAME.json")
     assert run.records == [{"share": 0.12346}]
     assert run.command == shlex.join(["python", "-c", script, "FOLDER"])

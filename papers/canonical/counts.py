@@ -1,12 +1,18 @@
-"""Canonical Lipschitz paper, figures 1 and 6 to 10: real counts."""
+"""Canonical Lipschitz paper: real counts (figures 1, 4, 6 to 10) and Zipf's law (2, 3)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from mipselect.mechanisms import CanonicalLipschitz
 
 from ..arrays import FloatArray
-from ..reproduce.claims import (
+from ..claims import (
     NOT_SEEN,
     OPEN,
     SEEN,
@@ -15,40 +21,129 @@ from ..reproduce.claims import (
     Finding,
     Number,
 )
-from ..reproduce.declared import CANONICAL as PAPER
-from ..reproduce.declared import (
+from ..experiment import CANONICAL as PAPER
+from ..experiment import (
     DataSeed,
     Experiment,
     LineFigure,
     Metric,
     Reading,
+    Recipe,
+    Results,
     Scale,
 )
-from ..reproduce.results import Results
-from ..reproduce.sources import SCORES, DataSource
-from .peeling_draws import peeled_shares
-from .setting import (
-    CANONICAL,
-    EPSILONS,
-    EVENT_METRICS,
-    GAMMA_1,
-    GOOD,
-    GREAT,
-    HALF,
-    JOINT,
-    JOINT_NOTE,
-    LAWS,
-    MARGIN,
-    NOTES,
-    ONE_SHOT,
-    OURS,
-    OURS_1,
-    PEELING,
-    PEELING_EXPONENTIAL,
-    PUBLISHED,
-    TOP,
-    threshold,
+from ..sources import SCORES, DataSource
+from .laws import joint_event, one_shot_event, peeled_shares
+
+EPSILONS = tuple(float(f"{e:.3g}") for e in np.geomspace(1e-3, 1e3, 19))
+
+HALF = 0.5
+"""The sensitivity of counts that all move in one direction."""
+
+SEARCHED = 1e-6, 1e6
+"""ε between which a threshold is looked for."""
+
+DIGITS = 1e-4
+"""Relative precision of a threshold."""
+
+TINY = 1e-12
+"""Smallest known distance of a probability from 1."""
+
+TOP = Metric("TOP", "probability of the exact top k")
+GREAT = Metric("GREAT", "probability of a great k-subset")
+GOOD = Metric("GOOD", "probability of a good k-subset")
+EVENT_METRICS = (TOP, GREAT, GOOD)
+
+MARGIN = 1e-3
+"""Probabilities that differ by less are not told apart."""
+
+Law = Callable[[FloatArray, int, float, str], float]
+"""Function from scores, k, ε and an event to its probability."""
+
+CANONICAL, GAMMA_1 = "canonical", "canonical, γ = 1"
+ONE_SHOT, PEELING = "one-shot, exponential", "peeling, Gumbel"
+JOINT, PEELING_EXPONENTIAL = "joint exponential", "peeling, exponential"
+OURS, OURS_1 = "canonical, exponential", "canonical, γ = 1, exponential"
+PUBLISHED = (CANONICAL, GAMMA_1, ONE_SHOT, PEELING)
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """The probability of an event under the canonical Lipschitz mechanism."""
+
+    noise: str
+    gamma: float
+
+    def __call__(self, scores: FloatArray, k: int, epsilon: float, event: str) -> float:
+        """See `Law`."""
+        mechanism = CanonicalLipschitz(
+            scores, k, epsilon, sensitivity=HALF, noise=self.noise, gamma=self.gamma
+        )
+        # Sums of a million probabilities may be above 1 by rounding.
+        return min(mechanism.event_probability(event), 1.0)
+
+
+@dataclass(frozen=True)
+class OneShot:
+    """The probability of an event under one-shot selection; with Gumbel noise also of peeling."""
+
+    noise: str
+
+    def __call__(self, scores: FloatArray, k: int, epsilon: float, event: str) -> float:
+        """See `Law`."""
+        return min(one_shot_event(scores, k, epsilon, HALF, self.noise, event), 1.0)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """The probability of an event under the joint exponential mechanism, in whatever order."""
+
+    def __call__(self, scores: FloatArray, k: int, epsilon: float, event: str) -> float:
+        """See `Law`."""
+        return min(joint_event(scores, k, epsilon, HALF, event), 1.0)
+
+
+LAWS: dict[str, Law] = {
+    CANONICAL: Canonical("gumbel", 0.5),
+    GAMMA_1: Canonical("gumbel", 1.0),
+    ONE_SHOT: OneShot("exponential"),
+    PEELING: OneShot("gumbel"),
+    JOINT: Joint(),
+    OURS: Canonical("exponential", 0.5),
+    OURS_1: Canonical("exponential", 1.0),
+}
+
+
+def threshold(law: Law, scores: FloatArray, k: int, event: str, share: float) -> float | None:
+    """Find the ε at which an event has the probability `share`; None if there is none."""
+
+    def above(log_epsilon: float) -> float:
+        rest = max(1.0 - law(scores, k, math.exp(log_epsilon), event), TINY)
+        # The log of what is missing is nearly a line, which a root finder likes.
+        return math.log1p(-share) - math.log(rest)
+
+    low, high = (math.log(end) for end in SEARCHED)
+    right = low
+    while above(right) < 0.0:
+        low, right = right, right + math.log(10.0)
+        if right > high:
+            return None
+    return math.exp(brentq(above, low, right, xtol=DIGITS))
+
+
+NOTES = (
+    "Counts that all move in one direction: sensitivity ½. Probabilities are exact sums or "
+    "quadratures, thresholds are roots of them.",
+    "GREAT: the best ⌈k/10⌉ are in, and none beyond ⌊1.1 k⌋. GOOD: the best ⌈k/100⌉, and none "
+    "beyond ⌊1.5 k⌋. For every mechanism.",
+    "Ties are broken by order, so that TOP is one subset.",
 )
+
+JOINT_NOTE = (
+    "The joint exponential mechanism draws a ranking, which counts in any order. The paper left it "
+    "out for its cost."
+)
+
 
 QUICK_EPSILONS = (0.01, 0.3, 10.0)
 CERTAIN = 0.999
@@ -68,7 +163,7 @@ SEEN_BEFORE = {
 """Thresholds of `PUBLISHED`, from an earlier measurement."""
 
 
-class OnCounts:
+class OnCounts(Recipe):
     """Base of recipes for every vector of real counts that there is."""
 
     k: int
@@ -103,10 +198,6 @@ class Counts(OnCounts):
     methods: tuple[str, ...]
     table: str = ""
 
-    def on(self, table: str) -> Counts:
-        """See `TableRecipe`."""
-        return replace(self, table=table)
-
     def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
         scores, k = self.scores(source)
@@ -135,10 +226,6 @@ class DrawnCounts(OnCounts):
     batch: int
     table: str = ""
 
-    def on(self, table: str) -> DrawnCounts:
-        """See `TableRecipe`."""
-        return replace(self, table=table)
-
     def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
         scores, k = self.scores(source)
@@ -155,10 +242,6 @@ class Thresholds(OnCounts):
     k: int
     methods: tuple[str, ...]
     table: str = ""
-
-    def on(self, table: str) -> Thresholds:
-        """See `TableRecipe`."""
-        return replace(self, table=table)
 
     def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
@@ -283,3 +366,171 @@ THRESHOLDS = Experiment(
         "Canonical has Gumbel noise as in the figures; exponential noise is ours.",
     ),
 )  # fmt: skip
+
+
+NOISES = ("exponential", "half-logistic", "laplace", "gumbel", "logistic")
+NOISE_TOP = Metric("TOP by noise", "probability of the exact top k")
+
+
+@dataclass(frozen=True)
+class Noises(OnCounts):
+    """TOP of the canonical mechanism with each of the five noises."""
+
+    k: int
+    epsilons: tuple[float, ...]
+    table: str = ""
+
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
+        """See `Recipe`."""
+        scores, k = self.scores(source)
+        for noise in NOISES:
+            law = Canonical(noise, 0.5)
+            for epsilon in self.epsilons:
+                value = law(scores, k, epsilon, TOP.key)
+                yield Reading(self.title, noise, epsilon, NOISE_TOP.key, value)
+
+
+NOISE = Experiment(
+    name="canonical-noises",
+    paper=PAPER,
+    row="Figure 4",
+    title="TOP of the canonical mechanism by ε for five noises, γ = ½",
+    figures=(LineFigure(NOISE_TOP, "ε", log_x=True),),
+    claims=(
+        Ahead("exponential noise is ahead of all others", NOISE_TOP.key, "exponential",
+              tuple(noise for noise in NOISES if noise != "exponential"), margin=MARGIN),
+    ),
+    full=Scale(tuple(Noises(k, EPSILONS[::2]) for k in (1, 10, 100)), 1, 60.0),
+    quick=Scale((Noises(10, (0.03, 1.0)),), 1, 0.2),
+    needs=SCORES,
+    notes=NOTES,
+)  # fmt: skip
+
+
+ITEMS, TOTAL, EPSILON = 10_000, 15**7, 1.0
+EXPONENTS = tuple(round(x, 4) for x in np.linspace(0.0, 1.0, 101).tolist())
+QUICK_EXPONENTS = (0.2, 0.6, 1.0)
+METHODS = (*PUBLISHED, JOINT)
+ZIPF_SIZES = (100, 10)
+
+
+@dataclass(frozen=True)
+class Zipf(Recipe):
+    """Exact probabilities at one exponent.
+
+    Attributes
+    ----------
+    exponent : float
+    k : int
+    methods : tuple of str
+    items : int
+    """
+
+    exponent: float
+    k: int
+    methods: tuple[str, ...] = METHODS
+    items: int = ITEMS
+
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
+        """See `Recipe`."""
+        counts = zipf(self.items, self.exponent)
+        for method in self.methods:
+            for event in EVENT_METRICS:
+                value = LAWS[method](counts, self.k, EPSILON, event.key)
+                yield Reading(f"k = {self.k}", method, self.exponent, event.key, value)
+        value = LAWS[OURS](counts, self.k, EPSILON, TOP.key)
+        yield Reading(f"k = {self.k}", OURS, self.exponent, TOP.key, value)
+
+
+@dataclass(frozen=True)
+class DrawnZipf(Recipe):
+    """Probabilities at one exponent from draws; every batch is one more of their mean.
+
+    Attributes
+    ----------
+    exponent : float
+    k, draws, batch, items : int
+    """
+
+    exponent: float
+    k: int
+    draws: int
+    batch: int
+    items: int = ITEMS
+
+    def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
+        """See `Recipe`."""
+        counts = zipf(self.items, self.exponent)
+        shares = peeled_shares(counts, self.k, EPSILON, HALF, self.draws, seed)
+        for event, share in shares.items():
+            yield Reading(f"k = {self.k}", PEELING_EXPONENTIAL, self.exponent, event, share)
+
+
+def zipf(items: int, exponent: float) -> FloatArray:
+    """Make counts proportional to rank^-exponent that add up to 15⁷."""
+    shares = np.arange(1, items + 1, dtype=np.float64) ** -exponent
+    counts: FloatArray = TOTAL * shares / shares.sum()
+    return counts
+
+
+ZIPF = Experiment(
+    name="canonical-zipf",
+    paper=PAPER,
+    row="Figures 2, 3",
+    title="TOP, GREAT and GOOD of Zipf counts by the exponent: d = 10,000, ε = 1",
+    figures=(
+        LineFigure(TOP, "exponent of Zipf's law", suffix="-top"),
+        LineFigure(GREAT, "exponent of Zipf's law", suffix="-great"),
+        LineFigure(GOOD, "exponent of Zipf's law", suffix="-good"),
+    ),
+    claims=(
+        Ahead("canonical is ahead of one-shot and peeling (TOP)", TOP.key, CANONICAL,
+              (ONE_SHOT, PEELING), margin=MARGIN),
+        Ahead("γ = 1 is ahead of one-shot and peeling (TOP)", TOP.key, GAMMA_1,
+              (ONE_SHOT, PEELING), margin=MARGIN),
+        Ahead("canonical is ahead of one-shot and peeling (GOOD)", GOOD.key, CANONICAL,
+              (ONE_SHOT, PEELING), margin=MARGIN),
+        Ahead("γ = 1 is ahead of one-shot and peeling (GOOD)", GOOD.key, GAMMA_1,
+              (ONE_SHOT, PEELING), margin=MARGIN),
+        Ahead("γ = ½ is ahead of γ = 1 (TOP)", TOP.key, CANONICAL, (GAMMA_1,), margin=MARGIN),
+        Ahead("ours: γ = 1 is never behind the joint exponential mechanism (TOP)", TOP.key,
+              GAMMA_1, (JOINT,), margin=MARGIN, never_behind=True),
+        Ahead("ours: γ = 1 is never behind the joint exponential mechanism (GOOD)", GOOD.key,
+              GAMMA_1, (JOINT,), margin=MARGIN, never_behind=True),
+        Ahead("ours: peeling with exponential noise is never behind Gumbel noise (TOP)", TOP.key,
+              PEELING_EXPONENTIAL, (PEELING,), margin=MARGIN, never_behind=True),
+        Ahead("ours: exponential noise is never behind Gumbel noise (TOP)", TOP.key, OURS,
+              (CANONICAL,), margin=MARGIN, never_behind=True),
+    ),
+    full=Scale(
+        (
+            *(Zipf(exponent, k) for k in ZIPF_SIZES for exponent in EXPONENTS),
+            *(
+                DrawnZipf(exponent, k, 20, batch)
+                for k in ZIPF_SIZES
+                for exponent in EXPONENTS
+                for batch in range(BATCHES)
+            ),
+        ),
+        1,
+        6.0,
+    ),
+    quick=Scale(
+        (
+            *(Zipf(exponent, 10) for exponent in QUICK_EXPONENTS),
+            *(DrawnZipf(0.6, 10, 10, batch) for batch in range(2)),
+        ),
+        1,
+        0.2,
+    ),
+    notes=(
+        "Total 15⁷, sensitivity ½; exact sums and quadratures. Peeling with exponential noise "
+        "(ours) is drawn, 200 times, with errors.",
+        "GREAT: the best ⌈k/10⌉ are in, and none beyond ⌊1.1 k⌋. GOOD: the best ⌈k/100⌉, and none "
+        "beyond ⌊1.5 k⌋. For every mechanism.",
+        JOINT_NOTE,
+    ),
+)  # fmt: skip
+
+
+EXPERIMENTS = (COUNTS, THRESHOLDS, ZIPF, NOISE)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from mipselect.cli.extension import (
     SEARCH_PANEL,
@@ -22,7 +24,9 @@ from mipselect.cli.extension import (
     checked_integer,
     command,
     deliver,
+    dimension,
     group,
+    heading,
     option,
     options,
     require_positive,
@@ -31,12 +35,18 @@ from mipselect.cli.extension import (
 from mipselect.errors import InvalidInput, MipselectError, NotCertified
 from mipselect.problem.stored.files import load_problem
 
-from ..bench.contestants import CONTESTANTS, Rules
-from ..bench.record import Record
-from ..bench.summary import summarise
-from ..bench.trial_file import DONE, TrialFile
-from ..bench.trials import Cell, DataSet, cells_of, certified_reference, run
-from .trial_table import print_summary
+from ..contestants import CONTESTANTS, Rules
+from ..contests import (
+    LINES,
+    Cell,
+    DataSet,
+    Record,
+    cells_of,
+    certified_reference,
+    run,
+    summarise,
+)
+from ..runner import DONE, TrialFile
 
 MOST_TRIALS = 1_000_000
 EXPERIMENT = "NOT PRIVATE: an experiment. Its draws are seeded, so they protect nobody."
@@ -158,7 +168,7 @@ def bench(arguments: BenchArguments) -> None:
         say(f"skipped {reason}")
     if not plan.all_cells:
         raise InvalidInput("there is nothing to run: no selector applies")
-    with TrialFile(output) as file:
+    with TrialFile(output, LINES) as file:
         record = Record(file, plan.all_cells)
         failures = _run(plan, record, rules, file)
     _deliver(plan, record, failures, output, as_json=arguments.delivery.as_json)
@@ -280,3 +290,45 @@ def _deliver(
             console.print(f"Every trial is a line of {output}.", markup=False, soft_wrap=True)
 
     deliver(report, render, as_json=as_json, output=None)
+
+
+def print_summary(console: Console, summary: Iterable[Mapping[str, Any]]) -> None:
+    """Print a table for every entry of `summarise`."""
+    for entry in summary:
+        seeds = ", ".join(map(str, entry["data_seeds"]))
+        heading(
+            console,
+            f"{entry['instance']}: n = {entry['n']:,}, "
+            f"{dimension(entry['p'], entry['n_features'])}, "
+            f"s = {entry['support_size']}, {entry['loss']} loss"
+            + (f", data seeds {seeds}" if seeds else "")
+            + (f"; ε under {entry['relation']}" if entry["relation"] else ""),
+        )
+        table = Table()
+        for name in ("selector", "ε", "trials", "exact", "F1", "gap/Δ", "s/fit"):
+            table.add_column(name, justify="left" if name == "selector" else "right", no_wrap=True)
+        remarks = []
+        for line in entry["selectors"]:
+            numbers = []
+            if line["trials"]:
+                numbers = [_with_error(line, "exact"), _with_error(line, "f1")]
+                numbers.append(f"{line['median_gap_in_sensitivities']:.3g}")
+                numbers.append(f"{line['seconds_per_fit']:.2g}")
+                if without := line["data_sets_without_its_condition"]:
+                    remarks.append(f"{_named(line)}: condition not met on {without} data sets")
+            if line["status"] != DONE:
+                remarks.append(f"{_named(line)}: {line['status']}")
+            epsilon, trials = f"{line['epsilon']:g}", f"{line['trials']:,}"
+            table.add_row(escape(line["selector"]), epsilon, trials, *numbers)
+        console.print(table, crop=False)
+        for remark in remarks:
+            console.print(remark, markup=False, soft_wrap=True)
+
+
+def _named(line: Mapping[str, Any]) -> str:
+    return f"{line['selector']} at ε = {line['epsilon']:g}"
+
+
+def _with_error(line: Mapping[str, Any], key: str) -> str:
+    error = line[f"{key}_standard_error"]
+    return f"{line[key]:.2f}" + ("" if error is None else f" ± {error:.2f}")

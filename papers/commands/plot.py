@@ -29,9 +29,9 @@ from mipselect.cli.extension import (
 from mipselect.errors import InvalidInput
 from mipselect.pictures import Panel, Picture, Series, drawn
 
-from ..bench.contestants import CONTESTANTS
-from ..bench.summary import mean_and_error
-from ..bench.trial_file import DONE, Row, TrialFile
+from ..contestants import CONTESTANTS
+from ..contests import LINES, mean_and_error
+from ..runner import DONE, Row, TrialFile
 
 EXAMPLES = """Examples:
 
@@ -115,7 +115,7 @@ def plot(arguments: PlotArguments) -> None:
     file, output = arguments.file, arguments.output
     x, y, epsilon = arguments.x, arguments.y, arguments.epsilon
     check_figure(output, "--output", [file], replace=arguments.delivery.replace)
-    read = TrialFile(regular_file(file))
+    read = TrialFile(regular_file(file), LINES)
     if read.rest:
         say(f"the last line of {file} is half-written and is left out")
     rows = _chosen(

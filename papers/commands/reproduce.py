@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +10,7 @@ from rich.console import Console
 
 from mipselect.cli.extension import (
     SENSITIVE,
-    CountedProgress,
     Delivery,
-    InterruptedRun,
     argument,
     banner,
     check_writable,
@@ -30,31 +27,16 @@ from mipselect.cli.extension import (
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.pictures import require_matplotlib
 
-from ..bench.trial_file import DONE, TrialFile
-from ..reproduce.catalogue import EXPERIMENTS, experiment_named
-from ..reproduce.declared import Experiment
-from ..reproduce.reports import (
-    QUICK,
-    Made,
-    as_csv,
-    as_markdown,
-    duration,
-    pictures,
-)
-from ..reproduce.runs import (
-    LINES,
-    Trial,
-    all_measured,
-    done_already,
-    results_of,
-    trials_of,
-)
-from ..reproduce.sources import DataSource
-from .reproduce_listing import deliver_list
+from ..catalogue import EXPERIMENTS, experiment_named
+from ..experiment import PAPERS, Experiment
+from ..reports import QUICK, Made, as_csv, as_markdown, duration, pictures
+from ..runner import Trial, TrialFile, done_already, run
+from ..sources import DataSource
 
 ALL = "all"
 MOST_PROCESSES = 256
 LARGEST_DATA_SEED = 2**31
+_Work = tuple[Experiment, DataSource | None, list[Trial]]
 EXPERIMENT = "NOT PRIVATE: an experiment. Its draws are seeded, so they protect nobody."
 
 EXAMPLES = """Examples:
@@ -116,16 +98,6 @@ class ReproduceArguments:
         return self.output / f"{experiment.name}{scale}{end}"
 
 
-@dataclass(frozen=True)
-class _Work:
-    """An experiment, its trials, and how many of them are to be run."""
-
-    experiment: Experiment
-    source: DataSource | None
-    trials: Sequence[Trial]
-    missing: int
-
-
 @command
 def reproduce(arguments: ReproduceArguments) -> None:
     """Make the papers' figures and tables again, and say which of their claims were seen.
@@ -143,7 +115,7 @@ def reproduce(arguments: ReproduceArguments) -> None:
     if arguments.listing:
         if names:
             raise InvalidInput("--list takes no name")
-        deliver_list(as_json=as_json)
+        _deliver_list(as_json=as_json)
         return
     if not names:
         raise InvalidInput("which experiment? A name, or 'all' (see mipselect reproduce --list)")
@@ -156,9 +128,10 @@ def reproduce(arguments: ReproduceArguments) -> None:
     _prepare(arguments, [experiment for experiment, _ in sources])
     for reason in left_out:
         say(reason)
-    works = [_work(experiment, source, arguments) for experiment, source in sources]
-    _say_time(works, quick=arguments.quick)
-    made = [_run(work, arguments, with_figures=with_figures) for work in works]
+    works = [(experiment, source, _trials(experiment, source, arguments))
+             for experiment, source in sources]  # fmt: skip
+    _say_time(works, arguments)
+    made = [_made(*work, arguments, with_figures=with_figures) for work in works]
     _deliver(made, left_out, arguments, with_figures=with_figures)
     failures = [f"{one.experiment.name}: {reason}" for one in made for reason in one.missing]
     if failures:
@@ -229,69 +202,48 @@ def _svgs(experiment: Experiment) -> list[str]:
     return [f"{figure.suffix}.svg" for figure in experiment.figures]
 
 
-def _work(
+def _trials(
     experiment: Experiment, source: DataSource | None, arguments: ReproduceArguments
-) -> _Work:
-    """List the trials of an experiment and look which of them the file has already."""
-    trials = trials_of(
-        experiment,
-        source,
-        quick=arguments.quick,
-        base_seed=arguments.seed,
-        data_seed=arguments.data_seed,
-        most_repeats=arguments.repeats,
-    )
-    done = done_already(TrialFile(arguments.path(experiment, ".jsonl"), LINES))
-    return _Work(experiment, source, trials, sum(t.identity not in done for t in trials))
+) -> list[Trial]:
+    """List every trial: all recipes for the first repeat, then for the second."""
+    tables = [] if source is None else list(source.files)
+    most = experiment.scale(quick=arguments.quick).repeats
+    return [
+        Trial(experiment.name, recipe, repeat, arguments.seed, arguments.data_seed, source)
+        for repeat in range(1, min(most, arguments.repeats or most) + 1)
+        for recipe in experiment.recipes(tables, quick=arguments.quick)
+    ]
 
 
-def _say_time(works: Sequence[_Work], *, quick: bool) -> None:
+def _say_time(works: Sequence[_Work], arguments: ReproduceArguments) -> None:
+    """Say how long what no file has yet will take; complain of a file of others."""
     seconds = 0.0
-    for work in works:
-        scale = work.experiment.scale(quick=quick)
-        share = work.missing / (len(work.trials) or 1)
-        if work.trials:
-            share *= max(trial.repeat for trial in work.trials) / scale.repeats
-        seconds += 60.0 * scale.minutes * share
+    for experiment, _, trials in works:
+        done = done_already(TrialFile(arguments.path(experiment, ".jsonl")))
+        scale = experiment.scale(quick=arguments.quick)
+        share = sum(trial.identity not in done for trial in trials) / (len(trials) or 1)
+        repeats = min(scale.repeats, arguments.repeats or scale.repeats)
+        seconds += 60.0 * scale.minutes * share * repeats / scale.repeats
     if seconds:
         say(f"about {duration(seconds)} on one core")
 
 
-def _run(work: _Work, arguments: ReproduceArguments, *, with_figures: bool) -> Made:
-    experiment, trials = work.experiment, work.trials
-    path = arguments.path(experiment, ".jsonl")
-    missing: list[str] = []
-    with TrialFile(path, LINES) as file:
-        done = done_already(file)
-        todo = [trial for trial in trials if trial.identity not in done]
-        if len(todo) < len(trials):
-            kept = len(trials) - len(todo)
-            say(f"{kept:,} of {len(trials):,} trials are done already, in {path}")
-        try:
-            with CountedProgress(len(trials) - len(todo), len(trials)) as watch:
-                for trial, row in all_measured(todo, arguments.processes):
-                    file.append(row)
-                    watch.begin(f"{experiment.name}: {trial.recipe.title}")
-                    watch.advance()
-                    if row["status"] == DONE:
-                        done[trial.identity] = row
-                    else:
-                        which = f"{trial.recipe.title}, repeat {trial.repeat}"
-                        missing.append(f"{which}: {row['remark']}")
-        except KeyboardInterrupt:
-            kept = sum(trial.identity in done for trial in trials)
-            raise InterruptedRun(
-                f"interrupted: {kept:,} of {len(trials):,} trials of {experiment.name} are kept in "
-                f"{path}; the same command goes on from there"
-            ) from None
-    rows = [done[trial.identity] for trial in trials if trial.identity in done]
-    results = results_of(experiment, rows)
+def _made(
+    experiment: Experiment,
+    source: DataSource | None,
+    trials: list[Trial],
+    arguments: ReproduceArguments,
+    *,
+    with_figures: bool,
+) -> Made:
+    rows, missing = run(trials, arguments.path(experiment, ".jsonl"), arguments.processes)
+    results = experiment.results(rows)
     made = Made(
         experiment=experiment,
         results=results,
         findings=[claim.judged(results) for claim in experiment.claims],
         quick=arguments.quick,
-        sensitive=work.source is not None,
+        sensitive=source is not None,
         trials=len(rows),
         seconds=sum(row["seconds"] for row in rows),
         base_seed=arguments.seed,
@@ -365,3 +317,37 @@ def _entry(made: Made, arguments: ReproduceArguments, *, with_figures: bool) -> 
         "missing": list(made.missing),
         "files": [str(path) for path in paths if path.exists()],
     }
+
+
+def _deliver_list(*, as_json: bool) -> None:
+    """Print every experiment with its paper, its row in the list, and its times."""
+    report: dict[str, Any] = {
+        "command": "reproduce --list",
+        "sensitive": False,
+        "experiments": [
+            {
+                "name": experiment.name,
+                "paper": experiment.paper,
+                "row": experiment.row,
+                "title": experiment.title,
+                "needs": None if experiment.needs is None else experiment.needs.folder,
+                "minutes": experiment.full.minutes,
+                "minutes_quick": experiment.quick.minutes,
+            }
+            for experiment in EXPERIMENTS
+        ],
+    }
+
+    def render(console: Console) -> None:
+        for paper in PAPERS:
+            heading(console, paper)
+            for entry in report["experiments"]:
+                if entry["paper"] == paper:
+                    quick = duration(60.0 * entry["minutes_quick"])
+                    full = duration(60.0 * entry["minutes"])
+                    needs = f", needs {entry['needs']} in --data" if entry["needs"] else ""
+                    line = f"  {entry['name']:<26} {entry['row']}: {entry['title']}"
+                    line += f" ({quick} quick, {full} in full{needs})"
+                    console.print(line, markup=False, soft_wrap=True)
+
+    deliver(report, render, as_json=as_json, output=None)

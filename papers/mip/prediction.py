@@ -15,17 +15,18 @@ from mipselect.mechanisms import Mechanism
 from mipselect.regression import AdaSSPRegressor, ObjectivePerturbationRegressor
 
 from ..arrays import FloatArray, Support
-from ..reproduce.claims import Ahead, AheadInTheEnd, Rises
-from ..reproduce.declared import (
+from ..claims import Ahead, AheadInTheEnd, Rises
+from ..experiment import (
     MIP,
     DataSeed,
     Experiment,
     LineFigure,
     Metric,
     Reading,
+    Recipe,
     Scale,
 )
-from ..reproduce.sources import DataSource
+from ..sources import DataSource
 from .setting import (
     EXACT,
     MCMC,
@@ -162,7 +163,7 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class Prediction:
+class Prediction(Recipe):
     """Columns at ε = 1, then coefficients at ε = 1, replace-one.
 
     Attributes
@@ -177,11 +178,6 @@ class Prediction:
     n: int
     draws: int
     vote_draws: int
-
-    @property
-    def title(self) -> str:
-        """See `Recipe`."""
-        return f"n = {self.n:,}"
 
     def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""

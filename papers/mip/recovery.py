@@ -1,10 +1,11 @@
-"""MIP paper, D.1.3: recovery for other s, SNR, ρ and p."""
+"""MIP paper, figure 1, D.1.2, D.1.3 and D.2: support recovery by rows, ε and every setting."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
-from ..reproduce.claims import (
+from ..claims import (
     AHEAD,
     BEHIND,
     NOT_SEEN,
@@ -18,16 +19,23 @@ from ..reproduce.claims import (
     Rises,
     compared,
 )
-from ..reproduce.declared import MIP, Experiment, Scale
-from ..reproduce.results import Results
+from ..experiment import MIP, Experiment, Middle, Results, Scale, clearly_above
 from .setting import (
     ALSO,
+    BLOCKS,
+    CHANCE,
     EXACT,
+    FLIP,
+    FLIP_BLOCKS,
     MCMC,
+    MCMC_CODE,
     MCMC_LONG,
     MISTAKES,
+    ON_BLOCKS,
+    OURS,
     PAID,
     PUBLISHED,
+    SIZES,
     TOP_R,
     TRUTH,
     VOTES,
@@ -35,6 +43,308 @@ from .setting import (
     SupportRecovery,
     figures,
 )
+
+SQUARED_ROWS = (3000, 4000, 5000, 6000, 7000, 8000)
+HINGE_ROWS = (3000, 4000, 5000, 6000)
+OF_HINGE = (EXACT, FLIP, BLOCKS, FLIP_BLOCKS)
+"""Ours; labels of blocks are numbers, and their loss is the squared one."""
+
+
+def squared(n: int, draws: int, vote_draws: int) -> SupportRecovery:
+    """Make figure 1a at n rows."""
+    methods = (*PUBLISHED, MCMC_CODE, *OURS, SIZES)
+    return SupportRecovery(float(n), n, 100, 5, methods, draws, vote_draws)
+
+
+def hinge(n: int, p: int, draws: int, vote_draws: int, *ours: str) -> SupportRecovery:
+    """Make figure 1b at n rows; the paper's λ = 100 is 200 in our normalisation."""
+    methods = (TOP_R, MISTAKES, VOTES, *ours)
+    return SupportRecovery(
+        float(n), n, p, 5, methods, draws, vote_draws, f"p = {p:,}", ridge=200.0, loss="hinge"
+    )
+
+
+FIGURE_1A = Experiment(
+    name="mip-1a",
+    paper=MIP,
+    row="Figure 1a",
+    title="Support recovery by rows: least squares, p = 100, s = 5, ε = 1",
+    figures=figures("n, rows"),
+    claims=(
+        Ahead("mistakes is ahead of top-R", TRUTH.key, MISTAKES, (TOP_R,)),
+        AheadInTheEnd(
+            "mistakes is ahead of MCMC and samp-agg for large enough n",
+            TRUTH.key,
+            MISTAKES,
+            (MCMC, VOTES),
+        ),
+        AheadInTheEnd(
+            "top-R is ahead of MCMC and samp-agg for large enough n",
+            TRUTH.key,
+            TOP_R,
+            (MCMC, VOTES),
+        ),
+        Rises("recovery rises with n", TRUTH.key, PUBLISHED),
+        Ahead(
+            "ours: the exact draw is never behind top-R, mistakes or a wide pool",
+            TRUTH.key,
+            EXACT,
+            (TOP_R, MISTAKES, WIDE),
+            never_behind=True,
+        ),
+    ),
+    full=Scale(tuple(squared(n, 50, 5) for n in SQUARED_ROWS), 10, 6.0),
+    quick=Scale(tuple(squared(n, 20, 1) for n in (3000, 5000)), 2, 0.3),
+    also=ALSO,
+    notes=(
+        "SNR 5, ρ = 0.1, b_x = b_y = 0.5, r = 1.1, λ = 120; chains of 1,000 steps with ‖β‖₁ ≤ 3.5; "
+        "√n blocks of unclipped rows vote for the non-zeros of a Lasso of penalty 20.",
+        PAID,
+        "The chain has the stated law; the published "
+        "comparison ran code that omits a factor 2, drawn here as MCMC at 2ε.",
+        "Mistakes is drawn from a uniform member of the level, as it is defined, and needs a "
+        "condition that is counted in the table.",
+        "Ours: exact draws, with the size known and not, permute-and-flip, both on blocks too, and "
+        "a pool of 100,000.",
+        ON_BLOCKS,
+    ),
+)
+
+HINGE_NOTES = (
+    "Labels by a logistic law; b_x = 0.5, r = 1.1; the paper's λ = 100 is 200 here.",
+    PAID,
+    "Samp-agg: on √n blocks the ℓ1-hinge model with the smallest penalty that leaves at most "
+    "s non-zeros, as a linear program.",
+)
+
+HINGE_CLAIMS: tuple[Claim, ...] = (
+    Ahead("mistakes is ahead of top-R", TRUTH.key, MISTAKES, (TOP_R,)),
+    AheadInTheEnd(
+        "mistakes is ahead of samp-agg for large enough n", TRUTH.key, MISTAKES, (VOTES,)
+    ),
+    AheadInTheEnd("top-R is ahead of samp-agg for large enough n", TRUTH.key, TOP_R, (VOTES,)),
+    Rises("recovery rises with n", TRUTH.key, (TOP_R, MISTAKES, VOTES)),
+    Ahead(
+        "ours: the exact draw is never behind top-R or mistakes",
+        TRUTH.key,
+        EXACT,
+        (TOP_R, MISTAKES),
+        never_behind=True,
+    ),
+)
+
+FIGURE_1B = Experiment(
+    name="mip-1b",
+    paper=MIP,
+    row="Figure 1b, D.2 hinge",
+    title="Support recovery by rows: hinge loss, p = 100, s = 5, ε = 1",
+    figures=figures("n, rows"),
+    claims=HINGE_CLAIMS,
+    full=Scale(tuple(hinge(n, 100, 50, 2, *OF_HINGE) for n in HINGE_ROWS), 10, 12.0),
+    quick=Scale(tuple(hinge(n, 100, 20, 1, *OF_HINGE) for n in (3000,)), 1, 0.3),
+    also=ALSO,
+    notes=(
+        *HINGE_NOTES,
+        "An earlier measurement, with loops as in the paper's code, had shown 0.66 for top-R and "
+        "0.88 for mistakes at p = 100 and n = 3,000. They stop at a relative gap of 5e-3, so that "
+        "the R-th value is up to 0.5 % too high, and data sets on which they end too late or in "
+        "the wrong order are thrown away: that is another mechanism. What the paper defines has "
+        "the exact law below. λ has no part in it: the ball ‖β‖ ≤ r is active on the optimum and "
+        "on supports with up to three mistakes, as far as was looked, and λ adds the same to the "
+        "values of all of them.",
+    ),
+)
+
+FIGURE_1B_LARGE = Experiment(
+    name="mip-1b-large",
+    paper=MIP,
+    row="Figure 1b, D.2 hinge",
+    title="Support recovery by rows: hinge loss, p = 1,000, s = 5, ε = 1",
+    figures=figures("n, rows"),
+    claims=HINGE_CLAIMS,
+    full=Scale(tuple(hinge(n, 1000, 50, 1, *OF_HINGE) for n in HINGE_ROWS), 10, 60.0),
+    quick=Scale((hinge(3000, 200, 20, 1, *OF_HINGE),), 1, 0.2),
+    also=ALSO,
+    notes=(*HINGE_NOTES, "--quick has p = 200."),
+)
+
+
+EPSILONS = (0.25, 0.35, 0.5, 0.75, 1.0, 2.0)
+
+
+def by_epsilon(epsilon: float, n: int, p: int, draws: int) -> SupportRecovery:
+    """Take the data of figure 1a, or those of D.1.3 with p = 1,000, at another ε."""
+    methods = (TOP_R, MISTAKES, EXACT, FLIP, BLOCKS, FLIP_BLOCKS)
+    return SupportRecovery(
+        epsilon, n, p, 5, methods, draws, panel=f"p = {p:,}, n = {n:,}", epsilon=epsilon
+    )
+
+
+BY_EPSILON = Experiment(
+    name="mip-epsilon",
+    paper=MIP,
+    row="Figure 1a",
+    title="Support recovery by ε: least squares, s = 5, with public bounds and without any",
+    figures=figures("ε"),
+    claims=(
+        Ahead(
+            "ours: permute-and-flip is never behind the exponential mechanism",
+            TRUTH.key,
+            FLIP,
+            (EXACT,),
+            never_behind=True,
+        ),
+        Ahead(
+            "ours: blocks without bounds are never behind the loss with the paper's bounds",
+            TRUTH.key,
+            BLOCKS,
+            (EXACT, MISTAKES, TOP_R),
+            never_behind=True,
+        ),
+    ),
+    full=Scale(
+        tuple(
+            by_epsilon(epsilon, n, p, 100)
+            for n, p in ((3000, 100), (5000, 1000))
+            for epsilon in EPSILONS
+        ),
+        10,
+        8.0,
+    ),
+    quick=Scale(tuple(by_epsilon(epsilon, 3000, 100, 20) for epsilon in (0.5, 1.0)), 1, 0.2),
+    also=ALSO,
+    notes=("SNR 5, ρ = 0.1, b_x = b_y = 0.5, r = 1.1, λ = 120.", PAID, ON_BLOCKS),
+)
+
+
+POOLS = (2, 300, *range(1000, 15_000, 1000), 14_200, 14_300, 15_000)
+LEVEL_ENDS = (292, 14_260)
+"""Supports with at most one and two mistakes, 1 + 3·97 and 1 + 3·97 + 3·C(97, 2)."""
+
+RIDGES = (120.0, 140.0, 160.0, 180.0, 200.0)
+RADII = (0.7, 0.9, 1.1, 1.5, 2.0, 3.0)
+BOUNDS = (0.5, 0.75, 1.0, 1.25, 1.5)
+
+ABLATED = SupportRecovery(0.0, 4000, 100, 5, (TOP_R, MISTAKES, EXACT, WIDE), 100)
+
+
+def pool(size: int, draws: int) -> SupportRecovery:
+    """Make Top-R with R supports, beside the exact draw."""
+    return SupportRecovery(float(size), 1000, 100, 3, (TOP_R, EXACT), draws, ridge=80.0, pool=size)
+
+
+def ridge(value: float, draws: int) -> SupportRecovery:
+    """Vary λ."""
+    return replace(ABLATED, x=value, draws=draws, ridge=value)
+
+
+def bound(value: float, draws: int) -> SupportRecovery:
+    """Vary b = b_x = b_y at λ = 300."""
+    return replace(ABLATED, x=value, draws=draws, ridge=300.0, bound=value)
+
+
+def radius(value: float, draws: int) -> SupportRecovery:
+    """Vary the radius r of the coefficients at λ = 120."""
+    return replace(ABLATED, x=value, draws=draws, radius=value)
+
+
+def _jumps(results: Results) -> Finding:
+    """Compare what a listed support gains, on the same data, at level ends and elsewhere."""
+    line = list(results.line("", TOP_R, CHANCE.key).items())
+    steps = {(r, t): (b.value - a.value) / (t - r) for (r, a), (t, b) in pairwise(line)}
+    ends = [step for step in steps if any(step[0] <= end < step[1] for end in LEVEL_ENDS)]
+    others = [gain for step, gain in steps.items() if step not in ends]
+    if len(ends) < len(LEVEL_ENDS) or not others:
+        return Finding(OPEN, "nothing of it was measured")
+    told = [f"R = {r:g} to {t:g}: {1e5 * steps[r, t]:.3g}" for r, t in ends]
+    told.append(f"at most {1e5 * max(others):.3g} elsewhere, per 100,000 listed supports")
+    largest = min(steps[step] for step in ends) > max(others)
+    return Finding(SEEN if largest else NOT_SEEN, "; ".join(told))
+
+
+def _maximum_inside(method: str) -> Computed:
+    def look(results: Results) -> Finding:
+        line: dict[float, Middle] = results.line("", method, CHANCE.key)
+        if len(line) < 3:
+            return Finding(OPEN, "nothing of it was measured")
+        middles = list(line.values())
+        ends = middles[0], middles[-1]
+        x, best = max(line.items(), key=lambda item: item[1].value)
+        worse = [clearly_above(best, end) for end in ends]
+        told = f"by exact laws best {best} at b = {x:g}, {ends[0]} and {ends[1]} at the ends"
+        return Finding(SEEN if all(worse) else NOT_SEEN, told)
+
+    return Computed(f"{method}: bounds too small and too large both harm", look)
+
+
+ABLATION_R = Experiment(
+    name="mip-ablation-pool",
+    paper=MIP,
+    row="D.1.2 ablations",
+    title="Top-R by the size of its pool: p = 100, s = 3, n = 1,000, λ = 80",
+    figures=figures("R, listed supports"),
+    claims=(
+        Rises("a larger R is better", CHANCE.key, (TOP_R,)),
+        Computed("the largest steps are where a level of mistakes ends (292 and 14,260)", _jumps),
+    ),
+    full=Scale(tuple(pool(size, 100) for size in POOLS), 10, 1.5),
+    quick=Scale(tuple(pool(size, 50) for size in (2, 300, 1000, 14_200, 14_300)), 2, 0.2),
+    also=ALSO,
+    notes=(
+        "ε = 1, SNR 5, ρ = 0.1, b = 0.5, r = 1.1. The exact draw has no R: ours, the same for all.",
+        PAID,
+    ),
+)
+
+ABLATION_RIDGE = Experiment(
+    name="mip-ablation-ridge",
+    paper=MIP,
+    row="D.1.2 ablations",
+    title="Recovery by λ: p = 100, s = 5, n = 4,000, b = 0.5",
+    figures=figures("λ"),
+    claims=(
+        Rises("a very large λ harms top-R", CHANCE.key, (TOP_R,), falls=True),
+        Rises("a very large λ harms mistakes", CHANCE.key, (MISTAKES,), falls=True),
+    ),
+    full=Scale(tuple(ridge(value, 100) for value in RIDGES), 10, 0.7),
+    quick=Scale(tuple(ridge(value, 50) for value in (120.0, 200.0)), 2, 0.1),
+    also=ALSO,
+    notes=("ε = 1, SNR 5, ρ = 0.1, r = 1.1; exact draws and the wide pool are ours.", PAID),
+)
+
+ABLATION_BOUND = Experiment(
+    name="mip-ablation-bound",
+    paper=MIP,
+    row="D.1.2 ablations",
+    title="Recovery by the bound b of X and y: p = 100, s = 5, n = 4,000, λ = 300",
+    figures=figures("b"),
+    claims=(_maximum_inside(TOP_R), _maximum_inside(MISTAKES)),
+    full=Scale(tuple(bound(value, 100) for value in BOUNDS), 10, 0.8),
+    quick=Scale(tuple(bound(value, 50) for value in (0.5, 1.0, 1.5)), 2, 0.15),
+    also=ALSO,
+    notes=("ε = 1, SNR 5, ρ = 0.1, r = 1.1; exact draws and the wide pool are ours.", PAID),
+)
+
+ABLATION_RADIUS = Experiment(
+    name="mip-ablation-radius",
+    paper=MIP,
+    row="D.1.2 ablations",
+    title="Recovery by the radius r of the coefficients: p = 100, s = 5, n = 4,000, λ = 120",
+    figures=figures("r"),
+    claims=(
+        Rises("ours: a larger r costs top-R", CHANCE.key, (TOP_R,), falls=True),
+        Rises("ours: a larger r costs mistakes", CHANCE.key, (MISTAKES,), falls=True),
+    ),
+    full=Scale(tuple(radius(value, 100) for value in RADII), 10, 0.8),
+    quick=Scale(tuple(radius(value, 50) for value in (0.7, 3.0)), 2, 0.1),
+    also=ALSO,
+    notes=(
+        "ε = 1, SNR 5, ρ = 0.1, b = 0.5. The paper has r = 1.1 throughout; its coefficients have "
+        "length 1. r enters Δ, so a generous radius is paid for.",
+        PAID,
+    ),
+)
+
 
 ROW = "D.1.3"
 METHODS = (*PUBLISHED, EXACT, WIDE)
@@ -218,3 +528,8 @@ BY_VERY_LARGE_P = Experiment(
     also=ALSO,
     notes=(*NOTES, LONG_NOTE, "Needs about 2 GiB of memory; --quick has p = 2,000."),
 )
+
+
+FIGURES = (FIGURE_1A, BY_EPSILON, FIGURE_1B, FIGURE_1B_LARGE)
+ABLATIONS = (ABLATION_R, ABLATION_RIDGE, ABLATION_BOUND, ABLATION_RADIUS)
+SETTINGS = (BY_SIZE, BY_SNR, BY_RHO, BY_P, BY_VERY_LARGE_P)

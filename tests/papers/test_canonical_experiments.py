@@ -10,28 +10,26 @@ import numpy as np
 import pytest
 
 from mipselect.mechanisms import JointExponential, Peeling
-from mipselect_papers.canonical import joint_events
+from mipselect_papers.canonical import laws
 from mipselect_papers.canonical.counts import (
+    EVENT_METRICS,
+    JOINT,
+    LAWS,
+    METHODS,
+    PEELING_EXPONENTIAL,
     SIMILAR,
     THRESHOLD,
     Counts,
     DrawnCounts,
-)
-from mipselect_papers.canonical.joint_events import joint_event
-from mipselect_papers.canonical.order_events import EVENTS, ends
-from mipselect_papers.canonical.peeling_draws import peeled_shares
-from mipselect_papers.canonical.setting import (
-    EVENT_METRICS,
-    JOINT,
-    LAWS,
-    PEELING_EXPONENTIAL,
+    DrawnZipf,
+    Zipf,
     threshold,
 )
-from mipselect_papers.canonical.zipf import METHODS, DrawnZipf, Zipf
-from mipselect_papers.reproduce.catalogue import experiment_named
-from mipselect_papers.reproduce.claims import NOT_SEEN, SEEN
-from mipselect_papers.reproduce.results import Place, Results
-from mipselect_papers.reproduce.sources import SCORES, DataSource
+from mipselect_papers.canonical.laws import EVENTS, ends, joint_event, peeled_shares
+from mipselect_papers.catalogue import experiment_named
+from mipselect_papers.claims import NOT_SEEN, SEEN
+from mipselect_papers.experiment import Place, Results
+from mipselect_papers.sources import SCORES, DataSource
 
 SCORES_OF_SEVEN = {
     "all different": np.array([4.1, -2.0, 0.3, 3.9, 1.2, 6.5, 2.2]),
@@ -64,7 +62,7 @@ def test_events_of_the_joint_exponential_mechanism(scores: np.ndarray, epsilon: 
 def test_heads_and_middles_of_other_sizes(
     head: int, last: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(joint_events, "ends", lambda event, k: (head, last))
+    monkeypatch.setattr(laws, "ends", lambda event, k: (head, last))
     for scores in SCORES_OF_SEVEN.values():
         share = by_enumeration(scores, 4, 2.0, head, last)
         assert joint_event(scores, 4, 2.0, 0.5, "") == pytest.approx(share, abs=1e-10)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from mipselect_papers.reproduce.catalogue import EXPERIMENTS, experiment_named
-from mipselect_papers.reproduce.claims import (
+from mipselect_papers.catalogue import EXPERIMENTS, experiment_named
+from mipselect_papers.claims import (
     IN_PART,
     NOT_SEEN,
     OPEN,
@@ -21,7 +21,7 @@ from mipselect_papers.reproduce.claims import (
     Rises,
     Somewhere,
 )
-from mipselect_papers.reproduce.results import (
+from mipselect_papers.experiment import (
     Middle,
     Place,
     Results,

@@ -11,29 +11,29 @@ import pytest
 from sklearn.metrics import r2_score
 
 from mipselect.privacy.guarantee import Guarantee
-from mipselect_papers.kendall import regression as kendall_regression
-from mipselect_papers.kendall.medians import (
+from mipselect_papers import kendall as kendall_regression
+from mipselect_papers.claims import IN_PART, NOT_SEEN, OPEN, SEEN, Ahead
+from mipselect_papers.experiment import DataSeed, Place, Results
+from mipselect_papers.kendall import (
+    EPSILON,
+    EXACT_OP,
     FIRST,
     NON_DP,
+    PIPELINES,
     POSITIVE,
+    TOP_R_OP,
     TOP_TWO,
     WITH_RANGES,
+    KnownRanges,
     fewer,
+    known_range,
+    non_private,
     ranks,
     signs,
+    split,
+    table_of,
 )
-from mipselect_papers.kendall.ranges import (
-    EXACT_OP,
-    PIPELINES,
-    TOP_R_OP,
-    KnownRanges,
-    known_range,
-)
-from mipselect_papers.kendall.tables import EPSILON, non_private, split, table_of
-from mipselect_papers.reproduce.claims import IN_PART, NOT_SEEN, OPEN, SEEN, Ahead
-from mipselect_papers.reproduce.declared import DataSeed
-from mipselect_papers.reproduce.results import Place, Results
-from mipselect_papers.reproduce.sources import REGRESSION, DataSource
+from mipselect_papers.sources import REGRESSION, DataSource
 
 
 @pytest.fixture

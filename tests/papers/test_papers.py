@@ -13,15 +13,13 @@ from mipselect import ExponentialMechanism, Instance
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import NoisyMax, OneShotTopK, RandomStopping, TopR
 from mipselect.mechanisms.noise.noise import NOISES
-from mipselect_papers.canonical.order_events import EVENTS, ends, one_shot_event
-from mipselect_papers.canonical.setting import CANONICAL, LAWS, threshold
-from mipselect_papers.heterogeneous.patience import Patience
-from mipselect_papers.heterogeneous.scenarios import ConstantScores, RandomScores
-from mipselect_papers.kendall.copies import Copies
-from mipselect_papers.kendall.medians import ranks
-from mipselect_papers.kendall.tables import numbers
+from mipselect_papers.canonical.counts import CANONICAL, LAWS, threshold
+from mipselect_papers.canonical.laws import EVENTS, ends, one_shot_event
+from mipselect_papers.catalogue import EXPERIMENTS, experiment_named
+from mipselect_papers.experiment import PAPERS, DataSeed, Place, Reading, Recipe, Results
+from mipselect_papers.heterogeneous import ConstantScores, Patience, RandomScores
+from mipselect_papers.kendall import Copies, numbers, ranks
 from mipselect_papers.mip import setting as mip_setting
-from mipselect_papers.mip.hinge_votes import hinge_ballot, hinge_coefficients
 from mipselect_papers.mip.prediction import (
     ADASSP,
     AS_ITS_CODE,
@@ -40,14 +38,12 @@ from mipselect_papers.mip.setting import (
     TRUTH,
     VOTES,
     SupportRecovery,
+    hinge_ballot,
+    hinge_coefficients,
 )
-from mipselect_papers.reproduce.catalogue import EXPERIMENTS, experiment_named
-from mipselect_papers.reproduce.declared import PAPERS, DataSeed, Reading, Recipe
-from mipselect_papers.reproduce.results import Place, Results
-from mipselect_papers.reproduce.runs import Trial
+from mipselect_papers.runner import Trial
 from mipselect_papers.sis.accuracy import OnSynth, synthetic
-from mipselect_papers.sis.instability import PICKED, Instability
-from mipselect_papers.sis.table import nearest
+from mipselect_papers.sis.figures import PICKED, Instability, nearest
 from tests.support.shared_data import SHARED
 from tests.support.wants import wants
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from mipselect_papers.bench.trial_file import FORMAT
+from mipselect_papers.contests import LINES
 from tests.support.commandline import Run
 
 
 def row(instance: str = "drawn", *, exact: bool = True, **changes: Any) -> dict[str, Any]:
     return {
-        "format": FORMAT, "status": "done", "instance": instance, "n": 100, "data_seed": 1,
+        "format": LINES.format, "status": "done", "instance": instance, "n": 100, "data_seed": 1,
         "fingerprint": "f", "p": 6, "support_size": 2, "loss": "squared", "selector": "top-r",
         "options": "", "epsilon": 1.0, "base_seed": 0, "sensitive": False, "trial": 0,
         "relation": "replace-one", "condition_met": None, "exact": exact, "f1": 0.5,
@@ -155,7 +155,7 @@ def test_rows_of_a_run_and_its_half_written_line(run: Run, file: Path, figure: P
     arguments = ("--selectors", "top-r,uniform", "--epsilon", "1,9", "--trials", "2")
     run("bench", "tiny-plain", "diabetes", *arguments, "--output", file)
     with file.open("a") as appended:
-        appended.write(f'{{"format": "{FORMAT}", "stat')
+        appended.write(f'{{"format": "{LINES.format}", "stat')
     content = file.read_bytes()
     outcome = run("plot", file, "--output", figure, "--instance", "diabetes", "--json")
     assert outcome.err == f"mipselect: the last line of {file} is half-written and is left out\n"

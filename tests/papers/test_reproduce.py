@@ -21,11 +21,11 @@ import numpy as np
 import pytest
 
 from mipselect.errors import InvalidInput, NotCertified
+from mipselect_papers import runner
+from mipselect_papers.catalogue import EXPERIMENTS
 from mipselect_papers.commands import reproduce as command
-from mipselect_papers.kendall.copies import Copies
-from mipselect_papers.reproduce import runs
-from mipselect_papers.reproduce.catalogue import EXPERIMENTS
-from mipselect_papers.reproduce.runs import Trial
+from mipselect_papers.kendall import Copies
+from mipselect_papers.runner import Trial, all_measured
 from tests.support.commandline import LISTENING, Run
 from tests.support.wants import skip_for_want_of
 
@@ -92,8 +92,8 @@ def test_the_same_command_draws_the_same_and_another_seed_another(run: Run, tmp_
     assert files_of(one) != files_of(other)
 
 
-def interrupted(trials: Sequence[Trial], processes: int) -> Iterator[Any]:
-    for number, pair in enumerate(runs.all_measured(trials, processes)):
+def interrupted(trials: Sequence[Trial], processes: int, apart: bool) -> Iterator[Any]:
+    for number, pair in enumerate(all_measured(trials, processes)):
         if number == 1:
             raise KeyboardInterrupt
         yield pair
@@ -104,7 +104,7 @@ def test_it_goes_on_after_an_interrupt(
 ) -> None:
     whole, folder = tmp_path / "whole", tmp_path / "made"
     run(*COPIES, "--output", whole)
-    monkeypatch.setattr(command, "all_measured", interrupted)
+    monkeypatch.setattr(runner, "all_measured", interrupted)
     outcome = run(*COPIES, "--output", folder)
     assert (outcome.code, outcome.out) == (130, "")
     assert "1 of 2 trials of kendall-copies are kept" in outcome.err
@@ -159,13 +159,13 @@ def test_an_interrupt_waits_until_a_pool_is_there_and_again_until_it_is_gone() -
     done: list[str] = []
 
     def signalled_among_others() -> None:
-        with runs._signals_held_back():
+        with runner._signals_held_back():
             signal.raise_signal(signal.SIGINT)
             signal.raise_signal(signal.SIGTERM)
             done.append("all")
 
     def signalled_as_processes_run() -> None:
-        with runs._pool_of(2) as pool:
+        with runner._pool_of(2) as pool:
             running.extend(pool.submit(time.sleep, 100.0) for _ in range(4))
             signal.raise_signal(signal.SIGINT)
 
@@ -222,7 +222,9 @@ def test_what_fails_is_said_and_tried_again(
     monkeypatch.setattr(Copies, "measure", fail)
     outcome = run(*COPIES, "--output", tmp_path, "--json")
     assert outcome.code == 1
-    assert "kendall-copies: n = 5,000, repeat 1: no proof in time (and 1 more)" in outcome.err
+    assert (
+        "n = 5,000, draws = 20, epsilon = 1, repeat 1: no proof in time (and 1 more)" in outcome.err
+    )
     (entry,) = outcome.report["experiments"]
     assert len(entry["missing"]) == 2
     assert {claim["verdict"] for claim in entry["claims"]} == {"not decided"}

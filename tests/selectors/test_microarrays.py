@@ -6,9 +6,9 @@ from statistics import fmean
 
 import pytest
 
-from mipselect_papers.reproduce.sources import MICROARRAYS, DataSource
 from mipselect_papers.sis.accuracy import FIVE, OnMicroarray
 from mipselect_papers.sis.setting import DP_SIS, TWO_STAGE
+from mipselect_papers.sources import MICROARRAYS, DataSource
 from tests.support.shared_data import DATA, wants_data
 
 pytestmark = wants_data

@@ -1,1 +1,0 @@
-"""Experiments of the paper on heterogeneous sensitivities."""

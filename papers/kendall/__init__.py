@@ -1,1 +1,0 @@
-"""Experiments of the paper on Kendall's correlation before private regression."""

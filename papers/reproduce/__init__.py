@@ -1,1 +1,0 @@
-"""Experiments as data: declared, run, stored, judged by their claims, and reported."""
