@@ -48,7 +48,7 @@ def available_solvers() -> dict[str, SolverStatus]:
     Returns
     -------
     dict of str to SolverStatus
-        "auto" is no back end of its own and not listed.
+        "auto" is no back end of its own and not listed, nor are the solvers of "pyomo:NAME".
 
     Examples
     --------

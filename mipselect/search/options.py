@@ -26,7 +26,8 @@ class SearchOptions:
     Attributes
     ----------
     solver : str or Solver
-        "auto", "native", a name from `available_solvers`, or a back end from `solver_by_name`.
+        "auto", "native", a name from `available_solvers`, "pyomo:NAME" of a solver that Pyomo
+        knows, or a back end from `solver_by_name`.
     tolerance : float, optional
         τ in units of the sensitivity, default 1e-5; public, fixed before the data are seen. A loss
         given as an expression has 0.004, for its values are known less well.
