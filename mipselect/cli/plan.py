@@ -369,7 +369,8 @@ def rows_of(selection: SelectionPlan, model: ModelPlan | None) -> list[PlanRow]:
     rows.append(PlanRow(BY_CHANCE, [f"{level:.0%}"] * count, [level] * count, unknown))
     if model is not None and model.without_privacy is not None:
         models, best = model.forecasts, model.without_privacy
-        cells = [f"{one.expected:.2f} ({one.low:.2f} to {one.high:.2f})" for one in models]
+        tenths = [f" ({one.low:.2f} to {one.high:.2f})" * (model.tables > 1) for one in models]
+        cells = [f"{one.expected:.2f}{ends}" for one, ends in zip(models, tenths, strict=True)]
         errors = [one.standard_error for one in models]
         rows.append(
             PlanRow(f"{model.measure} of fit", cells, [one.expected for one in models], errors)

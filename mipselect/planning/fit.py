@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.metrics import r2_score, roc_auc_score
 
 from mipselect.arrays import FloatArray
+from mipselect.blocks.defaults import MOST_DEFAULT_SECONDS
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.planning.question import Question
 from mipselect.planning.selection import standard_error
@@ -167,7 +168,8 @@ def plan_fit(
     tables : int
         How many are simulated at most.
     time_limit : float
-        Seconds for all of it; one table is simulated in any case, unless a draw alone takes longer.
+        Seconds for all of it; one table is simulated in any case, unless a draw takes more than a
+        minute, and longer than that.
     **question
         target, rows, epsilons (of features and coefficients together), guesses, seed, always, never
         and ranges: see `Question`.
@@ -210,8 +212,7 @@ def plan_fit(
     simulation = Simulation(asked, RATIO)
     for number in numbers_in_time(checked_integer(tables, "tables", 1, MOST_TABLES), limit):
         try:
-            # On the first table the draw of each model may take as long as all of it.
-            left = limit.limit if number == 0 else limit.remaining
+            left = limit.remaining if number else max(limit.limit, MOST_DEFAULT_SECONDS)
             done.append(scored_table(model, simulation, number, left))
         except NotCertified:
             break

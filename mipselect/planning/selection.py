@@ -15,7 +15,7 @@ import numpy as np
 from mipselect.arrays import IntArray
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.mechanisms.base import Mechanism
-from mipselect.mechanisms.supports.exact import ExactDraws, score_within
+from mipselect.mechanisms.supports.exact import ExactDraws
 from mipselect.planning.question import Question
 from mipselect.planning.simulation import MOST_TABLES, Simulation, numbers_in_time
 from mipselect.problem.block_options import BlockOptions
@@ -23,7 +23,7 @@ from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.scores import BLOCKS, LOSS
 from mipselect.search import top_supports
-from mipselect.search.progress import Deadline, Run
+from mipselect.search.progress import Deadline
 from mipselect.selectors import BY_NAME
 from mipselect.tables import TableSchema
 from mipselect.tables.instances import ScoredTable
@@ -166,8 +166,8 @@ def plan_selection(
     tables : int
         How many are simulated at most.
     time_limit : float
-        Seconds for all of it. A method that takes more than its share of them for the first table
-        is left out.
+        Seconds for all of it; one table is scored in any case. A method that takes more than its
+        share of them for the first table is left out.
     **question
         target, rows, support_size, epsilons and others: see `Question`.
 
@@ -213,11 +213,12 @@ def plan_selection(
     for number in numbers_in_time(checked_integer(tables, "tables", 1, MOST_TABLES), limit):
         made = SimulatedTable(simulation, number)
         chances: dict[Line, list[Chance]] = {}
-        for place, line in enumerate(lines):
+        for line in lines:
+            sources = [made.source(line.score, epsilon) for epsilon in asked.epsilons]
             # What is slow on the first table takes no time of the others, and is left out.
-            share = limit.remaining / (len(lines) - place if number == 0 else 1)
+            share = limit.limit / len(lines) if number == 0 else limit.remaining
             with suppress(NotCertified):
-                chances[line] = made.chances(line, Deadline(share))
+                chances[line] = made.chances(line, sources, Deadline(share))
         if number > 0 and len(chances) < len(lines):
             break
         lines = list(chances)
@@ -272,7 +273,7 @@ class SimulatedTable:
         self._made: dict[BlockOptions | None, Instance | BlockScores] = {}
 
     def source(self, score: str, epsilon: float) -> Instance | BlockScores:
-        """Return what is drawn from at ε, by blocks or by the loss."""
+        """Return what is drawn from at ε; all supports are scored by block R², in any time."""
         question = self.question
         options = None
         if score != LOSS:
@@ -283,11 +284,15 @@ class SimulatedTable:
             scored = ScoredTable(
                 self._table, question.table, question.support_size, settings, options
             )
-            self._made[options] = scored.made()
+            made = self._made[options] = scored.made()
+            if isinstance(made, BlockScores):
+                made.all_scores  # noqa: B018  (computed once, and kept)
         return self._made[options]
 
-    def chances(self, line: Line, clock: Deadline) -> list[Chance]:
-        """Return what a draw finds, for every ε.
+    def chances(
+        self, line: Line, sources: Sequence[Instance | BlockScores], clock: Deadline
+    ) -> list[Chance]:
+        """Return what a draw finds from its source at every ε.
 
         Raises
         ------
@@ -296,11 +301,10 @@ class SimulatedTable:
         """
         words = f"{self.question.seed} {self.number} {line.name}"
         draws, found = random.Random(words), []
-        for k, epsilon in enumerate(self.question.epsilons):
-            own = clock.remaining / (len(self.question.epsilons) - k)
+        for k, (epsilon, source) in enumerate(zip(self.question.epsilons, sources, strict=True)):
+            own = clock.remaining / (len(sources) - k)
             if own <= 0.0:
                 raise time_is_up(clock)
-            source = self.source(line.score, epsilon)
             if line.method == WITHOUT_PRIVACY:
                 share = float(np.isin(best_support(source, own), self.right).mean())
                 found.append((share, float(share == 1.0)))
@@ -334,7 +338,6 @@ def best_support(source: Instance | BlockScores, time_limit: float) -> IntArray:
     """Return the best support itself: what these rows leave unknown without any noise."""
     if isinstance(source, Instance):
         return np.asarray(top_supports(source, 1, time_limit=time_limit).supports[0])
-    score_within(source, Run.start(time_limit))
     every = combinations(range(source.n_features), source.support_size)
     return np.array(next(islice(every, int(source.all_scores.argmax()), None)))
 

@@ -104,6 +104,15 @@ def test_text_and_json_say_the_same(run: Run, question: tuple[str | Path, ...]) 
     assert run(*question, "--json", "--seed", "1").out != outcome.out
 
 
+def test_one_table_has_no_tenths(run: Run, question: tuple[str | Path, ...]) -> None:
+    asked = (*question, "--tables", "1", "--epsilon", "1")
+    text, (cell,) = run(*asked).out, run(*asked, "--json").report["model"]["cells"]
+    assert (cell["standard_error"], cell["low"]) == (None, cell["expected"])
+    shown = f"{cell['expected']:.2f}"
+    assert re.search(rf"│ R² of fit +│ +{_row([shown])} │", text)
+    assert "A rough guess from 1 simulated table." in text
+
+
 def _row(cells: list[str]) -> str:
     return " │ +".join(map(re.escape, cells))
 
@@ -142,11 +151,12 @@ def test_what_has_no_time_left_is_named(run: Run, question: tuple[str | Path, ..
     assert outcome.code == 0
     late = "Left out, for no time was left (--time-limit): "
     assert f"{late}permute-and-flip, blocks; without privacy." in outcome.out
-    assert f"{late}the model of fit." in outcome.out
+    assert "A rough guess from 1 simulated table." in outcome.out
     assert "│ found by permute-and-flip" not in outcome.out
     report = run(*question, "--time-limit", "1e-6", "--json").report
     assert [(line["cells"], line["tables"]) for line in report["lines"]] == 2 * [([], 0)]
-    assert (report["model"]["tables"], report["model"]["cells"]) == (0, [])
+    # A model is drawn in any case.
+    assert (report["model"]["tables"], len(report["model"]["cells"])) == (1, 3)
     run(*question, "--time-limit", "0").failed_with(2, "--time-limit")
 
 
