@@ -16,7 +16,7 @@ from mipselect import disk
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix
-from mipselect.json_objects import faults, parsed, read_json
+from mipselect.json_objects import faults, read_json
 from mipselect.losses.classes import Classes, checked_classes
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.release import Release
@@ -432,11 +432,6 @@ class ModelRelease(Release):
             Naming the file and what is wrong in it.
         """
         return model_in(read_json(Path(path), LARGEST), str(path))
-
-    @classmethod
-    def from_json(cls, text: str, what: str = "the model") -> ModelRelease:
-        """Read a model from a text; `what` is how messages call it."""
-        return model_in(parsed(text, what), what)
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> ModelRelease:

@@ -66,11 +66,6 @@ class Encoder(ABC):
         return 1
 
     @property
-    def has_means(self) -> bool:
-        """True if the mean over rows of one person is taken of these numbers."""
-        return False
-
-    @property
     def gap(self) -> float:
         """Entry of the numbers where a value is missing: 0, or NaN."""
         return 0.0
@@ -121,7 +116,6 @@ class Scaled(OneNumber):
 
     low: float
     high: float
-    has_means: ClassVar[bool] = True
 
     def own_columns(self) -> tuple[Column, ...]:
         """Return the number."""
@@ -146,7 +140,6 @@ class Scaled(OneNumber):
 class Unscaled(OneNumber):
     """A number as it is, NaN where it is missing or infinite, and `=missing`; no range is used."""
 
-    has_means: ClassVar[bool] = True
     gap: ClassVar[float] = math.nan
 
     def own_columns(self) -> tuple[Column, ...]:

@@ -142,15 +142,12 @@ def _mean_of_numbers(
     """Write the means of each person's numbers to the row that stays."""
     who = person[kept]
     for encoder, block in zip(public.encoders, public.blocks, strict=True):
-        if not encoder.has_means:
+        if not isinstance(encoder, Scaled | Unscaled):
             continue
-        flag = block.start + encoder.numbers
-        present = ~np.isnan(X[:, block.start])
-        if flag < block.stop:
-            present = X[:, flag] == 0.0
-        for column in range(block.start, flag):
-            mean, count = _means(X[:, column], present, person)
-            X[kept, column] = np.where(count > 0, mean, encoder.gap)[who]
+        column, flag = block.start, block.start + 1
+        present = X[:, flag] == 0.0 if flag < block.stop else ~np.isnan(X[:, column])
+        mean, count = _means(X[:, column], present, person)
+        X[kept, column] = np.where(count > 0, mean, encoder.gap)[who]
         if flag < block.stop:
             X[kept, flag] = count[who] == 0
     if isinstance(public.target.encoder, Scaled | Unscaled):

@@ -110,6 +110,6 @@ def test_private_ranges_leave_such_rows_out_of_the_model(target: Any) -> None:
     free = [{"name": "a", "type": "number"}, {"name": "b", "type": "number"}, target]
     question = TableQuestion(TableSchema.of({"fields": free}), "y")
     ranges = PrivateRanges(question, 10.0)
-    ranged = ranges.rows(table(0.0, target), (0, 1), random.Random(0))
-    assert ranged.rows.targeted is not None
-    np.testing.assert_array_equal(ranged.rows.targeted, ~LEFT)
+    rows, *_ = ranges.rows(table(0.0, target), (0, 1), random.Random(0))
+    assert rows.targeted is not None
+    np.testing.assert_array_equal(rows.targeted, ~LEFT)

@@ -19,6 +19,7 @@ from mipselect.errors import InvalidInput
 from mipselect.losses import HingeLoss
 from mipselect.losses.classes import checked_classes, class_signs
 from mipselect.regression import ModelRelease, ObjectivePerturbationClassifier, SelectThenRegress
+from mipselect.regression.release import model_in
 from mipselect.selectors import ExponentialSelector, KendallSelector, SISSelector, TopRSelector
 from tests.support.all_regressors import all_classifiers
 from tests.support.perturbed_laws import PerturbedMinimiser
@@ -189,7 +190,7 @@ def test_classes_stay_what_they_were(given: Any, kept: tuple[Any, Any], declared
     model = ObjectivePerturbationClassifier(
         x_bound=1.0, coef_bound=2.0, classes=given if declared else None
     ).fit(X, labels)
-    release = ModelRelease.from_json(f'{{"command": "fit", "model": {_json(model.release_)}}}')
+    release = model_in({"command": "fit", "model": json.loads(_json(model.release_))}, "the model")
     assert release == model.release_
     for classes in (model.classes_.tolist(), release.classes, model.release_.classes):
         assert tuple(classes) == kept

@@ -110,7 +110,7 @@ def test_classes_are_of_the_type_of_their_field(field: dict[str, Any], classes: 
     content = SCHEMA.content
     content["fields"][-1] = {"name": "died", **field}
     model = model_of("died", ObjectivePerturbationClassifier(), TableSchema.of(content))
-    release = ModelRelease.from_json(json.dumps(model.release_.to_dict()))
+    release = ModelRelease.from_dict(json.loads(json.dumps(model.release_.to_dict())))
     assert release == model.release_
     for found in (release.classes, model.release_.classes, tuple(model.classes_.tolist())):
         assert found == classes

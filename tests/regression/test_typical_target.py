@@ -184,7 +184,7 @@ def test_a_wide_range_of_the_target_costs_little() -> None:
         errors[name] = float(np.abs(release.predict(there) - there["y"]).mean())
         assert ("most values of the target lie" in str(release)) is (name == "huber")
         assert release.guarantee.epsilon <= 2.0
-        assert ModelRelease.from_json(json.dumps(release.to_dict())) == release
+        assert ModelRelease.from_dict(json.loads(json.dumps(release.to_dict()))) == release
     assert errors["huber"] < 2.0 < 8.0 < min(errors["as stated"], errors["a κ of the user"])
 
 
