@@ -29,7 +29,7 @@ from mipselect import (
     mistake_levels,
     top_supports,
 )
-from mipselect.mechanisms.supports.intervals import Interval
+from mipselect.mechanisms.supports.base import Interval
 from mipselect.mechanisms.supports.metropolis import MetropolisHastings
 from mipselect.selectors import MCMCSelector
 

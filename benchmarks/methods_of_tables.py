@@ -13,7 +13,7 @@ from scipy.special import softmax
 from benchmarks.tables_at_hand import Table
 from mipselect import BlockScores, Instance
 from mipselect.mechanisms import AdaptivePeeling
-from mipselect.mechanisms.supports.flipped_weights import FlippedWeights
+from mipselect.mechanisms.supports.permute_and_flip import FlippedWeights
 from mipselect.privacy.randomness import IntegerWeights
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.data import Rows

@@ -12,8 +12,8 @@ from rich.markup import escape
 
 from mipselect.arrays import FloatArray
 from mipselect.cli.output import SENSITIVE, banner, heading, picked, table_of
+from mipselect.mechanisms.supports.base import unrank
 from mipselect.mechanisms.supports.exact import score_within
-from mipselect.mechanisms.supports.ranks import unrank
 from mipselect.problem.block_scores import BlockScores
 from mipselect.search.progress import ProgressCallback, Run
 from mipselect.search.supports import number_of_listed

@@ -17,7 +17,7 @@ from mipselect.errors import NotCertified
 from mipselect.mechanisms import ExponentialMechanism, PermuteAndFlip
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.supports.exact import ExactDraws
-from mipselect.mechanisms.supports.flipped_weights import FlipIntegral
+from mipselect.mechanisms.supports.permute_and_flip import FlipIntegral
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.search import top_supports

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
+from mipselect.mechanisms.supports.base import both_relations, one_direction
 from mipselect.mechanisms.supports.exact import ExactDraws
 from mipselect.mechanisms.supports.law import checked_sizes
-from mipselect.mechanisms.supports.relations import both_relations, one_direction
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.problem.block_scores import BlockScores

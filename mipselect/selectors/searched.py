@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 from mipselect.errors import InvalidInput
-from mipselect.mechanisms.supports.mistakes import GAP_CONDITION, Mistakes
-from mipselect.mechanisms.supports.relations import (
+from mipselect.mechanisms.supports.base import (
     both_relations,
     gap_in_one_direction,
     one_direction,
 )
+from mipselect.mechanisms.supports.mistakes import GAP_CONDITION, Mistakes
 from mipselect.mechanisms.supports.top_r import TopR
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.decimals import exact, round_up

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from mipselect.docstrings import completed_by
-from mipselect.mechanisms.supports.cell_law import CellLaw, Cells, ProportionalCells
-from mipselect.mechanisms.supports.enumeration_sampler import ListedLaw
-from mipselect.mechanisms.supports.exact import ExactDraws
+from mipselect.mechanisms.supports.exact import ExactDraws, ListedLaw
+from mipselect.mechanisms.supports.rejection_sampler import CellLaw, Cells, ProportionalCells
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.randomness import IntegerWeights
 
