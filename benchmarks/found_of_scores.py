@@ -19,7 +19,7 @@ from benchmarks.stored import Record, add_json_option, print_records
 from mipselect.datasets import correlated_gaussian
 from mipselect.mechanisms import CanonicalLipschitz, Peeling
 from mipselect.mechanisms.base import Support
-from mipselect.mechanisms.scores.selection import TopK
+from mipselect.mechanisms.scores.top_k import TopK
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 MECHANISMS: Mapping[str, TopK] = {"canonical": CanonicalLipschitz, "peeling": Peeling}

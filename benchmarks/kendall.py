@@ -20,8 +20,7 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from benchmarks.stored import Record, add_json_option, print_records
-from mipselect.selectors.kendall import KendallSelector
-from mipselect.selectors.scores.kendall_tau import Rankings
+from mipselect.selectors.kendall import KendallSelector, Rankings
 
 SIZES = ((100_000, 200), (5_000, 10_000))
 CHOSEN = 5

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray
-from mipselect.mechanisms.scores.permute_and_flip import (
+from mipselect.mechanisms.scores.noisy_max import (
     permute_and_flip,
     permute_and_flip_log_probability,
 )

@@ -27,6 +27,10 @@ if TYPE_CHECKING:  # Reading tables takes long to import.
     from mipselect.problem.sums import ExactSums
 
 
+LEARNT = ("n_features_in_", "feature_names_in_", "support_", "_sklearn_output_config")
+"""Attributes of a selector that scikit-learn's transformer needs."""
+
+
 @estimator
 class PrivateSelector(PrivateDraw):
     """A scikit-learn transformer that keeps the columns of k features, chosen by one private draw.
@@ -188,9 +192,22 @@ class PrivateSelector(PrivateDraw):
         return self
 
     def _mask(self) -> Any:
-        from mipselect.selectors.mask import mask_of
+        """Return scikit-learn's transformer of the columns, which messages call by this name."""
+        from sklearn.base import BaseEstimator
+        from sklearn.feature_selection import SelectorMixin
+        from sklearn.utils.validation import check_is_fitted
 
-        return mask_of(self)
+        def support_mask(mask: Any) -> Any:
+            check_is_fitted(mask, "support_")
+            return mask.support_
+
+        def fit(mask: Any, X: object, y: object = None) -> Any:
+            return mask
+
+        methods = {"fit": fit, "_get_support_mask": support_mask}
+        mask = type(type(self).__name__, (SelectorMixin, BaseEstimator), methods)()
+        vars(mask).update({name: value for name, value in vars(self).items() if name in LEARNT})
+        return mask
 
     def _silent_mechanism(
         self, X: ArrayLike, y: ArrayLike, source: random.Random

@@ -24,7 +24,7 @@ from mipselect import (
     mistake_levels,
 )
 from mipselect.errors import InvalidInput, NotCertified
-from mipselect.mechanisms.scores.permute_and_flip import permute_and_flip_log_probability
+from mipselect.mechanisms.scores.noisy_max import permute_and_flip_log_probability
 from mipselect.mechanisms.supports import permute_and_flip, rejection_sampler
 from mipselect.mechanisms.supports.law import EPS, with_another_row
 from mipselect.mechanisms.supports.permute_and_flip import (

@@ -20,7 +20,7 @@ STILL_PRIVATE = {
     ("mipselect.mechanisms.scores.joint", "Crossings"),
     ("mipselect.mechanisms.supports.mistakes", "GAP_CONDITION"),
     ("mipselect.mechanisms.supports.propose_test_release", "exceeds_condition"),
-    ("mipselect.selectors.scores.ballots", "lasso_ballot"),
+    ("mipselect.selectors.lasso_ballots", "lasso_ballot"),
     ("mipselect.privacy.randomness", "Rng"),
     ("mipselect.privacy.randomness", "generator"),
     ("mipselect.privacy.randomness", "uniform_subset"),
