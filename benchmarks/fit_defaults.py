@@ -27,7 +27,7 @@ from benchmarks.fit_tables import least_squares
 from benchmarks.stored import Record, add_json_option, print_records
 from benchmarks.tables_at_hand import Table, tables_of
 from mipselect import Instance
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_scores import BlockOptions
 from mipselect.regression import ObjectivePerturbationRegressor
 from mipselect.regression.shares import SHARE_OF_BLOCKS
 from mipselect.regression.table_pair import TablePair

@@ -15,7 +15,7 @@ from mipselect import BlockScores, Instance
 from mipselect.mechanisms import AdaptivePeeling
 from mipselect.mechanisms.supports.permute_and_flip import FlippedWeights
 from mipselect.privacy.randomness import IntegerWeights
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.data import Rows
 from mipselect.selectors import KendallSelector, SampleAggregateSelector, SISSelector
 from mipselect.tables import map_table

@@ -24,8 +24,7 @@ from sklearn.metrics import r2_score
 from benchmarks.stored import Record, add_json_option, print_records
 from benchmarks.tables_at_hand import Table, tables_of
 from mipselect import Instance
-from mipselect.problem.block_options import BlockOptions
-from mipselect.problem.block_scores import BlockScores
+from mipselect.problem.block_scores import BlockOptions, BlockScores
 from mipselect.regression import ObjectivePerturbationRegressor
 from mipselect.regression.private_ranges import PrivateRanges
 from mipselect.regression.shares import SHARE_OF_BLOCKS, SHARE_OF_PRIVATE_RANGES

@@ -30,7 +30,7 @@ from mipselect.cli.table_options import (
 )
 from mipselect.cli.task import Task, deliver_task
 from mipselect.errors import InvalidInput
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_scores import BlockOptions
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from mipselect.errors import about
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.settings import problem_of
-from mipselect.problem.stored.stored_data import StoredData
+from mipselect.problem.stored.files import StoredData, problem_of
 from mipselect.tables.instances import ScoredTable
 from mipselect.tables.numbers import header, read_table
 from mipselect.tables.table_file import TableFile

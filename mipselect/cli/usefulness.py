@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mipselect.problem.instance import Instance
-from mipselect.problem.stored.stored_data import StoredData
+from mipselect.problem.stored.files import StoredData
 from mipselect.search import SupportPool
 
 

@@ -17,7 +17,7 @@ from mipselect.planning.chances import (
 )
 from mipselect.planning.guesses import Guesses
 from mipselect.planning.rows import crossing
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.scores import LOSS
 
 METHOD, COEF_BOUND, REPEATED, RIDGE = "method", "coef_bound", "repeated", "ridge"

@@ -13,9 +13,7 @@ from mipselect.blocks.partitions import Blocks
 from mipselect.blocks.r_squared import ListedFeatures
 from mipselect.blocks.r_squared_choice import BlockR2Choice, r_squared_seconds
 from mipselect.errors import InvalidInput
-from mipselect.problem.block_options import BlockOptions
-from mipselect.problem.block_problem import UNWEIGHTED_R2
-from mipselect.problem.block_scores import BlockScores
+from mipselect.problem.block_scores import UNWEIGHTED_R2, BlockOptions, BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import checked_ridge
 from mipselect.problem.scores import BLOCKS, LOSS, R2, SCORES

@@ -33,7 +33,7 @@ from mipselect.selectors.base import PrivateSelector
 from mipselect.validation import checked_choice, checked_epsilon, checked_integer
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
-    from mipselect.problem.block_options import BlockOptions
+    from mipselect.problem.block_scores import BlockOptions
 
 BOUNDS = ("x_bound", "y_bound", "coef_bound", "ridge")
 OF_BLOCKS = ("block_rows", "partitions")
@@ -257,7 +257,7 @@ class ProblemSelector(PrivateSelector):
 
     def block_options(self, source: random.Random) -> BlockOptions:
         """Return what it says of scores from blocks of rows, with partitions from a source."""
-        from mipselect.problem.block_options import BlockOptions
+        from mipselect.problem.block_scores import BlockOptions
 
         given, (_, private) = self._of_blocks(source), generator(source)
         return BlockOptions(

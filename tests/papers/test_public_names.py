@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parents[2]
 FOR_COMMANDS = ("mipselect.cli.extension", "mipselect.pictures")
 
 STILL_PRIVATE = {
-    ("mipselect.problem.stored.stored_data", "StoredData"),
+    ("mipselect.problem.stored.files", "StoredData"),
     ("mipselect.problem.stored.files", "load_problem"),
     ("mipselect.mechanisms.noise.noise", "Noise"),
     ("mipselect.mechanisms.noise.noise", "noise_named"),

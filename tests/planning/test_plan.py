@@ -32,7 +32,7 @@ from mipselect.planning.plan import checked_methods, plan_selection
 from mipselect.planning.question import Question
 from mipselect.planning.simulation import Simulation
 from mipselect.problem import block_scores
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_scores import BlockOptions
 from mipselect.search.progress import Deadline
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
