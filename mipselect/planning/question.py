@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from mipselect.blocks.defaults import default_rows_of_least_squares
 from mipselect.blocks.normalised import ColumnsOfFeatures
-from mipselect.blocks.partitions import Blocks
+from mipselect.blocks.partitions import Blocks, default_rows_of_least_squares
 from mipselect.blocks.r_squared import ListedFeatures
 from mipselect.blocks.r_squared_choice import BlockR2Choice, r_squared_seconds
 from mipselect.errors import InvalidInput

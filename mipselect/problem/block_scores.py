@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.blocks.defaults import MOST_DEFAULT_SECONDS, default_block_rows
 from mipselect.blocks.normalised import ColumnsOfFeatures
+from mipselect.blocks.partitions import MOST_DEFAULT_SECONDS, default_block_rows
 from mipselect.blocks.r_squared import (
     UNITS,
     BlockR2,

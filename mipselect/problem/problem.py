@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.blocks.defaults import DEFAULT_RIDGE, default_block_coef_bound
-from mipselect.blocks.partitions import Blocks
+from mipselect.blocks.partitions import DEFAULT_RIDGE, Blocks, default_block_coef_bound
 from mipselect.errors import InvalidInput
 from mipselect.grid import MOST_ROWS
 from mipselect.losses import Loss, SquaredLoss, checked_loss
@@ -298,7 +297,7 @@ class Problem:
     ) -> Problem:
         """Make a problem of least squares on normalised blocks of the same columns, without ranges.
 
-        r and λ are in units of a normalised block; see `mipselect.blocks.defaults`.
+        r and λ are in units of a normalised block; see `mipselect.blocks.partitions`.
         """
         layout, a = self.layout, len(self.layout.always)
         if coef_bound is None:

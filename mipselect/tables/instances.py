@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.blocks.defaults import default_rows_of_least_squares
-from mipselect.blocks.partitions import Blocks
+from mipselect.blocks.partitions import Blocks, default_rows_of_least_squares
 from mipselect.blocks.r_squared_choice import BlockR2Choice
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_target
