@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import random
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import combinations, islice
@@ -216,20 +215,14 @@ class ExactDraws(SupportMechanism):
     _roundings: ClassVar[float]
     """Cost of rounding, in multiples of that of the exponential mechanism."""
 
-    @staticmethod
-    @abstractmethod
-    def _listed_law(weights: IntegerWeights) -> ListedLaw:
-        """Make the law where all supports are listed with these weights."""
+    _listed_law: ClassVar[staticmethod[[IntegerWeights], ListedLaw]]
+    """Makes the law where all supports are listed with these weights."""
 
-    @staticmethod
-    @abstractmethod
-    def _cell_law(cells: Cells) -> CellLaw:
-        """Make the law where cells of supports are known."""
+    _cell_law: ClassVar[staticmethod[[Cells], CellLaw]]
+    """Makes the law where cells of supports are known."""
 
-    @staticmethod
-    @abstractmethod
-    def rho_of(epsilon: float) -> float | None:
-        """Return the ρ that follows from ε; None where no float can hold it."""
+    rho_of: ClassVar[staticmethod[[float], float | None]]
+    """The ρ that follows from an ε; None where no float can hold it."""
 
     def __init__(
         self,

@@ -34,8 +34,8 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.docstrings import completed_by
 from mipselect.mechanisms.noise.quadrature import Panels
 from mipselect.mechanisms.supports.base import Interval
-from mipselect.mechanisms.supports.exact import ExactDraws, ListedLaw
-from mipselect.mechanisms.supports.rejection_sampler import CellLaw, Cells, Race
+from mipselect.mechanisms.supports.exact import ExactDraws
+from mipselect.mechanisms.supports.rejection_sampler import Cells, Race
 from mipselect.privacy.concentrated import pure_rho
 from mipselect.privacy.randomness import IntegerWeights, coin, log_ratio, standard_exponential
 from mipselect.search.soft import LargestWeight, LogInterval
@@ -523,18 +523,7 @@ class PermuteAndFlip(ExactDraws):
 
     name = "permute-and-flip"
     _roundings = 2.5
-
-    @staticmethod
-    def _listed_law(weights: IntegerWeights) -> ListedLaw:
-        """Make the law of permute-and-flip among the listed weights."""
-        return FlippedWeights(weights)
-
-    @staticmethod
-    def _cell_law(cells: Cells) -> CellLaw:
-        """Make the law of permute-and-flip among the supports of all cells."""
-        return FlippedCells(cells)
-
-    @staticmethod
-    def rho_of(epsilon: float) -> float | None:
-        """Return ε²/2, which holds for anything that is ε-private."""
-        return pure_rho(epsilon)
+    _listed_law = staticmethod(FlippedWeights)
+    _cell_law = staticmethod(FlippedCells)
+    rho_of = staticmethod(pure_rho)
+    """ε²/2, which holds for anything that is ε-private."""
