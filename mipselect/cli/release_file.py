@@ -29,7 +29,7 @@ from mipselect.reports.released import (
     LedgerNote,
     ReportedRelease,
 )
-from mipselect.selectors.exact_draws import sizes_in_words
+from mipselect.selectors.chance_level import sizes_in_words
 from mipselect.validation import (
     checked_flag,
     checked_integer,

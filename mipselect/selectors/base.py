@@ -21,6 +21,7 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Always, Groups, Layout, laid_out
 from mipselect.problem.problem import Problem
 from mipselect.search.progress import ProgressCallback
+from mipselect.selectors.chance_level import ChanceLevel
 from mipselect.validation import checked_epsilon, checked_integer
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
@@ -98,6 +99,13 @@ class PrivateSelector(PrivateDraw):
             For public numbers that the method refuses.
         """
         return self.guarantees
+
+    def chance_level(self, problem: Problem, n: int) -> ChanceLevel | None:
+        """Find sizes whose supports no n rows can make likely; None if unknown. Public.
+
+        The function `chance_level` says how; `problem` is what is drawn from.
+        """
+        return None
 
     def on(
         self, instance: Instance, rng: Rng = None, progress: ProgressCallback | None = None

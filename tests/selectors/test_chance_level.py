@@ -29,7 +29,7 @@ from mipselect.selectors import (
 )
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.chance_level import chance_level
-from mipselect.selectors.scored import NOISE
+from mipselect.selectors.top_k import NOISE
 from mipselect.tables import TableSchema
 
 BOUNDS = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
