@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from mipselect import Guarantee, Instance
 from mipselect.mechanisms import SupportMechanism
 from mipselect.privacy.randomness import Rng, generator, uniform_subset
-from mipselect.problem.stored.stored_data import StoredData
+from mipselect.problem.stored.files import StoredData
 from mipselect.selectors import (
     ExponentialSelector,
     KendallSelector,

@@ -18,8 +18,7 @@ from mipselect import Instance, mistake_levels
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure
 from mipselect.mechanisms.supports.mistakes import GAP_CONDITION
 from mipselect.mechanisms.supports.propose_test_release import exceeds_condition
-from mipselect.problem.stored.files import load_problem
-from mipselect.problem.stored.stored_data import StoredData
+from mipselect.problem.stored.files import StoredData, load_problem
 
 from .contestants import CONTESTANTS, Rules, in_words
 from .runner import DONE, FAILED, Kind, Row, TrialFile, seed_of

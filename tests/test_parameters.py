@@ -15,9 +15,9 @@ from mipselect.cli.declared import names_of
 from mipselect.cli.method_options import MethodOptions
 from mipselect.cli.options import SearchArguments
 from mipselect.errors import InvalidInput
+from mipselect.estimators import ScikitEstimator
 from mipselect.parameters import estimator, parameter, parameters_of
 from mipselect.regression import SelectThenRegress
-from mipselect.scikit import ScikitEstimator
 from mipselect.validation import checked_integer
 from tests.support.all_regressors import all_classifiers, all_models, selection
 from tests.support.all_selectors import all_selectors

@@ -31,7 +31,7 @@ from mipselect.selectors import (
     TopRSelector,
     sis,
 )
-from mipselect.selectors.scores.kendall_tau import Rankings
+from mipselect.selectors.kendall import Rankings
 from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments, columns
 

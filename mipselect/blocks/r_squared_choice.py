@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from mipselect.blocks.defaults import default_block_rows, default_partitions
 from mipselect.blocks.normalised import ColumnsOfFeatures
-from mipselect.blocks.partitions import Blocks
+from mipselect.blocks.partitions import Blocks, default_block_rows, default_partitions
 from mipselect.blocks.r_squared import BlockR2, ListedFeatures, batch_size
 from mipselect.errors import InvalidInput
 from mipselect.validation import checked_epsilon, checked_time_limit, set_fields

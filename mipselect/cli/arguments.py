@@ -25,7 +25,7 @@ from mipselect.selectors.scored import ScoreSelector
 from mipselect.validation import checked_choice, checked_integer, shown
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
-    from mipselect.problem.block_options import BlockOptions
+    from mipselect.problem.block_scores import BlockOptions
 
 PART = re.compile(r"\s*([0-9]{1,7})\s*(?:-\s*([0-9]{1,7})\s*)?")
 """One size, or the first and the last of a range; no table has columns for more digits."""

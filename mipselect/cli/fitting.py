@@ -19,7 +19,7 @@ from mipselect.cli.release_file import ReleasedFeatures
 from mipselect.cli.releasing import NOT_SPENT, amount, spent_by, without_numbers
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.stored_data import StoredData
+from mipselect.problem.stored.files import StoredData
 from mipselect.regression import TukeyRegressor
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.ranges import PRIVATE

@@ -12,20 +12,20 @@ from mipselect.cli.declared import refuse
 from mipselect.cli.options import stated
 from mipselect.cli.table_options import SourceOptions
 from mipselect.errors import InvalidInput, about
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.descriptions import STATED, described, read_description
 from mipselect.problem.stored.files import (
+    ANY_DRAW,
     Expected,
+    StoredData,
     expected,
     files_of,
     load_problem,
     public_problem,
     stored_data,
 )
-from mipselect.problem.stored.settings import ANY_DRAW
-from mipselect.problem.stored.stored_data import StoredData
 from mipselect.tables.moments import Moments
 from mipselect.tables.problems import problem_of_moments
 from mipselect.toml_files import toml_text

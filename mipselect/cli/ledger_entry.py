@@ -18,7 +18,7 @@ from mipselect.errors import InvalidInput, MipselectError
 from mipselect.privacy import Guarantee, Ledger, LedgerEntry
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.public_fields import public_under
-from mipselect.selectors.exact_draws import sizes_in_words
+from mipselect.selectors.chance_level import sizes_in_words
 
 NOTED = (
     "command",

@@ -23,7 +23,7 @@ from mipselect.regression.release import FORMAT, SHAPE
 from mipselect.reports.models import field_words, titles_in_words
 from mipselect.reports.release_report import of_object
 from mipselect.reports.released import LedgerNote, ReportedRelease
-from mipselect.selectors.exact_draws import sizes_in_words
+from mipselect.selectors.chance_level import sizes_in_words
 from mipselect.validation import (
     checked_flag,
     checked_integer,

@@ -23,8 +23,8 @@ from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.privacy import Guarantee, Ledger, Release
 from mipselect.privacy.guarantee import ROW
 from mipselect.privacy.randomness import Rng
-from mipselect.problem.block_options import BlockOptions
-from mipselect.problem.stored.stored_data import StoredData
+from mipselect.problem.block_scores import BlockOptions
+from mipselect.problem.stored.files import StoredData
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector

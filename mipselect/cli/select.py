@@ -29,10 +29,9 @@ from mipselect.cli.table_options import (
 )
 from mipselect.cli.task import Task, deliver_task
 from mipselect.errors import InvalidInput, about
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.settings import problem_of
-from mipselect.problem.stored.stored_data import StoredData
+from mipselect.problem.stored.files import StoredData, problem_of
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes

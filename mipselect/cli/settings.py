@@ -23,7 +23,8 @@ from mipselect.selectors import (
     TopRSelector,
 )
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes, sizes_in_words
+from mipselect.selectors.chance_level import sizes_in_words
+from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.selectors.searched import SearchSettings
 from mipselect.tables.people import people_in_words

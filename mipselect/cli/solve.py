@@ -40,13 +40,12 @@ from mipselect.cli.table_options import (
     score_in_place_of_the_file,
 )
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, about
+from mipselect.mechanisms.supports.base import unrank
 from mipselect.mechanisms.supports.exact import score_within
-from mipselect.mechanisms.supports.ranks import unrank
-from mipselect.problem.block_options import BlockOptions
-from mipselect.problem.block_scores import BlockScores
+from mipselect.problem.block_scores import BlockOptions, BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.scores import R2
-from mipselect.problem.stored.sources import OF_THE_ROWS
+from mipselect.problem.stored.descriptions import OF_THE_ROWS
 from mipselect.search import MistakeLevels, SupportPool, mistake_levels, top_supports
 from mipselect.search.monolithic.formulations import Form
 from mipselect.search.monolithic.whole import whole_levels, whole_optimum

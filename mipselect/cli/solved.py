@@ -24,8 +24,7 @@ from mipselect.cli.output import (
 )
 from mipselect.cli.settings import BOUNDS, bounds_in_words
 from mipselect.problem.instance import Instance
-from mipselect.problem.stored.files import Expected
-from mipselect.problem.stored.stored_data import StoredData
+from mipselect.problem.stored.files import Expected, StoredData
 from mipselect.search import MistakeLevels, SupportPool
 from mipselect.search.certificate import Effort
 

@@ -17,7 +17,7 @@ from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_choice, plain_digits, shown
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
-    from mipselect.problem.block_options import BlockOptions
+    from mipselect.problem.block_scores import BlockOptions
     from mipselect.tables.question import TableQuestion
 
 TABLE_PANEL = "Table with a schema"
@@ -130,7 +130,7 @@ class ScoreOptions:
 
     def of_blocks(self, **draw: Any) -> BlockOptions:
         """Return them as options of a score from blocks, of a draw; no score is that of a file."""
-        from mipselect.problem.block_options import BlockOptions
+        from mipselect.problem.block_scores import BlockOptions
 
         if self.score is not None:
             checked_choice(self.score, "--score", (BLOCKS, R2))

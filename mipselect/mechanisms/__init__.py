@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mipselect.mechanisms.supports.metropolis import MetropolisHastings
     from mipselect.mechanisms.supports.mistakes import Mistakes
     from mipselect.mechanisms.supports.permute_and_flip import PermuteAndFlip
-    from mipselect.mechanisms.supports.stable_optimum import StableOptimum
+    from mipselect.mechanisms.supports.propose_test_release import StableOptimum
     from mipselect.mechanisms.supports.top_r import TopR
 
 _HOMES = {
@@ -50,7 +50,7 @@ _HOMES = {
     "SampleAggregate": "scores.sample_aggregate",
     "ScoreDistribution": "scores.base",
     "ScoreMechanism": "scores.base",
-    "StableOptimum": "supports.stable_optimum",
+    "StableOptimum": "supports.propose_test_release",
     "SupportMechanism": "base",
     "TopR": "supports.top_r",
     "rule_of_thumb": "scores.heterogeneous",

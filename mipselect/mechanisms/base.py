@@ -9,7 +9,6 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.arrays import FloatArray
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger, checked_ledger, paid
 from mipselect.privacy.randomness import Rng, generator
@@ -168,13 +167,3 @@ class SupportMechanism(Distribution[Support], Mechanism[Support]):
     @abstractmethod
     def feature_names(self) -> tuple[str, ...]:
         """The p names."""
-
-
-def score_log_weights(values: FloatArray, epsilon: float, sensitivity: float) -> FloatArray:
-    """Compute -ε (R - R[0]) / 2Δ of every value: log weights of the exponential mechanism.
-
-    They are relative to the first value, for R itself may be large against Δ.
-    """
-    with np.errstate(over="ignore"):
-        logs: FloatArray = -epsilon * ((values - values[0]) / (2.0 * sensitivity))
-    return logs

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.metrics import r2_score, roc_auc_score
 
 from mipselect.arrays import FloatArray
-from mipselect.blocks.defaults import MOST_DEFAULT_SECONDS
+from mipselect.blocks.partitions import MOST_DEFAULT_SECONDS
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.planning.question import Question
 from mipselect.planning.selection import standard_error

@@ -7,13 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from mipselect.blocks.defaults import default_rows_of_least_squares
-from mipselect.blocks.partitions import Blocks
+from mipselect.blocks.partitions import Blocks, default_rows_of_least_squares
 from mipselect.blocks.r_squared import ListedFeatures
 from mipselect.blocks.r_squared_choice import BlockR2Choice, r_squared_seconds
 from mipselect.errors import InvalidInput
-from mipselect.problem.block_options import BlockOptions
-from mipselect.problem.block_problem import UNWEIGHTED_R2
+from mipselect.problem.block_scores import UNWEIGHTED_R2, BlockOptions
 from mipselect.problem.problem import checked_ridge
 from mipselect.problem.scores import BLOCKS, LOSS, R2, SCORES
 from mipselect.tables import PublicMap, TableSchema

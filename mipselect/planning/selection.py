@@ -18,8 +18,7 @@ from mipselect.mechanisms.base import Mechanism
 from mipselect.mechanisms.supports.exact import ExactDraws
 from mipselect.planning.question import Question
 from mipselect.planning.simulation import MOST_TABLES, Simulation, numbers_in_time
-from mipselect.problem.block_options import BlockOptions
-from mipselect.problem.block_scores import BlockScores
+from mipselect.problem.block_scores import BlockOptions, BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.scores import BLOCKS, LOSS
 from mipselect.search import top_supports

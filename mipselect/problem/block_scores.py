@@ -1,10 +1,12 @@
-"""`BlockScores`: block R² of every support of a data set; no range of any column is used."""
+"""Block R² of every support of a data set, which uses no range; options of scores from blocks."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.normalised import ColumnsOfFeatures
+from mipselect.blocks.partitions import MOST_DEFAULT_SECONDS, default_block_rows
 from mipselect.blocks.r_squared import (
     UNITS,
     BlockR2,
@@ -21,17 +24,64 @@ from mipselect.blocks.r_squared import (
     r_squared_counts,
     unwatched,
 )
-from mipselect.blocks.r_squared_choice import MOST_SECONDS, BlockR2Choice
+from mipselect.blocks.r_squared_choice import (
+    MOST_SECONDS,
+    MOST_SUPPORTS,
+    BlockR2Choice,
+    r_squared_seconds,
+)
+from mipselect.docstrings import completed_by
+from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_target
-from mipselect.problem.block_problem import columns_of_features, problem_of_block_r2
 from mipselect.problem.data import Rows, problem_with_rows
-from mipselect.problem.layout import Always, Groups
-from mipselect.problem.of_problem import OfProblem
-from mipselect.problem.problem import Problem
-from mipselect.validation import set_fields
+from mipselect.problem.instance import Instance
+from mipselect.problem.layout import Always, Groups, Layout
+from mipselect.problem.problem import OfProblem, Problem
+from mipselect.problem.scores import BLOCKS, R2, require_together
+from mipselect.validation import checked_choice, set_fields
 
 if TYPE_CHECKING:
     from mipselect.tables.schema import TableSchema
+
+
+UNWEIGHTED_R2 = (
+    "score 'block-r2' counts every row the same, and the schema has a survey weight: score "
+    "'blocks', which is the default then, and 'loss' take weights"
+)
+
+
+def problem_of_block_r2(
+    problem: Problem, columns: ColumnsOfFeatures, choice: BlockR2Choice, n: int | None
+) -> Problem:
+    """Return the problem of block R², with its blocks where n is known, or refuse what is too much.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its features, those always in and s count; bounds and loss do not.
+    columns : ColumnsOfFeatures
+        Those of the features come first, and the target is the last.
+    choice : BlockR2Choice
+    n : int or None
+
+    Raises
+    ------
+    InvalidInput
+    """
+    if problem.weight_bound is not None:
+        raise InvalidInput(UNWEIGHTED_R2)
+    asked = (columns, problem.n_features, problem.support_size)
+    choice.require_listed(*asked[1:])
+    blocks = None if n is None else choice.settings(n, *asked).blocks
+    return replace(problem.needing(()), score="block-r2", blocks=blocks)
+
+
+def columns_of_features(layout: Layout) -> ColumnsOfFeatures:
+    """Return the columns that are normalised together, in the order of a layout, and the target."""
+    widths = [len(part) for part in (*layout.groups, *layout.always)]
+    ends = np.cumsum([0, *widths, 1]).tolist()
+    parts = tuple(tuple(range(a, b)) for a, b in pairwise(ends))
+    return ColumnsOfFeatures(parts, np.zeros(ends[-1], dtype=np.bool_))
 
 
 class BlockScores(OfProblem):
@@ -324,3 +374,105 @@ def _lexicographic_ranks(supports: IntArray, n_features: int) -> IntArray:
         table = np.array([math.comb(n_features - 1 - j, s - i) for j in range(n_features)])
         later += table[supports[:, i]]
     return math.comb(n_features, s) - 1 - later
+
+
+UNKNOWN_ROWS = 10_000
+"""n by which the default is chosen where it is not known before a row is read."""
+
+
+@completed_by(BlockR2Choice)
+@dataclass(frozen=True, kw_only=True)
+class BlockOptions(BlockR2Choice):
+    """Public options of a score from blocks of rows; those that are None are chosen by rules.
+
+    Attributes
+    ----------
+    score : {"blocks", "block-r2"}, optional
+        Least squares on blocks, or block R². Default: block R² where supports are few, see
+        `chosen`.
+    block_rows, partitions, partition_seed, epsilon
+        See `BlockR2Choice`.
+    coef_bound, ridge : float, optional
+        r and λ of least squares.
+    time_limit : float, optional
+        Seconds of a draw; more than 600 allow block R² so long by its public estimate.
+    lists : bool
+        True if what draws can list all supports, and draws one size.
+    order_seed : int, optional
+        From which the order of people is drawn, where nothing is to be private; default: from the
+        operating system.
+
+    Raises
+    ------
+    InvalidInput
+    """
+
+    score: str | None = None
+    coef_bound: float | None = None
+    ridge: float | None = None
+    time_limit: float | None = None
+    lists: bool = True
+    order_seed: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        set_fields(self, most_seconds=max(MOST_SECONDS, self.time_limit or 0.0))
+        if self.score is not None:
+            checked_choice(self.score, "score", (BLOCKS, R2))
+            require_together(self.score, vars(self), lists=self.lists)
+
+    def seeded(self, seed: int | None) -> BlockOptions:
+        """Return the same with partitions, and an order of people, of a draw with a seed."""
+        return self if seed is None else replace(self, partition_seed=seed, order_seed=seed)
+
+    def chosen(
+        self, n: int | None, columns: ColumnsOfFeatures, count: int, support_size: int
+    ) -> str:
+        """Return "blocks" or "block-r2": what was asked for, or the default.
+
+        Block R² is the default where all supports can be listed within a minute by a public
+        estimate. A bound, a ridge or b ≤ s + 2 ask for least squares.
+
+        Parameters
+        ----------
+        n : int or None
+            Rows; None where they are not known yet.
+        columns : ColumnsOfFeatures
+            Those of the features come first, and the target is the last.
+        count : int
+            Features to choose from.
+        support_size : int
+        """
+        if self.score is not None:
+            return self.score
+        stated = self.coef_bound is not None or self.ridge is not None
+        short = self.block_rows is not None and self.block_rows <= support_size + 2
+        if stated or short or not self.lists or math.comb(count, support_size) > MOST_SUPPORTS:
+            return BLOCKS
+        rows = UNKNOWN_ROWS if n is None else n
+        b = self.block_rows or default_block_rows(rows, self.epsilon, support_size)
+        if rows < b:
+            return BLOCKS
+        features = ListedFeatures(columns, count, support_size, b)
+        seconds = r_squared_seconds(rows, self.partitions or 1, features)
+        return R2 if seconds <= MOST_DEFAULT_SECONDS else BLOCKS
+
+    def of_rows(self, problem: Problem, rows: Rows) -> Instance | BlockScores:
+        """Return what is drawn from, of rows whose columns stand as in the layout of a problem.
+
+        Parameters
+        ----------
+        problem : Problem
+            Without a loss or bounds.
+        rows : Rows
+        """
+        scored = self.problem_of_arrays(problem, rows.n)
+        made = BlockScores if scored.score == R2 else Instance
+        return made.of_rows(scored, rows)
+
+    def problem_of_arrays(self, problem: Problem, n: int | None = None) -> Problem:
+        """Return what is public of `of_rows`; the blocks of block R² only where n is known."""
+        columns = columns_of_features(problem.layout)
+        if self.chosen(n, columns, problem.n_features, problem.support_size) == R2:
+            return problem_of_block_r2(problem, columns, self, n)
+        return problem.in_blocks(self.blocks, self.coef_bound, self.ridge)

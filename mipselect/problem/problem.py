@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.blocks.defaults import DEFAULT_RIDGE, default_block_coef_bound
-from mipselect.blocks.partitions import Blocks
+from mipselect.blocks.partitions import DEFAULT_RIDGE, Blocks, default_block_coef_bound
 from mipselect.errors import InvalidInput
 from mipselect.grid import MOST_ROWS
 from mipselect.losses import Loss, SquaredLoss, checked_loss
@@ -298,7 +297,7 @@ class Problem:
     ) -> Problem:
         """Make a problem of least squares on normalised blocks of the same columns, without ranges.
 
-        r and λ are in units of a normalised block; see `mipselect.blocks.defaults`.
+        r and λ are in units of a normalised block; see `mipselect.blocks.partitions`.
         """
         layout, a = self.layout, len(self.layout.always)
         if coef_bound is None:
@@ -395,6 +394,42 @@ class Problem:
             "target_offset": units.target_offset if self.score == "loss" else None,
             "classes": None if self.classes is None else list(self.classes),
         }
+
+
+class OfProblem:
+    """Data of one problem, which says what its supports are.
+
+    Attributes
+    ----------
+    problem : Problem
+        Public.
+    """
+
+    problem: Problem
+
+    @property
+    def support_size(self) -> int:
+        """Number of features that a support has, s."""
+        return self.problem.support_size
+
+    @property
+    def n_features(self) -> int:
+        """Number of features that a support is chosen from; p without groups and always."""
+        return self.problem.n_features
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """One name for every feature."""
+        return self.problem.feature_names
+
+    @property
+    def number_of_supports(self) -> int:
+        """C(n_features, s)."""
+        return self.problem.number_of_supports
+
+    def check_support(self, support: ArrayLike) -> IntArray:
+        """Return `support` as an index array, or raise `InvalidInput`."""
+        return self.problem.check_support(support)
 
 
 def checked_ridge(ridge: float) -> float:

@@ -14,8 +14,7 @@ from mipselect.errors import InvalidInput
 from mipselect.losses import CertifiedLoss, PreparedLoss, RestrictedFit
 from mipselect.problem.data import ClippedRows
 from mipselect.problem.layout import Layout
-from mipselect.problem.of_problem import OfProblem
-from mipselect.problem.problem import Problem
+from mipselect.problem.problem import OfProblem, Problem
 from mipselect.restricted.grouping import on_features
 from mipselect.validation import set_fields
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray
-from mipselect.mechanisms.scores.permute_and_flip import exponential_coin, permute_and_flip
+from mipselect.mechanisms.scores.noisy_max import exponential_coin, permute_and_flip
 from mipselect.quality.measures import Measure
 
 UNIT = 1 << 20

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from mipselect.mechanisms.scores.permute_and_flip import exponential_coin
+from mipselect.mechanisms.scores.noisy_max import exponential_coin
 from mipselect.privacy.decimals import exact
 
 Grid = NDArray[np.int64]

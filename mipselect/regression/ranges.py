@@ -16,7 +16,7 @@ import numpy as np
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
-from mipselect.mechanisms.scores.permute_and_flip import permute_and_flip
+from mipselect.mechanisms.scores.noisy_max import permute_and_flip
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.drawn import ModelRows

@@ -14,8 +14,7 @@ from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee, compose
-from mipselect.problem.block_options import BlockOptions
-from mipselect.problem.block_scores import BlockScores
+from mipselect.problem.block_scores import BlockOptions, BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.scores import LOSS
 from mipselect.regression.base import PrivateLinearModel

@@ -10,10 +10,9 @@ from mipselect.lookup import looked_up
 
 if TYPE_CHECKING:
     from mipselect.selectors.base import PrivateSelector
-    from mipselect.selectors.exponential import ExponentialSelector
+    from mipselect.selectors.exact_draws import ExponentialSelector, PermuteAndFlipSelector
     from mipselect.selectors.kendall import KendallSelector
     from mipselect.selectors.mcmc import MCMCSelector
-    from mipselect.selectors.permute_and_flip import PermuteAndFlipSelector
     from mipselect.selectors.sample_aggregate import SampleAggregateSelector
     from mipselect.selectors.searched import MistakesSelector, TopRSelector
     from mipselect.selectors.sis import SISSelector
@@ -32,8 +31,8 @@ class Methods(UserDict[str, "type[PrivateSelector]"]):
 
 
 _HOMES: dict[str, Any] = {
-    "permute-and-flip": "permute_and_flip:PermuteAndFlipSelector",
-    "exponential": "exponential:ExponentialSelector",
+    "permute-and-flip": "exact_draws:PermuteAndFlipSelector",
+    "exponential": "exact_draws:ExponentialSelector",
     "top-r": "searched:TopRSelector",
     "mistakes": "searched:MistakesSelector",
     "sis": "sis:SISSelector",

@@ -21,10 +21,15 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Always, Groups, Layout, laid_out
 from mipselect.problem.problem import Problem
 from mipselect.search.progress import ProgressCallback
+from mipselect.selectors.chance_level import ChanceLevel
 from mipselect.validation import checked_epsilon, checked_integer
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
     from mipselect.problem.sums import ExactSums
+
+
+LEARNT = ("n_features_in_", "feature_names_in_", "support_", "_sklearn_output_config")
+"""Attributes of a selector that scikit-learn's transformer needs."""
 
 
 @estimator
@@ -94,6 +99,13 @@ class PrivateSelector(PrivateDraw):
             For public numbers that the method refuses.
         """
         return self.guarantees
+
+    def chance_level(self, problem: Problem, n: int) -> ChanceLevel | None:
+        """Find sizes whose supports no n rows can make likely; None if unknown. Public.
+
+        The function `chance_level` says how; `problem` is what is drawn from.
+        """
+        return None
 
     def on(
         self, instance: Instance, rng: Rng = None, progress: ProgressCallback | None = None
@@ -188,9 +200,22 @@ class PrivateSelector(PrivateDraw):
         return self
 
     def _mask(self) -> Any:
-        from mipselect.selectors.mask import mask_of
+        """Return scikit-learn's transformer of the columns, which messages call by this name."""
+        from sklearn.base import BaseEstimator
+        from sklearn.feature_selection import SelectorMixin
+        from sklearn.utils.validation import check_is_fitted
 
-        return mask_of(self)
+        def support_mask(mask: Any) -> Any:
+            check_is_fitted(mask, "support_")
+            return mask.support_
+
+        def fit(mask: Any, X: object, y: object = None) -> Any:
+            return mask
+
+        methods = {"fit": fit, "_get_support_mask": support_mask}
+        mask = type(type(self).__name__, (SelectorMixin, BaseEstimator), methods)()
+        vars(mask).update({name: value for name, value in vars(self).items() if name in LEARNT})
+        return mask
 
     def _silent_mechanism(
         self, X: ArrayLike, y: ArrayLike, source: random.Random

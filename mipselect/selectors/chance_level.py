@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mipselect.errors import warn_of_little_use
-from mipselect.mechanisms.supports.law import checked_sizes, complexity_prior
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import LOSS, R2
-from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.exact_draws import ExactDrawSelector, sizes_in_words
-from mipselect.selectors.problem import ProblemSelector
-from mipselect.selectors.scored import ScoreSelector
-from mipselect.selectors.searched import SearchSelector
+
+if TYPE_CHECKING:
+    from mipselect.selectors.base import PrivateSelector
 
 RARELY = 1.0 / 3.0
 """Probability by exponential weights; permute-and-flip has 0.44 at most then, if gaps are equal."""
@@ -57,22 +55,6 @@ def largest_range(problem: Problem, n: int) -> float:
     return min(half, problem.stated_loss.spread(problem.bound("y_bound"), 0.0))
 
 
-def surprises(problem: Problem, method: ProblemSelector) -> dict[int, float]:
-    """Return -log μ(S) of a support by its size, where all μ(S) add up to 1; public.
-
-    An exponential mechanism without data has the law μ.
-    """
-    p = problem.n_features
-    if not isinstance(method, ExactDrawSelector) or method.sizes is None:
-        return {problem.support_size: math.log(problem.number_of_supports)}
-    sizes = checked_sizes(method.sizes, problem)
-    logs = complexity_prior(p, sizes, method.complexity, None).log_sizes
-    total = float(
-        np.logaddexp.reduce([log + math.log(math.comb(p, size)) for size, log in logs.items()])
-    )
-    return {size: total - log for size, log in logs.items()}
-
-
 def chance_level(problem: Problem, method: PrivateSelector, n: int) -> ChanceLevel | None:
     """Find sizes whose supports no data can make likely, from public numbers; None if unknown.
 
@@ -89,28 +71,25 @@ def chance_level(problem: Problem, method: PrivateSelector, n: int) -> ChanceLev
     n : int
         The number of rows.
     """
-    problem = method.problem(problem)
-    if isinstance(method, ScoreSelector):
-        return _of_scores(problem, method, n)
-    if not isinstance(method, ProblemSelector):
-        return None
-    drawn_exactly = isinstance(method, ExactDrawSelector)
-    if isinstance(method, ExactDrawSelector) and method.prior_weights is not None:
-        return None
-    moved = problem.oscillation(n) if drawn_exactly else problem.sensitivity(n)
-    tolerance = method.search.proven_tolerance if isinstance(method, SearchSelector) else 0.0
-    scale = 2.0 * moved * (1.0 + tolerance) / method.epsilon
-    noise = {size: scale * surprise for size, surprise in surprises(problem, method).items()}
+    return method.chance_level(method.problem(problem), n)
+
+
+def of_values(
+    problem: Problem,
+    n: int,
+    epsilon: float,
+    moved: float,
+    formula: str,
+    surprises: Mapping[int, float] | None = None,
+) -> ChanceLevel:
+    """Compare the range of R with the noise of a draw from it, 2 moved/ε for a surprise of 1.
+
+    `formula` is that in words; see `compared` for `surprises`.
+    """
     bounds = ", or smaller bounds" if problem.score == LOSS else ""
-    found = _compared(
-        noise,
-        largest_range(problem, n),
-        method.epsilon,
-        ("2w/ε" if drawn_exactly else "2(Δ + τ)/ε", bounds, "range of the objective"),
-    )
-    if found.sentence or not drawn_exactly or problem.score == LOSS or len(noise) > 1:
-        return found
-    return replace(found, sentence=_of_few_rows(problem, n, scale))
+    words = (formula, bounds, "range of the objective")
+    most = largest_range(problem, n)
+    return compared(problem, 2.0 * moved / epsilon, most, epsilon, words, surprises)
 
 
 def _chance_of_the_best(problem: Problem, n: int, scale: float) -> float:
@@ -132,7 +111,7 @@ def _chance_of_the_best(problem: Problem, n: int, scale: float) -> float:
     return math.exp(-float(np.logaddexp.reduce(logs)))
 
 
-def _of_few_rows(problem: Problem, n: int, scale: float) -> str:
+def of_few_rows(problem: Problem, n: int, scale: float) -> str:
     """Say that draws from blocks mostly miss the best support even then; "" if not so."""
     chance = _chance_of_the_best(problem, n, scale)
     if chance >= RARELY:
@@ -145,25 +124,23 @@ def _of_few_rows(problem: Problem, n: int, scale: float) -> str:
     )
 
 
-def _of_scores(problem: Problem, method: ScoreSelector, n: int) -> ChanceLevel | None:
-    """Compare the largest score with its noise."""
-    limits = method.limits(problem, n)
-    if limits is None:
-        return None
-    most, scale = limits
-    noise = scale / method.epsilon * math.log(problem.number_of_supports)
-    return _compared(
-        {problem.support_size: noise}, most, method.epsilon, (f"{scale:g}/ε", "", "score")
-    )
-
-
-def _compared(
-    noise: Mapping[int, float], most: float, epsilon: float, words: tuple[str, str, str]
+def compared(
+    problem: Problem,
+    scale: float,
+    most: float,
+    epsilon: float,
+    words: tuple[str, str, str],
+    surprises: Mapping[int, float] | None = None,
 ) -> ChanceLevel:
     """Find the sizes whose noise is not below `most`, and say so.
 
-    `words` are the factor of the noise, what else would help, and the name of `most`.
+    The noise is `scale` times -log of the probability of a support without data, by its size in
+    `surprises`; by default all are as likely. `words` are the factor of the noise, what else would
+    help, and the name of `most`.
     """
+    if surprises is None:
+        surprises = {problem.support_size: math.log(problem.number_of_supports)}
+    noise = {size: scale * surprise for size, surprise in surprises.items()}
     blind = tuple(size for size in noise if noise[size] >= most)
     if not blind:
         return ChanceLevel((), False, "")
@@ -193,3 +170,17 @@ def warn_near_chance(problem: Problem, method: PrivateSelector, n: int) -> None:
     found = chance_level(problem, method, n)
     if found is not None and found.sentence:
         warn_of_little_use(found.sentence)
+
+
+def sizes_in_words(sizes: Sequence[int]) -> str:
+    """Write rising sizes as the command line takes them: 1-8, or 1-3,5."""
+    parts: list[str] = []
+    first = previous = sizes[0]
+    for size in [*sizes[1:], None]:
+        if size is not None and size == previous + 1:
+            previous = size
+            continue
+        parts.append(str(first) if first == previous else f"{first}-{previous}")
+        if size is not None:
+            first = previous = size
+    return ",".join(parts)

@@ -1,22 +1,29 @@
-"""Exact draws over all supports, of one public size or of several."""
+"""Exact draws over all supports, of one public size or of several: two laws."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.mechanisms.supports.base import both_relations, one_direction
 from mipselect.mechanisms.supports.exact import ExactDraws
-from mipselect.mechanisms.supports.law import checked_sizes
-from mipselect.mechanisms.supports.relations import both_relations, one_direction
+from mipselect.mechanisms.supports.exponential import ExponentialMechanism
+from mipselect.mechanisms.supports.law import checked_sizes, complexity_prior
+from mipselect.mechanisms.supports.permute_and_flip import PermuteAndFlip
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
+from mipselect.problem.scores import LOSS
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.chance_level import ChanceLevel, of_few_rows, of_values
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.validation import checked_epsilon, checked_number, checked_time_limit
 
@@ -94,6 +101,28 @@ class ExactDrawSelector(ProblemSelector):
         """Return the same with the largest size that may be drawn."""
         return problem.with_support_size(checked_sizes(self.sizes, problem)[-1])
 
+    def chance_level(self, problem: Problem, n: int) -> ChanceLevel | None:
+        """See `PrivateSelector`; None where features have weights."""
+        if self.prior_weights is not None:
+            return None
+        moved, surprises = problem.oscillation(n), self._surprises(problem)
+        found = of_values(problem, n, self.epsilon, moved, "2w/ε", surprises)
+        if found.sentence or problem.score == LOSS or len(surprises) > 1:
+            return found
+        return replace(found, sentence=of_few_rows(problem, n, 2.0 * moved / self.epsilon))
+
+    def _surprises(self, problem: Problem) -> dict[int, float]:
+        """Return -log μ(S) of a support by its size, where all μ(S) add up to 1; public.
+
+        An exponential mechanism without data has the law μ.
+        """
+        p, sizes = problem.n_features, checked_sizes(self.sizes, problem)
+        logs = complexity_prior(p, sizes, self.complexity, None).log_sizes
+        total = float(
+            np.logaddexp.reduce([log + math.log(math.comb(p, size)) for size, log in logs.items()])
+        )
+        return {size: total - log for size, log in logs.items()}
+
     def _law(
         self, instance: Instance | BlockScores, progress: ProgressCallback | None
     ) -> ExactDraws:
@@ -125,15 +154,56 @@ def asked_sizes(method: PrivateSelector) -> Sequence[int] | None:
     return method.sizes if isinstance(method, ExactDrawSelector) else None
 
 
-def sizes_in_words(sizes: Sequence[int]) -> str:
-    """Write rising sizes as the command line takes them: 1-8, or 1-3,5."""
-    parts: list[str] = []
-    first = previous = sizes[0]
-    for size in [*sizes[1:], None]:
-        if size is not None and size == previous + 1:
-            previous = size
-            continue
-        parts.append(str(first) if first == previous else f"{first}-{previous}")
-        if size is not None:
-            first = previous = size
-    return ",".join(parts)
+@estimator
+class ExponentialSelector(ExactDrawSelector):
+    """Select columns by the exponential mechanism over all supports: pure ε, without conditions.
+
+    `ExponentialMechanism` has the law and its source. The draw is exact for any number of columns.
+    With `sizes` it chooses their number too, at no further ε.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.selectors import ExponentialSelector
+    >>> X = np.random.default_rng(0).lognormal(size=(2000, 12))
+    >>> y = X[:, 3] - X[:, 8]
+    >>> selector = ExponentialSelector(2, epsilon=2.0).fit(X, y)
+    >>> selector.get_support(indices=True).tolist()
+    [3, 8]
+    >>> selector.transform(X).shape, selector.release_.private
+    ((2000, 2), True)
+
+    With public bounds the values are losses of the rows:
+
+    >>> bounds = {"x_bound": 4.0, "y_bound": 4.0, "coef_bound": 1.5, "ridge": 1.0}
+    >>> len(ExponentialSelector(2, epsilon=2.0, **bounds).fit(X, y).release_.support)
+    2
+    """
+
+    law = ExponentialMechanism
+
+
+@estimator
+class PermuteAndFlipSelector(ExactDrawSelector):
+    """Select columns by permute-and-flip over all supports: pure ε, without conditions.
+
+    `PermuteAndFlip` has the law and its source. At the same ε the best support is never less
+    probable than by `ExponentialSelector`. The draw is exact for any number of columns. With
+    `sizes` it chooses their number too, at no further ε. In a ledger of ρ it costs ε²/2, and the
+    exponential mechanism ε²/8.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.selectors import PermuteAndFlipSelector
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (2000, 12))
+    >>> y = X[:, 3] - X[:, 8]
+    >>> bounds = {"x_bound": 1.0, "y_bound": 2.0, "coef_bound": 1.5, "ridge": 1.0}
+    >>> selector = PermuteAndFlipSelector(2, epsilon=5.0, **bounds).fit(X, y)
+    >>> selector.get_support(indices=True).tolist()
+    [3, 8]
+    >>> print(selector.guarantee_)
+    5-differentially private (pure), replacing one row; no further condition
+    """
+
+    law = PermuteAndFlip

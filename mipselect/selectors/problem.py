@@ -30,10 +30,11 @@ from mipselect.problem.scores import BLOCKS, LOSS, R2, SCALES, SCORES, require_t
 from mipselect.problem.sums import require_squared
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.chance_level import warn_near_chance
 from mipselect.validation import checked_choice, checked_epsilon, checked_integer
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
-    from mipselect.problem.block_options import BlockOptions
+    from mipselect.problem.block_scores import BlockOptions
 
 BOUNDS = ("x_bound", "y_bound", "coef_bound", "ridge")
 OF_BLOCKS = ("block_rows", "partitions")
@@ -257,7 +258,7 @@ class ProblemSelector(PrivateSelector):
 
     def block_options(self, source: random.Random) -> BlockOptions:
         """Return what it says of scores from blocks of rows, with partitions from a source."""
-        from mipselect.problem.block_options import BlockOptions
+        from mipselect.problem.block_scores import BlockOptions
 
         given, (_, private) = self._of_blocks(source), generator(source)
         return BlockOptions(
@@ -304,8 +305,6 @@ class ProblemSelector(PrivateSelector):
         )
 
     def _warn_near_chance(self, n: int) -> None:
-        from mipselect.selectors.chance_level import warn_near_chance  # It knows this class.
-
         if self.asked_score == LOSS:
             problem = self._problem_of_loss()
         else:

@@ -15,24 +15,24 @@ from mipselect.errors import InvalidInput
 from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.mechanisms.scores.sample_aggregate import Ballot, checked_blocks
-from mipselect.mechanisms.scores.selection import TopK
+from mipselect.mechanisms.scores.top_k import TopK
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.problem.data import Rows
 from mipselect.problem.problem import Problem
 from mipselect.problem.sums import ExactSums
 from mipselect.restricted.features import Features
-from mipselect.selectors.scored import ScoreSelector
-from mipselect.selectors.scores.ballots import (
+from mipselect.selectors.lasso_ballots import (
     beside_fixed,
     lasso_ballot,
     path_ballot,
     penalty_ballot,
     votes_along,
     votes_at,
+    votes_of_folds,
     with_largest_one,
 )
-from mipselect.selectors.scores.ballots_of_sums import votes_of_folds
+from mipselect.selectors.scored import ScoreSelector
 from mipselect.selectors.top_k import NOISE, checked_top_k, top_k_named
 from mipselect.validation import checked_choice, checked_flag, checked_positive
 

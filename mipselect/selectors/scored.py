@@ -21,6 +21,7 @@ from mipselect.problem.problem import Problem
 from mipselect.problem.sums import ExactSums
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.chance_level import ChanceLevel, compared, warn_near_chance
 from mipselect.validation import checked_epsilon
 
 
@@ -150,9 +151,16 @@ class ScoreSelector(RowsSelector):
         """
         return None
 
-    def _warn_near_chance(self, n: int) -> None:
-        from mipselect.selectors.chance_level import warn_near_chance  # It knows this class.
+    def chance_level(self, problem: Problem, n: int) -> ChanceLevel | None:
+        """See `PrivateSelector`; docs/mathematics/score-mechanisms.md, (15)."""
+        limits = self.limits(problem, n)
+        if limits is None:
+            return None
+        most, scale = limits
+        words = (f"{scale:g}/ε", "", "score")
+        return compared(problem, scale / self.epsilon, most, self.epsilon, words)
 
+    def _warn_near_chance(self, n: int) -> None:
         if self.relation == "replace-one":
             warn_near_chance(self._problem(), self, n)
 

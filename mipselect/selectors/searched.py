@@ -7,20 +7,22 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 from mipselect.errors import InvalidInput
-from mipselect.mechanisms.supports.mistakes import GAP_CONDITION, Mistakes
-from mipselect.mechanisms.supports.relations import (
+from mipselect.mechanisms.supports.base import (
     both_relations,
     gap_in_one_direction,
     one_direction,
 )
+from mipselect.mechanisms.supports.mistakes import GAP_CONDITION, Mistakes
 from mipselect.mechanisms.supports.top_r import TopR
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.decimals import exact, round_up
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.problem.instance import Instance
+from mipselect.problem.problem import Problem
 from mipselect.search import mistake_levels, top_supports
 from mipselect.search.options import DEFAULT_TOLERANCE
 from mipselect.search.progress import ProgressCallback
+from mipselect.selectors.chance_level import ChanceLevel, of_values
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.validation import (
     checked_epsilon,
@@ -85,6 +87,11 @@ class SearchSelector(ProblemSelector):
             tolerance=self.tolerance,
             time_limit=self.time_limit,
         )
+
+    def chance_level(self, problem: Problem, n: int) -> ChanceLevel:
+        """See `PrivateSelector`."""
+        moved = problem.sensitivity(n) * (1.0 + self.search.proven_tolerance)
+        return of_values(problem, n, self.epsilon, moved, "2(Δ + τ)/ε")
 
 
 @estimator

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import CanonicalLipschitz, JointExponential, OneShotTopK, Peeling
-from mipselect.mechanisms.scores.selection import TopK
+from mipselect.mechanisms.scores.top_k import TopK
 from mipselect.parameters import Check
 from mipselect.validation import checked_choice
 

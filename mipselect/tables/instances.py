@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.blocks.defaults import default_rows_of_least_squares
-from mipselect.blocks.partitions import Blocks
+from mipselect.blocks.partitions import Blocks, default_rows_of_least_squares
 from mipselect.blocks.r_squared_choice import BlockR2Choice
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_target
-from mipselect.problem.block_options import BlockOptions
-from mipselect.problem.block_problem import UNWEIGHTED_R2, problem_of_block_r2
-from mipselect.problem.block_scores import BlockScores
+from mipselect.problem.block_scores import (
+    UNWEIGHTED_R2,
+    BlockOptions,
+    BlockScores,
+    problem_of_block_r2,
+)
 from mipselect.problem.data import ClippedRows, Rows, leave_out
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem

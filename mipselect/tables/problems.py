@@ -95,7 +95,7 @@ def problem_of_table_blocks(
     blocks : Blocks
     support_size : int
     coef_bound, ridge : float, optional
-        r and λ, in units of a normalised block; see `mipselect.blocks.defaults`.
+        r and λ, in units of a normalised block; see `mipselect.blocks.partitions`.
 
     Raises
     ------

@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from mipselect.errors import InvalidInput
-from mipselect.problem.block_options import BlockOptions
-from mipselect.problem.stored.settings import SETTINGS
-from mipselect.problem.stored.sources import WAYS
+from mipselect.problem.block_scores import BlockOptions
+from mipselect.problem.stored.descriptions import WAYS
+from mipselect.problem.stored.files import SETTINGS
 from mipselect.tables.instances import ScoredTable
 from mipselect.tables.numbers import header, read_table
 from mipselect.tables.question import TableQuestion

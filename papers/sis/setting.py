@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mipselect.mechanisms import CanonicalLipschitz, OneShotTopK, Peeling
-from mipselect.selectors.scores.ballots import lasso_ballot
+from mipselect.selectors.lasso_ballots import lasso_ballot
 
 from ..arrays import FloatArray, Support
 

@@ -12,7 +12,7 @@ import pytest
 from mipselect import BlockScores, Instance
 from mipselect.errors import InvalidInput
 from mipselect.planning import Question
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.problem import Problem
 from mipselect.tables import instances
 from mipselect.tables.instances import ScoredTable

@@ -13,7 +13,7 @@ import pytest
 from mipselect import BlockScores, ExponentialMechanism
 from mipselect.blocks.r_squared import ListedFeatures
 from mipselect.errors import InvalidInput
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.data import Rows
 from mipselect.problem.problem import Problem
 from mipselect.tables import TableSchema

@@ -14,7 +14,7 @@ import pytest
 from mipselect import ExponentialMechanism, Instance
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_scores import BlockOptions
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema, instances
 from mipselect.tables.instances import ScoredTable

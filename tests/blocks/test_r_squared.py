@@ -11,11 +11,14 @@ from scipy.special import softmax
 
 from mipselect.arrays import FloatArray
 from mipselect.blocks import r_squared
-from mipselect.blocks.defaults import default_block_rows, default_partitions
-from mipselect.blocks.kernel_steps import Single
 from mipselect.blocks.normalised import ColumnsOfFeatures
-from mipselect.blocks.partitions import MOST_ROWS_OF_A_BLOCK, Blocks
-from mipselect.blocks.r_squared import BlockR2, ListedFeatures, r_squared_counts
+from mipselect.blocks.partitions import (
+    MOST_ROWS_OF_A_BLOCK,
+    Blocks,
+    default_block_rows,
+    default_partitions,
+)
+from mipselect.blocks.r_squared import BlockR2, ListedFeatures, Single, r_squared_counts
 from mipselect.blocks.r_squared_choice import r_squared_seconds
 from mipselect.errors import InvalidInput
 from tests.support.dense_block_r2 import direct_counts, kernel, row_blocks

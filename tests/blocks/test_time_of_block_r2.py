@@ -17,7 +17,7 @@ from mipselect import BlockScores, ExponentialMechanism, Ledger, PermuteAndFlip
 from mipselect.blocks import r_squared
 from mipselect.cli import progress
 from mipselect.errors import InvalidInput, NotCertified
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.problem import Problem
 from mipselect.search.progress import Progress
 from mipselect.selectors import PermuteAndFlipSelector

@@ -22,9 +22,9 @@ from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
 from mipselect.blocks.r_squared import BlockR2, ListedFeatures
 from mipselect.cli.releasing import law_of
-from mipselect.mechanisms.supports.flipped_weights import FlipIntegral
+from mipselect.mechanisms.supports.permute_and_flip import FlipIntegral
 from mipselect.privacy import Ledger
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.stored.files import load_problem
 from mipselect.selectors import ExponentialSelector, PermuteAndFlipSelector
 from tests.support.commandline import Run

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from mipselect import PermuteAndFlip
-from mipselect.mechanisms.supports.flip_bounds import Masses
+from mipselect.mechanisms.supports.permute_and_flip import Masses
 from tests.mechanisms.test_exact_draws import correlated
 from tests.support.soft_draws import Judged
 

@@ -20,8 +20,7 @@ from mipselect.errors import (
     NotCertified,
 )
 from mipselect.mechanisms import ExponentialMechanism, Mistakes, SupportMechanism, TopR
-from mipselect.mechanisms.supports.enumeration_sampler import CHUNK
-from mipselect.mechanisms.supports.exact import MAX_LISTED
+from mipselect.mechanisms.supports.exact import CHUNK, MAX_LISTED
 from mipselect.mechanisms.supports.mistakes import GAP_CONDITION
 from mipselect.mechanisms.supports.propose_test_release import GapTest
 from mipselect.privacy import Guarantee, Ledger, LedgerEntry

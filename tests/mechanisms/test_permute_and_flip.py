@@ -24,12 +24,15 @@ from mipselect import (
     mistake_levels,
 )
 from mipselect.errors import InvalidInput, NotCertified
-from mipselect.mechanisms.scores.permute_and_flip import permute_and_flip_log_probability
-from mipselect.mechanisms.supports import race, rejection_sampler
-from mipselect.mechanisms.supports.flipped_cells import FlippedCells
-from mipselect.mechanisms.supports.flipped_weights import FlipIntegral, FlippedWeights
+from mipselect.mechanisms.scores.noisy_max import permute_and_flip_log_probability
+from mipselect.mechanisms.supports import permute_and_flip, rejection_sampler
 from mipselect.mechanisms.supports.law import EPS, with_another_row
-from mipselect.mechanisms.supports.race import FirstHeads
+from mipselect.mechanisms.supports.permute_and_flip import (
+    FirstHeads,
+    FlipIntegral,
+    FlippedCells,
+    FlippedWeights,
+)
 from mipselect.privacy.randomness import IntegerWeights
 from mipselect.search.soft.largest import LargestWeight
 from mipselect.search.soft.partition import Partition
@@ -132,7 +135,7 @@ def test_the_race_has_the_law_from_any_scale(
     above: float, late: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From the certified scale, and from bounds that give way to it early and late."""
-    monkeypatch.setattr(race, "LATE", late)
+    monkeypatch.setattr(permute_and_flip, "LATE", late)
     logs = np.array([0.0, -0.05, -0.7, -1.5])
     weights = IntegerWeights.from_logs(logs)
     log_total = float(np.logaddexp.reduce(logs))
@@ -177,7 +180,7 @@ def test_frequencies_by_cells(path: str, epsilon: float, monkeypatch: pytest.Mon
     instance = correlated(6, 3)
     judged = flipping(instance, epsilon, steps_before=0)
     source, held, proofs = random.Random(20261123), list[Judged](), [0]
-    monkeypatch.setattr(race, "LATE", {"late": 0.05, "loose": 0.05}.get(path, 3.0))
+    monkeypatch.setattr(permute_and_flip, "LATE", {"late": 0.05, "loose": 0.05}.get(path, 3.0))
     bound, prove = LargestWeight.log_largest, LargestWeight.prove
     if path == "loose":
         looser = property(lambda scale: bound.fget(scale) + (0.0 if scale.proven else 1.5))
@@ -398,7 +401,7 @@ def test_an_interrupt_leaves_everything_usable(monkeypatch: pytest.MonkeyPatch) 
                     raise KeyboardInterrupt
 
             patch.setattr(judged.partition, "_tick", tick)
-            patch.setattr(race, "LATE", -1.0)
+            patch.setattr(permute_and_flip, "LATE", -1.0)
             patch.setattr(FirstHeads, "takes", lambda *_: False)
             with pytest.raises(KeyboardInterrupt):
                 judged.mechanism.sample(source)

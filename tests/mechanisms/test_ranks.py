@@ -6,7 +6,7 @@ from math import comb
 
 import pytest
 
-from mipselect.mechanisms.supports.ranks import rank, unrank
+from mipselect.mechanisms.supports.base import rank, unrank
 
 
 @pytest.mark.parametrize(("p", "s"), [(1, 1), (5, 1), (5, 5), (7, 3), (9, 4)])

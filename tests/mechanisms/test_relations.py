@@ -23,10 +23,10 @@ from mipselect import (
 from mipselect.errors import BudgetExceeded, InvalidInput, NotCertified, RelationMismatch
 from mipselect.mechanisms import NoisyMax
 from mipselect.mechanisms.supports import law
+from mipselect.mechanisms.supports.base import gap_in_one_direction
 from mipselect.mechanisms.supports.law import complexity_prior, exact_rate
 from mipselect.mechanisms.supports.mistakes import GAP_CONDITION
 from mipselect.mechanisms.supports.propose_test_release import GapTest
-from mipselect.mechanisms.supports.relations import gap_in_one_direction
 from mipselect.selectors import ExponentialSelector
 from tests.support.designs import random_instance
 from tests.support.exact_audit import (

@@ -24,8 +24,7 @@ from mipselect.mechanisms import (
     RandomStopping,
 )
 from mipselect.mechanisms.noise.noise import NOISES
-from mipselect.mechanisms.scores.utilities import differences, reach, spendable
-from mipselect.mechanisms.scores.utility_classes import accumulated
+from mipselect.mechanisms.scores.utilities import accumulated, differences, reach, spendable
 from mipselect.privacy.audit import largest_loss
 from mipselect.validation import checked_scores
 from tests.support.enumeration import log_law, rankings, subsets

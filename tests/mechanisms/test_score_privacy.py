@@ -23,7 +23,7 @@ from mipselect.mechanisms import (
     RandomStopping,
 )
 from mipselect.mechanisms.noise.noise import NOISES
-from mipselect.mechanisms.scores.utility_classes import HeadTailClasses
+from mipselect.mechanisms.scores.canonical import HeadTailClasses
 from mipselect.privacy.audit import ScoreVectors, largest_loss, law_of, worst_pair
 from tests.support.audit_by_draws import lower_bound
 from tests.support.enumeration import rankings, subsets

@@ -18,7 +18,7 @@ from mipselect.mechanisms import (
     Peeling,
     SampleAggregate,
 )
-from mipselect.mechanisms.scores.selection import TopK, stated_by
+from mipselect.mechanisms.scores.top_k import TopK, stated_by
 from mipselect.privacy import Guarantee
 
 TOP_K: dict[str, tuple[TopK, dict[str, Any]]] = {

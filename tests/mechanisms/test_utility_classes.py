@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from mipselect.mechanisms.scores.utility_classes import Classes, HeadTailClasses, TailClasses
+from mipselect.mechanisms.scores.canonical import Classes, HeadTailClasses, TailClasses
 from tests.support.enumeration import canonical_loss, subsets
 
 SHAPES = [(1, 1), (2, 1), (2, 2), (6, 1), (6, 3), (7, 6), (7, 7), (10, 4), (40, 13), (300, 100)]

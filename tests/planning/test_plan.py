@@ -27,7 +27,7 @@ from mipselect.planning.selection import (
 )
 from mipselect.planning.simulation import Simulation, numbers_in_time
 from mipselect.problem import block_scores
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_scores import BlockOptions
 from mipselect.search.progress import Deadline
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound

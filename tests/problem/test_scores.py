@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from mipselect.errors import InvalidInput
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.scores import require_together
-from mipselect.problem.stored.settings import asked_blocks
+from mipselect.problem.stored.files import asked_blocks
 from mipselect.selectors import PermuteAndFlipSelector
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [

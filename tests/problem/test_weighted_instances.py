@@ -23,7 +23,7 @@ from mipselect import (
 from mipselect.blocks.normalised import ColumnsOfFeatures, normalised
 from mipselect.errors import InvalidInput
 from mipselect.grid import GRID
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_scores import BlockOptions
 from mipselect.regression import adassp_from_moments
 from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
 from mipselect.tables import TableSchema, map_table

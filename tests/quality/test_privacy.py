@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from mipselect.errors import InvalidInput
-from mipselect.mechanisms.scores.permute_and_flip import permute_and_flip_log_probability
+from mipselect.mechanisms.scores.noisy_max import permute_and_flip_log_probability
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.quality import classes, numbers
 from mipselect.quality.draw import Predictions, quality_of, within

@@ -20,7 +20,7 @@ import pytest
 
 from mipselect import Instance
 from mipselect.losses import HingeLoss
-from mipselect.problem.block_options import BlockOptions
+from mipselect.problem.block_scores import BlockOptions
 from mipselect.regression import (
     ObjectivePerturbationClassifier,
     ObjectivePerturbationRegressor,

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from mipselect import Ledger
 from mipselect.errors import BudgetExceeded, InvalidInput
-from mipselect.mechanisms.scores.permute_and_flip import permute_and_flip_log_probability
+from mipselect.mechanisms.scores.noisy_max import permute_and_flip_log_probability
 from mipselect.regression import (
     AdaSSPRegressor,
     ModelRelease,

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from mipselect.mechanisms.scores.utilities import differences
-from mipselect.selectors.scores.correlations import exact_correlations, summed_lengths
-from mipselect.selectors.scores.kendall_tau import GRID, tau
-from mipselect.selectors.scores.relevance_redundancy import RelevanceLessRedundancy
+from mipselect.selectors.kendall import GRID, RelevanceLessRedundancy, tau
+from mipselect.selectors.sis import exact_correlations, summed_lengths
 
 ROWS = [2, 3, 100, 4097, 10**7, 94_906_267, 2**31 - 1]
 ADDED, REPLACED = Fraction(3, 2), Fraction(2)

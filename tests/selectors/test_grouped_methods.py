@@ -16,8 +16,8 @@ from mipselect.privacy.audit import largest_loss, law_of
 from mipselect.problem.layout import laid_out
 from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
 from mipselect.selectors.kendall import SENSITIVITIES
-from mipselect.selectors.scores.ballots import lasso_ballot, path_ballot, unexplained
-from mipselect.selectors.scores.correlations import (
+from mipselect.selectors.lasso_ballots import lasso_ballot, path_ballot, unexplained
+from mipselect.selectors.sis import (
     UNIT,
     _unit_rows,
     exact_covariances,

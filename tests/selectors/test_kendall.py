@@ -22,8 +22,13 @@ from mipselect.privacy.audit import largest_loss, law_of
 from mipselect.problem import data
 from mipselect.problem.problem import Problem
 from mipselect.selectors import KendallSelector
-from mipselect.selectors.scores.kendall_tau import GRID, Rankings, inversions
-from mipselect.selectors.scores.relevance_redundancy import OfAllRows, RelevanceLessRedundancy
+from mipselect.selectors.kendall import (
+    GRID,
+    OfAllRows,
+    Rankings,
+    RelevanceLessRedundancy,
+    inversions,
+)
 
 SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 31, 32, 33, 127, 128, 129, 255, 256, 257, 300]
 RELATIONS = ["add-remove", "replace-one"]

@@ -11,7 +11,7 @@ import pytest
 
 from mipselect.errors import InvalidInput
 from mipselect.selectors import KendallSelector
-from mipselect.selectors.scores.kendall_tau import BlockRankings, Rankings
+from mipselect.selectors.kendall import BlockRankings, Rankings
 from mipselect.tables import TableSchema
 from mipselect.tables.streamed_rows import StreamedRows
 

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso, lars_path
 
-from mipselect.selectors.scores.ballots import lasso_ballot, path_ballot
-from mipselect.selectors.scores.lasso_path import Segment, lasso_path
+from mipselect.selectors.lasso_ballots import Segment, lasso_ballot, lasso_path, path_ballot
 
 KINDS = ("normal", "signs", "related", "wide", "equal", "sums")
 

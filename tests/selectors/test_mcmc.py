@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from mipselect.errors import InvalidInput
 from mipselect.privacy.audit import worst_pair
 from mipselect.selectors import MCMCSelector
-from mipselect.selectors.scores.residual_squares import ResidualSquares, nearest_in_ball
+from mipselect.selectors.mcmc import ResidualSquares, nearest_in_ball
 from tests.support.audit_by_draws import lower_bound
 from tests.support.replaced_row import ReplacedRow
 

@@ -15,7 +15,7 @@ from mipselect.cli.options import SearchArguments
 from mipselect.cli.releasing import ledger_of, plan_draws
 from mipselect.errors import BudgetExceeded, InvalidInput, NotCertified
 from mipselect.privacy import Guarantee
-from mipselect.problem.stored.stored_data import StoredData
+from mipselect.problem.stored.files import StoredData
 from mipselect.selectors import (
     ExponentialSelector,
     KendallSelector,

@@ -15,9 +15,8 @@ from mipselect.errors import BudgetExceeded, InvalidInput
 from mipselect.grid import on_grid, rounded
 from mipselect.regression.summed import adassp_from_moments
 from mipselect.selectors import MCMCSelector, SampleAggregateSelector, SISSelector
-from mipselect.selectors.scores.ballots import path_ballot
-from mipselect.selectors.scores.ballots_of_sums import centred_root
-from mipselect.selectors.scores.correlations import summed_covariances, summed_lengths
+from mipselect.selectors.lasso_ballots import centred_root, path_ballot
+from mipselect.selectors.sis import summed_covariances, summed_lengths
 from mipselect.tables import map_table
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.sums import folds_of

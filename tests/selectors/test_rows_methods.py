@@ -21,8 +21,8 @@ from mipselect.mechanisms import (
 from mipselect.problem.data import Rows
 from mipselect.problem.problem import Problem
 from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
+from mipselect.selectors.lasso_ballots import path_ballot
 from mipselect.selectors.scored import RowsSelector
-from mipselect.selectors.scores.ballots import path_ballot
 from tests.support.tables_of_scores import Table
 
 RELATIONS = {"replace-one": 2.0, "add-remove": 1.0}

@@ -19,7 +19,7 @@ from mipselect.errors import InvalidInput
 from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
 from mipselect.privacy.audit import largest_loss
 from mipselect.selectors import SampleAggregateSelector
-from mipselect.selectors.scores.ballots import lasso_ballot, path_ballot, penalty_ballot
+from mipselect.selectors.lasso_ballots import lasso_ballot, path_ballot, penalty_ballot
 from tests.support.audit_by_draws import lower_bound
 
 Table = np.ndarray

@@ -17,7 +17,7 @@ from mipselect.errors import InvalidInput, RelationMismatch
 from mipselect.mechanisms import CanonicalLipschitz, JointExponential, OneShotTopK, Peeling
 from mipselect.privacy.audit import largest_loss, law_of
 from mipselect.selectors import SISSelector
-from mipselect.selectors.scores.correlations import exact_correlations, in_units_of
+from mipselect.selectors.sis import exact_correlations, in_units_of
 
 BOUNDS = {"x_bound": 1.0, "y_bound": 1.0}
 

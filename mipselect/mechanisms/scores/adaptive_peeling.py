@@ -15,8 +15,7 @@ from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.scores.base import Estimate
 from mipselect.mechanisms.scores.noisy_max import NoisyMax
-from mipselect.mechanisms.scores.rounds import log_in_any_order
-from mipselect.mechanisms.scores.selection import SelectionMechanism
+from mipselect.mechanisms.scores.top_k import SelectionMechanism, log_in_any_order
 from mipselect.mechanisms.scores.utilities import spendable, utilities
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.decimals import exact, round_down

@@ -15,9 +15,8 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.docstrings import completed_by
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.scores.base import Estimate
-from mipselect.mechanisms.scores.selection import TopKMechanism
-from mipselect.mechanisms.scores.utilities import differences, reach, scaled, spendable
-from mipselect.mechanisms.scores.utility_classes import accumulated
+from mipselect.mechanisms.scores.top_k import TopKMechanism
+from mipselect.mechanisms.scores.utilities import accumulated, differences, reach, scaled, spendable
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 from mipselect.validation import checked_items

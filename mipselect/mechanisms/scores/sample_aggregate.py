@@ -19,8 +19,7 @@ from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise.noise import plus_laplace
 from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, averaged
-from mipselect.mechanisms.scores.selection import TopK, stated_by
-from mipselect.mechanisms.scores.top_k import Peeling
+from mipselect.mechanisms.scores.top_k import Peeling, TopK, stated_by
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.privacy.randomness import Rng, generator

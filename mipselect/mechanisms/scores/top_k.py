@@ -1,14 +1,15 @@
-"""k items from scores, one by one: one-shot and peeling."""
+"""k items from scores: what selections state from public numbers alone; one-shot and peeling."""
 
 from __future__ import annotations
 
 import random
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from functools import cached_property
-from typing import ClassVar
+from functools import cached_property, partial
+from itertools import combinations
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,15 +19,167 @@ from mipselect.docstrings import completed_by
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise import opendp_draws
 from mipselect.mechanisms.noise.noise import noise_named
-from mipselect.mechanisms.noise.order_statistics import Competitors
-from mipselect.mechanisms.scores.base import Estimate, averaged
-from mipselect.mechanisms.scores.permute_and_flip import permute_and_flip
-from mipselect.mechanisms.scores.rounds import log_in_any_order, without_replacement
-from mipselect.mechanisms.scores.selection import TopKMechanism
+from mipselect.mechanisms.noise.quadrature import Competitors
+from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, averaged
+from mipselect.mechanisms.scores.noisy_max import NoisyMax, permute_and_flip
 from mipselect.mechanisms.scores.utilities import spendable, utilities
 from mipselect.privacy.concentrated import bounded_range_rho
+from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import checked_items
+from mipselect.validation import (
+    checked_count,
+    checked_epsilon,
+    checked_integer,
+    checked_items,
+    checked_scores,
+    checked_sensitivity,
+    set_fields,
+)
+
+
+def without_replacement(d: int, k: int, place: Callable[[IntArray], int]) -> Support:
+    """Draw k of the items 0..d-1, sorted.
+
+    Parameters
+    ----------
+    d, k : int
+    place : callable
+        From the items that are left, sorted, to the place among them of the next draw.
+    """
+    left = np.arange(d)
+    for _ in range(k):
+        left = np.delete(left, place(left))
+    return tuple(np.delete(np.arange(d), left).tolist())
+
+
+def log_in_any_order(
+    items: Sequence[int], following: Callable[[Support], Iterable[tuple[int, float]]]
+) -> float:
+    """Compute the log probability that the draws are these items, in whatever order.
+
+    P(T) = Σ_{j ∈ T} P(T \\ {j}) P(j is drawn next after T \\ {j}) for every subset T of the items.
+
+    Parameters
+    ----------
+    items : sequence of int
+    following : callable
+        From a subset, in the order of `items`, to the other items, each with the log of the
+        probability that it is drawn next.
+    """
+    reached = {frozenset[int](): 0.0}
+    for size in range(len(items)):
+        for gone in combinations(items, size):
+            before = reached[frozenset(gone)]
+            for item, log in following(gone):
+                grown = frozenset((*gone, item))
+                so_far = reached.get(grown, -np.inf)
+                reached[grown] = float(np.logaddexp(so_far, before + log))
+    return reached[frozenset(items)]
+
+
+class SelectionMechanism(ScoreMechanism[Support]):
+    """k of d items, selected by scores; its guarantee depends on public numbers alone."""
+
+    @classmethod
+    def stated(
+        cls,
+        p: int,
+        k: int,
+        epsilon: float,
+        *,
+        sensitivity: float = 1.0,
+        relation: str = "replace-one",
+        **options: Any,
+    ) -> Guarantee:
+        """Return the guarantee of one draw from public numbers, without scores.
+
+        Parameters
+        ----------
+        p : int
+            Number of items, d.
+        k, epsilon, sensitivity, relation, **options
+            As for the class; one sensitivity may stand for those of several rounds.
+
+        Raises
+        ------
+        InvalidInput
+            If the class refuses one of them for p scores.
+        """
+        k, epsilon = checked_count(k, checked_integer(p, "p", 1)), checked_epsilon(epsilon)
+        checked_sensitivity(sensitivity)
+        return Guarantee(epsilon, relation=relation, rho=cls._rho(p, k, epsilon, **options))
+
+    @classmethod
+    @abstractmethod
+    def _rho(cls, p: int, k: int, epsilon: float, *args: Any, **options: Any) -> float | None:
+        """Return ρ, or None; refuse an ε that rounding would use up, and unknown options."""
+
+    @property
+    def rho(self) -> float | None:
+        """ρ of zero-concentrated privacy, where less than ε²/2 is proven; else None."""
+        return self.guarantee.rho
+
+
+@completed_by(NoisyMax)
+@dataclass(frozen=True, eq=False)
+class TopKMechanism(SelectionMechanism):
+    """k of d items, selected by fixed scores.
+
+    Parameters
+    ----------
+    k : int
+        1 ≤ k ≤ d.
+    epsilon : float
+        ε > 0, finite; for all k items together.
+    """
+
+    scores: ArrayLike = field(repr=False)
+    k: int
+    epsilon: float
+    sensitivity: float = field(default=1.0, kw_only=True)
+    relation: str = field(default="replace-one", kw_only=True)
+
+    def __post_init__(self) -> None:
+        set_fields(self, scores=checked_scores(self.scores))
+        epsilon = self.guarantee.epsilon
+        set_fields(self, k=int(self.k), epsilon=epsilon, sensitivity=float(self.sensitivity))
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee that `stated` returns for these public numbers."""
+        public = {each.name: getattr(self, each.name) for each in fields(self) if each.kw_only}
+        return self.stated(np.size(self.scores), self.k, self.epsilon, **public)
+
+    @cached_property
+    def _order(self) -> IntArray:
+        """Indices, best first; of equal scores the earlier."""
+        return np.argsort(-np.asarray(self.scores), kind="stable")
+
+
+class TopK(Protocol):
+    """Builds a mechanism that selects k items from scores of the given sensitivity."""
+
+    def __call__(
+        self, scores: ArrayLike, k: int, epsilon: float, *, sensitivity: float, relation: str
+    ) -> ScoreMechanism[Any]:
+        """Return the mechanism."""
+
+
+def stated_by(
+    top_k: TopK, p: int, k: int, epsilon: float, *, sensitivity: float, relation: str
+) -> Guarantee:
+    """Return the guarantee of what `top_k` builds, from public numbers, as `stated` does.
+
+    That is what `SelectionMechanism.stated` returns for a class and for `functools.partial` of
+    one with other options. Any other callable guarantees ε, as a `TopK` does, and no ρ.
+    """
+    called = top_k if isinstance(top_k, partial) else partial(top_k)
+    if isinstance(called.func, type) and issubclass(called.func, SelectionMechanism):
+        public = {**called.keywords, "sensitivity": sensitivity, "relation": relation}
+        return called.func.stated(p, k, epsilon, **public)
+    checked_count(k, checked_integer(p, "p", 1))
+    return Guarantee(checked_epsilon(epsilon), relation=relation)
+
 
 MAX_ORDERED = 8
 """Up to here the 2^k subsets that peeling can pass through are all followed."""

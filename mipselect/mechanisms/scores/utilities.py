@@ -29,6 +29,8 @@ SENSITIVITIES_AWAY = 2.0**28
 ALLOWANCE = 2.0**-48
 """Most that rounding may cost, as a share of the reach and of ε itself."""
 
+COARSE = 2.0**30
+
 LARGEST = 1e300
 """Largest number that is still multiplied or added."""
 
@@ -105,6 +107,19 @@ def utilities(
     gaps = scaled(differences(scores, reference), spendable(epsilon, noise), sensitivity)
     end = reach(epsilon)
     return np.clip(gaps, -end, end)
+
+
+def accumulated(terms: FloatArray) -> FloatArray:
+    """Add up the first 1, 2, ... terms ≥ 0, as exact as the terms, however many there are."""
+    coarse, fine = split(terms)
+    sums: FloatArray = np.cumsum(coarse) + np.cumsum(fine)
+    return sums
+
+
+def split(terms: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Split into multiples of 2^-30, whose sums are exact up to 2^23, and the rest of each term."""
+    coarse = np.rint(terms * COARSE) / COARSE
+    return coarse, terms - coarse
 
 
 def _difference(one: Any, other: Any) -> float:

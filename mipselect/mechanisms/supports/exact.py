@@ -1,22 +1,24 @@
-"""Exact draws over all supports, which are listed where they are few; laws are subclasses."""
+"""Exact draws over all supports; where they are few these are listed, the yardstick.
+
+Laws are subclasses.
+"""
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Iterable
+import random
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import ClassVar
+from itertools import combinations, islice
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.arrays import IntArray
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.mechanisms.base import Support, SupportMechanism
-from mipselect.mechanisms.supports.cell_law import CellLaw, Cells
-from mipselect.mechanisms.supports.enumeration_sampler import ListedDraws, ListedLaw
-from mipselect.mechanisms.supports.intervals import Interval
+from mipselect.mechanisms.supports.base import Interval, both_relations, one_direction, rank, unrank
 from mipselect.mechanisms.supports.law import (
     Prior,
     Rate,
@@ -24,8 +26,7 @@ from mipselect.mechanisms.supports.law import (
     complexity_prior,
     exact_rate,
 )
-from mipselect.mechanisms.supports.rejection_sampler import SoftDraws
-from mipselect.mechanisms.supports.relations import both_relations, one_direction
+from mipselect.mechanisms.supports.rejection_sampler import CellLaw, Cells, SoftDraws
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 from mipselect.problem.block_scores import BlockScores
@@ -41,6 +42,129 @@ from mipselect.validation import (
     checked_time_limit,
     shown,
 )
+
+CHUNK = 4096
+"""Supports that are evaluated between two looks at the clock."""
+
+
+class HasValues(Protocol):
+    """Values R(S) of one data set; a small one is of a good support."""
+
+    def values(self, supports: IntArray) -> FloatArray:
+        """Compute R of sorted supports of one size, shape (m, s): shape (m,)."""
+        ...
+
+
+class ListedLaw(Protocol):
+    """A law on 0..N-1, such as `IntegerWeights`."""
+
+    def draw(self, source: random.Random) -> int:
+        """Draw a number."""
+
+    def log_probability(self, index: int) -> float:
+        """Return the log of the probability that `draw` returns `index`."""
+
+    def log_probabilities(self) -> FloatArray:
+        """Return the log probability of every number, shape (N,)."""
+
+
+class ListedDraws:
+    """Every support with its weight, by size and then in lexicographic order.
+
+    Parameters
+    ----------
+    problem : HasValues
+    p : int
+    prior : Prior
+    rate : Rate
+    run : Run
+        Its deadline is that of the evaluation.
+    law : callable
+        Makes the law of the supports, by number, from their weights.
+
+    Raises
+    ------
+    NotCertified
+        If the deadline passes first.
+    """
+
+    acceptance = 1.0
+
+    def __init__(
+        self,
+        problem: HasValues,
+        p: int,
+        prior: Prior,
+        rate: Rate,
+        run: Run,
+        law: Callable[[IntegerWeights], ListedLaw],
+    ) -> None:
+        self._p, self._sizes = p, prior.sizes
+        counts = [math.comb(p, size) for size in prior.sizes]
+        self._starts = dict(zip(prior.sizes, np.cumsum([0, *counts]).tolist(), strict=False))
+        values, priors = [], []
+        run.stage, run.done, run.total = "listing", 0, sum(counts)
+        try:
+            for supports in self._chunks():
+                run.tick()
+                values.append(problem.values(supports))
+                run.done += len(supports)
+                priors.append(
+                    prior.log_sizes[supports.shape[1]] + prior.log_features[supports].sum(axis=1)
+                )
+        except TimeUp as stop:
+            raise NotCertified(
+                f"time limit of {run.deadline.limit:g} s reached: {run.done:,} of "
+                f"{run.total:,} supports were evaluated, and nothing is released",
+                bound=-math.inf,
+            ) from stop
+        R = np.concatenate(values)
+        # Relative to the first, for R itself may be large against Δ.
+        logs = np.concatenate(priors) - rate.rate * (R - R[0])
+        self._law = law(IntegerWeights.from_logs(logs))
+
+    def draw(self, source: random.Random) -> tuple[int, ...]:
+        """Draw a support with exactly the law of the integer weights."""
+        number = self._law.draw(source)
+        size = max(size for size, start in self._starts.items() if start <= number)
+        return unrank(number - self._starts[size], self._p, size)
+
+    def log_probability(self, support: tuple[int, ...]) -> float:
+        """Return the log of the probability of a support of one of the sizes."""
+        return self._law.log_probability(self._starts[len(support)] + rank(support, self._p))
+
+    def estimate(self, support: IntArray, width: float | None) -> Interval:
+        """Return the log probability of a support, an interval of no width at all."""
+        log = self.log_probability(tuple(support.tolist()))
+        return Interval(log, log)
+
+    def size_probabilities(self, width: float | None) -> dict[int, Interval]:
+        """Return the probability of every size; see `estimate`."""
+        chances = self._probabilities()
+        found = {}
+        for size, start in self._starts.items():
+            chance = float(chances[start : start + math.comb(self._p, size)].sum())
+            found[size] = Interval(chance, chance)
+        return found
+
+    def inclusion_probabilities(self, width: float | None) -> Interval:
+        """Return the probability of every feature, shape (p,); see `estimate`."""
+        chances, found, start = self._probabilities(), np.zeros(self._p), 0
+        for supports in self._chunks():
+            share = chances[start : start + len(supports)]
+            np.add.at(found, supports, share[:, None])
+            start += len(supports)
+        return Interval(found, found)
+
+    def _probabilities(self) -> FloatArray:
+        return np.asarray(np.exp(self._law.log_probabilities()))
+
+    def _chunks(self) -> Iterator[IntArray]:
+        for size in self._sizes:
+            supports = combinations(range(self._p), size)
+            while chunk := list(islice(supports, CHUNK)):
+                yield np.array(chunk, dtype=np.intp)
+
 
 MAX_LISTED = 1_000_000
 """More supports are not listed; their values and weights would fill the memory."""
@@ -91,20 +215,14 @@ class ExactDraws(SupportMechanism):
     _roundings: ClassVar[float]
     """Cost of rounding, in multiples of that of the exponential mechanism."""
 
-    @staticmethod
-    @abstractmethod
-    def _listed_law(weights: IntegerWeights) -> ListedLaw:
-        """Make the law where all supports are listed with these weights."""
+    _listed_law: ClassVar[staticmethod[[IntegerWeights], ListedLaw]]
+    """Makes the law where all supports are listed with these weights."""
 
-    @staticmethod
-    @abstractmethod
-    def _cell_law(cells: Cells) -> CellLaw:
-        """Make the law where cells of supports are known."""
+    _cell_law: ClassVar[staticmethod[[Cells], CellLaw]]
+    """Makes the law where cells of supports are known."""
 
-    @staticmethod
-    @abstractmethod
-    def rho_of(epsilon: float) -> float | None:
-        """Return the ρ that follows from ε; None where no float can hold it."""
+    rho_of: ClassVar[staticmethod[[float], float | None]]
+    """The ρ that follows from an ε; None where no float can hold it."""
 
     def __init__(
         self,

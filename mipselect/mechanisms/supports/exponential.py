@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from mipselect.docstrings import completed_by
-from mipselect.mechanisms.supports.cell_law import CellLaw, Cells, ProportionalCells
-from mipselect.mechanisms.supports.enumeration_sampler import ListedLaw
 from mipselect.mechanisms.supports.exact import ExactDraws
+from mipselect.mechanisms.supports.rejection_sampler import ProportionalCells
 from mipselect.privacy.concentrated import bounded_range_rho
-from mipselect.privacy.randomness import IntegerWeights
 
 
 @completed_by(ExactDraws)
@@ -51,18 +49,7 @@ class ExponentialMechanism(ExactDraws):
 
     name = "exponential"
     _roundings = 1.0
-
-    @staticmethod
-    def _listed_law(weights: IntegerWeights) -> ListedLaw:
-        """Return the weights themselves."""
-        return weights
-
-    @staticmethod
-    def _cell_law(cells: Cells) -> CellLaw:
-        """Make the law P(S) ∝ w_S."""
-        return ProportionalCells(cells)
-
-    @staticmethod
-    def rho_of(epsilon: float) -> float | None:
-        """Return ε²/8, for a draw is of bounded range."""
-        return bounded_range_rho(epsilon)
+    _listed_law = staticmethod(lambda weights: weights)
+    _cell_law = staticmethod(ProportionalCells)
+    rho_of = staticmethod(bounded_range_rho)
+    """ε²/8, for a draw is of bounded range."""

@@ -15,8 +15,8 @@ from scipy.special import logsumexp
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.mechanisms.base import Mechanism, Support, score_log_weights
-from mipselect.mechanisms.supports.ranks import rank
+from mipselect.mechanisms.base import Mechanism, Support
+from mipselect.mechanisms.supports.base import rank, score_log_weights
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng, generator, uniform_subset
 from mipselect.validation import (

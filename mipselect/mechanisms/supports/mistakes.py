@@ -8,13 +8,13 @@ from functools import cached_property
 from numpy.typing import ArrayLike
 
 from mipselect.errors import ConditionNotMet, InvalidInput
-from mipselect.mechanisms.base import Support, SupportMechanism, score_log_weights
+from mipselect.mechanisms.base import Support, SupportMechanism
+from mipselect.mechanisms.supports.base import both_relations, one_direction, score_log_weights
 from mipselect.mechanisms.supports.propose_test_release import (
     DrawOnTest,
     exceeds_condition,
     gap_test,
 )
-from mipselect.mechanisms.supports.relations import both_relations, one_direction
 from mipselect.mechanisms.supports.top_r import TopR
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import Guarantee

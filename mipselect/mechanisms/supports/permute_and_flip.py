@@ -1,15 +1,479 @@
-"""Permute-and-flip over all supports."""
+"""Permute-and-flip over all supports: listed with their weights, or in cells.
+
+Every support has a uniform time U_S and a coin of probability w_S ≤ 1, and the first time is taken
+whose coin shows heads. With u for the time that has passed and e = -ln(1 - u), S shows heads at
+rate w_S (1-u)/(1 - w_S u) ≤ w_S in e: the proposals of the exponential mechanism, with one more
+factor (docs/mathematics/permute-and-flip.md, (3)).
+
+Where supports are listed, P(k) = ∫₀¹ w_k Π_{l≠k} (1 - w_l t) dt with w relative to the largest
+((2) there). The product falls at least as fast as e^{-Wt}, W = Σ w; so the integral ends at
+T = min(1, 60/W), and the logs of all factors but a few hundred are power series in wT ≤ 1/8, added
+up once for all t and all k.
+
+Where cells are known, weights x are relative to an upper bound on the largest, and the integral
+ends where its first factor is zero. S and the best known support are taken out of their cells, and
+the others are bounded by sums over cells ((5) there): where the x_T of a cell are at most m ≤ 1,
+and add up to between l and h, (1 - mu)^{h/m} ≤ Π_T (1 - x_T u) ≤ exp(-lu).
+"""
 
 from __future__ import annotations
 
+import math
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Protocol
+
+import numpy as np
+from numpy.polynomial.polynomial import polyval
+from numpy.typing import NDArray
+
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.docstrings import completed_by
-from mipselect.mechanisms.supports.cell_law import CellLaw, Cells
-from mipselect.mechanisms.supports.enumeration_sampler import ListedLaw
+from mipselect.mechanisms.noise.quadrature import Panels
+from mipselect.mechanisms.supports.base import Interval
 from mipselect.mechanisms.supports.exact import ExactDraws
-from mipselect.mechanisms.supports.flipped_cells import FlippedCells
-from mipselect.mechanisms.supports.flipped_weights import FlippedWeights
+from mipselect.mechanisms.supports.rejection_sampler import Cells, Race
 from mipselect.privacy.concentrated import pure_rho
-from mipselect.privacy.randomness import IntegerWeights
+from mipselect.privacy.randomness import IntegerWeights, coin, log_ratio, standard_exponential
+from mipselect.search.soft import LargestWeight, LogInterval
+from mipselect.search.soft.cells import Cell
+
+LATE = 3.0
+"""The largest weight is proven, if it is not yet, when all but 1/20 of the time is over: e = 3."""
+
+
+class Scale(Protocol):
+    """The largest log weight, or an upper bound on it."""
+
+    @property
+    def log_largest(self) -> float:
+        """No log weight is larger."""
+
+    @property
+    def proven(self) -> bool:
+        """True if one is as large."""
+
+    def prove(self) -> None:
+        """Make it so, or raise."""
+
+
+class FirstHeads:
+    """The race of permute-and-flip.
+
+    Weights are measured from an upper bound on the largest: the race is the same from any, for it
+    is won by the least U_S/w_S, but u = 1 is reached before it is won where the bound is not the
+    largest weight itself.
+
+    Parameters
+    ----------
+    scale : Scale
+        Proven when the race has lasted for long.
+    """
+
+    def __init__(self, scale: Scale) -> None:
+        self._scale, self._log_scale = scale, scale.log_largest
+        self._time = Fraction(0)
+
+    def wait(self, log_rate: float, source: random.Random) -> None:
+        """See `Race`. The times are added up without rounding."""
+        if self._time > LATE and not self._scale.proven:
+            self._scale.prove()
+        self._measure_from(self._scale.log_largest)
+        step = standard_exponential(source) * math.exp(self._log_scale - log_rate)
+        self._time += Fraction(step)
+
+    def takes(self, log_weight: Callable[[], float], source: random.Random) -> bool:
+        """Return True with probability (1-u)/(1 - wu)."""
+        return coin(self._log_thinning(log_weight() - self._log_scale), source)
+
+    def _log_thinning(self, log_weight: float) -> float:
+        """Compute ln (1-u)/(1 - wu) = -e - ln(1 - w + we^-e)."""
+        if log_weight >= 0.0:
+            return 0.0
+        e = float(self._time)
+        return min(-e - math.log(-math.expm1(log_weight) + math.exp(log_weight - e)), 0.0)
+
+    def _measure_from(self, log_scale: float) -> None:
+        """Go over to a smaller bound: by a factor f < 1 for the bound, u is f times as large."""
+        moved = log_scale - self._log_scale
+        if moved < 0.0:
+            left = -math.expm1(moved) + math.exp(moved - float(self._time))
+            self._time, self._log_scale = Fraction(max(0.0, -math.log(left))), log_scale
+
+
+REACH = 60.0
+"""e^-60 of the integral is left out."""
+
+PANELS = 64
+"""Panels of the quadrature, on each of which the product falls by a factor of e or so."""
+
+SMALL = 0.125
+"""Largest wT for the power series."""
+
+TERMS = 18
+"""Terms of the power series: those left out are below SMALL^18/18 of what is summed."""
+
+
+class FlippedWeights:
+    """Permute-and-flip among numbers with integer weights.
+
+    Probabilities are quadratures, right to 1e-12 of themselves.
+
+    Parameters
+    ----------
+    weights : IntegerWeights
+    """
+
+    log_largest, proven = 0.0, True
+
+    def __init__(self, weights: IntegerWeights) -> None:
+        self._weights = weights
+        logs = weights.log_probabilities()
+        near = np.flatnonzero(logs >= logs.max() - 1e-9).tolist()
+        largest = max(near, key=weights.weight)
+        self._top = weights.weight(largest)
+        self._log_total = -weights.log_probability(largest)
+
+    def prove(self) -> None:
+        """Do nothing, for the largest weight is known."""
+
+    def draw(self, source: random.Random) -> int:
+        """Draw a number: the first whose coin shows heads."""
+        race = FirstHeads(self)
+        while True:
+            race.wait(self._log_total, source)
+            number = self._weights.draw(source)
+            if race.takes(partial(self._log_weight, number), source):
+                return number
+
+    def log_probability(self, index: int) -> float:
+        """Return the log of the probability that `draw` returns `index`."""
+        return float(self._integral.log_probabilities(np.array([self._log_weight(index)]))[0])
+
+    def log_probabilities(self) -> FloatArray:
+        """Return the log probability of every number, shape (N,)."""
+        return self._integral.log_probabilities(self._logs)
+
+    def _log_weight(self, number: int) -> float:
+        return log_ratio(self._weights.weight(number), self._top)
+
+    @property
+    def _logs(self) -> FloatArray:
+        return np.asarray(np.minimum(self._weights.log_probabilities() + self._log_total, 0.0))
+
+    @cached_property
+    def _integral(self) -> FlipIntegral:
+        return FlipIntegral(self._logs)
+
+
+class FlipIntegral:
+    """∫₀¹ w_k Π_{l≠k} (1 - w_l t) dt for any k.
+
+    Parameters
+    ----------
+    logs : ndarray of shape (N,)
+        ln w ≤ 0, the largest 0.
+    """
+
+    def __init__(self, logs: FloatArray) -> None:
+        unique, counts = np.unique(logs, return_counts=True)
+        weights = np.exp(unique)
+        self._end = min(1.0, REACH / float(counts @ weights))
+        self._panels = Panels(np.linspace(0.0, self._end, PANELS + 1))
+        t = self._panels.points
+        small = weights * self._end <= SMALL
+        self._log_product = -polyval(t / self._end, self._series(weights[small], counts[small]))
+        for weight, count in zip(weights[~small], counts[~small], strict=True):
+            self._log_product += count * np.log1p(-weight * t)
+
+    def _series(self, weights: FloatArray, counts: IntArray) -> FloatArray:
+        """Compute coefficients in t/T of -Σ ln(1 - wt) = Σ_k Σ (wT)^k (t/T)^k / k."""
+        scaled, found = weights * self._end, np.zeros(TERMS + 1)
+        power = counts.astype(np.float64)
+        for k in range(1, TERMS + 1):
+            power *= scaled
+            found[k] = power.sum() / k
+        return found
+
+    @cached_property
+    def _moments(self) -> FloatArray:
+        """∫ (t/T)^k Π (1 - w_l t) dt for k = 0, 1, ...; 1/(1 - wt) = Σ (wt)^k."""
+        logs = np.log(self._panels.points / self._end)
+        powers = np.arange(TERMS + 1.0)[:, None] * logs
+        return np.asarray(np.exp(self._panels.integrate(self._log_product + powers)[0]))
+
+    def log_probabilities(self, logs: FloatArray) -> FloatArray:
+        """Compute log probabilities of numbers with these ln w, which are among those listed."""
+        unique, places = np.unique(logs, return_inverse=True)
+        weights, found = np.exp(unique), np.empty(len(unique))
+        small = weights * self._end <= SMALL
+        found[small] = np.log(polyval(weights[small] * self._end, self._moments))
+        # There are no more than REACH/SMALL of them.
+        others = self._log_product - np.log1p(-np.outer(weights[~small], self._panels.points))
+        found[~small] = self._panels.integrate(others)[0]
+        return np.asarray((unique + found)[places])
+
+
+HALVINGS = 46
+"""Panels towards u = 1 become half as wide so many times."""
+
+OCTAVE = 64.0
+"""m is rounded up to a power of 2^(1/64), so that equal factors are taken together."""
+
+LOST = 1e-11
+"""Relative allowance for quadratures, for what they leave out, and for sums in doubles.
+
+A difference of two sums is off by some roundings of the larger, which is at most some 40/u where
+an integral is followed: the integral is off by less than 10⁻¹² of itself.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Masses:
+    """Sums of x_T over cells.
+
+    Attributes
+    ----------
+    least, most : ndarray of shape (C,)
+        l and h.
+    largest : ndarray of shape (C,)
+        m ≤ 1.
+    """
+
+    least: FloatArray
+    most: FloatArray
+    largest: FloatArray
+
+    def without(self, cell: int, least: float, most: float, largest: float) -> Masses:
+        """Take a support out of a cell.
+
+        Parameters
+        ----------
+        cell : int
+            Its place.
+        least, most : float
+            Its parts of l and h.
+        largest : float
+            No other x_T of the cell is larger.
+        """
+        new = Masses(self.least.copy(), self.most.copy(), self.largest.copy())
+        new.least[cell] = max(0.0, self.least[cell] - least)
+        new.most[cell] = max(0.0, self.most[cell] - most) if largest > 0.0 else 0.0
+        new.largest[cell] = min(new.largest[cell], largest)
+        return new
+
+    def least_integral(self, known: float) -> float:
+        """Bound ∫ (1 - known·u) Π_T (1 - x_T u) du over 0..1 from below."""
+        end = min(1.0, REACH / (float(self.most.sum()) + known + 1.0))
+        edges = np.linspace(0.0, end, PANELS + 1)
+        if end == 1.0:
+            # Powers of 1 - u are no polynomials. The last edge before 1 is 1 - 2^-6.
+            edges = np.append(edges[:-1], 1.0 - 2.0 ** -np.arange(7.0, HALVINGS))
+        panels = Panels(edges)
+        u = panels.points
+        logs = np.log1p(-known * u) + self._log_powers(u)
+        return float(np.exp(panels.integrate(logs)[0])) * (1.0 - LOST)
+
+    def most_integral(self, known: float, end: float) -> float:
+        """Bound ∫ (1 - known·u) Π_T (1 - x_T u) du over 0..end from above, known·end ≤ 1."""
+        total = float(self.least.sum())
+        falls = total + known
+        end = min(end, REACH / falls) if falls > 0.0 else end
+        panels = Panels(np.linspace(0.0, end, PANELS + 1))
+        u = panels.points
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = np.log1p(-np.minimum(known * u, 1.0)) - total * u
+        return float(np.exp(panels.integrate(logs)[0])) * (1.0 + LOST)
+
+    def _log_powers(self, u: FloatArray) -> FloatArray:
+        """Add up (h/m) ln(1 - mu) over the cells."""
+        octaves = np.ceil(OCTAVE * np.log2(np.maximum(self.largest, 2.0**-50)))
+        octaves, places = np.unique(octaves, return_inverse=True)
+        sums = np.bincount(places, self.most, minlength=len(octaves))
+        found = np.zeros_like(u)
+        for m, h in zip(np.minimum(2.0 ** (octaves / OCTAVE), 1.0), sums, strict=True):
+            found += h / m * np.log1p(-m * u)
+        return found
+
+
+class FlippedCells:
+    """Permute-and-flip: the first support whose coin shows heads.
+
+    Parameters
+    ----------
+    cells : Cells
+    """
+
+    def __init__(self, cells: Cells) -> None:
+        self._cells = cells
+        self._largest = LargestWeight(cells.partition, cells.log_weight, cells.allowance)
+
+    def race(self) -> Race:
+        """See `CellLaw`."""
+        return FirstHeads(self._largest)
+
+    def log_probability(self, support: IntArray) -> Interval:
+        """See `CellLaw`."""
+        known = Known.of(self._cells, self._largest)
+        low, high = known.probability(support, self._cells.log_weight(support))
+        return Interval(_log(low), min(_log(high), 0.0))
+
+    def of_sizes(self) -> dict[int, LogInterval]:
+        """See `CellLaw`."""
+        known, totals = Known.of(self._cells, self._largest), self._cells.totals.of_sizes()
+        least = known.shares(
+            np.array([float(part.low) for part in totals.values()]),
+            np.array([size == len(known.best) for size in totals]),
+        )
+        most = 1.0 - (math.fsum(least) - least)
+        return {
+            size: LogInterval(np.log(low), np.log(high))
+            for size, low, high in zip(totals, least, most, strict=True)
+        }
+
+    def of_features(self, p: int) -> LogInterval:
+        """See `CellLaw`."""
+        known = Known.of(self._cells, self._largest)
+        inside, log_all = self._cells.totals.of_features(p).low, known.log_least
+        with np.errstate(divide="ignore"):
+            rest = np.log(np.maximum(-np.expm1(np.minimum(inside - log_all, 0.0)) - LOST, 0.0))
+        best = np.isin(np.arange(p), known.best)
+        least = known.shares(inside, best)
+        most = 1.0 - known.shares(log_all + rest, ~best)
+        return LogInterval(np.log(least), np.log(most))
+
+    def refine(self) -> bool:
+        """Prove the largest weight, then refine the cell whose supports leave the most open."""
+        if not self._largest.proven:
+            self._largest.prove()
+            return True
+        known = Known.of(self._cells, self._largest)
+        masses = known.masses
+        open_ = masses.most - masses.least + 0.5 * masses.most * masses.largest
+        for place in np.argsort(-open_):
+            number, cell = known.numbered[place]
+            if not cell.final:
+                return self._cells.partition.refine_cell(number)
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """All that cells say of permute-and-flip at one time.
+
+    Attributes
+    ----------
+    cells : Cells
+    numbered : list of (int, Cell)
+        The cells with their numbers.
+    log_scale : float
+        No log weight is larger.
+    best : ndarray of int, shape (s,)
+        A good support.
+    log_best : float
+        Log of its weight.
+    masses : Masses
+        Masses of all supports but the best one.
+    slack : float
+        How far a log may be off.
+    """
+
+    cells: Cells
+    numbered: list[tuple[int, Cell]]
+    log_scale: float
+    best: IntArray
+    log_best: float
+    masses: Masses
+    slack: float
+
+    @classmethod
+    def of(cls, cells: Cells, largest: LargestWeight) -> Known:
+        """Collect it."""
+        log_best, best = largest.incumbent()
+        _ = cells.totals.whole()
+        slack, numbered = cells.totals.slack, cells.partition.numbered
+        log_scale = largest.log_largest + slack
+        least = [cells.totals.lower(*each).log_total for each in numbered]
+        most = [cell.log_upper for _, cell in numbered]
+        highest = [cell.law.log_largest for _, cell in numbered]
+        masses = Masses(
+            np.exp(np.array(least) - log_scale - slack),
+            np.exp(np.array(most) - log_scale + slack),
+            np.minimum(np.exp(np.array(highest) - log_scale + slack), 1.0),
+        )
+        everything = cls(cells, numbered, log_scale, best, log_best, masses, slack)
+        return replace(everything, masses=everything.without(best))
+
+    @property
+    def log_least(self) -> float:
+        """Log of a lower bound on the sum of all weights."""
+        lower = self.cells.totals.lower
+        return float(np.logaddexp.reduce([lower(*each).log_total for each in self.numbered]))
+
+    def probability(self, support: IntArray, log_weight: float) -> tuple[float, float]:
+        """Bound the probability of a support with this log weight, from below and above."""
+        low, high = self._low(log_weight), self._high(log_weight)
+        least, most = self._low(self.log_best), self._high(self.log_best)
+        if np.array_equal(support, self.best):
+            masses, least, most = self.masses, 0.0, 0.0
+        else:
+            masses = self.without(support)
+        below = low * masses.least_integral(min(most, 1.0))
+        return below, high * masses.most_integral(least, 1.0 / max(low, least))
+
+    def shares(self, log_sums: FloatArray, with_best: NDArray[np.bool_]) -> FloatArray:
+        """Bound the probabilities of sets of supports from below.
+
+        Parameters
+        ----------
+        log_sums : ndarray of shape (K,)
+            Logs of lower bounds on the sums of their weights, as cells have them.
+        with_best : ndarray of bool, shape (K,)
+            True for those that the best known support is in.
+        """
+        place, positions = self._place(self.best)
+        number, cell = self.numbered[place]
+        own = self._low(self.cells.totals.lower(number, cell).log_member(positions))
+        sums = np.exp(log_sums - self.log_scale - self.slack)
+        others = np.maximum(sums - with_best * own, 0.0)
+        integral = self.masses.least_integral(min(self._high(self.log_best), 1.0))
+        best, _ = self.probability(self.best, self.log_best)
+        return np.asarray(np.minimum(others * integral + with_best * best, 1.0))
+
+    def without(self, support: IntArray) -> Masses:
+        """Return the masses of all supports but the best and this one."""
+        place, positions = self._place(support)
+        number, cell = self.numbered[place]
+        lower, law = self.cells.totals.lower(number, cell), cell.law
+        # The others of a cell weigh less than its likeliest support, if that is the one.
+        alone = np.array_equal(np.sort(law.likeliest()), positions)
+        return self.masses.without(
+            place,
+            self._low(lower.log_member(positions)),
+            self._high(law.log_member(positions)),
+            self._high(law.log_second) if alone else 1.0,
+        )
+
+    def _place(self, support: IntArray) -> tuple[int, IntArray]:
+        """Return the place of the cell that holds a support, and its positions there."""
+        for place, (_, cell) in enumerate(self.numbered):
+            positions = cell.positions(support)
+            if positions is not None:
+                return place, positions
+        raise AssertionError("every support is in a cell")
+
+    def _low(self, log: float) -> float:
+        return math.exp(log - self.log_scale - self.slack)
+
+    def _high(self, log: float) -> float:
+        return math.exp(log - self.log_scale + self.slack)
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0.0 else -math.inf
 
 
 @completed_by(ExactDraws)
@@ -59,18 +523,7 @@ class PermuteAndFlip(ExactDraws):
 
     name = "permute-and-flip"
     _roundings = 2.5
-
-    @staticmethod
-    def _listed_law(weights: IntegerWeights) -> ListedLaw:
-        """Make the law of permute-and-flip among the listed weights."""
-        return FlippedWeights(weights)
-
-    @staticmethod
-    def _cell_law(cells: Cells) -> CellLaw:
-        """Make the law of permute-and-flip among the supports of all cells."""
-        return FlippedCells(cells)
-
-    @staticmethod
-    def rho_of(epsilon: float) -> float | None:
-        """Return ε²/2, which holds for anything that is ε-private."""
-        return pure_rho(epsilon)
+    _listed_law = staticmethod(FlippedWeights)
+    _cell_law = staticmethod(FlippedCells)
+    rho_of = staticmethod(pure_rho)
+    """ε²/2, which holds for anything that is ε-private."""

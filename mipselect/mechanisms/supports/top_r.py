@@ -11,9 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.errors import InvalidInput
-from mipselect.mechanisms.base import Support, SupportMechanism, score_log_weights
-from mipselect.mechanisms.supports.ranks import rank, unrank
-from mipselect.mechanisms.supports.relations import both_relations, one_direction
+from mipselect.mechanisms.base import Support, SupportMechanism
+from mipselect.mechanisms.supports.base import (
+    both_relations,
+    one_direction,
+    rank,
+    score_log_weights,
+    unrank,
+)
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator, uniform_subset

@@ -1,1 +1,0 @@
-"""Scores and values of features, computed from rows or their sums: formulas, and no draw."""
