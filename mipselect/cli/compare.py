@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from enum import StrEnum
 from typing import Any
 
 from mipselect.backends.discovery import NATIVE, known_solvers, solver_by_name
 from mipselect.backends.protocols import Capability
 from mipselect.cli.agreement import FoundBySolver, contradictions
 from mipselect.cli.agreement import compare as compare_with_expected
+from mipselect.cli.compare_options import ALL, CompareArguments, Formulations
 from mipselect.cli.compare_report import Round, compare_report, print_rounds
-from mipselect.cli.declared import argument, command, group, option, options
-from mipselect.cli.options import SEARCH_PANEL, Delivery, SearchArguments
 from mipselect.cli.output import check_output
 from mipselect.cli.progress import Watch
 from mipselect.cli.streams import say
@@ -23,58 +21,9 @@ from mipselect.search import MistakeLevels, mistake_levels
 from mipselect.search.monolithic.whole import whole_levels
 from mipselect.search.progress import ProgressCallback
 
-ALL = "all"
 
-EXAMPLES = """Examples:
-
-mipselect compare diabetes paper-p100 --solvers native,highs
-
-mipselect compare tiny-plain --formulation both --json
-"""
-
-
-class Formulations(StrEnum):
-    """Ways of solving that are compared."""
-
-    CUTS = "cuts"
-    WHOLE = "whole"
-    BOTH = "both"
-
-
-@options
-class CompareArguments:
-    """Arguments of `compare`."""
-
-    instances: list[str] = argument("INSTANCE", "Names of stored instances or .toml files.")
-    solvers: str = option(
-        "--solvers",
-        "all: every solver that can be used here; the others are skipped.",
-        default=ALL,
-        metavar="NAME,NAME|all",
-        panel=SEARCH_PANEL,
-    )
-    formulation: Formulations = option(
-        "--formulation",
-        "cuts: the search with its masters; whole: one model for each level.",
-        default=Formulations.CUTS,
-        panel=SEARCH_PANEL,
-    )
-    search: SearchArguments = group(SearchArguments, without=("--pool-size", "--solver"))
-    threads: int | None = option(
-        "--threads", "Threads of a solver; by default it chooses.", panel=SEARCH_PANEL, least=1
-    )
-    seed: int = option("--seed", "Seed of the solvers.", default=0, panel=SEARCH_PANEL, least=0)
-    delivery: Delivery = group(Delivery)
-
-
-@command
 def compare(arguments: CompareArguments) -> None:
-    """Find the mistake levels of each INSTANCE with several solvers. The report is SENSITIVE.
-
-    Fails if two answers contradict each other or what the file expects, if one is
-    not certified, or if nothing was compared. What cannot be solved in a way that
-    was asked for, such as a loss without whole models, is skipped and named.
-    """
+    """Run the command."""
     search, delivery, instances = arguments.search, arguments.delivery, arguments.instances
     search.settings()
     tasks, skipped = _tasks(arguments.solvers, arguments.formulation)

@@ -11,8 +11,16 @@ from rich.markup import escape
 from rich.table import Table
 
 from mipselect.cli.agreement import FoundBySolver
-from mipselect.cli.arguments import dimension
-from mipselect.cli.output import SENSITIVE, banner, finite_or_none, heading, line, picked, table_of
+from mipselect.cli.output import (
+    SENSITIVE,
+    banner,
+    dimension,
+    finite_or_none,
+    heading,
+    line,
+    picked,
+    table_of,
+)
 from mipselect.cli.solved import effort_counts
 from mipselect.problem.instance import Instance
 from mipselect.search import MistakeLevels

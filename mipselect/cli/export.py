@@ -17,7 +17,7 @@ from mipselect.cli.table_options import SourceOptions
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, about
 from mipselect.exchange import ExportedModel, export_model
 from mipselect.exchange.model_files import checked_ending
-from mipselect.search.monolithic.formulations import Formulation
+from mipselect.search.monolithic.forms import Formulation
 
 EXAMPLES = """Examples:
 

@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Console
 
 from mipselect.cli.declared import command
-from mipselect.cli.fit_options import FitOptions
+from mipselect.cli.fit_division import FitOptions
 from mipselect.cli.output import check_figure, heading, line, write_whole
 from mipselect.cli.plan_model_report import (
     model_legend,

@@ -6,8 +6,15 @@ from pathlib import Path
 
 from mipselect.cli.declared import group, option, options, required
 from mipselect.cli.options import Delivery
-from mipselect.cli.regressions import MODEL_PANEL, DivisionOptions, ModelOptions
-from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, Regularisation, SchemaOptions
+from mipselect.cli.table_options import (
+    MODEL_PANEL,
+    SCHEMA,
+    TABLE_PANEL,
+    DivisionOptions,
+    ModelOptions,
+    Regularisation,
+    SchemaOptions,
+)
 from mipselect.planning.chances import METHODS, USUAL
 from mipselect.planning.guesses import Guesses
 from mipselect.problem.scores import SCORES

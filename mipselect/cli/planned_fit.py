@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from mipselect.cli.fit_options import FitOptions, model_of_numbers
-from mipselect.cli.method_options import MethodOptions
-from mipselect.cli.regressions import DivisionOptions, ModelOptions
-from mipselect.cli.table_options import ScoreOptions
+from mipselect.cli.fit_division import FitOptions, estimator, model_of_numbers
+from mipselect.cli.options import MethodOptions
+from mipselect.cli.table_options import DivisionOptions, ModelOptions, ScoreOptions
 from mipselect.problem.scores import LOSS
 from mipselect.regression import SelectThenRegress
 from mipselect.selectors import BY_NAME
@@ -49,7 +48,8 @@ def planned_fit(
         Whether the target has two classes.
     fit_intercept : bool
     """
-    regressor = options.model.model(
+    regressor = estimator(
+        options.model,
         of_classes=of_classes,
         epsilon=options.epsilon,
         delta=options.delta_of_the_model,

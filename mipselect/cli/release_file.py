@@ -29,13 +29,13 @@ from mipselect.reports.released import (
     LedgerNote,
     ReportedRelease,
 )
-from mipselect.selectors.exact_draws import sizes_in_words
 from mipselect.validation import (
     checked_flag,
     checked_integer,
     checked_line,
     checked_name,
     shown,
+    sizes_in_words,
 )
 
 LONGEST_PATH = 4_096

@@ -19,7 +19,8 @@ from mipselect.restricted.box_dual import PreparedBoxDual
 from mipselect.restricted.grouping import FeatureProblem
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.monolithic.formulations import Form, Formulation, LeastSquaresModels
+from mipselect.search.monolithic.forms import Form, Formulation
+from mipselect.search.monolithic.formulations import LeastSquaresModels
 from mipselect.search.monolithic.whole import models_of
 from mipselect.search.options import SearchOptions
 from mipselect.search.progress import ProgressCallback

@@ -13,10 +13,11 @@ from mipselect.mechanisms.supports.law import checked_sizes, complexity_prior
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import LOSS, R2
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.exact_draws import ExactDrawSelector, sizes_in_words
+from mipselect.selectors.exact_draws import ExactDrawSelector
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.selectors.scored import ScoreSelector
 from mipselect.selectors.searched import SearchSelector
+from mipselect.validation import sizes_in_words
 
 RARELY = 1.0 / 3.0
 """Probability by exponential weights; permute-and-flip has 0.44 at most then, if gaps are equal."""

@@ -123,17 +123,3 @@ class ExactDrawSelector(ProblemSelector):
 def asked_sizes(method: PrivateSelector) -> Sequence[int] | None:
     """Return the sizes one of which a method draws; None where the size is not drawn."""
     return method.sizes if isinstance(method, ExactDrawSelector) else None
-
-
-def sizes_in_words(sizes: Sequence[int]) -> str:
-    """Write rising sizes as the command line takes them: 1-8, or 1-3,5."""
-    parts: list[str] = []
-    first = previous = sizes[0]
-    for size in [*sizes[1:], None]:
-        if size is not None and size == previous + 1:
-            previous = size
-            continue
-        parts.append(str(first) if first == previous else f"{first}-{previous}")
-        if size is not None:
-            first = previous = size
-    return ",".join(parts)

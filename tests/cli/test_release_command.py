@@ -12,7 +12,7 @@ import pytest
 
 from mipselect import Ledger, PermuteAndFlip, errors
 from mipselect.backends.discovery import solver_by_name
-from mipselect.cli.arguments import parse_sizes
+from mipselect.cli.options import parse_sizes
 from mipselect.cli.output import SENSITIVE
 from mipselect.problem.stored.files import load_instance
 from mipselect.selectors import searched

@@ -14,7 +14,7 @@ from sklearn.metrics import r2_score
 from mipselect.cli.app import app  # noqa: F401  (options of the command line are declared by it)
 from mipselect.cli.plan_model_report import model_legend
 from mipselect.cli.planned_fit import planned_fit, planned_options
-from mipselect.cli.regressions import DivisionOptions
+from mipselect.cli.table_options import DivisionOptions
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.planning import (
     Guesses,

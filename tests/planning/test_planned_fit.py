@@ -8,10 +8,9 @@ import pytest
 from sklearn.base import clone
 
 from mipselect.cli.app import app  # noqa: F401  (options of the command line are declared by it)
-from mipselect.cli.fit_options import FitOptions
+from mipselect.cli.fit_division import FitOptions
 from mipselect.cli.planned_fit import planned_fit, planned_options
-from mipselect.cli.regressions import DivisionOptions, ModelOptions, Regression
-from mipselect.cli.table_options import ScoreOptions
+from mipselect.cli.table_options import DivisionOptions, ModelOptions, Regression, ScoreOptions
 from mipselect.planning import Guesses
 from mipselect.planning.question import Question
 from mipselect.planning.simulated_fits import SimulatedFits

@@ -13,7 +13,7 @@ from mipselect import Guarantee
 from mipselect.cli.app import app  # noqa: F401  (options of the command line are declared by it)
 from mipselect.cli.plan_model_report import model_report, quality_cell
 from mipselect.cli.planned_fit import planned_fit, planned_options
-from mipselect.cli.regressions import DivisionOptions, ModelOptions, Regression
+from mipselect.cli.table_options import DivisionOptions, ModelOptions, Regression
 from mipselect.planning import (
     Guesses,
     ModelLine,

@@ -20,7 +20,6 @@ Pyomo is imported when it is needed, for that takes longer than most searches.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -28,28 +27,13 @@ import numpy as np
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.features import Features
 from mipselect.restricted.squared import PreparedSquared
+from mipselect.search.monolithic.forms import Form
 
 EIGENVALUE_SHARE = 1.0 - 1e-6
 """So much of the least eigenvalue is δ: rounding must not make G - δI indefinite."""
 
 SMALLEST_EIGENVALUE = 1e-12
 """Relative to the largest one; smaller ones are zero up to rounding."""
-
-
-class Form(StrEnum):
-    """Ways in which the binary variables switch the coefficients."""
-
-    PERSPECTIVE = "perspective"
-    BIG_M = "big-m"
-
-
-class Formulation(StrEnum):
-    """Ways to state the problem: by cuts, or as one whole model, of any form or a certain one."""
-
-    CUTS = "cuts"
-    WHOLE = "whole"
-    PERSPECTIVE = "perspective"
-    BIG_M = "big-m"
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,8 @@ import numpy as np
 
 from mipselect.restricted.box_dual import PreparedBoxDual
 from mipselect.restricted.features import Features
-from mipselect.search.monolithic.formulations import Form, squared_length, switched_coefficients
+from mipselect.search.monolithic.forms import Form
+from mipselect.search.monolithic.formulations import squared_length, switched_coefficients
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,8 @@ from mipselect.restricted.grouping import FeatureProblem
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.collectors import Collector
 from mipselect.search.levels import find_levels
-from mipselect.search.monolithic.formulations import Form, LeastSquaresModels, at_distance
+from mipselect.search.monolithic.forms import Form
+from mipselect.search.monolithic.formulations import LeastSquaresModels, at_distance
 from mipselect.search.monolithic.piecewise_linear import PiecewiseLinearModels
 from mipselect.search.neighbourhood import Neighbourhood
 from mipselect.search.options import SearchOptions
