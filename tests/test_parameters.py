@@ -12,8 +12,7 @@ from sklearn.base import clone
 
 from mipselect import regression, selectors
 from mipselect.cli.declared import names_of
-from mipselect.cli.method_options import MethodOptions
-from mipselect.cli.options import SearchArguments
+from mipselect.cli.options import MethodOptions, SearchArguments
 from mipselect.errors import InvalidInput
 from mipselect.estimators import ScikitEstimator
 from mipselect.parameters import estimator, parameter, parameters_of

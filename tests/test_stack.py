@@ -1,12 +1,16 @@
-"""What the core loads: nothing about tables, and no more modules than it needs."""
+"""What the core and the commands load: no more modules than they need."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from ast import literal_eval
+from pathlib import Path
 
 import pytest
+
+from mipselect.cli.commands import OWN
 
 MOST_LOADED = 140
 
@@ -41,3 +45,41 @@ def test_the_core_loads_nothing_about_tables(code: str) -> None:
 def test_the_mission_loads_few_modules() -> None:
     names = loaded_after("from mipselect import top_supports, mistake_levels, TopR")
     assert len(names) <= MOST_LOADED
+
+
+HEAVY = {
+    "clarabel", "cvxpy", "highspy", "jsonschema", "opendp", "pandas", "pyarrow", "pyomo", "scipy",
+    "sklearn", "sqlite3", "threadpoolctl",
+}  # fmt: skip
+"""Modules that take long to load, and that no command loads before it uses them."""
+
+LATER = {"export", "import-solution", "plan"}
+"""Commands whose options stand in the module of the command still."""
+
+SHOW = [["ledger", "create"], ["ledger", "show"], ["schema", "to-csv"], ["schema", "confirm"]]
+
+
+def heavy_after(*words: str) -> set[str]:
+    code = (
+        "import sys; from mipselect.cli import main; code = main(sys.argv[1:])\n"
+        f"print(sorted({HEAVY} & set(sys.modules)), file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=True
+    )
+    return set(literal_eval(done.stderr.splitlines()[-1]))
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in OWN if name not in LATER), *SHOW])
+def test_help_loads_nothing_that_takes_long(command: list[str]) -> None:
+    assert heavy_after(*command, "--help") == set()
+
+
+def test_a_ledger_is_shown_with_its_database_alone(tmp_path: Path) -> None:
+    file = str(tmp_path / "study.ledger")
+    for words in (["create", file, "--epsilon", "1"], ["show", file]):
+        assert heavy_after("ledger", *words) == {"sqlite3"}
+
+
+def test_solvers_are_listed_without_the_search() -> None:
+    assert heavy_after("solvers") <= {"highspy"}

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mipselect.cli.declared import given
-from mipselect.cli.method_options import MethodOptions
-from mipselect.cli.options import parse_pool_size, require_positive
+from mipselect.cli.options import (
+    MethodOptions,
+    option_named,
+    parse_pool_size,
+    parse_sizes,
+    require_positive,
+)
 from mipselect.cli.options import stated as stated_options
 from mipselect.cli.table_options import ScoreOptions
 from mipselect.errors import InvalidInput, about
@@ -22,30 +26,10 @@ from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.selectors.scored import ScoreSelector
-from mipselect.validation import checked_choice, checked_integer, shown
+from mipselect.validation import checked_choice, checked_integer
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
     from mipselect.problem.block_scores import BlockOptions
-
-PART = re.compile(r"\s*([0-9]{1,7})\s*(?:-\s*([0-9]{1,7})\s*)?")
-"""One size, or the first and the last of a range; no table has columns for more digits."""
-
-
-def parse_sizes(text: str) -> tuple[int, ...]:
-    """Parse sizes, each once and rising; raise `InvalidInput` if the text has anything else."""
-    sizes: set[int] = set()
-    for part in text.split(","):
-        found = PART.fullmatch(part)
-        if found is None:
-            raise InvalidInput(f"--sizes must be sizes such as 1-8 or 1,3,5, got {shown(text)}")
-        first = int(found[1])
-        last = first if found[2] is None else int(found[2])
-        if first < 1:
-            raise InvalidInput(f"--sizes must be at least 1, got {shown(text)}")
-        if last < first:
-            raise InvalidInput(f"--sizes: a range rises, {last}-{first} and not {first}-{last}")
-        sizes.update(range(first, last + 1))
-    return tuple(sorted(sizes))
 
 
 def check_sizes(method: PrivateSelector, p: int, title: str) -> None:
@@ -64,11 +48,6 @@ def of_nothing(method: PrivateSelector, problem: Problem) -> str:
         f"all {problem.n_features:,} features are asked for, so the draw says nothing and costs ε: "
         "ask for fewer, or let 'mipselect fit' make a model of them, at no draw"
     )
-
-
-def dimension(p: int, n_features: int) -> str:
-    """Write p in words: the number of columns, and that of features where it is another."""
-    return f"p = {p:,}" if n_features == p else f"p = {p:,} columns, {n_features:,} features"
 
 
 PARSED: Mapping[str, Callable[[str], Any]] = {
@@ -119,11 +98,6 @@ def _require_sense(kind: type[PrivateSelector], chosen: Mapping[str, Any]) -> No
     one_size = "--sizes" not in chosen or len(parse_sizes(chosen["--sizes"])) == 1
     if "--complexity" in chosen and one_size:
         raise InvalidInput("--complexity is for a choice between sizes: give --sizes, such as 1-8")
-
-
-def option_named(field: str) -> str:
-    """Write the name of a field as an option: --coef-bound for coef_bound."""
-    return "--" + field.replace("_", "-")
 
 
 def refuse_bounds(bounds: Collection[str], method: PrivateSelector, called: str) -> None:

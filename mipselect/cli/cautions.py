@@ -12,6 +12,8 @@ from mipselect.cli.streams import say
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import ROW, is_row
 from mipselect.tables.described import looking_like_identifiers
+from mipselect.tables.equation import steps_of
+from mipselect.tables.schema import TableSchema
 from mipselect.validation import listed
 
 LITTLE = 10.0
@@ -170,3 +172,16 @@ def expected_check(head: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
         for each in value if isinstance(value, list) else [value]:
             words += [option, str(each)]
     return f"Expects that the curator has looked at: mipselect check {shlex.join(words)}"
+
+
+def note_of_the_target(schema: TableSchema, target: str) -> None:
+    """Say that ordered categories of the target are taken as a number."""
+    field = schema.field(target, "target")
+    names = field.category_words
+    if field.ordered and len(names) > 2:
+        places = ", ".join(f"{k} is {name}" for k, name in enumerate(names[:20]))
+        more = ", ..." if len(names) > 20 else ""
+        say(
+            f"note: {target} is taken as a number, the place among its ordered categories: "
+            f"{places}{more}; {steps_of(names)}"
+        )

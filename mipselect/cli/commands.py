@@ -1,4 +1,4 @@
-"""The subcommands: where each is, and its first line, so that --help imports none of them."""
+"""The subcommands: where each is declared, and its first line, so that --help imports none."""
 
 from __future__ import annotations
 
@@ -12,43 +12,77 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from mipselect.cli.start import Interruptions
 from mipselect.cli.streams import say
 
-FIRST_LINES = {
-    "solve": "Find the best supports of INSTANCE and prove it. The report is SENSITIVE.",
-    "release": "Release supports of INSTANCE with differential privacy.",
-    "select": "Release supports straight from a table, with differential privacy.",
-    "fit": "Release a linear model of a table: which features, and their coefficients.",
-    "predict": "Predict the target for every row of DATA, in the order of the rows.",
-    "evaluate": "Say how good a model is on the rows of DATA, with differential privacy.",
-    "describe": "Begin the public schema of DATA, and list what you must fill in.",
-    "check": "Compare DATA with its schema, before ε is spent. The report is SENSITIVE.",
-    "moments": "Add up squares and products over all rows of DATA, exactly, in one pass.",
-    "plan": "Say what to expect of a table before it is opened, at some ε and a number of rows.",
-    "compare": "Find the mistake levels of each INSTANCE with several solvers. The report is "
-    "SENSITIVE.",
-    "instances": "List the stored instances.",
-    "solvers": "List the back ends that are installed, and whether they can be used here.",
-    "demo": "Run the main job on two stored instances: search, proof, exact private draw.",
-    "report": "Write a report on releases for everybody: results, guarantee, costs, how to cite.",
-    "ledger": "Keep a privacy budget in a file: create, show, verify, export.",
-    "schema": "Fill in a public schema in a spreadsheet, and confirm its types: to-csv, from-csv, "
-    "confirm.",
+OWN = {
+    "solve": (
+        "solve_options",
+        "Find the best supports of INSTANCE and prove it. The report is SENSITIVE.",
+    ),
+    "release": ("release_options", "Release supports of INSTANCE with differential privacy."),
+    "select": (
+        "select_options",
+        "Release supports straight from a table, with differential privacy.",
+    ),
+    "fit": (
+        "fit_options",
+        "Release a linear model of a table: which features, and their coefficients.",
+    ),
+    "predict": (
+        "predict_options",
+        "Predict the target for every row of DATA, in the order of the rows.",
+    ),
+    "evaluate": (
+        "evaluate_options",
+        "Say how good a model is on the rows of DATA, with differential privacy.",
+    ),
+    "describe": (
+        "describe_options",
+        "Begin the public schema of DATA, and list what you must fill in.",
+    ),
+    "check": (
+        "check_options",
+        "Compare DATA with its schema, before ε is spent. The report is SENSITIVE.",
+    ),
+    "moments": (
+        "moments_options",
+        "Add up squares and products over all rows of DATA, exactly, in one pass.",
+    ),
+    "plan": (
+        "plan_options",
+        "Say what to expect of a table before it is opened, at some ε and a number of rows.",
+    ),
+    "compare": (
+        "compare_options",
+        "Find the mistake levels of each INSTANCE with several solvers. The report is SENSITIVE.",
+    ),
+    "instances": ("listings_options", "List the stored instances."),
+    "solvers": (
+        "listings_options",
+        "List the back ends that are installed, and whether they can be used here.",
+    ),
+    "demo": (
+        "demo_options",
+        "Run the main job on two stored instances: search, proof, exact private draw.",
+    ),
+    "report": (
+        "report_options",
+        "Write a report on releases for everybody: results, guarantee, costs, how to cite.",
+    ),
+    "ledger": ("ledger_options", "Keep a privacy budget in a file: create, show, verify, export."),
+    "schema": (
+        "schema_options",
+        "Fill in a public schema in a spreadsheet, and confirm its types: to-csv, from-csv, "
+        "confirm.",
+    ),
 }
-"""The commands of this package, and the first lines of their help, in the order of --help."""
-
-MODULES = {"instances": "listings", "solvers": "listings"}
-"""Modules that are not named like their command."""
+"""The commands of this package, in the order of --help: the module that declares each, which
+imports nothing that takes long, and the first line of its help."""
 
 
 def function_name(command: str) -> str:
     """Return the name that a command has in its module."""
     return command.replace("-", "_")
-
-
-OWN = {name: (MODULES.get(name, function_name(name)), line) for name, line in FIRST_LINES.items()}
-"""Their modules in `mipselect.cli`, and their first lines."""
 
 
 GROUP = "mipselect.commands"
@@ -74,19 +108,17 @@ def known_commands() -> Mapping[str, tuple[str, str]]:
 
 
 class CommandGroup(TyperGroup):
-    """Imports the one command that was named, and only then lets signals raise."""
+    """Imports the one command that was named."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Put the command itself in the place of its first line."""
         if args[0] in known_commands():
             self.commands[args[0]] = imported(args[0])
-        if interruptions := ctx.find_object(Interruptions):
-            interruptions.raise_from_now_on()
         return super().resolve_command(ctx, args)
 
 
 def imported(name: str) -> Any:
-    """Import the module of a command, which takes NumPy and SciPy along, and make the command.
+    """Import the module that declares a command, and make the command.
 
     A module with an `app` is a group of commands.
     """

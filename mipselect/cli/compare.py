@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import permutations
 from typing import Any
 
@@ -15,13 +14,12 @@ from rich.table import Table
 
 from mipselect.backends.discovery import NATIVE, known_solvers, solver_by_name
 from mipselect.backends.protocols import Capability
-from mipselect.cli.arguments import dimension
-from mipselect.cli.declared import argument, command, group, option, options
-from mipselect.cli.options import SEARCH_PANEL, Delivery, SearchArguments
+from mipselect.cli.compare_options import ALL, CompareArguments, Formulations
 from mipselect.cli.output import (
     SENSITIVE,
     banner,
     check_output,
+    dimension,
     finite_or_none,
     heading,
     line,
@@ -38,49 +36,7 @@ from mipselect.search import MistakeLevels, mistake_levels
 from mipselect.search.monolithic.whole import whole_levels
 from mipselect.search.progress import ProgressCallback
 
-ALL = "all"
 REFERENCE = "highs"
-
-EXAMPLES = """Examples:
-
-mipselect compare diabetes paper-p100 --solvers native,highs
-
-mipselect compare tiny-plain --formulation both --json
-"""
-
-
-class Formulations(StrEnum):
-    """Ways of solving that are compared."""
-
-    CUTS = "cuts"
-    WHOLE = "whole"
-    BOTH = "both"
-
-
-@options
-class CompareArguments:
-    """Arguments of `compare`."""
-
-    instances: list[str] = argument("INSTANCE", "Names of stored instances or .toml files.")
-    solvers: str = option(
-        "--solvers",
-        "all: every solver that can be used here; the others are skipped.",
-        default=ALL,
-        metavar="NAME,NAME|all",
-        panel=SEARCH_PANEL,
-    )
-    formulation: Formulations = option(
-        "--formulation",
-        "cuts: the search with its masters; whole: one model for each level.",
-        default=Formulations.CUTS,
-        panel=SEARCH_PANEL,
-    )
-    search: SearchArguments = group(SearchArguments, without=("--pool-size", "--solver"))
-    threads: int | None = option(
-        "--threads", "Threads of a solver; by default it chooses.", panel=SEARCH_PANEL, least=1
-    )
-    seed: int = option("--seed", "Seed of the solvers.", default=0, panel=SEARCH_PANEL, least=0)
-    delivery: Delivery = group(Delivery)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,14 +95,8 @@ class Round:
         return None
 
 
-@command
 def compare(arguments: CompareArguments) -> None:
-    """Find the mistake levels of each INSTANCE with several solvers. The report is SENSITIVE.
-
-    Fails if two answers contradict each other or what the file expects, if one is
-    not certified, or if nothing was compared. What cannot be solved in a way that
-    was asked for, such as a loss without whole models, is skipped and named.
-    """
+    """Run the command."""
     search, delivery, instances = arguments.search, arguments.delivery, arguments.instances
     search.settings()
     tasks, skipped = _tasks(arguments.solvers, arguments.formulation)

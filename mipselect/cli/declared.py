@@ -21,6 +21,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from dataclasses import Field as DataclassField
 from functools import wraps
+from importlib import import_module
 from inspect import Parameter, Signature
 from types import NoneType
 from typing import (
@@ -35,6 +36,7 @@ from typing import (
 
 import typer
 
+from mipselect.cli.start import let_signals_raise
 from mipselect.errors import InvalidInput
 from mipselect.validation import did_you_mean, plain_digits, shown
 
@@ -246,6 +248,29 @@ def options(kind: type[Group]) -> type[Group]:
 
 def command(run: Callable[[Arguments], None]) -> Callable[..., None]:
     """Turn a function of one dataclass into one of all of its options, which typer reads."""
+    return _of_options(run, lambda: run)
+
+
+def command_in(module: str) -> Callable[[Callable[[Arguments], None]], Callable[..., None]]:
+    """Declare a command whose function stands in another module, imported when it runs.
+
+    Parameters
+    ----------
+    module : str
+        It has a function of the name of the one that is decorated, which has but its arguments and
+        the help: so --help, and a word that is wrong, cost no import of what a command works with.
+    """
+
+    def declare(run: Callable[[Arguments], None]) -> Callable[..., None]:
+        return _of_options(run, lambda: getattr(import_module(module), run.__name__))
+
+    return declare
+
+
+def _of_options(
+    run: Callable[[Arguments], None], own: Callable[[], Callable[[Arguments], None]]
+) -> Callable[..., None]:
+    """Take options and help from `run`, and what is called from `own`; signals raise from then."""
     kind = next(iter(get_type_hints(run).values()))
     # Of several that are missing typer names the first: arguments, then options.
     declared = sorted(_options(kind), key=lambda each: (not each.required, not each.by_place))
@@ -253,7 +278,9 @@ def command(run: Callable[[Arguments], None]) -> Callable[..., None]:
 
     @wraps(run)
     def called(**given: Any) -> None:
-        run(_built(kind, {names[key]: value for key, value in given.items()}))
+        function = own()
+        let_signals_raise()
+        function(_built(kind, {names[key]: value for key, value in given.items()}))
 
     called.__signature__ = Signature([option.parameter for option in declared])  # type: ignore[attr-defined]
     called.__annotations__ = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from rich.rule import Rule
 
+from mipselect.cli.demo_options import DemoArguments
 from mipselect.cli.options import SearchArguments
 from mipselect.cli.output import PLAIN_WIDTH, text_console
 from mipselect.cli.progress import Watch
@@ -21,17 +22,9 @@ DEMONSTRATIONS = (("diabetes", 5.0), ("paper-p100", 1.0))
 
 SOLVER = "highs"
 
-EXAMPLES = """Example:
 
-mipselect demo
-"""
-
-
-def demo() -> None:
-    """Run the main job on two stored instances: search, proof, exact private draw.
-
-    The data are public, so the sensitive report may be shown here.
-    """
+def demo(_: DemoArguments) -> None:
+    """Run the command; the data are public, so the sensitive report may be shown here."""
     console = text_console()
     for name, epsilon in DEMONSTRATIONS:
         console.print(Rule(f"[bold]{name}[/bold]"), width=min(console.width, PLAIN_WIDTH))

@@ -8,9 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from mipselect.cli.declared import command, group, option, options
-from mipselect.cli.dialect import TableArgument
-from mipselect.cli.options import Delivery
+from mipselect.cli.describe_options import DescribeArguments
 from mipselect.cli.output import (
     SENSITIVE,
     banner,
@@ -34,17 +32,6 @@ from mipselect.tables.fields import IGNORED, Field
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
 from mipselect.validation import printable
-
-EXAMPLES = """Examples:
-
-mipselect describe patients.parquet --output patients.schema.json
-
-mipselect describe survey.sav --output survey.schema.json
-
-mipselect describe survey.csv --delimiter ";" --codebook codebook.json
-
-mipselect describe patients.parquet --schema patients.schema.json
-"""
 
 FROM_WHERE = (
     "Fill in ranges and categories from a codebook or the design of the study, never from the "
@@ -76,42 +63,8 @@ PROPOSED_TYPES = (
 )
 
 
-@options
-class DescribeArguments:
-    """Arguments of `describe`."""
-
-    table: TableArgument = group(TableArgument)
-    schema: Path | None = option(
-        "--schema", "Check this schema in place of a new one.", metavar="FILE"
-    )
-    codebook: Path | None = option(
-        "--codebook",
-        "Labels, categories and codes of no value from this file: a Table Schema or data package "
-        "of Frictionless (JSON), or a file of SPSS, Stata or SAS.",
-        metavar="FILE",
-        show_default="a data package next to DATA",
-    )
-    types_from_data: bool = option(
-        "--types-from-data",
-        "Of CSV and Excel: propose integer, number, boolean, date or string from the rows, and to "
-        "ignore texts that never repeat. SENSITIVE until 'mipselect schema confirm'.",
-        default=False,
-    )
-    delivery: Delivery = group(
-        Delivery,
-        help={"--output": "Write the schema to FILE, for you to fill in."},
-    )
-
-
-@command
 def describe(arguments: DescribeArguments) -> None:
-    """Begin the public schema of DATA, and list what you must fill in.
-
-    Names and stored types are read from the header; of SPSS, Stata and SAS also
-    labels, categories and codes of no value. --codebook adds what somebody wrote
-    down. No range, no category and no number of rows is taken from the data, and
-    no type without --types-from-data.
-    """
+    """Run the command."""
     data, schema, output = arguments.table.data, arguments.schema, arguments.delivery.output
     codebook, types = arguments.codebook, arguments.types_from_data
     read = [Path(data), *filter(None, (schema, codebook))]

@@ -10,81 +10,31 @@ from typing import Any
 from rich.console import Console
 
 from mipselect.cli.cautions import cautions, warn_before_a_draw
-from mipselect.cli.declared import argument, command, group, option, options, required
-from mipselect.cli.dialect import TABLE, TableArgument
-from mipselect.cli.ledger_entry import ChargeOptions, ledger_entry, print_charged, private_report
-from mipselect.cli.options import PRIVACY_PANEL, Delivery
+from mipselect.cli.evaluate_options import EvaluateArguments
+from mipselect.cli.ledger_entry import (
+    ledger_entry,
+    opened,
+    print_charged,
+    private_report,
+    relation_of,
+)
+from mipselect.cli.options import check_seed
 from mipselect.cli.output import NOT_PRIVATE, banner, check_output, heading, line
 from mipselect.cli.progress import Spinner
 from mipselect.cli.quality import show_quality
 from mipselect.cli.streams import say
 from mipselect.errors import about
 from mipselect.json_objects import read_json
-from mipselect.privacy.guarantee import ROW, Guarantee
+from mipselect.privacy.guarantee import ROW, Guarantee, checked_relation
 from mipselect.regression.evaluation import evaluate_model, measurable_table
 from mipselect.regression.release import LARGEST, model_in
 from mipselect.tables.people import people_in_words
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_budget
 
-EXAMPLES = """Examples:
 
-mipselect evaluate model.json next_year.parquet --epsilon 0.5 \\
-    --ledger study.ledger
-
-mipselect evaluate model.json visits.csv --schema visits.schema.json \\
-    --epsilon 0.5 --output quality.json
-"""
-
-
-@options
-class EvaluateArguments:
-    """Arguments of `evaluate`."""
-
-    model: Path = argument("MODEL.json", "What 'mipselect fit' wrote with --output.")
-    table: TableArgument = group(
-        TableArgument,
-        help={
-            "DATA": f"{TABLE}, with the fields of the model and its target; rows that the model "
-            "has not seen."
-        },
-    )
-    epsilon: float = required("--epsilon", "ε of all that is printed, > 0.", panel=PRIVACY_PANEL)
-    schema: Path | None = option(
-        "--schema",
-        "Public description of DATA: which fields say whose row it is, and how much it counts.",
-        metavar="FILE",
-        show_default="one row is one person",
-    )
-    unit_rule: str = option(
-        "--unit-rule",
-        "What becomes of several rows of one person, where the schema names csvw-eo:privacyUnit.",
-        metavar="first|last|mean",
-        default="first",
-    )
-    charge: ChargeOptions = group(ChargeOptions)
-    delivery: Delivery = group(Delivery)
-
-    @property
-    def files(self) -> list[Path]:
-        """All files that are read, which no output may replace."""
-        schema = filter(None, [self.schema])
-        return [self.model, Path(self.table.data), *schema, *self.charge.ledger.files]
-
-
-@command
 def evaluate(arguments: EvaluateArguments) -> None:
-    """Say how good a model is on the rows of DATA, with differential privacy.
-
-    A number gets R² beside predicting the mean, from squares that are clipped.
-    Two classes get AUC, accuracy at one half, the predicted share and the true
-    one, and calibration. Each has a 90 % interval with the error of the sample
-    and the noise in it.
-
-    The ledger is charged before a row is read. DATA should be rows that the model
-    was not fitted to: on its own rows it looks better than it is. 'mipselect fit
-    --quality-share' keeps such rows apart, at no further ε.
-    """
+    """Run the command."""
     delivery = arguments.delivery
     checked_budget(arguments.epsilon, "--epsilon")
     stored = read_json(arguments.model, LARGEST)
@@ -93,7 +43,9 @@ def evaluate(arguments: EvaluateArguments) -> None:
         target = measurable_table(model).target
     schema = None if arguments.schema is None else TableSchema.read(arguments.schema)
     source = arguments.table.source
-    ledger, relation = arguments.charge.opened()
+    check_seed(arguments.charge.seed)
+    ledger = opened(arguments.charge.ledger)
+    relation = checked_relation(relation_of(ledger, arguments.charge.relation), "--relation")
     check_output(delivery.output, arguments.files, replace=delivery.replace)
     unit = ROW if schema is None else schema.privacy_unit or ROW
     head = _head(arguments, target, schema, unit)

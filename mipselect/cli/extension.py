@@ -4,7 +4,6 @@ Such a package names its commands under the entry points `mipselect.commands`; s
 `mipselect_papers.commands` for an example.
 """
 
-from mipselect.cli.arguments import dimension
 from mipselect.cli.declared import argument, command, group, option, options, required
 from mipselect.cli.options import (
     AUTO,
@@ -21,6 +20,7 @@ from mipselect.cli.output import (
     check_output,
     check_writable,
     deliver,
+    dimension,
     heading,
     write_whole,
 )

@@ -3,41 +3,47 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
-from pathlib import Path
+from typing import Any
 
-from mipselect.cli.arguments import asked_score
-from mipselect.cli.declared import command, given, group, option, options, refuse, required
-from mipselect.cli.fit_options import FitOptions, model_of_numbers
-from mipselect.cli.fit_table import FitTable
+import pyarrow as pa
+
+from mipselect.cli.arguments import asked_score, check_sizes, chosen_loss, refuse_bounds
+from mipselect.cli.cautions import note_of_the_target
+from mipselect.cli.declared import given, refuse
+from mipselect.cli.fit_division import FitOptions, model_of_numbers
+from mipselect.cli.fit_options import FitArguments
 from mipselect.cli.fitting import FitPlan
-from mipselect.cli.ledger_entry import relation_of
-from mipselect.cli.method_options import METHODS_IN_WORDS, DrawOptions
-from mipselect.cli.options import PRIVACY_PANEL, Delivery, stated
+from mipselect.cli.ledger_entry import opened, relation_of
+from mipselect.cli.options import stated
 from mipselect.cli.output import check_output
-from mipselect.cli.regressions import DivisionOptions, ModelOptions
 from mipselect.cli.release_file import ReleasedFeatures
 from mipselect.cli.releasing import default_method
 from mipselect.cli.streams import say
 from mipselect.cli.table_options import (
-    BOUNDS_PANEL,
     HAS_SCHEMA,
     NEEDS_SCHEMA,
     NumbersOptions,
-    Regularisation,
-    SchemaOptions,
     ScoreOptions,
     TableOptions,
-    note_of_the_target,
-    of_two_classes,
 )
 from mipselect.cli.task import Task, deliver_task
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, about
 from mipselect.problem.scores import LOSS
-from mipselect.regression.ranges import ADVICE, PRIVATE, WAYS
+from mipselect.regression.ranges import ADVICE, PRIVATE, WAYS, PrivateRanges
+from mipselect.regression.table_plan import TablePlan
 from mipselect.selectors import BY_NAME
 from mipselect.selectors.problem import ProblemSelector
+from mipselect.tables.numbers import header, read_table
+from mipselect.tables.question import TableQuestion
 from mipselect.tables.schema import TableSchema
-from mipselect.validation import checked_choice
+from mipselect.validation import (
+    LARGEST_SCALE,
+    checked_choice,
+    checked_integer,
+    checked_number,
+    checked_scale,
+    listed,
+)
 
 NO_RANGES = "ranges that nobody stated are drawn with a part of epsilon, and released"
 
@@ -46,141 +52,9 @@ FOR_DELTA = (
     "objective has none and mostly predicts better"
 )
 
-EXAMPLES = """Examples:
 
-mipselect fit patients.parquet --schema patients.schema.json \\
-    --target los_days --support-size 5 --epsilon 2 --output model.json
-
-mipselect fit patients.parquet --schema patients.schema.json \\
-    --target los_days --support-size 5 --epsilon 2 --delta 1e-6 \\
-    --regression boosted-adassp --always age,sex --ledger study.ledger
-
-mipselect fit patients.parquet --schema patients.schema.json \\
-    --target los_days --support-size 5 --epsilon 2 --quality-share 0.1
-
-mipselect fit patients.csv --target score --support-size 3 --epsilon 2 \\
-    --x-bound 1 --y-bound 2 --dry-run
-
-mipselect fit patients.csv --target score --support-size 3 --epsilon 2
-
-mipselect fit patients.csv --target score --features-of fields.json \\
-    --epsilon 2
-
-mipselect predict model.json new_patients.parquet --output predictions.csv
-"""
-
-
-@options
-class BudgetOptions:
-    """Budget of features and coefficients together, and its division."""
-
-    PANEL = PRIVACY_PANEL
-
-    epsilon: float = required("--epsilon", "ε of features and coefficients together.")
-    division: DivisionOptions = group(DivisionOptions)
-    ranges: str | None = option(
-        "--ranges",
-        "private: draw the ranges of drawn fields and of the target that nobody stated, and "
-        "release them with the model. They cost a fifth of ε, and do well where rows times ε is "
-        "5,000 or more; stated ranges do better, even twenty times too wide.",
-        metavar="public|private",
-        show_default="public; private without --schema, --x-bound and --y-bound",
-    )
-    relation: str | None = option(
-        "--relation",
-        "What ε is stated under; under add-remove the number of rows is private too.",
-        metavar="replace-one|add-remove",
-        show_default="that of the ledger, or replace-one",
-    )
-
-
-@options
-class FitNumbersOptions(NumbersOptions):
-    """Public side of a table of numbers, of whose target both ends are bounds."""
-
-    target_shift: float = option(
-        "--target-shift",
-        "Without --schema: a public constant that --y-bound is meant around.",
-        default=0.0,
-        panel=BOUNDS_PANEL,
-    )
-
-
-@options
-class FitArguments:
-    """Arguments of `fit`."""
-
-    table: TableOptions = group(TableOptions)
-    support_size: int | None = option(
-        "--support-size",
-        "How many features to pick.",
-        show_default="none; or give --sizes or --features-of",
-    )
-    features_of: Path | None = option(
-        "--features-of",
-        "Take the features of a release, which 'select' or 'fit' wrote with --output: nothing is "
-        "drawn of them, and all of ε is for the coefficients.",
-        metavar="RELEASE.json",
-        show_default="features are drawn",
-    )
-    budget: BudgetOptions = group(BudgetOptions)
-    model: ModelOptions = group(ModelOptions)
-    numbers: FitNumbersOptions = group(
-        FitNumbersOptions,
-        help={
-            "--x-bound": "Without --schema: features are clipped to ± this; their units.",
-            "--y-bound": "Without --schema: the target is clipped to ± this; its units.",
-            "--features": "Without --schema: columns to choose from.",
-        },
-    )
-    regularisation: Regularisation = group(
-        Regularisation,
-        help={
-            "--coef-bound": "Of the selection: largest length of the coefficients, of features and "
-            "a target in [-1, 1].",
-            "--ridge": "Of the selection: λ, in rows.",
-        },
-    )
-    question: SchemaOptions = group(SchemaOptions)
-    scores: ScoreOptions = group(
-        ScoreOptions,
-        help={
-            "--loss": 'Of the selection: squared, hinge for two classes, "huber(1.35)", '
-            '"quantile(0.9)".'
-        },
-        show_default={
-            "--score": "block-r2 where supports can be listed, else blocks; loss with "
-            "--coef-bound, --ridge, --loss, or under add-remove"
-        },
-    )
-    drawing: DrawOptions = group(
-        DrawOptions,
-        without=("--draws", "--budget", "--relation", "--delta"),
-        help={"--method": METHODS_IN_WORDS},
-    )
-    all_terms: bool = option(
-        "--all-terms",
-        "Print the terms for values in no list too, and for missing ones of fields whose schema "
-        "does not say that they may be missing, and numbers in place of 'open'.",
-        default=False,
-    )
-    delivery: Delivery = group(Delivery)
-
-
-@command
 def fit(arguments: FitArguments) -> None:
-    """Release a linear model of a table: which features, and their coefficients.
-
-    Features are drawn with one part of ε, from blocks of rows as by 'mipselect
-    select', the coefficients of what was drawn with the rest, and a ledger is
-    charged once for both. The file of --output has all
-    that 'mipselect predict' needs, and nothing else of the data.
-
-    With --schema, a public description of the table (see 'mipselect describe'),
-    target, size and ε are enough. Without it the table holds numbers only, and
-    --x-bound and --y-bound say between which ends they lie; without them too, or
-    with --ranges private, the ranges of what was drawn are drawn as well.
-    """
+    """Run the command."""
     table, drawing, delivery = arguments.table, arguments.drawing, arguments.delivery
     schema = None if table.schema is None else TableSchema.read(table.schema)
     options = _options(arguments, schema)
@@ -189,20 +63,21 @@ def fit(arguments: FitArguments) -> None:
     chosen = (size, drawing.of_the_method.sizes, arguments.features_of)
     if sum(each is not None for each in chosen) != 1:
         raise InvalidInput("--support-size, --sizes or --features-of must be given: one of them")
-    source = _source(arguments, schema, private=options.private_ranges)
+    source, question = _table(arguments, schema, private=options.private_ranges)
     read = [*table.files, *drawing.ledger.files]
     if arguments.features_of is not None:
         released = ReleasedFeatures.read(arguments.features_of, table.target)
-        source, read = source.about(released), [*read, arguments.features_of]
-        size = len(source.question.without_ranges.features)
+        question, read = _about(question, released, table.data), [*read, arguments.features_of]
+        size = len(question.without_ranges.features)
     check_output(delivery.output, read, replace=delivery.replace)
-    drawn = source.plan(options, size)
+    intercept = not arguments.question.no_intercept
+    drawn = _plan(options, question, size, table.data, intercept)
     if drawn.ranges is not None:
         say(f"note: {NO_RANGES}. {ADVICE}.")
     if options.model.way is not arguments.model.way:
         say(f"note: {FOR_DELTA}.")
-    note_of_the_target(source.question.schema, table.target)
-    plan = FitPlan(options, drawn, source, arguments.all_terms, released)
+    note_of_the_target(question.schema, table.target)
+    plan = FitPlan(options, drawn, table.data, source, arguments.all_terms, released)
     task = Task(
         title=table.title,
         head={"command": "fit", **table.head},
@@ -216,7 +91,7 @@ def fit(arguments: FitArguments) -> None:
 def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
     """Open the ledger and check what does not depend on the table."""
     budget, drawing = arguments.budget, arguments.drawing
-    ledger = drawing.ledger.opened()
+    ledger = opened(drawing.ledger)
     method = drawing.method or default_method(ledger)
     relation = relation_of(ledger, budget.relation)
     scales = stated(**asdict(arguments.regularisation))
@@ -230,7 +105,7 @@ def _options(arguments: FitArguments, schema: TableSchema | None) -> FitOptions:
             "by --x-bound and --y-bound"
         )
     model = arguments.model
-    if schema is None or not of_two_classes(schema, arguments.table.target):
+    if schema is None or len(schema.field(arguments.table.target, "target").category_names) != 2:
         model = model_of_numbers(model, budget.division.delta, method, drawing.of_the_method)
     return FitOptions(
         method=method,
@@ -265,11 +140,125 @@ def _in_blocks(scores: ScoreOptions, method: str, *, of_rows: bool) -> bool:
     return asked_score(scores, stated=of_rows) != LOSS
 
 
-def _source(arguments: FitArguments, schema: TableSchema | None, *, private: bool) -> FitTable:
-    """Read a table of numbers, but for a dry run its header alone; of a schema nothing else."""
+def _table(
+    arguments: FitArguments, schema: TableSchema | None, *, private: bool
+) -> tuple[Any, TableQuestion]:
+    """Return what rows are read from and what is asked of them.
+
+    A table of numbers is read here, but for a dry run its header alone; of a schema nothing is.
+    """
     if schema is not None:
         refuse(arguments.numbers, HAS_SCHEMA)
-        return FitTable.of_schema(arguments.table, schema, arguments.question)
+        question = arguments.question.question_about(schema, arguments.table.target)
+        return arguments.table.source, question
     refuse(arguments.question, NEEDS_SCHEMA)
     read = not arguments.drawing.dry_run
-    return FitTable.of_numbers(arguments.table, arguments.numbers, read=read, private=private)
+    return _numbers(arguments.table, arguments.numbers, read=read, private=private)
+
+
+def _numbers(
+    table: TableOptions, numbers: NumbersOptions, *, read: bool, private: bool
+) -> tuple[Any, TableQuestion]:
+    """Take a table of numbers, which is read whole unless only its header is wanted.
+
+    Raises
+    ------
+    InvalidInput
+        For what is wrong with a bound, and then with the file.
+    """
+    ends = ends_of_bounds(numbers.x_bound, numbers.y_bound, numbers.target_shift)
+    if None in ends and not private:
+        raise InvalidInput(
+            "--schema (begin one with 'mipselect describe') or, for a table of numbers, "
+            "--x-bound and --y-bound must be given: the bounds are public assumptions, chosen "
+            "without looking at the data; or none of them, or --ranges private, and ranges are "
+            "drawn with a part of epsilon"
+        )
+    of_features, of_target = ends
+    file, target, features = table.source, table.target, numbers.chosen
+    source: Any = None
+    if read:
+        X, y, names = read_table(file, target, features)
+        source = pa.table({**{name: X[:, j] for j, name in enumerate(names)}, target: y})
+    else:
+        names = header(file, target, features)
+    with about(table.data):
+        ranges = {**dict.fromkeys(names, of_features), target: of_target}
+        schema = TableSchema.of_numbers(ranges)
+    return source, TableQuestion(schema, target)
+
+
+def _about(question: TableQuestion, released: ReleasedFeatures, data: str) -> TableQuestion:
+    """Return the question about the features of a release and no other.
+
+    Raises
+    ------
+    InvalidInput
+        For a feature that the table has not, or that --never leaves out.
+    """
+    known = {encoder.field.name for encoder in question.without_ranges.features}
+    for name in released.names:
+        if name not in known.union(question.always):
+            raise InvalidInput(
+                f"{released.file}: its feature {name!r} is none of {data} here; features: "
+                f"{listed(sorted(known))}"
+            )
+    return question.about({*released.names, *question.always, question.target})
+
+
+def _plan(
+    options: FitOptions, question: TableQuestion, size: int | None, data: str, intercept: bool
+) -> TablePlan:
+    """Check the question against the schema, and the cost against the ledger.
+
+    Parameters
+    ----------
+    options : FitOptions
+    question : TableQuestion
+    size : int or None
+        The support size; None if the sizes are an option of the method.
+    data : str
+        The path of the table as it was given.
+    intercept : bool
+        True if there is a column of ones.
+    """
+    ranges = None
+    if options.private_ranges:
+        ranges = PrivateRanges(question, options.epsilon_of_ranges)
+        question = ranges.placed
+    k = len(question.public.features)
+    size = 1 if size is None else checked_integer(size, f"{data}: --support-size", 1, k)
+    plan = options.table_plan(question, size, fit_intercept=intercept, ranges=ranges)
+    check_sizes(plan.method, k, data)
+    name = options.name_of(plan.method)
+    refuse_bounds(options.scales, plan.method, name)
+    chosen_loss(options.scores.loss, plan.method, name)
+    return plan
+
+
+def ends_of_bounds(
+    x_bound: float | None, y_bound: float | None, target_shift: float
+) -> tuple[tuple[float, float] | None, tuple[float, float] | None]:
+    """Return the ranges of the features and of the target of a table of numbers.
+
+    Raises
+    ------
+    InvalidInput
+    """
+    for bound, option in ((x_bound, "--x-bound"), (y_bound, "--y-bound")):
+        if bound is not None:
+            checked_scale(bound, option)
+    within = f"a number between ±{LARGEST_SCALE:g}"
+    checked_number(target_shift, "--target-shift", within, lambda v: abs(v) <= LARGEST_SCALE)
+    of_features = None if x_bound is None else (-x_bound, x_bound)
+    if y_bound is None:
+        if target_shift:
+            raise InvalidInput("--target-shift goes with --y-bound, which is meant around it")
+        return of_features, None
+    low, high = target_shift - y_bound, target_shift + y_bound
+    if not low < target_shift < high:
+        raise InvalidInput(
+            f"--target-shift {target_shift:g} is so far from 0 that --y-bound {y_bound:g} is "
+            "lost beside it; choose other units"
+        )
+    return of_features, (low, high)

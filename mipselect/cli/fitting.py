@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from mipselect.cli.fit_options import FitOptions
-from mipselect.cli.fit_table import FitTable
-from mipselect.cli.fitted_model import FittedModel
-from mipselect.cli.output import line
+from mipselect.cli.fit_division import FitOptions
+from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
+from mipselect.cli.quality import show_quality
 from mipselect.cli.release_file import ReleasedFeatures
 from mipselect.cli.releasing import NOT_SPENT, amount, spent_by, without_numbers
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.files import StoredData
-from mipselect.regression import TukeyRegressor
+from mipselect.regression import ModelRelease, TukeyRegressor
+from mipselect.regression.coefficients import CoefficientTable, reading_notes
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.ranges import PRIVATE
 from mipselect.regression.table_pair import TablePair
@@ -30,8 +30,15 @@ from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
 
+NO_MODEL = (
+    "no model was released, for the private test failed; the features and the budget are spent all "
+    "the same: take more rows, a larger --epsilon or --delta, or another --regression"
+)
 
-@dataclass(frozen=True)
+ALL_TERMS = "--all-terms lists them, as the file of --output does"
+
+
+@dataclass(frozen=True, eq=False)
 class FitPlan:
     """A selection and a model of a table, as `SupportPlan` is one of draws, and its own source.
 
@@ -39,7 +46,10 @@ class FitPlan:
     ----------
     options : FitOptions
     drawn : TablePlan
-    table : FitTable
+    path : str
+        That of the table, as it was given.
+    source : object
+        What its rows are read from; None where no row was read.
     all_terms : bool
         Whether terms that are usually only counted are printed.
     released : ReleasedFeatures or None
@@ -48,7 +58,8 @@ class FitPlan:
 
     options: FitOptions
     drawn: TablePlan
-    table: FitTable
+    path: str
+    source: Any = field(repr=False)
     all_terms: bool
     released: ReleasedFeatures | None = None
 
@@ -153,7 +164,7 @@ class FitPlan:
         if share is None:
             return None
         source = random.SystemRandom() if seed is None else random.Random(f"quality {seed}")
-        question, rows = self.drawn.question, self.table.source
+        question, rows = self.drawn.question, self.source
         return HeldOut.of_table(rows, question, share, self.options.relation, source)
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
@@ -183,17 +194,17 @@ class FitPlan:
     @property
     def rows(self) -> Any:
         """Rows that a model is fitted to: all but those that are kept apart."""
-        return self.table.source if self.apart is None else ~self.apart.apart
+        return self.source if self.apart is None else ~self.apart.apart
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `TaskSource`; the number of rows is told where the score depends on it."""
-        problem, n = self.drawn.scored(self.table.source).problem()
+        problem, n = self.drawn.scored(self.source).problem()
         return problem, None if self.drawn.blocks is None else n
 
     def data(self) -> StoredData:
         """See `TaskSource`; nothing is raised because of the rows."""
         made = self.drawn.scored(self.rows).made()
-        return StoredData.of_made(Path(self.table.data), made, self.drawn.of_loss)
+        return StoredData.of_made(Path(self.path), made, self.drawn.of_loss)
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
         """See `SupportPlan`."""
@@ -266,3 +277,82 @@ class FitPlan:
         parts = [f"{v} loss" if k == "loss" else f"{k} {v:g}" for k, v in known.items()]
         if parts:
             line(console, f"Model: {', '.join(parts)}")
+
+
+@dataclass(frozen=True)
+class FittedModel:
+    """A released model, or features without one, where the private test failed.
+
+    Attributes
+    ----------
+    model : ModelRelease
+    guarantees : mapping
+        Guarantees of all and of its parts, as part of a JSON object.
+    all_terms : bool
+        Whether terms that are usually only counted are printed.
+    """
+
+    model: ModelRelease
+    guarantees: Mapping[str, Any]
+    all_terms: bool
+
+    @property
+    def private(self) -> bool:
+        """See `DrawnReleases`."""
+        return self.model.private
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """See `DrawnReleases`."""
+        if not self.model.has_model:
+            return (NO_MODEL,)
+        quality = self.model.quality
+        return () if quality is None or quality.beats_chance else (quality.verdict,)
+
+    @cached_property
+    def coefficients(self) -> CoefficientTable | None:
+        """The rows of the model; None where there is none."""
+        return CoefficientTable.of(self.model) if self.model.has_model else None
+
+    def report(self) -> Mapping[str, Any]:
+        """See `DrawnReleases`."""
+        model, table = self.model, self.coefficients
+        intervals = None if table is None else table.intervals
+        return {
+            "private": model.private,
+            **({} if model.private else {"warning": NOT_PRIVATE}),
+            **self.guarantees,
+            "has_model": model.has_model,
+            "model": model.to_dict(),
+            "in_units": None if table is None else table.rule.to_dict(),
+            "intervals": None if intervals is None else intervals.to_dict(),
+            **({"drawn_ranges": model.drawn_ranges} if model.drawn_ranges else {}),
+        }
+
+    def show(self, console: Console, title: str, unit: str) -> None:
+        """Print the model in the units of its table, and its guarantee."""
+        model, table, all_terms = self.model, self.coefficients, self.all_terms
+        if not model.private:
+            banner(console, NOT_PRIVATE)
+        kind = "released model" if model.private else "drawn model, not private"
+        heading(console, f"{title}: {kind}")
+        line(console, f"Features: {', '.join(model.feature_names)}")
+        if table is None:
+            line(console, "No model: the private test failed.")
+        else:
+            notes = reading_notes(table, ALL_TERMS, all_terms=all_terms)
+            for text in (*table.lines(all_terms=all_terms), *notes):
+                line(console, text)
+        for drawn in model.drawn_ranges:
+            line(
+                console,
+                f"Range of {drawn['field']}: {drawn['minimum']:g} to {drawn['maximum']:g}, "
+                f"private, drawn with ε = {drawn['epsilon']:.6g}.",
+            )
+        if model.quality is not None:
+            show_quality(console, model.quality)
+        for note in model.footnotes:
+            line(console, f"Note: {note}.")
+        if model.private:
+            told = model.guarantee.of_unit(unit)
+            line(console, f"Guarantee of features and coefficients: {told}.")

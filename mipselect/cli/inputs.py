@@ -7,9 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from mipselect.cli.arguments import option_named, parse_sizes
 from mipselect.cli.declared import refuse
-from mipselect.cli.options import stated
+from mipselect.cli.options import option_named, parse_sizes, stated
 from mipselect.cli.table_options import SourceOptions
 from mipselect.errors import InvalidInput, about
 from mipselect.problem.block_scores import BlockOptions

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
-import typer
 from rich.console import Console
 from rich.markup import escape
 
-from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.ledger_entry import table_named, tables_of
-from mipselect.cli.options import NO_FILE, Delivery
+from mipselect.cli.ledger_options import (
+    CreateArguments,
+    ExportArguments,
+    ShowArguments,
+    VerifyArguments,
+)
 from mipselect.cli.output import check_output, deliver, heading, line, picked, table_of
 from mipselect.errors import InvalidInput, LedgerBroken
 from mipselect.privacy import Guarantee, Ledger, LedgerEntry, Statement, statements
@@ -21,15 +23,6 @@ from mipselect.privacy.accountant import CHARGED, FAILED
 from mipselect.privacy.composition import best
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.validation import checked_share, listed
-
-EXAMPLES = """Examples:
-
-mipselect ledger create study.ledger --epsilon 3 --unit patient
-
-mipselect release diabetes --epsilon 1 --ledger study.ledger
-
-mipselect ledger show study.ledger
-"""
 
 USUAL_DELTA = 1e-6
 """The δ of a stated guarantee where the ledger has none of its own."""
@@ -39,49 +32,9 @@ KEEP = (
     "them."
 )
 
-FILE = ("FILE", "The file of the ledger.")
 
-app = typer.Typer(
-    help="Keep a privacy budget in a file: create, show, verify, export.",
-    epilog=EXAMPLES,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-@options
-class CreateArguments:
-    """Arguments of `ledger create`."""
-
-    file: Path = argument(*FILE)
-    epsilon: float | None = option("--epsilon", "The budget of ε.", show_default="none")
-    delta: float = option(
-        "--delta", "The budget of δ; with --rho, the δ at which ε is stated.", default=0.0
-    )
-    rho: float | None = option(
-        "--rho",
-        "In place of --epsilon: count ρ of zero-concentrated privacy, up to this.",
-        show_default="none",
-    )
-    relation: str = option(
-        "--relation",
-        "Under which the budget is meant.",
-        default="replace-one",
-        metavar="replace-one|add-remove",
-    )
-    unit: str = option(
-        "--unit", 'Whom or what one row stands for, such as "patient".', default="row"
-    )
-    delivery: Delivery = group(Delivery, without=NO_FILE)
-
-
-@app.command()
-@command
 def create(arguments: CreateArguments) -> None:
-    """Make a ledger in a new FILE. What it counts is fixed from then on.
-
-    A file is never replaced. Keep it on a disk of one machine, and keep one copy: a second copy is
-    a second budget.
-    """
+    """Run the command."""
     if (arguments.epsilon is None) == (arguments.rho is None):
         raise InvalidInput("a ledger counts ε or ρ: give --epsilon or --rho, one of them")
     file = arguments.file
@@ -99,23 +52,8 @@ def create(arguments: CreateArguments) -> None:
     )
 
 
-@options
-class ShowArguments:
-    """Arguments of `ledger show`."""
-
-    file: Path = argument(*FILE)
-    delta: float | None = option(
-        "--delta",
-        "At which the guarantee of all releases together is stated.",
-        show_default="that of the ledger, or 1e-6",
-    )
-    delivery: Delivery = group(Delivery)
-
-
-@app.command()
-@command
 def show(arguments: ShowArguments) -> None:
-    """Show what was charged to FILE, what is left, and the guarantee of all of it together."""
+    """Run the command."""
     file, delta, delivery = arguments.file, arguments.delta, arguments.delivery
     check_output(delivery.output, [file], replace=delivery.replace)
     ledger = Ledger.open(file)
@@ -159,29 +97,8 @@ def show(arguments: ShowArguments) -> None:
     delivery.deliver(report, render)
 
 
-@options
-class VerifyArguments:
-    """Arguments of `ledger verify`."""
-
-    file: Path = argument(*FILE)
-    head: str | None = option(
-        "--head",
-        "A hash that was written down before, as it stands in a release; its row must still be "
-        "there.",
-        metavar="HASH",
-    )
-    delivery: Delivery = group(Delivery, without=NO_FILE)
-
-
-@app.command()
-@command
 def verify(arguments: VerifyArguments) -> None:
-    """Check every row and every page of FILE, and name the first row that does not fit.
-
-    The chain of hashes shows damage, and edits that do not compute it again from there on. Those
-    that do, an end that was cut off, and an older copy that was put back are found by a hash that
-    was kept elsewhere: --head.
-    """
+    """Run the command."""
     file, ledger = arguments.file, Ledger.open(arguments.file)
     rows = ledger.rows()
     if arguments.head is not None and arguments.head not in (row.hash for row in rows):
@@ -202,22 +119,8 @@ def verify(arguments: VerifyArguments) -> None:
     arguments.delivery.deliver(report, lambda console: line(console, words))
 
 
-@options
-class ExportArguments:
-    """Arguments of `ledger export`."""
-
-    file: Path = argument(*FILE)
-    delivery: Delivery = group(Delivery, without=("--json",))
-
-
-@app.command()
-@command
 def export(arguments: ExportArguments) -> None:
-    """Print every row of FILE as one JSON object, exactly as it is stored, with its hash.
-
-    Anybody can check the chain from it: a hash is the SHA-256 of number, event, time, content and
-    previous, one a line.
-    """
+    """Run the command."""
     output = arguments.delivery.output
     check_output(output, [arguments.file], replace=arguments.delivery.replace)
     ledger = Ledger.open(arguments.file)

@@ -11,14 +11,12 @@ from typing import Any
 
 from rich.console import Console
 
-from mipselect.cli.declared import group, option, options
-from mipselect.cli.options import PRIVACY_PANEL, check_seed
+from mipselect.cli.options import LedgerOptions
 from mipselect.cli.output import InterruptedDelivery, line
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.privacy import Guarantee, Ledger, LedgerEntry
-from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.public_fields import public_under
-from mipselect.selectors.chance_level import sizes_in_words
+from mipselect.validation import sizes_in_words
 
 NOTED = (
     "command",
@@ -40,78 +38,29 @@ class InterruptedDraw(InterruptedDelivery):
     """An interrupt came when the ledger had been charged, or may have been."""
 
 
+def opened(options: LedgerOptions) -> Ledger | None:
+    """Open the ledger, for its part; None where no ledger was given.
+
+    Raises
+    ------
+    InvalidInput, LedgerBroken
+    """
+    if options.file is None:
+        if options.part is None:
+            return None
+        raise InvalidInput("--part goes with --ledger: it says what the ledger is charged for")
+    ledger = Ledger.open(options.file)
+    if options.part is None:
+        return ledger
+    column, equals, value = options.part.partition("=")
+    if not (column and equals and value):
+        raise InvalidInput(f"--part must be COLUMN=VALUE, such as hospital=A, got {options.part!r}")
+    return ledger.part(column, value)
+
+
 def relation_of(ledger: Ledger | None, given: str | None) -> str:
     """Return the relation that was given, or else that of the ledger; replace-one without both."""
     return given or ("replace-one" if ledger is None else ledger.relation)
-
-
-@options
-class LedgerOptions:
-    """The ledger that a release is charged to, if any."""
-
-    PANEL = PRIVACY_PANEL
-
-    file: Path | None = option(
-        "--ledger",
-        "Charge this ledger before anything is drawn; 'mipselect ledger create' makes one.",
-        metavar="FILE",
-        show_default="nothing remembers the release",
-    )
-    part: str | None = option(
-        "--part",
-        "With --ledger: the data are all rows with this value of a public column; draws from "
-        "disjoint parts count once.",
-        metavar="COLUMN=VALUE",
-    )
-
-    @property
-    def files(self) -> list[Path]:
-        """File of the ledger, which no output may replace."""
-        return [] if self.file is None else [self.file]
-
-    def opened(self) -> Ledger | None:
-        """Open the ledger, for its part; None where no ledger was given.
-
-        Raises
-        ------
-        InvalidInput, LedgerBroken
-        """
-        if self.file is None:
-            if self.part is None:
-                return None
-            raise InvalidInput("--part goes with --ledger: it says what the ledger is charged for")
-        ledger = Ledger.open(self.file)
-        if self.part is None:
-            return ledger
-        column, equals, value = self.part.partition("=")
-        if not (column and equals and value):
-            raise InvalidInput(
-                f"--part must be COLUMN=VALUE, such as hospital=A, got {self.part!r}"
-            )
-        return ledger.part(column, value)
-
-
-@options
-class ChargeOptions:
-    """Relation under which ε is stated, ledger that pays it, and seed, of one release."""
-
-    PANEL = PRIVACY_PANEL
-
-    relation: str | None = option(
-        "--relation",
-        "What ε is stated under; under add-remove the number of rows is private too.",
-        metavar="replace-one|add-remove",
-        show_default="that of the ledger, or replace-one",
-    )
-    ledger: LedgerOptions = group(LedgerOptions)
-    seed: int | None = option("--seed", "Reproducible draws, for tests: the result is NOT PRIVATE.")
-
-    def opened(self) -> tuple[Ledger | None, str]:
-        """Check the options; open the ledger, and return it with the relation."""
-        check_seed(self.seed)
-        ledger = self.ledger.opened()
-        relation = relation_of(ledger, self.relation)
-        return ledger, checked_relation(relation, "--relation")
 
 
 def check_ledger(ledger: Ledger | None, total: Guarantee) -> None:

@@ -10,20 +10,15 @@ from typing import Any
 from rich.console import Console
 
 from mipselect.blocks.partitions import Blocks
-from mipselect.cli.arguments import option_named
-from mipselect.cli.declared import argument, command, group, option, options, refuse, required
-from mipselect.cli.dialect import DialectOptions
-from mipselect.cli.options import Delivery, stated
+from mipselect.cli.cautions import note_of_the_target
+from mipselect.cli.declared import refuse
+from mipselect.cli.moments_options import MomentsArguments
+from mipselect.cli.options import option_named, stated
 from mipselect.cli.output import SENSITIVE, banner, check_output, heading
 from mipselect.cli.progress import Spinner
 from mipselect.cli.streams import say
 from mipselect.cli.table_options import (
     NO_RANGE,
-    SCHEMA,
-    TABLE_PANEL,
-    SchemaOptions,
-    ScoreOptions,
-    note_of_the_target,
 )
 from mipselect.errors import InvalidInput
 from mipselect.problem.scores import BLOCKS, LOSS, R2, SCORES, require_together
@@ -36,75 +31,13 @@ from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_choice, checked_integer, plural
 
-EXAMPLES = """Examples:
-
-mipselect moments visits/*.parquet --schema visits.schema.json --target cost \\
-    --output visits.npz
-
-mipselect moments visits/ --schema visits.schema.json --target cost \\
-    --output visits.npz --resume
-
-mipselect release visits.npz --support-size 4 --epsilon 1 --always age,sex
-
-mipselect moments visits/*.parquet --schema visits.schema.json --target cost \\
-    --score blocks --output visits.npz
-"""
-
 ENDING = ".npz"
 PARTIAL = ".partial"
 """Ending of the notes of a pass: M.npz.partial stands beside M.npz until all is counted."""
 
 
-@options
-class MomentsArguments:
-    """Arguments of `moments`."""
-
-    data: list[str] = argument(
-        "DATA...",
-        ".csv, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx files, folders or patterns; "
-        "all rows of all of them count.",
-    )
-    dialect: DialectOptions = group(DialectOptions)
-    target: str = required("--target", "The field to predict.")
-    output: Path = required("--output", "Where the moments go. SENSITIVE.", metavar="M.npz")
-    schema: Path | None = option("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)
-    question: SchemaOptions = group(
-        SchemaOptions, without=("--always", "--no-intercept", "--unit-rule")
-    )
-    scores: ScoreOptions = group(
-        ScoreOptions,
-        without=("--loss",),
-        help={
-            "--score": "loss: of rows that are clipped to public ranges. blocks: least squares on "
-            "blocks of rows, each normalised by itself, without ranges.",
-            "--block-rows": "With --score blocks: rows of a block, public.",
-            "--partitions": "With --score blocks: how often the rows are divided anew, public.",
-        },
-        show_default={"--score": "loss", "--block-rows": "2", "--partitions": "16"},
-    )
-    folds: int = option(
-        "--folds",
-        "Keep the sums of so many parts of the rows apart, for sample-aggregate.",
-        default=1,
-    )
-    resume: bool = option(
-        "--resume", "Go on with a pass over files that was interrupted.", default=False
-    )
-    dry_run: bool = option(
-        "--dry-run", "Check schema, question and headers; read no row.", default=False
-    )
-    delivery: Delivery = group(Delivery, without=("--output",))
-
-
-@command
 def moments(arguments: MomentsArguments) -> None:
-    """Add up squares and products over all rows of DATA, exactly, in one pass.
-
-    With --score blocks over all blocks of rows, for which no range is needed.
-    'solve' and 'release' take M.npz in place of an instance.
-
-    It is SENSITIVE: it holds sums of the data without any privacy.
-    """
+    """Run the command."""
     data, output = arguments.data, arguments.output
     if arguments.schema is None:
         raise InvalidInput("--schema must be given (begin one with 'mipselect describe')")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from rich.console import Console
 
 from mipselect.backends.discovery import NATIVE, solver_by_name
-from mipselect.cli.declared import option, options
+from mipselect.cli.declared import group, option, options, required
 from mipselect.cli.output import Report, deliver
 from mipselect.errors import InvalidInput, about
+from mipselect.selectors import BY_NAME
 from mipselect.validation import (
     checked_integer,
     checked_positive,
@@ -32,6 +34,13 @@ NO_FILE = ("--output", "--replace")
 
 SEARCH_PANEL = "Search"
 PRIVACY_PANEL = "Privacy"
+METHOD_PANEL = "Of single methods"
+
+METHODS_IN_WORDS = (
+    "permute-and-flip and exponential draw exactly from all supports, the first closer to the best "
+    "ones at the same ε; top-r and mistakes search for the best ones; sis, kendall and "
+    "sample-aggregate draw from scores of columns; mcmc walks, private if it has mixed."
+)
 
 
 @options
@@ -98,6 +107,157 @@ class SearchArguments:
         )
 
 
+@options
+class LedgerOptions:
+    """The ledger that a release is charged to, if any."""
+
+    PANEL = PRIVACY_PANEL
+
+    file: Path | None = option(
+        "--ledger",
+        "Charge this ledger before anything is drawn; 'mipselect ledger create' makes one.",
+        metavar="FILE",
+        show_default="nothing remembers the release",
+    )
+    part: str | None = option(
+        "--part",
+        "With --ledger: the data are all rows with this value of a public column; draws from "
+        "disjoint parts count once.",
+        metavar="COLUMN=VALUE",
+    )
+
+    @property
+    def files(self) -> list[Path]:
+        """File of the ledger, which no output may replace."""
+        return [] if self.file is None else [self.file]
+
+
+@options
+class ChargeOptions:
+    """Relation under which ε is stated, ledger that pays it, and seed, of one release."""
+
+    PANEL = PRIVACY_PANEL
+
+    relation: str | None = option(
+        "--relation",
+        "What ε is stated under; under add-remove the number of rows is private too.",
+        metavar="replace-one|add-remove",
+        show_default="that of the ledger, or replace-one",
+    )
+    ledger: LedgerOptions = group(LedgerOptions)
+    seed: int | None = option("--seed", "Reproducible draws, for tests: the result is NOT PRIVATE.")
+
+
+@options
+class MethodOptions:
+    """Options of single methods; which method knows which, its parameters say by their flags."""
+
+    PANEL = METHOD_PANEL
+
+    relation: str | None = option(
+        "--relation",
+        "For sis, kendall and sample-aggregate: what ε is stated under; under add-remove the "
+        "number of rows is private too.",
+        metavar="replace-one|add-remove",
+        show_default="replace-one",
+        panel=PRIVACY_PANEL,
+    )
+    delta: float | None = option(
+        "--delta",
+        "For mcmc (1e-6 if not given), and for mistakes with --test-epsilon: δ of one draw.",
+        panel=PRIVACY_PANEL,
+    )
+    sizes: str | None = option(
+        "--sizes",
+        "For permute-and-flip and exponential: public sizes, such as 1-8 or 1,3,5; one is drawn "
+        "with the support, at no further ε.",
+        metavar="S-S|S,S,...",
+        show_default="one size",
+    )
+    complexity: float | None = option(
+        "--complexity",
+        "For --sizes: without data all supports of size s together weigh p^(-As), A ≥ 0.",
+        metavar="A",
+        show_default="1",
+    )
+    test_epsilon: float | None = option(
+        "--test-epsilon",
+        "For mistakes: spend this ε on testing its condition, which then is none; needs --delta, "
+        "and falls back on top-r.",
+    )
+    top_k: str | None = option(
+        "--top-k",
+        "What selects from the scores; for sis canonical, peeling, one-shot or joint, for "
+        "sample-aggregate peeling or laplace. For sis, canonical finds all columns or none, and "
+        "peeling some of them at half the ε or less.",
+        metavar="NAME",
+        show_default="canonical; peeling",
+    )
+    alpha: float | None = option(
+        "--alpha",
+        "For sample-aggregate: the penalty of each Lasso, public.",
+        metavar="A",
+        show_default="the largest that keeps s columns",
+    )
+    blocks: int | None = option(
+        "--blocks",
+        "For sample-aggregate: how many blocks of rows vote, public.",
+        metavar="B",
+        show_default="about √n",
+    )
+    mcmc_steps: int | None = option(
+        "--mcmc-steps",
+        "For mcmc: steps of the chain; that they suffice is a condition of the guarantee.",
+        metavar="K",
+        show_default="5000",
+    )
+    mcmc_radius: float | None = option(
+        "--mcmc-radius",
+        "For mcmc: bound on ‖β‖₁, public.",
+        metavar="B",
+        show_default="r√s, with r the coef_bound",
+    )
+    search: SearchArguments = group(SearchArguments)
+
+
+@options
+class DrawOptions:
+    """A method with its options, and the ledger that it is charged to."""
+
+    PANEL = PRIVACY_PANEL
+
+    method: str | None = option(
+        "--method",
+        f"{METHODS_IN_WORDS} A ledger of ρ is charged ε²/8 for exponential, and four times as much "
+        "for permute-and-flip, which is not of bounded range.",
+        show_default="permute-and-flip; with a ledger of ρ exponential",
+        choices=BY_NAME,
+    )
+    draws: int = option(
+        "--draws", "Independent draws; K draws cost K times as much.", default=1, metavar="K"
+    )
+    budget: float | None = option(
+        "--budget",
+        "Refuse, before anything is read, if all draws together cost more than ε = E.",
+        metavar="E",
+    )
+    ledger: LedgerOptions = group(LedgerOptions)
+    of_the_method: MethodOptions = group(MethodOptions)
+    seed: int | None = option("--seed", "Reproducible draws, for tests: the result is NOT PRIVATE.")
+    dry_run: bool = option(
+        "--dry-run",
+        "State the problem, the cost and the guarantee; read no row and draw nothing.",
+        default=False,
+    )
+
+
+@options
+class SupportDrawOptions(DrawOptions):
+    """Draws of supports, each at the same ε."""
+
+    epsilon: float = required("--epsilon", "ε of one draw, > 0.")
+
+
 def stated(**values: Any) -> dict[str, Any]:
     """Return the values that were given, for None stands for a default elsewhere."""
     return {name: value for name, value in values.items() if value is not None}
@@ -129,3 +289,29 @@ def parse_pool_size(text: str | None) -> int | Literal["one-swap", "all"]:
             f"--pool-size must be an integer ≥ 1, {ONE_SWAP!r} or 'all', got {shown(text)}"
         )
     return size
+
+
+PART = re.compile(r"\s*([0-9]{1,7})\s*(?:-\s*([0-9]{1,7})\s*)?")
+"""One size, or the first and the last of a range; no table has columns for more digits."""
+
+
+def parse_sizes(text: str) -> tuple[int, ...]:
+    """Parse sizes, each once and rising; raise `InvalidInput` if the text has anything else."""
+    sizes: set[int] = set()
+    for part in text.split(","):
+        found = PART.fullmatch(part)
+        if found is None:
+            raise InvalidInput(f"--sizes must be sizes such as 1-8 or 1,3,5, got {shown(text)}")
+        first = int(found[1])
+        last = first if found[2] is None else int(found[2])
+        if first < 1:
+            raise InvalidInput(f"--sizes must be at least 1, got {shown(text)}")
+        if last < first:
+            raise InvalidInput(f"--sizes: a range rises, {last}-{first} and not {first}-{last}")
+        sizes.update(range(first, last + 1))
+    return tuple(sorted(sizes))
+
+
+def option_named(field: str) -> str:
+    """Write the name of a field as an option: --coef-bound for coef_bound."""
+    return "--" + field.replace("_", "-")

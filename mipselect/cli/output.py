@@ -283,6 +283,11 @@ def table_of(*titles: str, right: Collection[str] = (), fold: Collection[str] = 
     return table
 
 
+def dimension(p: int, n_features: int) -> str:
+    """Write p in words: the number of columns, and that of features where it is another."""
+    return f"p = {p:,}" if n_features == p else f"p = {p:,} columns, {n_features:,} features"
+
+
 def picked(one: object, *names: str) -> dict[str, Any]:
     """Return attributes by their names, as part of a JSON object."""
     return {name: getattr(one, name) for name in names}

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mipselect.cli.commands import FIRST_LINES
+from mipselect.cli.commands import OWN
 from mipselect.cli.declared import DeclaredOption, chooser, declared_of
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
@@ -97,7 +97,7 @@ def with_project(command: str, run: Callable[..., None]) -> Callable[..., None]:
 def _section(command: str) -> Mapping[str, Any]:
     """Read the file, and return the section of a command."""
     content = read_toml(FILE, LARGEST)
-    commands = [name for name in FIRST_LINES if name not in WITHOUT_DEFAULTS]
+    commands = [name for name in OWN if name not in WITHOUT_DEFAULTS]
     for name, keys in content.items():
         if not isinstance(keys, dict):
             raise InvalidInput(

@@ -23,13 +23,13 @@ from mipselect.regression.release import FORMAT, SHAPE
 from mipselect.reports.models import field_words, titles_in_words
 from mipselect.reports.release_report import of_object
 from mipselect.reports.released import LedgerNote, ReportedRelease
-from mipselect.selectors.chance_level import sizes_in_words
 from mipselect.validation import (
     checked_flag,
     checked_integer,
     checked_line,
     checked_name,
     shown,
+    sizes_in_words,
 )
 
 LONGEST_PATH = 4_096

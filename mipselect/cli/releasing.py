@@ -13,9 +13,8 @@ from rich.markup import escape
 
 from mipselect.cli.arguments import blocks_of_draws, method_asked_for
 from mipselect.cli.declared import refuse
-from mipselect.cli.ledger_entry import check_ledger
-from mipselect.cli.method_options import SupportDrawOptions
-from mipselect.cli.options import check_seed, require_positive
+from mipselect.cli.ledger_entry import check_ledger, opened
+from mipselect.cli.options import SupportDrawOptions, check_seed, require_positive
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, table_of
 from mipselect.cli.table_options import ScoreOptions
 from mipselect.errors import BoundViolated, ConditionNotMet, NotCertified, SolverFailure, about
@@ -232,7 +231,7 @@ def plan_draws(drawing: SupportDrawOptions) -> SupportPlan:
     RelationMismatch
         If the ledger is kept under another relation.
     """
-    ledger = drawing.ledger.opened()
+    ledger = opened(drawing.ledger)
     name = default_method(ledger) if drawing.method is None else drawing.method
     chosen = method_asked_for(name, drawing.epsilon, drawing.of_the_method)
     checked_integer(drawing.draws, "--draws", 1, MOST_DRAWS)

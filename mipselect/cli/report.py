@@ -9,11 +9,10 @@ from typing import Any
 
 from rich.console import Console
 
-from mipselect.cli.declared import argument, command, group, option, options
-from mipselect.cli.ledger_entry import LedgerOptions
-from mipselect.cli.options import Delivery
+from mipselect.cli.ledger_entry import opened
 from mipselect.cli.output import check_output, line, picked, write_whole
 from mipselect.cli.release_file import read_release
+from mipselect.cli.report_options import ReportArguments
 from mipselect.cli.streams import say
 from mipselect.errors import InvalidInput
 from mipselect.reports import ReleaseReport
@@ -24,14 +23,6 @@ from mipselect.reports.released import ReportedRelease
 from mipselect.toml_files import read_toml
 from mipselect.validation import checked_line, did_you_mean, joined, listed, shown
 
-EXAMPLES = """Examples:
-
-mipselect report fields.json model.json --output report.html
-
-mipselect report model.json quality.json --ledger study.ledger \\
-    --title "Blood pressure in the clinic study" --output report.md
-"""
-
 LONGEST_TITLE, LONGEST = 300, 2_000
 """Characters of a title, and of a fact."""
 
@@ -39,52 +30,10 @@ LARGEST = 100_000
 """Bytes of a file of facts."""
 
 
-@options
-class ReportArguments:
-    """Arguments of `report`."""
-
-    files: list[Path] = argument(
-        "RELEASE.json...",
-        "What 'select', 'release', 'fit', 'evaluate' or another private command wrote with "
-        "--output.",
-    )
-    output: Path | None = option(
-        "--output",
-        "Receives the report.",
-        metavar="FILE.html|md",
-        show_default="Markdown on standard output",
-    )
-    title: str | None = option(
-        "--title", "Title of the report.", show_default="the name of the table"
-    )
-    ledger: LedgerOptions = group(
-        LedgerOptions,
-        without=("--part",),
-        panel="Options",
-        help={
-            "--ledger": "The ledger that paid: the report says what is left. Nothing is charged."
-        },
-        show_default={"--ledger": "not said"},
-    )
-    facts: Path | None = option(
-        "--facts",
-        "What only people know, for the blanks of the last section.",
-        metavar="FILE.toml",
-        show_default="blanks stay",
-    )
-    delivery: Delivery = group(Delivery, without=("--output",))
-
-
-@command
 def report(arguments: ReportArguments) -> None:
-    """Write a report on releases for everybody: results, guarantee, costs, how to cite.
-
-    One HTML file, which loads nothing and can be printed, or Markdown. Nothing
-    in it depends on data but the releases. The last section is for ethics boards.
-    What is sensitive, such as a report of 'solve', is refused.
-    """
+    """Run the command."""
     output = arguments.output
-    ledger = arguments.ledger.opened()
+    ledger = opened(arguments.ledger)
     read = [*arguments.files, *arguments.ledger.files, *filter(None, [arguments.facts])]
     check_output(output, read, endings=PAGES, replace=arguments.delivery.replace)
     title = arguments.title

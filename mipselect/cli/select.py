@@ -7,25 +7,20 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from mipselect.cli.arguments import chosen_loss, of_blocks, option_named, refuse_bounds
-from mipselect.cli.declared import command, given, group, option, options, refuse
+from mipselect.cli.arguments import chosen_loss, of_blocks, refuse_bounds
+from mipselect.cli.cautions import note_of_the_target
+from mipselect.cli.declared import given, refuse
 from mipselect.cli.inputs import TaskSource
-from mipselect.cli.method_options import SupportDrawOptions
-from mipselect.cli.options import Delivery, require_positive
+from mipselect.cli.options import option_named, require_positive
 from mipselect.cli.options import stated as stated_options
 from mipselect.cli.output import check_output
 from mipselect.cli.releasing import SupportPlan, plan_draws
+from mipselect.cli.select_options import SelectArguments
 from mipselect.cli.streams import say
 from mipselect.cli.table_options import (
     HAS_SCHEMA,
     NEEDS_SCHEMA,
     NO_RANGE,
-    NumbersOptions,
-    Regularisation,
-    SchemaOptions,
-    ScoreOptions,
-    TableOptions,
-    note_of_the_target,
 )
 from mipselect.cli.task import Task, deliver_task
 from mipselect.errors import InvalidInput, about
@@ -42,69 +37,14 @@ from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_integer
 
-EXAMPLES = """Examples:
-
-mipselect select patients.csv --target score --support-size 3 --epsilon 1
-
-mipselect select patients.csv --target score --sizes 1-8 --epsilon 1
-
-mipselect select patients.csv --target score --support-size 3 --epsilon 1 \\
-    --x-bound 1 --y-bound 2 --coef-bound 1.5 --ridge 10
-
-mipselect select patients.csv --target score --support-size 3 --epsilon 1 \\
-    --method sis --x-bound 1 --y-bound 2
-
-mipselect select patients.csv --target score --support-size 3 --epsilon 1 \\
-    --method kendall --dry-run
-
-mipselect select patients.parquet --schema patients.schema.json \\
-    --target los_days --support-size 3 --epsilon 1 --always age,sex
-"""
-
 BY_LOSS = (
     "--range is for the loss of rows within ranges, so fields are compared by that; without it "
     "they are by blocks of rows, which need no range and mostly find more"
 )
 
 
-@options
-class SelectArguments:
-    """Arguments of `select`."""
-
-    table: TableOptions = group(TableOptions)
-    support_size: int | None = option(
-        "--support-size", "How many columns to pick.", show_default="none; or give --sizes"
-    )
-    numbers: NumbersOptions = group(NumbersOptions)
-    regularisation: Regularisation = group(Regularisation)
-    question: SchemaOptions = group(SchemaOptions)
-    scores: ScoreOptions = group(ScoreOptions)
-    drawing: SupportDrawOptions = group(SupportDrawOptions)
-    delivery: Delivery = group(Delivery)
-
-    def bounds(self) -> dict[str, float]:
-        """Return the public bounds that were given."""
-        numbers = self.numbers
-        return stated_options(
-            x_bound=numbers.x_bound, y_bound=numbers.y_bound, **asdict(self.regularisation)
-        )
-
-
-@command
 def select(arguments: SelectArguments) -> None:
-    """Release supports straight from a table, with differential privacy.
-
-    Target, size and ε are enough for a table of numbers. One with categories
-    needs --schema, a public description of it (see 'mipselect describe').
-
-    Sets of columns are compared within blocks of a few rows, by R² where all sets
-    can be listed, else by least squares: no range of any column is needed. With
-    public bounds they are compared by a loss of the rows: permute-and-flip,
-    exponential, top-r and mistakes need --x-bound, --y-bound, --coef-bound and
-    --ridge. mcmc needs all but the ridge, sis the first two; kendall and
-    sample-aggregate need none. Without --schema no bound has a default: one
-    derived from the data would leak.
-    """
+    """Run the command."""
     table, delivery, drawing = arguments.table, arguments.delivery, arguments.drawing
     plan = plan_draws(drawing)
     size = _support_size(arguments, plan.method)

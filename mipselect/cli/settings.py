@@ -10,8 +10,8 @@ from typing import Any
 from rich.console import Console
 
 from mipselect.backends.discovery import NATIVE, solver_by_name
-from mipselect.cli.arguments import dimension
 from mipselect.cli.options import AUTO
+from mipselect.cli.output import dimension
 from mipselect.parameters import parameters_of
 from mipselect.privacy.guarantee import ROW
 from mipselect.problem.problem import Problem
@@ -23,12 +23,11 @@ from mipselect.selectors import (
     TopRSelector,
 )
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.chance_level import sizes_in_words
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.selectors.searched import SearchSettings
 from mipselect.tables.people import people_in_words
-from mipselect.validation import listed, plural
+from mipselect.validation import listed, plural, sizes_in_words
 
 BOUNDS = ("x_bound", "y_bound", "coef_bound", "ridge", "target_shift")
 """Bounds and scales of a problem, by the keys of `Problem.public`."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from enum import StrEnum
 from functools import partial
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -16,28 +14,20 @@ from rich.markup import escape
 from mipselect.arrays import FloatArray
 from mipselect.backends.discovery import NATIVE, known_solvers
 from mipselect.backends.protocols import Capability
-from mipselect.cli.declared import command, group, names_of, option, options, refuse
-from mipselect.cli.dialect import DialectOptions
+from mipselect.cli.declared import names_of, refuse
 from mipselect.cli.inputs import MomentsFile, SensitiveInstance, TableToSolve, asked_of
 from mipselect.cli.options import (
     AUTO,
     ONE_SWAP,
-    PRIVACY_PANEL,
-    SEARCH_PANEL,
-    Delivery,
-    SearchArguments,
     require_positive,
     stated,
 )
 from mipselect.cli.output import SENSITIVE, banner, check_output, heading, picked, table_of
 from mipselect.cli.progress import Watch
+from mipselect.cli.solve_options import SolveArguments, SolveMethod
 from mipselect.cli.solved import Solved, clipped, compared, outside, print_solved, solved_report
 from mipselect.cli.table_options import (
-    SCHEMA,
-    TABLE_PANEL,
-    ScoreOptions,
-    SourceOptions,
-    score_in_place_of_the_file,
+    DialectOptions,
 )
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, about
 from mipselect.mechanisms.supports.base import unrank
@@ -47,7 +37,7 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.scores import R2
 from mipselect.problem.stored.descriptions import OF_THE_ROWS
 from mipselect.search import MistakeLevels, SupportPool, mistake_levels, top_supports
-from mipselect.search.monolithic.formulations import Form
+from mipselect.search.monolithic.forms import Form, Formulation
 from mipselect.search.monolithic.whole import whole_levels, whole_optimum
 from mipselect.search.progress import ProgressCallback, Run
 from mipselect.search.supports import number_of_listed
@@ -55,95 +45,9 @@ from mipselect.selectors.searched import SearchSettings
 from mipselect.tables.stored_files import is_table
 from mipselect.validation import checked_integer, plural
 
-EXAMPLES = """Examples:
 
-mipselect solve diabetes
-
-mipselect solve patients.csv --target score --support-size 4
-
-mipselect solve paper-p100 --method mistakes
-
-mipselect solve paper-p100 --pool-size 1000 --show 20 --output report.json
-
-mipselect solve diabetes --score block-r2
-
-mipselect solve tiny-plain --formulation whole --solver scip
-"""
-
-
-class SolveMethod(StrEnum):
-    """Goal of a search: the best supports, or the best at each distance from the best."""
-
-    TOP_R = "top-r"
-    MISTAKES = "mistakes"
-
-
-class Formulation(StrEnum):
-    """Ways to state the problem: by cuts, or as one whole model, of any form or a certain one."""
-
-    CUTS = "cuts"
-    WHOLE = "whole"
-    PERSPECTIVE = "perspective"
-    BIG_M = "big-m"
-
-
-@options
-class SolveArguments:
-    """Arguments of `solve`."""
-
-    method: SolveMethod = option(
-        "--method",
-        "top-r: the best supports; mistakes: the best at each distance from the best.",
-        default=SolveMethod.TOP_R,
-        panel=SEARCH_PANEL,
-    )
-    formulation: Formulation = option(
-        "--formulation",
-        "cuts: the certified search; whole: one model for the optimum or for each level, as a "
-        "second opinion, in the perspective or the big-m form.",
-        default=Formulation.CUTS,
-        panel=SEARCH_PANEL,
-    )
-    search: SearchArguments = group(SearchArguments)
-    epsilon: float = option(
-        "--epsilon",
-        "Report how probable it is that top-r with this ε draws from outside of the pool.",
-        default=1.0,
-        panel=PRIVACY_PANEL,
-    )
-    scores: ScoreOptions = score_in_place_of_the_file()
-    source: SourceOptions = group(SourceOptions)
-    target: str | None = option("--target", "Of a table: the column to predict.", panel=TABLE_PANEL)
-    schema: Path | None = option(
-        "--schema",
-        f"Of a table. {SCHEMA}",
-        metavar="FILE",
-        show_default="numbers, within the ranges of their rows",
-        panel=TABLE_PANEL,
-    )
-    dialect: DialectOptions = group(DialectOptions)
-    show: int = option("--show", "Rows of the pool to print.", default=5)
-    profile: bool = option(
-        "--profile",
-        "Report calls, successes and seconds of every strategy of the search.",
-        default=False,
-        panel=SEARCH_PANEL,
-    )
-    delivery: Delivery = group(Delivery)
-
-
-@command
 def solve(arguments: SolveArguments) -> None:
-    """Find the best supports of INSTANCE and prove it. The report is SENSITIVE.
-
-    A table in its place needs --target and --support-size; the rest has defaults,
-    and the TOML that repeats the search is printed. An instance with
-    score = "block-r2" has its supports listed by their score.
-
-    If the instance file says what is expected, the result is compared with it. A
-    search that ends without its proof shows what it has, as not certified, and
-    exits with 1.
-    """
+    """Run the command."""
     method, instance, delivery = arguments.method, arguments.source.instance, arguments.delivery
     if method is SolveMethod.MISTAKES and arguments.search.pool_size is not None:
         raise InvalidInput("--pool-size does not apply to --method mistakes")

@@ -99,6 +99,12 @@ RUNNING: list[Interruptions] = []
 """Handlers of signals in the main thread, of which the last one counts."""
 
 
+def let_signals_raise() -> None:
+    """Let signals raise from now on: all that a command works with is imported."""
+    if RUNNING and threading.current_thread() is threading.main_thread():
+        RUNNING[-1].raise_from_now_on()
+
+
 def ignore_signals() -> None:
     """Let signals do nothing from now on: the answer is out, and the rest takes no time."""
     if RUNNING and threading.current_thread() is threading.main_thread():
@@ -126,7 +132,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say("error: standard output is closed: there is nowhere to put the answer")
         return FAILED
     with Interruptions(ends_process=arguments is None) as interruptions:
-        # It lets signals raise when the command, with NumPy and SciPy, is there too.
+        # Signals raise when the command, with NumPy and SciPy, is there too.
         from mipselect.cli.app import run
 
         return run(arguments, interruptions)

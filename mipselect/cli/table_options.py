@@ -1,24 +1,23 @@
-"""Options about a table: of numbers with public bounds, or with a public schema."""
+"""Options about tables, and models of them; nothing that takes long is imported for them."""
 
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mipselect.cli.declared import argument, group, option, options, required
-from mipselect.cli.dialect import TableArgument
-from mipselect.cli.options import stated
-from mipselect.cli.streams import say
+from mipselect.cli.declared import argument, group, option, options, refuse, required
+from mipselect.cli.options import PRIVACY_PANEL, stated
 from mipselect.errors import InvalidInput
 from mipselect.problem.scores import BLOCKS, R2
-from mipselect.tables.equation import steps_of
-from mipselect.tables.schema import TableSchema
-from mipselect.validation import checked_choice, plain_digits, shown
+from mipselect.tables.table_file import TableFile
+from mipselect.validation import checked_choice, checked_scale, plain_digits, shown
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
     from mipselect.problem.block_scores import BlockOptions
     from mipselect.tables.question import TableQuestion
+    from mipselect.tables.schema import TableSchema
 
 TABLE_PANEL = "Table with a schema"
 BOUNDS_PANEL = "Public bounds of --score loss and of single methods"
@@ -35,6 +34,65 @@ NO_RANGE = "goes with --score loss: blocks use no range, and are centred"
 
 NAME = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?=,|$)|([^",]*)(?=,|$)')
 """One of several names."""
+
+
+TABLE = "A .csv, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx file, a folder or a pattern"
+TAB = ("tab", "\\t")
+"""Ways to give a tab."""
+
+
+@options
+class DialectOptions:
+    """Delimiter, encoding and sheet of a table."""
+
+    PANEL = "Way in which DATA is written"
+
+    delimiter: str | None = option(
+        "--delimiter",
+        "Of a CSV file: what stands between two values.",
+        metavar="CHAR|tab",
+        show_default="a comma",
+    )
+    encoding: str | None = option(
+        "--encoding",
+        "Of a CSV file, or one of SPSS, Stata or SAS: its letters, such as latin-1 or cp1252.",
+        metavar="NAME",
+        show_default="utf-8, or what the file says",
+    )
+    sheet: str | None = option(
+        "--sheet", "Of an Excel file: which sheet.", metavar="NAME", show_default="the first"
+    )
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """Options that were given, as arguments of `TableFile`."""
+        mark = "\t" if self.delimiter in TAB else self.delimiter
+        return stated(delimiter=mark, encoding=self.encoding, sheet=self.sheet)
+
+    def source(self, data: str) -> TableFile:
+        """Return the table; raise `InvalidInput`, naming the option, for what is none of them."""
+        try:
+            return TableFile(data, **self.keywords)
+        except InvalidInput as error:
+            raise InvalidInput(f"--{error}") from None
+
+
+@options
+class TableArgument:
+    """A table, and the way in which it is written."""
+
+    data: str = argument("DATA", f"{TABLE}.")
+    dialect: DialectOptions = group(DialectOptions)
+
+    @property
+    def source(self) -> TableFile:
+        """The table, with the way in which it is written."""
+        return self.dialect.source(self.data)
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """First entries of a report, after the command."""
+        return {"data": self.data, **self.dialect.keywords}
 
 
 @options
@@ -252,22 +310,112 @@ class SourceOptions:
     moments: MomentsOptions = group(MomentsOptions)
 
 
-def of_two_classes(schema: TableSchema, target: str) -> bool:
-    """Return whether a target has two categories by its schema."""
-    return len(schema.field(target, "target").category_names) == 2
+MODEL_PANEL = "Of the model"
+
+LOSS_OF_NUMBERS = "huber"
+LOSS_OF_CLASSES = "logistic"
+"""Default of `--model-loss` for classes; by experiment, see docs/regression.md."""
 
 
-def note_of_the_target(schema: TableSchema, target: str) -> None:
-    """Say that ordered categories of the target are taken as a number."""
-    field = schema.field(target, "target")
-    names = field.category_words
-    if field.ordered and len(names) > 2:
-        places = ", ".join(f"{k} is {name}" for k, name in enumerate(names[:20]))
-        more = ", ..." if len(names) > 20 else ""
-        say(
-            f"note: {target} is taken as a number, the place among its ordered categories: "
-            f"{places}{more}; {steps_of(names)}"
-        )
+class Regression(StrEnum):
+    """Ways to release coefficients."""
+
+    OBJECTIVE = "objective"
+    ADASSP = "adassp"
+    BOOSTED = "boosted-adassp"
+    TUKEY = "tukey"
+
+
+@options
+class DivisionOptions:
+    """Division of ε, δ and the rows between features, coefficients and their quality."""
+
+    PANEL = PRIVACY_PANEL
+
+    delta: float | None = option(
+        "--delta",
+        "δ of features and coefficients together, for the methods and regressions that need one.",
+        show_default="0",
+    )
+    selection_share: float | None = option(
+        "--selection-share",
+        "What part of ε the selection may cost, between 0 and 1; the model gets the rest.",
+        metavar="A",
+        show_default="0.3 where it draws from blocks of rows, else half; 0 where all are in",
+    )
+    range_share: float | None = option(
+        "--range-share",
+        "What part of the model's ε finds where most values of each number lie within its range; "
+        "0 takes ranges as they are. Not for --regression tukey.",
+        metavar="A",
+        show_default="0.04 for each number of the model, more with few rows, 0.16 at most; with "
+        "Huber's loss 0.08 to 0.25 more for the target",
+    )
+    quality_share: float | None = option(
+        "--quality-share",
+        "Keep this share of the rows, or people, apart from the fit, to say how good the model is; "
+        "it costs no further ε.",
+        metavar="A",
+        show_default="none",
+    )
+
+
+@options
+class ObjectiveOptions:
+    """Options of objective perturbation, which the other regressions do not have."""
+
+    PANEL = MODEL_PANEL
+
+    loss: str | None = option(
+        "--model-loss",
+        'For objective: squared, huber, "huber(κ)" with κ in halves of the range of the target, '
+        "without it from 1/4 to 1 by rows times ε; for two classes logistic, smoothed-hinge, "
+        '"smoothed-hinge(h)". In Python the squared loss is the default of numbers.',
+        show_default=f"{LOSS_OF_NUMBERS}; {LOSS_OF_CLASSES} for two classes",
+    )
+    bound: float | None = option(
+        "--model-bound",
+        "For objective: the largest length of the coefficients, the intercept among them, of "
+        "features and a target in [-1, 1]; public.",
+        metavar="R",
+        show_default="60/√(s + a + 1), and a ridge that grows with the noise; 3/√(s + a + 1) for "
+        "the squared loss",
+    )
+
+
+@options
+class ModelOptions:
+    """Options of the model: which regression, and those of objective perturbation."""
+
+    regression: Regression | None = option(
+        "--regression",
+        "objective is pure ε; adassp, which has intervals, boosted-adassp and tukey need --delta, "
+        "and tukey many rows for each coefficient.",
+        panel=MODEL_PANEL,
+        show_default="objective; adassp for a number if --delta is given and nothing else needs it",
+    )
+    objective: ObjectiveOptions = group(ObjectiveOptions)
+
+    def __post_init__(self) -> None:
+        if self.way is not Regression.OBJECTIVE:
+            refuse(self.objective, f"does not apply to --regression {self.way}")
+        if self.objective.bound is not None:
+            checked_scale(self.objective.bound, "--model-bound")
+
+    @property
+    def way(self) -> Regression:
+        """The regression: objective perturbation, unless another is asked for."""
+        return Regression.OBJECTIVE if self.regression is None else self.regression
+
+    @property
+    def needs_delta(self) -> bool:
+        """True if the regression is (ε, δ)-private, not pure."""
+        return self.way is not Regression.OBJECTIVE
+
+    @property
+    def looks_for_ranges(self) -> bool:
+        """True if a part of ε may find where most values of a number lie."""
+        return self.way is not Regression.TUKEY
 
 
 def split_names(option: str, text: str) -> list[str]:

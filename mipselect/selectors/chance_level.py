@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ import numpy as np
 from mipselect.errors import warn_of_little_use
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import LOSS, R2
+from mipselect.validation import sizes_in_words
 
 if TYPE_CHECKING:
     from mipselect.selectors.base import PrivateSelector
@@ -170,17 +171,3 @@ def warn_near_chance(problem: Problem, method: PrivateSelector, n: int) -> None:
     found = chance_level(problem, method, n)
     if found is not None and found.sentence:
         warn_of_little_use(found.sentence)
-
-
-def sizes_in_words(sizes: Sequence[int]) -> str:
-    """Write rising sizes as the command line takes them: 1-8, or 1-3,5."""
-    parts: list[str] = []
-    first = previous = sizes[0]
-    for size in [*sizes[1:], None]:
-        if size is not None and size == previous + 1:
-            previous = size
-            continue
-        parts.append(str(first) if first == previous else f"{first}-{previous}")
-        if size is not None:
-            first = previous = size
-    return ",".join(parts)

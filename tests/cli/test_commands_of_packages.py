@@ -48,7 +48,7 @@ def test_our_own_commands_cannot_be_replaced(
     entry_points: list[EntryPoint], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entry_points.append(package(monkeypatch, "guests", select=("guests", "Another one.")))
-    assert known_commands()["select"] == ("mipselect.cli.select", OWN["select"][1])
+    assert known_commands()["select"] == ("mipselect.cli.select_options", OWN["select"][1])
 
 
 def test_a_package_that_cannot_be_loaded_is_named_and_nothing_else_fails(

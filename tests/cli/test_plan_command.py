@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 
 from mipselect.cli.app import app  # noqa: F401  (options of the command line are declared by it)
-from mipselect.cli.fit_options import FitOptions
+from mipselect.cli.fit_division import FitOptions
 from mipselect.cli.plan import PlanArguments, fit_of
-from mipselect.cli.regressions import DivisionOptions, ModelOptions, Regression
-from mipselect.cli.table_options import ScoreOptions
-from mipselect.planning import Question, plan_fit, plan_selection
+from mipselect.cli.plan_options import GuessOptions
+from mipselect.cli.table_options import DivisionOptions, ModelOptions, Regression, ScoreOptions
+from mipselect.planning import Guesses, Question, plan_fit, plan_selection
 from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegress
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
@@ -428,3 +428,7 @@ def test_an_open_interval_is_null_in_the_report(run: Run, question: tuple[str | 
     asked = (*question, "--rows", "60", "--quality-share", "0.1", "--epsilon", "0.1")
     assert run(*asked, "--json").report["model"]["cells"][0]["quality"]["half_width"] is None
     assert "open (0%)" in run(*asked).out
+
+
+def test_guesses_of_the_command_are_those_of_python() -> None:
+    assert asdict(GuessOptions()) == asdict(Guesses())

@@ -12,11 +12,11 @@ import pytest
 
 from mipselect import Ledger, PermuteAndFlip, errors
 from mipselect.backends.discovery import solver_by_name
-from mipselect.cli.arguments import parse_sizes
+from mipselect.cli.options import parse_sizes
 from mipselect.cli.output import SENSITIVE
 from mipselect.problem.stored.files import load_instance
 from mipselect.selectors import searched
-from mipselect.selectors.chance_level import sizes_in_words
+from mipselect.validation import sizes_in_words
 from tests.support.commandline import Run
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mipselect.cli.regressions import LOSS_OF_NUMBERS, ObjectiveOptions
+from mipselect.cli.table_options import LOSS_OF_NUMBERS, ObjectiveOptions
 from mipselect.regression import ObjectivePerturbationRegressor
 from tests.support.commandline import Run
 

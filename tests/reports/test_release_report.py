@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mipselect.cli.regressions import Regression
+from mipselect.cli.table_options import Regression
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import compose

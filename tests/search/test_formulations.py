@@ -11,7 +11,7 @@ from mipselect.errors import InvalidInput, NotCertified, SolverFailure, UnknownS
 from mipselect.problem.instance import Instance
 from mipselect.problem.stored.files import load_instance
 from mipselect.search import mistake_levels
-from mipselect.search.monolithic.formulations import Form
+from mipselect.search.monolithic.forms import Form
 from mipselect.search.monolithic.whole import whole_levels, whole_optimum
 from mipselect.search.tuning import TUNING
 from tests.support.back_ends import back_ends

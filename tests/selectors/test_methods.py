@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from mipselect import ExponentialMechanism, Instance, Mistakes, TopR, mistake_levels, top_supports
-from mipselect.cli.method_options import MethodOptions, SupportDrawOptions
-from mipselect.cli.options import SearchArguments
+from mipselect.cli.options import MethodOptions, SearchArguments, SupportDrawOptions
 from mipselect.cli.releasing import ledger_of, plan_draws
 from mipselect.errors import BudgetExceeded, InvalidInput, NotCertified
 from mipselect.privacy import Guarantee

@@ -17,7 +17,8 @@ from mipselect import available_solvers, load_instance, mistake_levels, whole_mo
 from mipselect.backends.discovery import known_solvers, solver_by_name, usable_solver
 from mipselect.backends.protocols import Capability, MipStatus
 from mipselect.errors import UnknownSolver
-from mipselect.search.monolithic.formulations import Form, LeastSquaresModels
+from mipselect.search.monolithic.forms import Form
+from mipselect.search.monolithic.formulations import LeastSquaresModels
 from mipselect_solvers import gurobi, scip
 from mipselect_solvers.pyomo_models import PyomoSolver
 from tests.support.searches import levels_by

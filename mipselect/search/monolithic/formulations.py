@@ -28,7 +28,6 @@ Pyomo is imported when it is needed, for that takes longer than most searches.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -40,6 +39,7 @@ from mipselect.restricted.box_dual import PreparedBoxDual
 from mipselect.restricted.features import Features, plain_features
 from mipselect.restricted.grouping import FeatureProblem
 from mipselect.restricted.squared import PreparedSquared
+from mipselect.search.monolithic.forms import Form
 from mipselect.search.tuning import TUNING, WholeModels
 from mipselect.validation import checked_choice
 
@@ -48,13 +48,6 @@ EIGENVALUE_SHARE = 1.0 - 1e-6
 
 SMALLEST_EIGENVALUE = 1e-12
 """Relative to the largest one; smaller ones are zero up to rounding."""
-
-
-class Form(StrEnum):
-    """Ways in which the binary variables switch the coefficients."""
-
-    PERSPECTIVE = "perspective"
-    BIG_M = "big-m"
 
 
 @np.errstate(all="ignore")

@@ -22,8 +22,8 @@ from mipselect.problem.instance import Instance
 from mipselect.restricted.gram import looking
 from mipselect.search.collectors import Collector
 from mipselect.search.levels import find_levels
+from mipselect.search.monolithic.forms import Form
 from mipselect.search.monolithic.formulations import (
-    Form,
     Models,
     at_distance,
     models_of,

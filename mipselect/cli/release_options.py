@@ -1,0 +1,53 @@
+"""Arguments and help of `mipselect release`."""
+
+from __future__ import annotations
+
+from mipselect.cli.declared import command_in, group, options
+from mipselect.cli.options import Delivery, SupportDrawOptions
+from mipselect.cli.table_options import ScoreOptions, SourceOptions, score_in_place_of_the_file
+
+EXAMPLES = """Examples:
+
+mipselect release diabetes --epsilon 1
+
+mipselect release paper-p100 --epsilon 1 --sizes 1-8
+
+mipselect release paper-p100 --epsilon 1 --draws 50 --budget 50 --json
+
+mipselect release paper-p100 --method top-r --epsilon 1 --solver highs
+
+mipselect release paper-p100 --method mistakes --epsilon 1 \\
+    --test-epsilon 0.5 --delta 1e-6
+
+mipselect release diabetes --method sis --epsilon 1 --top-k peeling
+
+mipselect release diabetes --method kendall --epsilon 1 --relation add-remove
+
+mipselect release diabetes --method sample-aggregate --epsilon 1 --blocks 20
+
+mipselect release diabetes --method mcmc --epsilon 1 --delta 1e-6 --dry-run
+
+mipselect release diabetes --epsilon 1 --score block-r2
+
+mipselect release visits.npz --support-size 4 --epsilon 1 --always age,sex
+"""
+
+
+@options
+class ReleaseArguments:
+    """Arguments of `release`."""
+
+    drawing: SupportDrawOptions = group(SupportDrawOptions)
+    scores: ScoreOptions = score_in_place_of_the_file()
+    source: SourceOptions = group(SourceOptions)
+    delivery: Delivery = group(Delivery)
+
+
+@command_in("mipselect.cli.release")
+def release(arguments: ReleaseArguments) -> None:
+    """Release supports of INSTANCE with differential privacy.
+
+    Only the releases and their guarantee are printed.
+
+    Running time, and whether a run ends, depend on the data and are not covered.
+    """
