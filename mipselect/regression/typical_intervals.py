@@ -324,7 +324,7 @@ class IntervalLaw:
     def _log_total(self) -> float:
         return math.log(self.listed.total)
 
-    @property
+    @cached_property
     def gaining(self) -> int:
         """m': it moves by 0 or 1, the same way, where m moves by 1. Sensitive."""
         m = len(self.values)

@@ -294,6 +294,8 @@ def test_the_law_of_parts_is_the_exponential_mechanism(
     law = law_of_part(np.array(BASES[base]), epsilon, listed)
     expected = np.array(logs) - np.logaddexp.reduce(logs)
     np.testing.assert_allclose(logs_of(law), expected, atol=1e-9)
+    some = [law.log_probability(each) for each in every_interval(listed)[::50]]
+    assert some == pytest.approx(expected[::50], abs=1e-9)
 
 
 def changed(base: list[float]) -> Iterator[tuple[list[float], list[float]]]:

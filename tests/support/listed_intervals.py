@@ -17,4 +17,15 @@ def every_interval(listed: IntervalList) -> list[ListedInterval]:
 
 
 def logs_of(law: IntervalLaw) -> np.ndarray:
-    return np.array([law.log_probability(each) for each in every_interval(law.listed)])
+    """`log_probability` of all of them, with one look at the values."""
+    listed, (scores, weights) = law.listed, law._levels
+    held = {
+        ListedInterval(size.mantissa, listed.first + size.step, place): inside
+        for size in law.occupied()
+        for place, inside in zip(size.places.tolist(), size.inside.tolist(), strict=True)
+    }
+    chosen = every_interval(listed)
+    own = [law._scores(each.exponent - listed.first, held.get(each, 0)) for each in chosen]
+    levels = np.searchsorted(scores, own)
+    shares = np.array([*map(listed.weight, chosen)]) / weights[levels]
+    return law._law.log_probabilities()[levels] + np.log(shares)
