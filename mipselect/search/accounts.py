@@ -1,43 +1,99 @@
-"""Accounts of strategies: how often each was tried, how often it helped, and its seconds."""
+"""Accounts of strategies: tries and seconds, and what each cost and settled, which says what pays.
+
+Costs are counted in multiplications, by formulas of the sizes of arrays, and what is settled in
+nodes, valued at what others pay for one. There is no clock in it, and no chance: a search does the
+same every time.
+"""
 
 from __future__ import annotations
 
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mipselect.search.certificate import StrategyEffort
+from mipselect.search.strategies import Strategy
+from mipselect.search.tuning import TUNING, Allowance
+
+TRY = 100_000
+"""Multiplications that take as long as what every try takes besides."""
+
+MANY = (Strategy.CHILDREN, Strategy.REMOVED_FAMILIES)
+"""Strategies that settle many nodes at once: no measure of what a node costs."""
 
 
 @dataclass
 class StrategyAccount:
-    """The counts of a `StrategyEffort`, while the search goes on."""
+    """The counts of a strategy at nodes of one size, while the search goes on.
+
+    Attributes
+    ----------
+    calls, successes, seconds
+        See `StrategyEffort`.
+    cost : float
+        Multiplications, with those of other strategies that were tried meanwhile.
+    settled : float
+        Nodes that need no dividing any more, or the share of their features that was dropped.
+    asked : int
+        Nodes of which it was asked whether a try may pay.
+    wins : Counter of int
+        How often each variant of the strategy was the best.
+    """
 
     calls: int = 0
     successes: int = 0
     seconds: float = 0.0
+    cost: float = 0.0
+    settled: float = 0.0
+    asked: int = 0
+    wins: Counter[int] = field(default_factory=Counter)
+
+    @property
+    def winner(self) -> int | None:
+        """The variant that has won most often, if one has."""
+        return max(self.wins, key=lambda variant: self.wins[variant], default=None)
 
 
 class Accounts:
-    """Accounts by name. Every second is booked once, on the strategy that was begun last.
+    """Accounts by size of nodes and name, and the judge of what may not pay.
+
+    Every second is booked once, on the strategy that was begun last. A strategy is worth a try at
+    nodes of a size as long as it cost no more there than others pay for the nodes that it settled,
+    and for an `Allowance` of nodes: a few, and a share of those that it was asked about.
+
+    So what it cost beyond what it settled is at most the cost of so many nodes by other means, and
+    of one try, the one that passed this limit. One that settles nothing costs no more than that.
 
     Parameters
     ----------
     clock : callable
         The time in seconds, since whenever. It decides nothing.
+
+    Attributes
+    ----------
+    work : float
+        All multiplications so far.
     """
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
-        self._clock, self._since = clock, 0.0
-        self._accounts: dict[str, StrategyAccount] = {}
+        self._clock, self._since, self.work = clock, 0.0, 0.0
+        self._of_size: defaultdict[int, defaultdict[str, StrategyAccount]] = defaultdict(
+            lambda: defaultdict(StrategyAccount)
+        )
         self._begun: list[StrategyAccount] = []
 
+    def of(self, name: str, size: int) -> StrategyAccount:
+        """Return the account of a strategy at nodes of this size."""
+        return self._of_size[size][name]
+
     @contextmanager
-    def trying(self, name: str) -> Iterator[StrategyAccount]:
-        """Count a call, and book the time until its end."""
-        account = self._accounts.setdefault(name, StrategyAccount())
+    def trying(self, name: str, size: int = 0) -> Iterator[StrategyAccount]:
+        """Count a call at a node of this size, and book the time and the work until its end."""
+        account, before = self.of(name, size), self.work
         account.calls += 1
+        self.work += TRY
         self._book()
         self._begun.append(account)
         try:
@@ -45,6 +101,7 @@ class Accounts:
         finally:
             self._book()
             self._begun.pop()
+            account.cost += self.work - before
 
     def _book(self) -> None:
         now = self._clock()
@@ -52,7 +109,43 @@ class Accounts:
             self._begun[-1].seconds += now - self._since
         self._since = now
 
+    def worth(
+        self, name: str, size: int, nodes: int = 1, allowance: Allowance = TUNING.allowance
+    ) -> bool:
+        """Tell whether to try it now at so many nodes of this size, all at once."""
+        own = self.of(name, size)
+        own.asked += nodes
+        allowed = allowance.first + allowance.share * own.asked
+        price = self._price(name, size)
+        if price is None:
+            return own.calls < allowed or own.settled > 0.0
+        return own.cost <= (own.settled + allowed) * price
+
+    def pays(self, name: str, size: int) -> bool:
+        """Tell whether it is known to cost less there than what it settles."""
+        own, price = self.of(name, size), self._price(name, size)
+        return price is not None and own.cost < own.settled * price
+
+    def _price(self, name: str, size: int) -> float | None:
+        """Return what other strategies cost for each node of this size, if they settled any."""
+        cost = settled = 0.0
+        for other, account in self._of_size[size].items():
+            if other != name and other not in MANY:
+                cost += account.cost
+                settled += account.settled
+        return cost / settled if settled > 0.0 else None
+
     def efforts(self) -> tuple[StrategyEffort, ...]:
-        """Return all accounts so far, the longest first."""
-        found = (StrategyEffort(str(name), **vars(own)) for name, own in self._accounts.items())
-        return tuple(sorted(found, key=lambda effort: -effort.seconds))
+        """Return all accounts so far, those of all sizes together, the longest first."""
+        found: defaultdict[str, StrategyAccount] = defaultdict(StrategyAccount)
+        for accounts in self._of_size.values():
+            for name, own in accounts.items():
+                found[name].calls += own.calls
+                found[name].successes += own.successes
+                found[name].seconds += own.seconds
+        efforts = [
+            StrategyEffort(str(name), own.calls, own.successes, own.seconds)
+            for name, own in found.items()
+            if own.calls
+        ]
+        return tuple(sorted(efforts, key=lambda effort: -effort.seconds))

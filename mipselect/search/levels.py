@@ -98,7 +98,7 @@ def find_levels(search: Search) -> MistakeLevels:
     except Stopped as stop:
         known = [level for level in found if level.value < math.inf]
         relaxed = search.relaxed()
-        open_bound = max(relaxed, min([bound, *(level.bound for level in known)]))
+        open_bound = max(relaxed, min([bound, *(level.bound for level in found)]))
         if known and known[-1].value < known[0].value:
             known = known[-1:]  # The incumbent would have moved there, and the levels with it.
         partial = _levels(search, known, relaxed) if known else None

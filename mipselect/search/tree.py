@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from typing import Generic, Self, TypeVar
 
 from mipselect.search.accounts import StrategyAccount
 from mipselect.search.collectors import Collector
 from mipselect.search.neighbourhood import Engine
 from mipselect.search.node import Node
-from mipselect.search.progress import Run
-from mipselect.search.scheduler import Scheduler
+from mipselect.search.progress import Run, Stopped
+from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import TUNING, Tuning
 
 AnyProblem = TypeVar("AnyProblem")
@@ -55,11 +54,6 @@ class TreeMethod(Generic[AnyProblem, AnyNode]):
         """The name of the engine."""
         return self.engine.name
 
-    @cached_property
-    def scheduler(self) -> Scheduler:
-        """Record of what strategies earned, shared by all neighbourhoods."""
-        return Scheduler(self.tuning)
-
 
 @dataclass(frozen=True, eq=False)
 class TreeSearch(Generic[AnyNode]):
@@ -72,19 +66,40 @@ class TreeSearch(Generic[AnyNode]):
     engine : Engine
         Settles the nodes that suit it.
     run : Run
-    scheduler : Scheduler
-        Says what is tried; shared by the searches of one problem.
+    tuning : Tuning
+        The numbers of the search.
     """
 
     collector: Collector
     engine: Engine[AnyNode]
     run: Run
-    scheduler: Scheduler
+    tuning: Tuning
+    _open: list[tuple[float, float]] = field(default_factory=list, init=False)
 
-    @property
-    def tuning(self) -> Tuning:
-        """The numbers of the search."""
-        return self.scheduler.tuning
+    @contextmanager
+    def within(self, bound: float, waiting: float = math.inf) -> Iterator[None]:
+        """Note that some of the supports at hand are searched, with R ≥ `bound`.
+
+        The others wait: for them R ≥ `waiting`. A stop in the midst of it leaves the note there.
+        """
+        least = self._open[-1][0] if self._open else -math.inf
+        self._open.append((max(least, bound), max(least, waiting)))
+        yield
+        self._open.pop()
+
+    @contextmanager
+    def settled(self) -> Iterator[None]:
+        """Settle what is proven of all that is left open where the search is stopped.
+
+        That is the least bound of what is worked on and of what waits. No loss is negative.
+        """
+        try:
+            with self.within(0.0):
+                yield
+        except Stopped:
+            waiting = (waiting for _, waiting in self._open)
+            self.collector.settle(min([self._open[-1][0], *waiting]))
+            raise
 
     @property
     def cutoff(self) -> float:
@@ -95,6 +110,11 @@ class TreeSearch(Generic[AnyNode]):
         """Count nodes and look at the clock."""
         self.run.subproblems += nodes
         self.run.tick()
+
+    def worth(self, strategy: Strategy, size: int, nodes: int = 1) -> bool:
+        """Tell whether the search may use a strategy, and it may pay at nodes of this size."""
+        worth = self.run.accounts.worth
+        return self.tuning.uses(strategy) and worth(strategy, size, nodes, self.tuning.allowance)
 
     def is_beyond(self, nodes: int) -> bool:
         """Tell whether the search has visited more nodes than these."""
@@ -109,13 +129,16 @@ class TreeSearch(Generic[AnyNode]):
                 continue
             name = strategy.name
             with (
-                self.run.accounts.trying(name)
+                self.run.accounts.trying(name, node.size)
                 if name
                 else nullcontext(StrategyAccount()) as account
             ):
                 left = strategy.attempt(node, self)
-                account.successes += left is None or len(left.live) < len(node.live)
-            if left is None or len(left.live) < left.size:
+                settled = left is None or len(left.live) < left.size
+                share = 1.0 if left is None or settled else 1.0 - len(left.live) / len(node.live)
+                account.successes += share > 0.0
+                account.settled += share
+            if left is None or settled:
                 return None
             node = left
         return node

@@ -23,25 +23,13 @@ class Patience:
 
 
 @dataclass(frozen=True)
-class Trials:
-    """Rules for trying what may not pay."""
+class Allowance:
+    """Nodes, of every size, whose cost a strategy may exceed what it settles by."""
 
-    first: int
-    """Tries, for every size of subproblems, before it is asked whether they paid."""
-    share: float
-    """Share of tries, or of features, that must have paid, or been dropped."""
-    again: int
-    """Number of questions among which what did not pay is tried once."""
-
-
-@dataclass(frozen=True)
-class Families:
-    """Bounds on families of removed sets, which must have settled one set on the average."""
-
-    least: int = 16
-    """Bounds that need not have paid,"""
-    share: float = 0.25
-    """or such a share of the sets of the level."""
+    first: int = 4
+    """So many in any case,"""
+    share: float = 0.05
+    """and this share of those that it might have been tried at."""
 
 
 @dataclass(frozen=True)
@@ -80,12 +68,6 @@ class Expanding:
     """the same for a child that no point can settle,"""
     close_if_divided: float = 0.3
     """and for such a family of removed sets, which is divided."""
-    trials: Trials = Trials(first=3, share=0.0, again=50)
-    """Trials of all measures of convexity, before the best is kept; their share is not used."""
-    children: Trials = Trials(first=2, share=0.1, again=400)
-    """Trials of bounds of many children at once: they must prune this share of them."""
-    fewer: Trials = Trials(first=8, share=0.05, again=16)
-    """Trials of shares beside a point: they leave fewer families open."""
 
 
 @dataclass(frozen=True)
@@ -136,8 +118,6 @@ class Near:
     On gene expression the best is 1.1 to 1.5 of that, and steps double the time; where true
     features stand out it is 2.3 or more, and they save nine nodes in ten.
     """
-    trials: Trials = Trials(first=4, share=0.25, again=50)
-    """Trials of divisions by clusters."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +126,8 @@ class Together:
 
     entries: int = 2**16
     """Entries of arrays that are formed at once."""
+    trial: int = 8
+    """Most children that are bounded at once, unless that is known to pay."""
     siblings: int = 64
     """Most subproblems of one level that are formed at once, after the first."""
     supports: int = 4096
@@ -173,10 +155,6 @@ class DualPoints:
     """Siblings that are solved at once; the threshold may fall between two such batches."""
     supports: int = 64
     """Supports that are evaluated between two looks at the threshold."""
-    trials: Trials = Trials(first=3, share=0.1, again=20)
-    """Trials of such points: they must drop this share of the features."""
-    trials_of_pairs: Trials = Trials(first=3, share=0.5, again=20)
-    """The same where two features are added."""
     steps: int = 10
     """Points that are tried for one family."""
     likely: int = 2
@@ -266,8 +244,8 @@ class Tuning:
     """With no more columns all of G is computed at once; with more, as much as is needed."""
     swaps: int = 200
     """Most swaps that improve the first incumbent."""
+    allowance: Allowance = Allowance()
     patience: Patience = Patience()
-    families: Families = Families()
     screening: Screening = Screening()
     expanding: Expanding = Expanding()
     spectrum: Spectrum = Spectrum()

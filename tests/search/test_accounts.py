@@ -1,17 +1,23 @@
-"""Accounts of strategies: every second is booked once, on the strategy that was begun last."""
+"""Accounts of strategies: what is booked, and what it says of what to try."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from mipselect import mistake_levels, top_supports
 from mipselect.search import StrategyEffort
-from mipselect.search.accounts import Accounts
+from mipselect.search.accounts import TRY, Accounts
+from mipselect.search.least_squares import branch_and_bound
+from mipselect.search.progress import Run
 from mipselect.search.strategies import Strategy
-from tests.support.counted_searches import PROBLEMS
+from mipselect.search.tuning import TUNING
+from tests.support.counted_searches import PROBLEMS, calls, count_of, spread
 from tests.support.searches import supports_by
+
+ALLOWED, CLUSTERS = TUNING.allowance, Strategy.CLUSTERS
 
 
 def clock_of(*times: float) -> Iterator[float]:
@@ -68,3 +74,89 @@ def test_levels_and_masters_have_accounts_too() -> None:
     pool = supports_by(PROBLEMS["weak"](), 5, "highs", enumerated=0)
     masters = {own.name: own.calls for own in pool.effort.strategies}["masters"]
     assert 0 < masters <= pool.effort.masters
+
+
+def try_once(accounts: Accounts, name: str, cost: float, settled: float, size: int = 3) -> None:
+    with accounts.trying(name, size) as account:
+        accounts.work += cost - TRY
+        account.settled += settled
+
+
+def test_what_costs_no_more_than_it_settles_is_tried_always() -> None:
+    accounts = Accounts()
+    for _ in range(500):
+        assert accounts.worth(CLUSTERS, 3)
+        try_once(accounts, CLUSTERS, cost=4e6, settled=0.5)
+        try_once(accounts, "division", cost=9e6, settled=1.0)
+    assert accounts.pays(CLUSTERS, 3)
+
+
+@pytest.mark.parametrize("cost", [1e5, 2e6, 3e7])
+@pytest.mark.parametrize("settled", [0.0, 0.1])
+def test_what_does_not_pay_loses_a_few_nodes_and_a_share_of_those_it_was_asked_about(
+    cost: float, settled: float
+) -> None:
+    accounts, price, tries = Accounts(), 1e6, 0
+    for asked in range(1, 2001):
+        if accounts.worth(CLUSTERS, 3):
+            tries += 1
+            try_once(accounts, CLUSTERS, cost, settled)
+        try_once(accounts, "division", price, 1.0)
+        lost = tries * cost - tries * settled * price
+        assert lost <= (ALLOWED.first + ALLOWED.share * asked) * price + cost
+    # It comes back, and other sizes and strategies have accounts of their own.
+    assert tries * cost >= ALLOWED.share * 2000 * price
+    assert accounts.worth(CLUSTERS, 4)
+    assert accounts.worth(Strategy.DUAL_POINTS, 3)
+
+
+def test_all_nodes_that_are_looked_at_together_count() -> None:
+    accounts = Accounts()
+    try_once(accounts, "division", 1e6, 1.0)
+    try_once(accounts, Strategy.REMOVED_FAMILIES, 2e7, 0.0)
+    assert not accounts.worth(Strategy.REMOVED_FAMILIES, 3)
+    assert accounts.worth(Strategy.REMOVED_FAMILIES, 3, nodes=400)
+
+
+def test_before_anything_else_settled_a_node_tries_are_few() -> None:
+    accounts, tries = Accounts(), 0
+    for _ in range(100):
+        if accounts.worth(CLUSTERS, 3):
+            tries += 1
+            try_once(accounts, CLUSTERS, 1e6, 0.0)
+    assert ALLOWED.first <= tries <= ALLOWED.first + ALLOWED.share * 100 + 1
+
+
+def test_bounds_of_children_that_settle_none_cost_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    bounds_of_children, accounts = branch_and_bound.best_expanded_children, list[Accounts]()
+
+    def useless(children, convexity, needed):
+        constants, terms, worst, work = bounds_of_children(children, convexity, needed)
+        return constants, terms, np.full_like(worst, np.inf), work
+
+    started = Run.start
+
+    def start(*given):
+        run = started(*given)
+        accounts.append(run.accounts)
+        return run
+
+    monkeypatch.setattr(branch_and_bound, "best_expanded_children", useless)
+    monkeypatch.setattr(Run, "start", start)
+    top_supports(PROBLEMS["near copies"]())
+    (found,) = accounts
+    own, division = found.of(Strategy.CHILDREN, 3), found.of(Strategy.TRIPLES, 3)
+    assert own.settled == 0.0
+    assert 1 < own.calls <= 0.2 * division.calls
+    assert own.cost <= 0.1 * found.work
+
+
+def test_bounds_of_children_that_prune_none_are_given_up() -> None:
+    """Where columns are hardly correlated they take longer than the pairs that they would spare."""
+    instance = spread(1000, 1000, 5, 0.5, 5.0, 1.0)
+    children = calls(
+        branch_and_bound, "best_expanded_children", lambda children, *_: len(children.row)
+    )
+    with children as batches:
+        assert count_of(instance, "optimum").nodes < 950
+    assert sum(batches) <= 64

@@ -16,7 +16,6 @@ from mipselect.search.convex.cuts import fenchel_cut
 from mipselect.search.convex.method import ConvexNeighbourhood
 from mipselect.search.neighbourhood import Engine
 from mipselect.search.progress import Run
-from mipselect.search.scheduler import Scheduler
 from tests.support.brute_force import SOLVERS, check_levels, check_pool
 from tests.support.by_cvxpy import value_by_cvxpy
 from tests.support.designs import (
@@ -100,7 +99,7 @@ def test_level_bounds_and_fenchel_cuts_hold(loss: str, seed: int) -> None:
     values = instance.objectives(supports)
     rng = np.random.default_rng(seed)
     k = int(rng.integers(len(supports)))
-    center = ConvexNeighbourhood(problem, Engine(), supports[k], float(values[k]), Scheduler())
+    center = ConvexNeighbourhood(problem, Engine(), supports[k], float(values[k]))
     level_of = distances(supports, supports[k])
     for level in range(int(level_of.max()) + 1):
         assert center.level_bound(level) <= values[level_of == level].min() * (1 + 1e-9)

@@ -182,7 +182,7 @@ def check_children(
     for curvature in curvatures:
         needed = children.needed_gains(rng.choice(values)) - rng.exponential(1e6)
         convexity = curvature.of_children(children)
-        constants, terms, worst = best_expanded_children(children, convexity, needed)
+        constants, terms, worst, _ = best_expanded_children(children, convexity, needed)
         assert not terms[~children.after].any()
         gains = constants[k] + terms[k[:, None], later].sum(axis=1)
         assert np.all(gains <= worst[k] * (1.0 + 1e-12))
@@ -248,7 +248,7 @@ def test_root_cut_holds_at_every_distance(seed: int, design: Design) -> None:
         for known in (False, True):
             if known and problem.features.singles:
                 center.tops.find(do_nothing)
-            around = LeastSquaresNeighbourhood(center, ClosedForm(), tree.scheduler, tree.measures)
+            around = LeastSquaresNeighbourhood(center, ClosedForm(), tree.measures)
             plain = root_cut(center, level)
             cuts.append(plain)
             if problem.features.singles:

@@ -53,7 +53,6 @@ from mipselect.search.monolithic.whole import whole_optimum
 from mipselect.search.neighbourhood import Engine
 from mipselect.search.node import Node
 from mipselect.search.progress import Run
-from mipselect.search.scheduler import Scheduler
 from mipselect.search.soft.cells import Cell, LogWeight, parts_of, tight
 from mipselect.search.soft.convex import modular_bounds
 from mipselect.search.soft.least_squares import SquaredFamily
@@ -188,7 +187,7 @@ def test_bounds_of_children(bad: float, field: str, by: str) -> None:
     curvature = curvature_by(by, sub.problem)
     needed = children.needed_gains(0.0)
     convexity = curvature.of_children(children)
-    constants, _, worst = best_expanded_children(children, convexity, needed)
+    constants, _, worst, _ = best_expanded_children(children, convexity, needed)
     among = np.arange(7) <= WRONG
     known = np.zeros(7, dtype=bool) if field == "base_value" else ~among
     assert not (worst <= needed)[~known].any()
@@ -210,7 +209,7 @@ def test_children_without_numbers_are_unsettled(bad: float, part: str, by: str) 
     else:
         convexity._mu = math.nan
     needed = children.needed_gains(0.0)
-    *_, worst = best_expanded_children(children, convexity, needed)
+    *_, worst, _ = best_expanded_children(children, convexity, needed)
     assert not (worst <= needed).any()
 
 
@@ -226,7 +225,7 @@ def test_centres_of_children_that_bound_nothing(
     monkeypatch.setattr(ChildrenExpansion, "around", nothing)
     children = children_of(subproblem(), np.arange(9), 0, 7)
     convexity = UniformCurvature(0.5).of_children(children)
-    constants, _, worst = best_expanded_children(children, convexity, np.full(7, 1e300))
+    constants, _, worst, _ = best_expanded_children(children, convexity, np.full(7, 1e300))
     assert (worst == math.inf).all()
     assert (constants == math.inf).all()
 
@@ -316,7 +315,7 @@ def test_families_of_removed_sets_and_cuts_around_centres(
     center = center_at(problem, np.arange(4), 1.0, Run.start())
     made = Center.node
     monkeypatch.setattr(Center, "node", lambda *given: spoilt(made(*given), "g", bad))
-    kept = replace(whole_level(center, 2), base=np.array([0]), size=1, live=np.arange(1, 4))
+    kept = replace(whole_level(center, 2, 0.0), base=np.array([0]), size=1, live=np.arange(1, 4))
     for after in (-1, 10**9):
         tree = tree_of(problem, tuned(cheap=after))
         node, budgets = node_of(center, kept, 2)
@@ -419,16 +418,16 @@ def test_every_completion_in_doubt_is_looked_at(bad: float, part: str, centred: 
     bounds = dual_bounds(part, bad)
     problem = SpoiltDual(bounds)
     without = replace(TUNING, without=frozenset({Strategy.DUAL_POINTS}))
-    scheduler = Scheduler(TUNING if centred else without)
+    tuning = TUNING if centred else without
     for size in (1, 2, 3):
         found = Offered()
         order = np.argsort(-bounds.weights[0], kind="stable")
         sub = FenchelNode(order[:0], size, order, problem, problem.bounds(np.zeros((1, 0))), 0)
         assert WRONG in screened_completions(sub, sub.best_bounds, found, 0.0).live
-        divide([sub], TreeSearch(found, Engine(), Run.start(), scheduler))
+        divide([sub], TreeSearch(found, Engine(), Run.start(), tuning))
         every = itertools.combinations(range(10), size)
         assert {row for row in every if part != "weights" or WRONG in row} <= found.sets
-    around = ConvexNeighbourhood(problem, Engine(), np.arange(4), 1.0, Scheduler())
+    around = ConvexNeighbourhood(problem, Engine(), np.arange(4), 1.0)
     assert around.level_bound(2) == -math.inf
     found = Offered()
     around.search_level(2, found, Run.start())

@@ -39,7 +39,7 @@ def test_every_removed_set_is_yielded_or_settled(seed: int, design: Design, chea
         best = int(np.flatnonzero(here)[np.argmin(values[here])])
         collector.offer(supports[best][None], np.array([rng.uniform(0.9, 1.3) * values[best]]))
         tree = tree_of(problem, tuned(cheap=cheap), collector)
-        nodes = list(open_nodes(around, level, tree))
+        nodes = [node for _, _, node in open_nodes(around, level, 0.0, tree)]
         open_sets = [tuple(np.setdiff1d(center, node.base)) for node in nodes]
         every = set(itertools.combinations(center, level))
         assert set(open_sets) <= every
@@ -63,7 +63,10 @@ def test_families_are_divided_into_disjoint_ones() -> None:
     kept = LevelFamily(none, 2, np.array([2, 3, 5, 7, 11]), np.zeros(12))
     leaves, stays = kept.restricted(others), kept.with_feature(1, others)
     assert (kept.number, leaves.number, stays.number) == (10, 6, 4)
-    whole, *parts = ({tuple(base) for base in part.bases()} for part in (kept, leaves, stays))
+    whole, *parts = (
+        {tuple(base) for places in part.sets(99) for base in part.supports(places)}
+        for part in (kept, leaves, stays)
+    )
     assert parts[0] | parts[1] == whole
     assert not parts[0] & parts[1]
     assert all(3 in base for base in parts[1])

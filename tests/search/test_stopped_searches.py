@@ -15,6 +15,7 @@ from mipselect.search.levels import find_levels
 from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.search.progress import TimeUp
 from mipselect.search.supports import find_supports
+from tests.support.counted_searches import spread
 from tests.support.designs import (
     DESIGNS,
     all_supports,
@@ -129,6 +130,43 @@ def test_relaxations_are_below_every_support(
             bound = search.relaxed()
             least = instance.objectives(all_supports(instance)).min()
             assert bound <= least * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("loss", [None, *ALL_LOSSES])
+@pytest.mark.parametrize("tuned", [{}, {"cheap": 0, "bases": 2, "supports": 2, "worth": 0}])
+def test_the_bound_of_a_refusal_is_true_whenever_the_search_is_stopped(
+    loss: str | None, tuned: dict[str, int]
+) -> None:
+    """It holds for all that is not listed, and is the relaxation at least."""
+    for seed in range(2):
+        designs = [partial(random_loss_instance, loss=loss)] if loss else DESIGNS
+        for design in designs:
+            instance = design(seed)
+            supports = all_supports(instance)
+            values = instance.objectives(supports)
+            relaxed = search_by(instance).relaxed()
+            for find in (lambda search: find_supports(search, 5), find_levels):
+                for looks in range(1, 60, 1 if loss is None else 3):
+                    found, refused = stopped(find, instance, looks, **tuned)
+                    if refused is None:
+                        break
+                    left = np.ones(len(values), dtype=bool)
+                    if isinstance(found, SupportPool):
+                        left = np.array([found.position(row) is None for row in supports])
+                    elif isinstance(found, MistakeLevels):
+                        left = distances(supports, found.supports[0]) > 0
+                    assert refused.bound <= values[left].min(initial=np.inf) * (1.0 + 1e-9)
+                    assert refused.bound >= relaxed
+
+
+def test_the_bound_of_a_refusal_is_the_least_of_all_open_nodes() -> None:
+    """Nodes that are left open deep in a level are bounded better than all supports together."""
+    instance, better = spread(30, 18, 6, 0.5, 0.3, 0.01), 0
+    relaxed = search_by(instance).relaxed()
+    for looks in range(1, 200, 6):
+        _, refused = stopped(find_levels, instance, looks, cheap=0)
+        better += refused is not None and refused.bound > 1.05 * relaxed
+    assert better > 3
 
 
 @pytest.mark.parametrize("loss", LOSSES)

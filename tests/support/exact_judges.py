@@ -32,7 +32,6 @@ from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, gains_alone, squared_node
 from mipselect.search.neighbourhood import Engine
 from mipselect.search.node import Node
-from mipselect.search.scheduler import Scheduler
 from mipselect.search.soft import partition
 from mipselect.search.soft.convex import modular_bounds
 from mipselect.search.soft.polynomials import subset_law
@@ -317,7 +316,7 @@ def levels_of_dual_points(seed: int) -> bool:
         def bounds(self, supports: np.ndarray) -> FenchelBounds:
             return bounds
 
-    around = ConvexNeighbourhood(OnePoint(), Engine(), np.arange(40), 1.0, Scheduler())
+    around = ConvexNeighbourhood(OnePoint(), Engine(), np.arange(40), 1.0)
     entering = 40 + np.argsort(-weights[0, 40:])[:39]
     worst = [int(np.argmax(weights[0])), *entering.tolist()]
     return Fraction(around.level_bound(39)) <= exact_dual_bound(bounds, worst, Fraction(0))

@@ -22,7 +22,6 @@ from mipselect.search.neighbourhood import Engine
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.search.progress import Deadline, ProgressCallback, Run
-from mipselect.search.scheduler import Scheduler
 from mipselect.search.setup import Search, outer_approximation
 from mipselect.search.strategies import Strategy
 from mipselect.search.supports import find_supports, number_of_listed
@@ -92,7 +91,7 @@ def tree_of(
         Collector(1, 0.0) if collector is None else collector,
         ClosedForm() if engine is None else engine,
         Run.start(),
-        Scheduler(tuning),
+        tuning,
         GramMeasures(problem, tuning),
     )
 

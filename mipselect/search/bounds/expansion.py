@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.search.accounts import TRY
 from mipselect.search.bounds.modular import Budget
 from mipselect.search.simplex import on_capped_simplices, steps_along
 from mipselect.search.tuning import DualPoints, Expanding
@@ -68,6 +69,8 @@ class Expansion(ABC):
         The best bounds so far on all T within the budgets.
     admitted : ndarray of bool, shape (F, L)
         Features that points may be made of.
+    work : float
+        Multiplications of all points that were tried: of every bound with those features.
     """
 
     def __init__(
@@ -78,6 +81,7 @@ class Expansion(ABC):
         features = sum(len(budget.positions) for budget in budgets)
         self.admitted = np.zeros((len(needed), features), dtype=bool)
         self._steps, self._promising = limits.steps, limits.promising
+        self.work = 0.0
 
     @abstractmethod
     def tried(self, rows: IntArray, z: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -105,6 +109,7 @@ class Expansion(ABC):
         before: Before = None
         for step in range(self._steps):
             terms, reachable = self.tried(rows, z)
+            self.work += TRY + float(z.size * np.count_nonzero(self.admitted.any(axis=0)))
             open_ = ~self.enough(rows, reachable)
             if not open_.any():
                 return

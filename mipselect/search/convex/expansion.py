@@ -20,8 +20,8 @@ from mipselect.restricted.fenchel import FenchelBounds, ScaledFenchelLoss
 from mipselect.search.bounds.expansion import Expansion
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import Collector
-from mipselect.search.convex.node import FenchelNode, screened
-from mipselect.search.progress import Deadline
+from mipselect.search.convex.node import FenchelNode, multiplications, screened
+from mipselect.search.progress import Deadline, Run
 from mipselect.search.simplex import largest_sum
 
 
@@ -70,6 +70,7 @@ class DualExpansion(Expansion):
             reach=1.0,
             precision=self._limits.precision,
         )
+        self.work += multiplications(node.bounds.n, 1, len(node.base) + len(inside))
         value = proven(point, node)
         if -value < self.lowest[0]:
             self.best, self.lowest[0] = point, -value
@@ -102,12 +103,15 @@ def best_dual_bound(node: FenchelNode, grace: Deadline) -> float:
     return proven(DualRelaxation(node, node.problem, grace).improved(), node)
 
 
-def screened_by_family_point(node: FenchelNode, collector: Collector, cutoff: float) -> FenchelNode:
+def screened_by_family_point(
+    node: FenchelNode, collector: Collector, cutoff: float, run: Run
+) -> FenchelNode:
     """Drop the features whose best completion is not below `cutoff` by a better dual point."""
     if not isinstance(node.problem, ScaledFenchelLoss):
         return node
     expansion = DualExpansion(node, node.problem, cutoff)
     first, point = expansion.best, expansion.improved()
+    run.accounts.work += expansion.work
     if point is first:
         return node
     squares = ModularBound(point.own(0, node.base), point.weights[0][node.live])

@@ -19,14 +19,14 @@ from mipselect.search.convex.expansion import best_dual_bound, screened_by_famil
 from mipselect.search.convex.node import (
     FenchelNode,
     fenchel_nodes,
+    multiplications,
     offer_last_additions,
     screened,
     starts,
 )
 from mipselect.search.neighbourhood import Engine
-from mipselect.search.progress import Deadline, Run, Stopped
+from mipselect.search.progress import Deadline, Run
 from mipselect.search.removed_sets import removed_sets
-from mipselect.search.scheduler import Scheduler
 from mipselect.search.strategies import Strategy
 from mipselect.search.tree import (
     NodeStrategy,
@@ -36,6 +36,7 @@ from mipselect.search.tree import (
     by_engine,
     suits_engine,
 )
+from mipselect.search.tuning import TUNING, Tuning
 
 ConvexTree = TreeSearch[FenchelNode]
 
@@ -43,13 +44,17 @@ ConvexTree = TreeSearch[FenchelNode]
 def divide(nodes: list[FenchelNode], tree: ConvexTree) -> None:
     """Settle sibling nodes, which have the same size."""
     tree.visit(len(nodes))
+    solved = multiplications(nodes[0].bounds.n, len(nodes), len(nodes[0].base))
+    tree.run.accounts.work += solved
     if nodes[0].size == 1:
         with tree.run.accounts.trying("last additions") as account:
             offer_last_additions(nodes, tree.collector, tree.run)
             account.successes += 1
         return
-    for node in nodes:
-        tree.try_in_order(STRATEGIES, node)
+    bounds = np.array([node.best_bounds.min(initial=np.inf) for node in nodes])
+    for k, node in enumerate(nodes):
+        with tree.within(bounds[k], waiting=bounds[k + 1 :].min(initial=np.inf)):
+            tree.try_in_order(STRATEGIES, node)
 
 
 def by_its_dual_point(node: FenchelNode, tree: ConvexTree) -> FenchelNode:
@@ -59,16 +64,12 @@ def by_its_dual_point(node: FenchelNode, tree: ConvexTree) -> FenchelNode:
 
 def worth_a_dual_point(node: FenchelNode, tree: ConvexTree) -> bool:
     """Tell whether a node that is screened is worth a dual point of its own."""
-    used = tree.tuning.uses(Strategy.DUAL_POINTS)
-    return used and tree.scheduler.worth(Strategy.DUAL_POINTS, node.size)
+    return tree.worth(Strategy.DUAL_POINTS, node.size)
 
 
 def by_the_best_dual_point(node: FenchelNode, tree: ConvexTree) -> FenchelNode:
     """Drop the features whose best completion, by a dual point of the family, cannot matter."""
-    left = screened_by_family_point(node, tree.collector, tree.cutoff)
-    dropped = len(node.live) - len(left.live)
-    tree.scheduler.note(Strategy.DUAL_POINTS, node.size, dropped, len(node.live))
-    return left
+    return screened_by_family_point(node, tree.collector, tree.cutoff, tree.run)
 
 
 def divided_by_first_feature(node: FenchelNode, tree: ConvexTree) -> None:
@@ -82,8 +83,10 @@ def divided_by_first_feature(node: FenchelNode, tree: ConvexTree) -> None:
         if len(firsts):
             bases = np.array([np.append(node.base, node.live[k]) for k in firsts])
             live = [node.live[k + 1 :] for k in firsts]
-            near = node.bounds.start(node.row)
-            divide(fenchel_nodes(node.problem, bases, node.size - 1, live, node.tuning, near), tree)
+            near, later = node.bounds.start(node.row), families[start + siblings :]
+            with tree.within(bounds[open_].min(), waiting=later.min(initial=np.inf)):
+                given = node.problem, bases, node.size - 1, live, node.tuning, near
+                divide(fenchel_nodes(*given), tree)
 
 
 ConvexStrategy = NodeStrategy[FenchelNode, ConvexTree]
@@ -101,14 +104,14 @@ STRATEGIES = (
 class ConvexNeighbourhood:
     """A support Ŝ, the bound of its dual optimum, and the levels around it.
 
-    The support has shape (s,); the scheduler is shared by all neighbourhoods.
+    The support has shape (s,).
     """
 
     problem: FenchelLoss
     engine: Engine[FenchelNode]
     support: IntArray
     value: float
-    scheduler: Scheduler
+    tuning: Tuning = TUNING
 
     @cached_property
     def root(self) -> FenchelBounds:
@@ -131,34 +134,33 @@ class ConvexNeighbourhood:
 
         Where it is stopped, it settles what is proven of all that is open.
         """
-        tree = TreeSearch(collector, self.engine, run, self.scheduler)
-        tuning = self.scheduler.tuning
+        tuning = self.tuning
+        tree = TreeSearch(collector, self.engine, run, tuning)
         costs, proven = self.root.weights[0][self.support], self.level_bound(level)
         sets, size = removed_sets(costs, level), tuning.dual_points.bases
-        try:
+        with tree.settled():
             while batch := list(itertools.islice(sets, size)):
                 proven = self._root_bound(batch[0][0], level)
+                later = self._root_bound(batch[-1][0], level)
                 run.bound, run.incumbent = proven, collector.threshold
-                run.tick()
-                if proven >= tree.cutoff:
-                    collector.settle(proven)
-                    return
-                bases = np.array([np.delete(self.support, removed) for _, removed in batch])
-                live = [self.entering] * len(batch)
-                near = self.root.start(0)
-                nodes = fenchel_nodes(self.problem, bases, level, live, tuning, near)
-                if tuning.uses(Strategy.COMPLETIONS):
-                    likely = np.arange(level)[None]
-                    greedy = np.concatenate([node.supports(likely) for node in nodes])
-                    with run.accounts.trying(Strategy.COMPLETIONS) as account:
-                        values = self.problem.values(greedy, starts(nodes))
-                        account.successes += bool((values < collector.threshold).any())
-                    collector.offer(greedy, values)
-                divide(nodes, tree)
-                run.done += len(batch)
-        except Stopped:
-            collector.settle(proven)
-            raise
+                with tree.within(proven, waiting=later):
+                    run.tick()
+                    if proven >= tree.cutoff:
+                        collector.settle(proven)
+                        return
+                    bases = np.array([np.delete(self.support, removed) for _, removed in batch])
+                    live = [self.entering] * len(batch)
+                    near = self.root.start(0)
+                    nodes = fenchel_nodes(self.problem, bases, level, live, tuning, near)
+                    if tuning.uses(Strategy.COMPLETIONS):
+                        likely = np.arange(level)[None]
+                        greedy = np.concatenate([node.supports(likely) for node in nodes])
+                        with run.accounts.trying(Strategy.COMPLETIONS) as account:
+                            values = self.problem.values(greedy, starts(nodes))
+                            account.successes += bool((values < collector.threshold).any())
+                        collector.offer(greedy, values)
+                    divide(nodes, tree)
+                    run.done += len(batch)
 
     def _root_bound(self, cost: float, level: int) -> float:
         weights = self.root.weights[0]
@@ -202,4 +204,4 @@ class ConvexMethod(TreeMethod[FenchelLoss, FenchelNode]):
 
     def center_at(self, support: IntArray, value: float, run: Run) -> ConvexNeighbourhood:
         """Return the neighbourhood of a support whose value is known."""
-        return ConvexNeighbourhood(self.problem, self.engine, support, value, self.scheduler)
+        return ConvexNeighbourhood(self.problem, self.engine, support, value, self.tuning)

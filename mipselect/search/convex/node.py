@@ -16,6 +16,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.fenchel import FenchelBounds, FenchelLoss, ScaledFenchelLoss
+from mipselect.search.accounts import TRY
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.node import Node
@@ -67,6 +68,11 @@ class FenchelNode(Node):
         return self.bounds.bound(self.row, self.bounds.own(self.row, self.base) + credit)
 
 
+def multiplications(rows: int, supports: int, columns: int) -> float:
+    """Count those of so many restricted problems that are solved at once, by ten steps each."""
+    return 5.0 * TRY + 10.0 * rows * supports * (20.0 + columns + columns**2)
+
+
 def largest_after(credits: FloatArray, count: int) -> FloatArray:
     """Add up the `count` largest, or all, of the credits after each; shape (L,)."""
     sums, kept, total = np.empty(len(credits)), [0.0] * count, 0.0
@@ -114,6 +120,7 @@ def last_bounds(node: FenchelNode, cutoff: float, run: Run) -> FloatArray:
         return bounds
     if point is not None and isinstance(node.problem, ScaledFenchelLoss):
         with run.accounts.trying(Strategy.ONE_MORE) as account:
+            run.accounts.work += 2.0 * TRY + 20.0 * node.bounds.n * len(open_)
             step = node.problem.bounds_with_one_more
             stepped = step(node.base, point[node.row], node.live[open_])
             bounds[open_] = np.maximum(bounds[open_], np.where(stepped < np.inf, stepped, -np.inf))
@@ -136,6 +143,8 @@ def offer_last_additions(nodes: list[FenchelNode], collector: Collector, run: Ru
         chosen = chosen[bounds[chosen] < run.limit(collector, tuning)]
         if len(chosen):
             near = starts([nodes[k] for k in owner[chosen]])
+            rows, columns = nodes[0].bounds.n, supports.shape[1]
+            run.accounts.work += multiplications(rows, len(chosen), columns)
             collector.offer(supports[chosen], nodes[0].problem.values(supports[chosen], near))
         if len(chosen) < batch and start + len(chosen) < len(order):
             collector.settle(float(bounds[order[start + len(chosen)]]))

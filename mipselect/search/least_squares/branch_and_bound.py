@@ -8,6 +8,7 @@ shares bounds its gain, so the division stops at the first family that cannot ma
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -20,6 +21,7 @@ from mipselect.search.least_squares.children import Children, children_of
 from mipselect.search.least_squares.children_expansion import best_expanded_children
 from mipselect.search.least_squares.clusters import by_clusters
 from mipselect.search.least_squares.curvature import ChildrenConvexity
+from mipselect.search.least_squares.division import Division
 from mipselect.search.least_squares.node import SquaredNode, gains_alone
 from mipselect.search.least_squares.shares import screened, shares_without_blocks
 from mipselect.search.least_squares.tree import SquaredTree
@@ -41,6 +43,7 @@ def branch_and_bound(node: SquaredNode, tree: SquaredTree) -> None:
 def bounded(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None:
     """Drop and settle the features that cannot matter: a smaller node with its bound, or None."""
     tree.visit()
+    tree.run.accounts.work += len(node.live) * (len(node.whitened) + 1)
     tree.hold_gram()
     cutoff = tree.cutoff
     left = tree.try_in_order(BOUNDS, tree.informed(node))
@@ -54,7 +57,8 @@ def divide(node: SquaredNode | None, tree: SquaredTree) -> None:
     if node is None or len(node.live) < node.size:
         return
     families = 0 if node.size == 1 else len(node.division.open(node.needed_gain(tree.cutoff)))
-    tree.try_in_order(SETTLEMENTS, tree.informed(node, families))
+    with tree.within(node.lower_bound(float(node.division.gains[0]))):
+        tree.try_in_order(SETTLEMENTS, tree.informed(node, families))
 
 
 def needs_expansion(node: SquaredNode, tree: SquaredTree) -> bool:
@@ -85,9 +89,7 @@ def is_around_a_point(node: SquaredNode, tree: SquaredTree) -> bool:
     if node.bound is None or not node.tuning.uses(Strategy.FEWER_FAMILIES):
         return False
     pairs_or_more = 1 < node.size <= len(node.live) and node.problem.features.singles
-    if not pairs_or_more or node.bound.constant <= 0.0:
-        return False
-    return tree.scheduler.worth(Strategy.FEWER_FAMILIES, node.size)
+    return pairs_or_more and node.bound.constant > 0.0
 
 
 def by_fewer_families(node: SquaredNode, tree: SquaredTree) -> SquaredNode:
@@ -97,9 +99,7 @@ def by_fewer_families(node: SquaredNode, tree: SquaredTree) -> SquaredNode:
     """
     cutoff, by_shares = tree.cutoff, ModularBound(0.0, shares_without_blocks(node))
     needed, other = node.needed_gain(cutoff), replace(node, bound=by_shares)
-    fewer = len(other.division.open(needed)) < len(node.division.open(needed))
-    tree.scheduler.note(Strategy.FEWER_FAMILIES, node.size, fewer)
-    if not fewer:
+    if len(other.division.open(needed)) >= len(node.division.open(needed)):
         return node
     tree.collector.settle(cutoff)
     return other.restricted(by_shares.screened(node.size, needed))
@@ -139,10 +139,9 @@ def by_very_few_clusters(node: SquaredNode, tree: SquaredTree) -> SquaredNode | 
 
 def has_clusters(node: SquaredNode, tree: SquaredTree) -> bool:
     """Tell whether all clusters of near features are known, and worth a try."""
-    if node.near is None or node.size < 3 or not node.tuning.uses(Strategy.CLUSTERS):
+    if node.near is None or node.size < 3 or not tree.worth(Strategy.CLUSTERS, node.size):
         return False
-    known = node.near.up_to(node.size) is not None
-    return known and tree.scheduler.worth(Strategy.CLUSTERS, node.size)
+    return node.near.up_to(node.size) is not None
 
 
 def clusters_come_first(node: SquaredNode, tree: SquaredTree) -> bool:
@@ -166,13 +165,12 @@ def divided_by_clusters(node: SquaredNode, most: int, tree: SquaredTree) -> Squa
         cutoff, before = tree.cutoff, len(node.live)
         needed = node.needed_gain(cutoff)
         division, near, keep = by_clusters(node, near, needed)
+        tree.run.accounts.work += sum(near.members[q - 2].size * q for q in range(2, node.size + 1))
         tree.collector.settle(cutoff)
         node, division = replace(node, near=near).restricted(keep), division.among(keep)
         if len(keep) < node.size or len(keep) > node.tuning.screening.much * before:
             break
-    few = len(division.open(needed)) <= most
-    tree.scheduler.note(Strategy.CLUSTERS, node.size, few)
-    if not few:
+    if len(division.open(needed)) > most:
         return node
     start = 0
     while True:
@@ -184,8 +182,17 @@ def divided_by_clusters(node: SquaredNode, most: int, tree: SquaredTree) -> Squa
         tree.visit()
         first = int(open_[0])
         child = node.with_feature(int(division.order[first]), division.order[first + 1 :])
-        branch_and_bound(child, tree)
+        with tree.within(*bounds_of(node, division, open_)):
+            branch_and_bound(child, tree)
         start = first + 1
+
+
+def bounds_of(node: SquaredNode, division: Division, places: IntArray) -> tuple[float, float]:
+    """Bound R from below on the sets of the first of some places, and on those of all others."""
+    gains = division.gains[places]
+    return node.lower_bound(float(gains[0])), node.lower_bound(
+        float(gains[1:].max(initial=-np.inf))
+    )
 
 
 def has_too_many_clusters(node: SquaredNode, tree: SquaredTree) -> bool:
@@ -208,7 +215,8 @@ def branch_in_or_out(node: SquaredNode, tree: SquaredTree) -> SquaredNode | None
             break
         first = int(np.argmax(gains_alone(node)))
         others = np.delete(np.arange(len(node.live)), first)
-        branch_and_bound(node.with_feature(first, others), tree)
+        with tree.within(-math.inf, waiting=-math.inf):
+            branch_and_bound(node.with_feature(first, others), tree)
         left = bounded(replace(node.restricted(others), bound=None), tree)
         if left is None:
             return None
@@ -231,37 +239,42 @@ def divided_by_shares(node: SquaredNode, tree: SquaredTree) -> None:
         if curvature is None:
             order = division.order
             child = node.with_feature(int(order[start]), order[start + 1 : last])
-            branch_and_bound(child, tree)
+            with tree.within(*bounds_of(node, division, np.arange(start, open_))):
+                branch_and_bound(child, tree)
             start += 1
         else:
-            stop = min(open_, start + max(1, node.tuning.together.entries // (last - start)))
+            most = max(1, node.tuning.together.entries // (last - start))
+            if not tree.run.accounts.pays(Strategy.CHILDREN, node.size - 1):
+                most = min(most, node.tuning.together.trial)
+            stop = min(open_, start + most)
             children = children_of(node, division.order[:last], start, stop)
-            for child in open_children(children, curvature.of_children(children), tree):
-                divide(tree.try_in_order([FEWER_FAMILIES], child), tree)
+            for k, child in open_children(children, curvature.of_children(children), tree):
+                with tree.within(*bounds_of(node, division, np.arange(start + k, open_))):
+                    divide(tree.try_in_order([FEWER_FAMILIES], child), tree)
             start = stop
 
 
 def open_children(
     children: Children, convexity: ChildrenConvexity, tree: SquaredTree
-) -> Iterator[SquaredNode]:
-    """Yield the children that their bounds leave, with these bounds; the others are pruned."""
+) -> Iterator[tuple[int, SquaredNode]]:
+    """Yield the children that their bounds leave, numbered, with these; the others are pruned."""
     tree.visit(len(children.row))
     cutoff = tree.cutoff
     needed = children.needed_gains(cutoff)
-    with tree.run.accounts.trying(Strategy.CHILDREN) as account:
-        constants, terms, worst = best_expanded_children(children, convexity, needed)
+    with tree.run.accounts.trying(Strategy.CHILDREN, children.size) as account:
+        constants, terms, worst, work = best_expanded_children(children, convexity, needed)
         open_ = np.flatnonzero(~(worst <= needed))
+        tree.run.accounts.work += work
+        account.settled += len(children.row) - len(open_)
         account.successes += len(open_) < len(children.row)
-        pruned = len(children.row) - len(open_)
-        tree.scheduler.note(Strategy.CHILDREN, children.size, pruned, len(children.row))
     tree.collector.settle(cutoff)
-    for k in open_:
+    for k in open_.tolist():
         child = children.parent.with_feature(int(children.first[k, 0]), children.later[k:])
         bound = ModularBound(float(constants[k]), terms[k, k:])
         cutoff = tree.cutoff
         keep = bound.screened(child.size, child.needed_gain(cutoff))
         tree.collector.settle(cutoff)
-        yield replace(child, bound=bound).restricted(keep)
+        yield k, replace(child, bound=bound).restricted(keep)
 
 
 def offer_additions(node: SquaredNode, positions: IntArray, collector: Collector) -> FloatArray:

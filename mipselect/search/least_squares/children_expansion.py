@@ -98,12 +98,13 @@ class ChildrenExpansion(PointExpansion):
 
 def best_expanded_children(
     children: Children, convexity: ChildrenConvexity, needed: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray, FloatArray, float]:
     """Find points whose bounds on the gains of the children are small, or below `needed`, (F,).
 
     Returns the constants of the bounds, shape (F,), their terms, shape (F, L), zero for features
     that a child may not add, and the largest bounds on what the children gain, shape (F,). These
-    and the constants are ``inf`` where no bound was found.
+    and the constants are ``inf`` where no bound was found. Last are the multiplications that it
+    took.
     """
     expansion, size = ChildrenExpansion(children, convexity, needed), children.size
     F, L = children.row.shape
@@ -115,4 +116,4 @@ def best_expanded_children(
     z: FloatArray = np.zeros((F, L))
     np.put_along_axis(z, likely, size / count, axis=1)
     expansion.improve(z)
-    return expansion.constants, expansion.terms, expansion.lowest
+    return expansion.constants, expansion.terms, expansion.lowest, expansion.work

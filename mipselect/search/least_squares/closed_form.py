@@ -34,13 +34,14 @@ class ClosedForm(Engine[SquaredNode]):
     def settle(self, node: SquaredNode, collector: Collector, run: Run) -> bool:
         """Evaluate those whose gain could bring the value below the cutoff."""
         name = Strategy.PAIRS if node.size == 2 else Strategy.TRIPLES
-        with run.accounts.trying(name) as account:
+        with run.accounts.trying(name, node.size) as account:
             if node.size == 2:
                 run.subproblems += 1
                 self._settle_pairs(itself(node), collector, run)
             elif not self._settle_three(node, collector, run):
                 return False
             account.successes += 1
+            account.settled += 1.0
         # No cutoff on the way was below this one.
         collector.settle(run.limit(collector, node.tuning))
         return True
@@ -93,7 +94,7 @@ class ClosedForm(Engine[SquaredNode]):
         while len(rows):
             run.tick()
             some, rows = rows[:height], rows[height:]
-            for k, pairs in _larger_first(children, shares, some, needed):
+            for k, pairs in _larger_first(children, shares, some, needed, run):
                 first = np.repeat(children.first[[k]], len(pairs), axis=0)
                 additions = np.hstack([first, pairs])
                 for at in range(0, len(additions), tuning.together.supports):
@@ -114,7 +115,7 @@ def _larger(shares: FloatArray, rows: IntArray, needed: FloatArray) -> NDArray[n
 
 
 def _larger_first(
-    children: Children, shares: FloatArray, rows: IntArray, needed: FloatArray
+    children: Children, shares: FloatArray, rows: IntArray, needed: FloatArray, run: Run
 ) -> Iterator[tuple[int, IntArray]]:
     """Yield the pairs {j, l} of every child that gain more than is needed, shape (m, 2).
 
@@ -129,6 +130,7 @@ def _larger_first(
     for k in np.flatnonzero(may.any(axis=1)).tolist():
         here = np.flatnonzero(may[k])
         j, end = rows[here], ends[k]
+        run.accounts.work += 4.0 * len(here) * float(end)
         first, other = better_pairs(H[:, :end][here], j, taken[k, :, :end], w[k, :end])
         if len(first):
             j = j[first]

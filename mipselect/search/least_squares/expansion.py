@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,14 +28,18 @@ from mipselect.search.tuning import Expanding
 
 @dataclass(frozen=True, eq=False)
 class ExpandedBound(ModularBound):
-    """A bound around a point, and the weights of the point.
+    """A bound around a point.
 
     Attributes
     ----------
     weights : ndarray of shape (L,)
+        Those of the point.
+    work : float
+        Multiplications that it took.
     """
 
     weights: FloatArray
+    work: float = 0.0
 
 
 class Rounding:
@@ -193,4 +197,4 @@ def best_expanded(
     expansion = NodeExpansion(node, convexity, budgets, cutoff, close_if_open)
     expansion.admit(np.flatnonzero(start))
     expansion.improve(start[None])
-    return expansion.best
+    return replace(expansion.best, work=expansion.work)

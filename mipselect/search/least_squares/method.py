@@ -12,6 +12,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import PreparedSquared
+from mipselect.search.accounts import TRY
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.branch_and_bound import bounded, divide, likely_additions
@@ -33,9 +34,8 @@ from mipselect.search.least_squares.shares import largest_gains
 from mipselect.search.least_squares.swaps import Incumbent, best_by_swaps, offer_swapped
 from mipselect.search.least_squares.tree import GramMeasures, SquaredTree, is_crowded
 from mipselect.search.neighbourhood import Engine
-from mipselect.search.progress import Deadline, Run, Stopped
+from mipselect.search.progress import Deadline, Run
 from mipselect.search.removed_sets import removed_sets
-from mipselect.search.scheduler import Scheduler
 from mipselect.search.strategies import Strategy
 from mipselect.search.tree import TreeMethod
 
@@ -47,18 +47,18 @@ def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTre
     that cannot do without the largest entries of G, when these are known.
     """
     proven, persistent = level_bound(center, cut, level), tree.is_long
-    try:
-        if proven >= tree.cutoff:
-            tree.collector.settle(proven)
+    if proven >= tree.cutoff:
+        tree.collector.settle(proven)
+        return
+    nodes = listed_nodes(center, cut, level, tree)
+    if persistent and center.tuning.uses(Strategy.REMOVED_FAMILIES):
+        nodes = open_nodes(center, level, proven, tree)
+    for proven, waiting, node in nodes:
+        tree.run.bound, tree.run.incumbent = proven, tree.collector.threshold
+        if tree.is_long and not persistent:
+            search_level(center, level, cut, tree)
             return
-        nodes = listed_nodes(center, cut, level, tree)
-        if persistent and center.tuning.uses(Strategy.REMOVED_FAMILIES):
-            nodes = ((proven, node) for node in open_nodes(center, level, tree))
-        for proven, node in nodes:
-            tree.run.bound, tree.run.incumbent = proven, tree.collector.threshold
-            if tree.is_long and not persistent:
-                search_level(center, level, cut, tree)
-                return
+        with tree.within(proven, waiting):
             left = begun(node, tree)
             if left is not None and center.lean and is_crowded(left):
                 center.tops.find(tree.run.tick)
@@ -67,19 +67,17 @@ def search_level(center: Center, level: int, cut: ModularBound, tree: SquaredTre
                 search_level(center, level, better, tree)
                 return
             divide(left, tree)
-            tree.run.done += 1
-    except Stopped:
-        tree.collector.settle(proven)
-        raise
+        tree.run.done += 1
 
 
 def listed_nodes(
     center: Center, cut: ModularBound, level: int, tree: SquaredTree
-) -> Iterator[tuple[float, SquaredNode]]:
-    """Yield the node of every removed set that is not pruned at once, and a bound on what follows.
+) -> Iterator[tuple[float, float, SquaredNode]]:
+    """Yield the node of every removed set that is not pruned at once, with two bounds.
 
-    They come in the order of what leaving costs; the others are settled. The first has good
-    supports, which prune most of the others, so that these are made and bounded many at once.
+    One is on its own supports, one on what follows. They come in the order of what leaving costs;
+    the others are settled. The first has good supports, which prune most of the others, so that
+    these are made and bounded many at once.
     """
     leaving, entering = changes(center, level)
     best = cut.largest([entering])
@@ -88,22 +86,25 @@ def listed_nodes(
     singles = center.problem.features.singles
     most = max(1, limits.entries // len(center.candidates)) if singles else 1
     while some := list(itertools.islice(every, count)):
-        nodes = center.nodes(np.stack([np.delete(center.support, at) for _, at in some]), level)
+        with tree.within(some[0][0] - best):
+            nodes = center.nodes(np.stack([np.delete(center.support, at) for _, at in some]), level)
         gains = largest_gains(nodes) if len(nodes) > 1 else np.full(1, np.inf)
         for (cost, _), node, gain in zip(some, nodes, gains, strict=True):
-            tree.run.tick()
             proven, cutoff = max(0.0, cost - best), tree.cutoff
-            if proven >= cutoff:
-                tree.collector.settle(proven)
-                return
-            if gain <= node.needed_gain(cutoff) and center.tuning.uses(Strategy.SCREENING):
-                with tree.run.accounts.trying(Strategy.SCREENING) as account:
-                    account.successes += 1
-                    tree.visit()
-                tree.collector.settle(cutoff)
-                tree.run.done += 1
-            else:
-                yield proven, node
+            with tree.within(proven):
+                tree.run.tick()
+                if proven >= cutoff:
+                    tree.collector.settle(proven)
+                    return
+                pruned = gain <= node.needed_gain(cutoff) and center.tuning.uses(Strategy.SCREENING)
+                if pruned:
+                    with tree.run.accounts.trying(Strategy.SCREENING) as account:
+                        account.successes += 1
+                        tree.visit()
+                    tree.collector.settle(cutoff)
+                    tree.run.done += 1
+            if not pruned:
+                yield proven, proven, node
         count = min(most, limits.siblings)
 
 
@@ -128,7 +129,10 @@ def completed(node: SquaredNode, tree: SquaredTree) -> SquaredNode:
     tuning = node.tuning
     if not (tuning.uses(Strategy.COMPLETIONS) or tuning.uses(Strategy.MULTIPLIERS)):
         return node
-    with tree.run.accounts.trying(Strategy.COMPLETIONS) as account:
+    with tree.run.accounts.trying(Strategy.COMPLETIONS, node.size) as account:
+        tree.run.accounts.work += (
+            node.size * TRY + (node.size + len(node.whitened)) * node.whitened.size
+        )
         support = np.sort(np.append(node.base, node.live[greedy_completion(node)]))
         fit = node.problem.fit(support)
         if tuning.uses(Strategy.COMPLETIONS):
@@ -147,7 +151,6 @@ class LeastSquaresNeighbourhood:
 
     center: Center
     engine: Engine[SquaredNode]
-    scheduler: Scheduler
     measures: GramMeasures
     swapped: FloatArray | None = None
     _cuts: dict[tuple[int, bool], ModularBound] = field(default_factory=dict, init=False)
@@ -176,11 +179,12 @@ class LeastSquaresNeighbourhood:
         if level == 1 and self.swapped is not None:
             offer_swapped(self.support, self.swapped, collector)
             return
-        tree = SquaredTree(collector, self.engine, run, self.scheduler, self.measures)
-        with run.accounts.trying(Strategy.ROOT_CUTS) as account:
-            cut = self._cut(level)
-            account.successes += level_bound(self.center, cut, level) >= tree.cutoff
-        search_level(self.center, level, cut, tree)
+        tree = SquaredTree(collector, self.engine, run, self.center.tuning, self.measures)
+        with tree.settled():
+            with run.accounts.trying(Strategy.ROOT_CUTS) as account:
+                cut = self._cut(level)
+                account.successes += level_bound(self.center, cut, level) >= tree.cutoff
+            search_level(self.center, level, cut, tree)
 
     def _cut(self, level: int) -> ModularBound:
         """Make the cut of a level once, and once more when more is known of G."""
@@ -225,7 +229,6 @@ class LeastSquaresMethod(TreeMethod[PreparedSquared, SquaredNode]):
         return LeastSquaresNeighbourhood(
             center_at(self.problem, incumbent.support, incumbent.value, run, self.tuning),
             self.engine,
-            self.scheduler,
             self.measures,
             incumbent.swapped,
         )

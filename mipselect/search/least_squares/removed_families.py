@@ -6,13 +6,13 @@ s = 15 features there are 6,435 sets of 8 that leave.
 
 from __future__ import annotations
 
-import itertools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from mipselect.arrays import FloatArray, IntArray
+from mipselect.arrays import FloatArray
 from mipselect.search.bounds.modular import Budget
 from mipselect.search.least_squares.center import Center
 from mipselect.search.least_squares.expansion import ExpandedBound
@@ -32,57 +32,74 @@ class LevelFamily(Node):
     ----------
     weights : ndarray of shape (p,)
         From which the point of its bound starts, by feature; any will do.
+    proven : float
+        A bound on R.
     """
 
     weights: FloatArray
-
-    def bases(self) -> Iterator[IntArray]:
-        """Yield every kept set, sorted."""
-        for some in itertools.combinations(self.live, self.size):
-            yield np.sort(np.append(self.base, np.array(some, dtype=np.intp)))
+    proven: float = -math.inf
 
 
-def whole_level(center: Center, level: int) -> LevelFamily:
+def whole_level(center: Center, level: int, proven: float) -> LevelFamily:
     """Make the family of all kept sets of a level; its point starts at what gains most alone."""
     support = center.support
     weights = likely_changes(center, level, gains_alone(center.whole)[center.candidates])
-    return LevelFamily(np.empty(0, dtype=np.intp), len(support) - level, support, weights)
+    return LevelFamily(np.empty(0, dtype=np.intp), len(support) - level, support, weights, proven)
 
 
-def open_nodes(center: Center, level: int, tree: SquaredTree) -> Iterator[SquaredNode]:
-    """Yield the node of every removed set that no bound on its family prunes.
+def open_nodes(
+    center: Center, level: int, proven: float, tree: SquaredTree
+) -> Iterator[tuple[float, float, SquaredNode]]:
+    """Yield the node of every removed set that no bound on its family prunes, with two bounds.
 
-    A family is divided by a feature of the incumbent that leaves or stays. That in which the
-    costliest feature stays comes first, for good supports are there. Where bounds do not pay, the
-    sets of what is left are listed, with nodes that are not bounded yet.
+    One is on its own supports, one on what follows, and both are at least `proven`. A family is
+    divided by a feature of the incumbent that leaves or stays. That in which the costliest feature
+    stays comes first, for good supports are there. Where bounds do not pay it is divided without
+    one, and the nodes are not bounded yet.
     """
-    families = [whole_level(center, level)]
-    limits = center.tuning.families
-    unpaid = max(limits.least, limits.share * families[0].number)
+    families = [whole_level(center, level, proven)]
     while families:
         family = families.pop()
-        if unpaid < 0 or family.number <= 1:
-            for base in family.bases():
-                yield center.node(base, level, center.candidates, center.multiplier)
+        waiting = min((other.proven for other in families), default=math.inf)
+        if family.number <= 1:
+            if family.number:
+                base = np.sort(np.append(family.base, family.live[: family.size]))
+                node = center.node(base, level, center.candidates, center.multiplier)
+                yield family.proven, waiting, node
             continue
-        tree.visit()
-        cutoff = tree.cutoff
-        node, budgets = node_of(center, family, level)
-        with tree.run.accounts.trying(Strategy.REMOVED_FAMILIES) as account:
-            bound = bounded_family(node, family, budgets, cutoff, tree)
-            pruned = bound.largest(budgets) <= node.needed_gain(cutoff)
-            account.successes += pruned
-        unpaid += family.number if pruned else -1
-        if pruned:
-            tree.collector.settle(cutoff)
-            tree.run.done += family.number
-        else:
-            weights = np.zeros(len(family.weights))
-            weights[node.live] = bound.weights
-            place = int(np.argmax(bound.terms[: len(family.live)]))
-            others = np.delete(np.arange(len(family.live)), place)
-            family = replace(family, weights=weights)
-            families += [family.restricted(others), family.with_feature(place, others)]
+        if tree.worth(Strategy.REMOVED_FAMILIES, level, family.number):
+            with (
+                tree.within(family.proven, waiting),
+                tree.run.accounts.trying(Strategy.REMOVED_FAMILIES, level) as account,
+            ):
+                tree.visit()
+                left = open_family(center, family, level, tree)
+                account.successes += left is None
+                account.settled += family.number if left is None else 0
+            if left is None:
+                tree.run.done += family.number
+                continue
+            family = left
+        others = np.arange(1, len(family.live))
+        families += [family.restricted(others), family.with_feature(0, others)]
+
+
+def open_family(
+    center: Center, family: LevelFamily, level: int, tree: SquaredTree
+) -> LevelFamily | None:
+    """Bound a family: None if that prunes it, else with its costliest feature first."""
+    cutoff = tree.cutoff
+    node, budgets = node_of(center, family, level)
+    bound = bounded_family(node, family, budgets, cutoff, tree)
+    gain = bound.largest(budgets)
+    if gain <= node.needed_gain(cutoff):
+        tree.collector.settle(cutoff)
+        return None
+    weights = np.zeros(len(family.weights))
+    weights[node.live] = bound.weights
+    order = np.argsort(-bound.terms[: len(family.live)], kind="stable")
+    proven = max(family.proven, node.lower_bound(gain))
+    return replace(family, live=family.live[order], weights=weights, proven=proven)
 
 
 def node_of(center: Center, family: LevelFamily, level: int) -> tuple[SquaredNode, list[Budget]]:

@@ -63,6 +63,10 @@ class GramMeasures:
         """Curvatures by the smallest eigenvalue, and by the spectrum cut off at several limits."""
         return [self.cheap_curvature, *spectral_curvatures(self._whole)]
 
+    def curvature(self, variant: int) -> Curvature:
+        """Return one of `curvatures`, the first without the others."""
+        return self.curvatures[variant] if variant else self.cheap_curvature
+
     def ready_curvatures(self) -> list[Curvature]:
         """List the curvatures that are known or take no time, those of the spectrum first."""
         features = self.problem.features
@@ -101,10 +105,9 @@ class SquaredTree(TreeSearch[SquaredNode]):
 
     def worth_expanding(self, node: SquaredNode) -> bool:
         """Tell whether a node that is screened should be bounded around an expansion point."""
-        if not (2 <= node.size < len(node.live) and self.tuning.uses(Strategy.EXPANSION)):
-            return False
         long = self.is_long and node.size >= self.tuning.expanding.least_size
-        return long or is_crowded(node)
+        worth = 2 <= node.size < len(node.live) and (long or is_crowded(node))
+        return worth and self.worth(Strategy.EXPANSION, node.size)
 
     def hold_gram(self) -> None:
         """Keep all of G, if it fits, for a search whose nodes are many."""
@@ -136,21 +139,33 @@ class SquaredTree(TreeSearch[SquaredNode]):
 
         Before cheap bounds have had their chance no spectrum is computed for it.
         """
-        known, size = self.measures, node.size
-        best = self.scheduler.variant(Strategy.EXPANSION, size) if self.is_long else 0
-        if best is not None:
-            curvature = known.curvatures[best] if best else known.cheap_curvature
-            return best_expanded(node, curvature.at(node), budgets, start, needed, close_if_open)
+        accounts, known, size = self.run.accounts, self.measures, node.size
+
+        def by(curvature: Curvature) -> ExpandedBound:
+            at = curvature.at(node)
+            bound = best_expanded(node, at, budgets, start, needed, close_if_open)
+            accounts.work += bound.work
+            return bound
+
+        spectra = accounts.of(Strategy.SPECTRA, size)
+        if not self.is_long:
+            return by(known.cheap_curvature)
+        if spectra.winner is not None and not self.worth(Strategy.SPECTRA, size):
+            return by(known.curvature(spectra.winner))
         lowest, found = math.inf, ExpandedBound(math.inf, np.zeros(len(node.live)), start)
         winner = 0
-        for variant, curvature in enumerate(known.each_curvature()):
-            bound = best_expanded(node, curvature.at(node), budgets, start, needed, close_if_open)
-            worst = bound.largest(budgets)
-            if worst < lowest:
-                lowest, found, winner = worst, bound, variant
-            if lowest <= needed:
-                break
-        self.scheduler.won(Strategy.EXPANSION, size, winner)
+        with accounts.trying(Strategy.SPECTRA, size) as spectra:
+            for variant, curvature in enumerate(known.each_curvature()):
+                bound = by(curvature)
+                worst = bound.largest(budgets)
+                if worst < lowest:
+                    lowest, found, winner = worst, bound, variant
+                if lowest <= needed:
+                    break
+            # The work of the best of them would have been done without a comparison.
+            accounts.work -= found.work
+        accounts.work += found.work
+        spectra.wins[winner] += 1
         return found
 
     def of_children(self, node: SquaredNode) -> ChildrenCurvature | None:
@@ -158,22 +173,18 @@ class SquaredTree(TreeSearch[SquaredNode]):
 
         Children that add pairs are bounded where the pairs are too many to be looked at.
         """
-        size, strategy, known = node.size - 1, Strategy.EXPANSION, self.measures
-        if not (node.problem.features.singles and self.tuning.uses(Strategy.CHILDREN)):
+        size, known = node.size - 1, self.measures
+        if not node.problem.features.singles:
             return None
         pairs = size == 2 and len(node.live) ** 2 > self.tuning.closed_form.worth
         if not pairs and (size < self.tuning.expanding.least_size or not self.is_long):
             return None
-        best = self.scheduler.variant(strategy, size)
+        best = self.run.accounts.of(Strategy.SPECTRA, size).winner
         if best is None and (node.near is not None or pairs):
             # Clusters prune most of them before any measure would be tried.
-            best = self.scheduler.winner(strategy, size)
-            if best is None:
-                best = self.scheduler.winner(strategy, node.size)
+            best = self.run.accounts.of(Strategy.SPECTRA, node.size).winner
         if best is None and pairs:
             best = 0
-        if best is None or not self.scheduler.worth(Strategy.CHILDREN, size):
+        if best is None or not self.worth(Strategy.CHILDREN, size):
             return None
-        if best == 0:
-            return cast(ChildrenCurvature, known.cheap_curvature)
-        return cast(ChildrenCurvature, known.curvatures[best])
+        return cast(ChildrenCurvature, known.curvature(best))
