@@ -10,27 +10,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mipselect.errors import MipselectError, NotCertified
-    from mipselect.mechanisms import (
-        ExponentialMechanism,
-        Mistakes,
-        PermuteAndFlip,
-        StableOptimum,
-        TopR,
-    )
-    from mipselect.privacy import Guarantee, Ledger, Release
-    from mipselect.problem.block_scores import BlockScores
-    from mipselect.problem.instance import Instance
-    from mipselect.problem.problem import Problem
-    from mipselect.problem.stored.files import load_instance
-    from mipselect.search import (
-        MistakeLevels,
-        SupportPool,
-        available_solvers,
-        mistake_levels,
-        top_supports,
-    )
-    from mipselect.tables.moments import Moments
+    from mipselect.errors import MipselectError as MipselectError
+    from mipselect.errors import NotCertified as NotCertified
+    from mipselect.mechanisms import ExponentialMechanism as ExponentialMechanism
+    from mipselect.mechanisms import Mistakes as Mistakes
+    from mipselect.mechanisms import PermuteAndFlip as PermuteAndFlip
+    from mipselect.mechanisms import StableOptimum as StableOptimum
+    from mipselect.mechanisms import TopR as TopR
+    from mipselect.privacy import Guarantee as Guarantee
+    from mipselect.privacy import Ledger as Ledger
+    from mipselect.privacy import Release as Release
+    from mipselect.problem.block_scores import BlockScores as BlockScores
+    from mipselect.problem.instance import Instance as Instance
+    from mipselect.problem.problem import Problem as Problem
+    from mipselect.problem.stored.files import load_instance as load_instance
+    from mipselect.search import MistakeLevels as MistakeLevels
+    from mipselect.search import SupportPool as SupportPool
+    from mipselect.search import available_solvers as available_solvers
+    from mipselect.search import mistake_levels as mistake_levels
+    from mipselect.search import top_supports as top_supports
+    from mipselect.tables.moments import Moments as Moments
 
     __version__: str
 
@@ -64,28 +63,7 @@ _ROOMS = (
 )
 """Modules that `import mipselect` alone gives access to, as attributes."""
 
-__all__ = [
-    "BlockScores",
-    "ExponentialMechanism",
-    "Guarantee",
-    "Instance",
-    "Ledger",
-    "MipselectError",
-    "MistakeLevels",
-    "Mistakes",
-    "Moments",
-    "NotCertified",
-    "PermuteAndFlip",
-    "Problem",
-    "Release",
-    "StableOptimum",
-    "SupportPool",
-    "TopR",
-    "available_solvers",
-    "load_instance",
-    "mistake_levels",
-    "top_supports",
-]
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> object:

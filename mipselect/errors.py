@@ -22,7 +22,6 @@ __all__ = [
     "MipselectError",
     "NoLedgerWarning",
     "NotCertified",
-    "NotPrivate",
     "RelationMismatch",
     "SolverFailure",
     "UnknownSolver",
@@ -131,15 +130,8 @@ class SolverFailure(NotCertified):
     True
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        bound: float = float("-inf"),
-        incumbent: float = float("inf"),
-        partial: Any = None,
-    ) -> None:
-        super().__init__(message, bound=bound, incumbent=incumbent, partial=partial)
+    def __init__(self, message: str, *, incumbent: float = float("inf")) -> None:
+        super().__init__(message, bound=float("-inf"), incumbent=incumbent)
 
 
 class BoundViolated(MipselectError):
@@ -209,17 +201,6 @@ class RelationMismatch(MipselectError):
     ...     print("convert the second: its ε is 2 then")
     ...
     convert the second: its ε is 2 then
-    """
-
-
-class NotPrivate(MipselectError):
-    """The mechanism is kept for comparison only; it guarantees nothing and releases nothing.
-
-    Examples
-    --------
-    >>> from mipselect.errors import MipselectError, NotPrivate
-    >>> issubclass(NotPrivate, MipselectError)
-    True
     """
 
 
