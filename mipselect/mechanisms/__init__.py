@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from mipselect.mechanisms.scores.heterogeneous import (
         GeneralizedExponential as GeneralizedExponential,
     )
-    from mipselect.mechanisms.scores.heterogeneous import RuleOfThumb as RuleOfThumb
-    from mipselect.mechanisms.scores.heterogeneous import rule_of_thumb as rule_of_thumb
-    from mipselect.mechanisms.scores.heterogeneous_noisy_max import (
+    from mipselect.mechanisms.scores.heterogeneous import (
         HeterogeneousNoisyMax as HeterogeneousNoisyMax,
     )
+    from mipselect.mechanisms.scores.heterogeneous import RuleOfThumb as RuleOfThumb
+    from mipselect.mechanisms.scores.heterogeneous import rule_of_thumb as rule_of_thumb
     from mipselect.mechanisms.scores.joint import JointExponential as JointExponential
     from mipselect.mechanisms.scores.noisy_max import NoisyMax as NoisyMax
     from mipselect.mechanisms.scores.random_stopping import RandomStopping as RandomStopping
@@ -46,7 +46,7 @@ _HOMES = {
     "Estimate": "scores.base",
     "ExponentialMechanism": "supports.exponential",
     "GeneralizedExponential": "scores.heterogeneous",
-    "HeterogeneousNoisyMax": "scores.heterogeneous_noisy_max",
+    "HeterogeneousNoisyMax": "scores.heterogeneous",
     "JointExponential": "scores.joint",
     "Mechanism": "base",
     "MetropolisHastings": "supports.metropolis",

@@ -1,4 +1,4 @@
-"""Rows of a problem, which are sensitive, clipped to its bounds, and R(S) of any support on them."""
+"""Rows of a problem, which are sensitive: clipped to its bounds, with R(S) of any support."""
 
 from __future__ import annotations
 
