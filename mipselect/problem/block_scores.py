@@ -367,7 +367,7 @@ def _side_by_side(problem: Problem, rows: Rows) -> FloatArray:
 
 
 def _lexicographic_ranks(supports: IntArray, n_features: int) -> IntArray:
-    """Compute `ranks.rank` of many sorted supports, shape (m,)."""
+    """Compute lexicographic ranks of sorted supports, shape (m,)."""
     s = supports.shape[1]
     later = np.zeros(len(supports), dtype=np.int64)
     for i in range(s):
