@@ -110,7 +110,7 @@ class NotCertified(MipselectError):
         self,
         message: str,
         *,
-        bound: float,
+        bound: float = float("-inf"),
         incumbent: float = float("inf"),
         partial: Any = None,
     ) -> None:
@@ -129,9 +129,6 @@ class SolverFailure(NotCertified):
     >>> issubclass(SolverFailure, NotCertified)
     True
     """
-
-    def __init__(self, message: str, *, incumbent: float = float("inf")) -> None:
-        super().__init__(message, bound=float("-inf"), incumbent=incumbent)
 
 
 class BoundViolated(MipselectError):

@@ -116,7 +116,6 @@ class ListedDraws:
             raise NotCertified(
                 f"time limit of {run.deadline.limit:g} s reached: {run.done:,} of "
                 f"{run.total:,} supports were evaluated, and nothing is released",
-                bound=-math.inf,
             ) from stop
         R = np.concatenate(values)
         # Relative to the first, for R itself may be large against Δ.
@@ -349,7 +348,6 @@ class ExactDraws(SupportMechanism):
         raise NotCertified(
             f"the {self.number_of_supports:,} supports are not listed, so no probability is "
             "known to all digits: estimate(support) has a proven interval",
-            bound=-math.inf,
             incumbent=0.0,
         )
 
@@ -440,7 +438,6 @@ def score_within(scores: BlockScores, run: Run) -> None:
         raise NotCertified(
             f"time limit of {run.deadline.limit:g} s reached: {run.done:,} of "
             f"{run.total:,} blocks were scored, and nothing is released",
-            bound=-math.inf,
         ) from stop
 
 
