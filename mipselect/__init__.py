@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from mipselect.lookup import looked_up
+
 if TYPE_CHECKING:
     from mipselect.errors import MipselectError as MipselectError
     from mipselect.errors import NotCertified as NotCertified
@@ -34,26 +36,26 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOMES = {
-    "BlockScores": "mipselect.problem.block_scores",
-    "ExponentialMechanism": "mipselect.mechanisms",
-    "Guarantee": "mipselect.privacy",
-    "Instance": "mipselect.problem.instance",
-    "Ledger": "mipselect.privacy",
-    "MipselectError": "mipselect.errors",
-    "MistakeLevels": "mipselect.search",
-    "Mistakes": "mipselect.mechanisms",
-    "Moments": "mipselect.tables.moments",
-    "NotCertified": "mipselect.errors",
-    "PermuteAndFlip": "mipselect.mechanisms",
-    "Problem": "mipselect.problem.problem",
-    "Release": "mipselect.privacy",
-    "StableOptimum": "mipselect.mechanisms",
-    "SupportPool": "mipselect.search",
-    "TopR": "mipselect.mechanisms",
-    "available_solvers": "mipselect.search",
-    "load_instance": "mipselect.problem.stored.files",
-    "mistake_levels": "mipselect.search",
-    "top_supports": "mipselect.search",
+    "BlockScores": "problem.block_scores",
+    "ExponentialMechanism": "mechanisms",
+    "Guarantee": "privacy",
+    "Instance": "problem.instance",
+    "Ledger": "privacy",
+    "MipselectError": "errors",
+    "MistakeLevels": "search",
+    "Mistakes": "mechanisms",
+    "Moments": "tables.moments",
+    "NotCertified": "errors",
+    "PermuteAndFlip": "mechanisms",
+    "Problem": "problem.problem",
+    "Release": "privacy",
+    "StableOptimum": "mechanisms",
+    "SupportPool": "search",
+    "TopR": "mechanisms",
+    "available_solvers": "search",
+    "load_instance": "problem.stored.files",
+    "mistake_levels": "search",
+    "top_supports": "search",
 }
 """Module of each public name."""
 
@@ -66,16 +68,13 @@ _ROOMS = (
 __all__ = list(_HOMES)
 
 
+_of_home = looked_up(__name__, _HOMES)
+
+
 def __getattr__(name: str) -> object:
     if name == "__version__":
         return import_module("importlib.metadata").version("mipselect")
-    if name in _ROOMS:
-        return import_module(f"mipselect.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mipselect' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+    return import_module(f"mipselect.{name}") if name in _ROOMS else _of_home(name)
 
 
 def __dir__() -> list[str]:

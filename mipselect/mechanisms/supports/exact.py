@@ -31,6 +31,7 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
+from mipselect.restricted.prepared import PreparedLoss
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.progress import ProgressCallback, Run, TimeUp
 from mipselect.validation import (
@@ -45,14 +46,6 @@ from mipselect.validation import (
 
 CHUNK = 4096
 """Supports that are evaluated between two looks at the clock."""
-
-
-class HasValues(Protocol):
-    """Values R(S) of one data set; a small one is of a good support."""
-
-    def values(self, supports: IntArray) -> FloatArray:
-        """Compute R of sorted supports of one size, shape (m, s): shape (m,)."""
-        ...
 
 
 class ListedLaw(Protocol):
@@ -73,7 +66,7 @@ class ListedDraws:
 
     Parameters
     ----------
-    problem : HasValues
+    problem : PreparedLoss or BlockScores
     p : int
     prior : Prior
     rate : Rate
@@ -92,7 +85,7 @@ class ListedDraws:
 
     def __init__(
         self,
-        problem: HasValues,
+        problem: PreparedLoss | BlockScores,
         p: int,
         prior: Prior,
         rate: Rate,
