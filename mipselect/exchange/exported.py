@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mipselect.docstrings import described_by
+from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
 from mipselect.exchange.linear import linear_model
 from mipselect.exchange.model_files import checked_ending, write_model
@@ -67,7 +67,7 @@ class ExportedModel:
     settings: SolverSettings
 
 
-@described_by(SearchOptions)
+@completed_by(SearchOptions)
 @np.errstate(all="ignore")
 def export_model(
     instance: Instance,
@@ -92,8 +92,6 @@ def export_model(
         "perspective" has rotated cones, "big-m" a quadratic objective and one quadratic row; both
         are for the squared, the hinge and the quantile loss. "cuts" is linear, for any loss: the
         cuts that prove the optimum, which a search finds first. "whole" is "perspective".
-    tolerance, time_limit, progress
-        See `SearchOptions`.
 
     Returns
     -------

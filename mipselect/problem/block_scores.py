@@ -390,8 +390,6 @@ class BlockOptions(BlockR2Choice):
     score : {"blocks", "block-r2"}, optional
         Least squares on blocks, or block R². Default: block R² where supports are few, see
         `chosen`.
-    block_rows, partitions, partition_seed, epsilon
-        See `BlockR2Choice`.
     coef_bound, ridge : float, optional
         r and λ of least squares.
     time_limit : float, optional
