@@ -36,6 +36,7 @@ CACHE_LINE = 16
 """So many columns of a table are copied together, since they share cache lines."""
 
 SEED_BYTES, NUMBER_BYTES, PRIORITY_BYTES = 32, 8, 8
+SEED_BITS = 8 * SEED_BYTES
 
 GRID = 2.0**-22
 """τ̂ is cut to multiples of this: sums, differences and maxima of such numbers are exact."""
@@ -168,7 +169,7 @@ class BlockRankings:
         return total
 
     def _seed(self, number: int) -> int:
-        return int((self.seed + number) % 2 ** (8 * SEED_BYTES))
+        return int((self.seed + number) % 2**SEED_BITS)
 
 
 def inversions(sequences: IntArray) -> IntArray:
@@ -355,8 +356,6 @@ class RelevanceLessRedundancy:
 
 SENSITIVITIES = {"add-remove": 1.5, "replace-one": 2.0}
 """Sensitivity of τ̂ between neighbours, and so of the largest |τ̂| of several columns."""
-
-SEED_BITS = 256
 
 
 @estimator
