@@ -352,3 +352,14 @@ def about(what: str) -> Iterator[None]:
         yield
     except InvalidInput as error:
         raise InvalidInput(f"{what}: {error}") from error
+
+
+@contextmanager
+def advised(advice: str, *, where: str = "") -> Iterator[None]:
+    """Put advice behind a message about bad input, if it has `where` in it."""
+    try:
+        yield
+    except InvalidInput as error:
+        if where not in str(error):
+            raise
+        raise InvalidInput(f"{error}; {advice}") from None
