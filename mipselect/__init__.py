@@ -9,54 +9,55 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from mipselect.lookup import looked_up
+
 if TYPE_CHECKING:
-    from mipselect.errors import MipselectError, NotCertified
-    from mipselect.mechanisms import (
-        ExponentialMechanism,
-        Mistakes,
-        PermuteAndFlip,
-        StableOptimum,
-        TopR,
-    )
-    from mipselect.privacy import Guarantee, Ledger, Release
-    from mipselect.problem.block_scores import BlockScores
-    from mipselect.problem.instance import Instance
-    from mipselect.problem.problem import Problem
-    from mipselect.problem.stored.files import load_instance
-    from mipselect.search import (
-        MistakeLevels,
-        SupportPool,
-        available_solvers,
-        mistake_levels,
-        top_supports,
-        whole_model,
-    )
-    from mipselect.tables.moments import Moments
+    from mipselect.errors import MipselectError as MipselectError
+    from mipselect.errors import NotCertified as NotCertified
+    from mipselect.mechanisms import ExponentialMechanism as ExponentialMechanism
+    from mipselect.mechanisms import Mistakes as Mistakes
+    from mipselect.mechanisms import PermuteAndFlip as PermuteAndFlip
+    from mipselect.mechanisms import StableOptimum as StableOptimum
+    from mipselect.mechanisms import TopR as TopR
+    from mipselect.privacy import Guarantee as Guarantee
+    from mipselect.privacy import Ledger as Ledger
+    from mipselect.privacy import Release as Release
+    from mipselect.problem.block_scores import BlockScores as BlockScores
+    from mipselect.problem.instance import Instance as Instance
+    from mipselect.problem.problem import Problem as Problem
+    from mipselect.problem.stored.files import load_instance as load_instance
+    from mipselect.search import MistakeLevels as MistakeLevels
+    from mipselect.search import SupportPool as SupportPool
+    from mipselect.search import available_solvers as available_solvers
+    from mipselect.search import mistake_levels as mistake_levels
+    from mipselect.search import top_supports as top_supports
+    from mipselect.search import whole_model as whole_model
+    from mipselect.tables.moments import Moments as Moments
 
     __version__: str
 
 _HOMES = {
-    "BlockScores": "mipselect.problem.block_scores",
-    "ExponentialMechanism": "mipselect.mechanisms",
-    "Guarantee": "mipselect.privacy",
-    "Instance": "mipselect.problem.instance",
-    "Ledger": "mipselect.privacy",
-    "MipselectError": "mipselect.errors",
-    "MistakeLevels": "mipselect.search",
-    "Mistakes": "mipselect.mechanisms",
-    "Moments": "mipselect.tables.moments",
-    "NotCertified": "mipselect.errors",
-    "PermuteAndFlip": "mipselect.mechanisms",
-    "Problem": "mipselect.problem.problem",
-    "Release": "mipselect.privacy",
-    "StableOptimum": "mipselect.mechanisms",
-    "SupportPool": "mipselect.search",
-    "TopR": "mipselect.mechanisms",
-    "available_solvers": "mipselect.search",
-    "load_instance": "mipselect.problem.stored.files",
-    "mistake_levels": "mipselect.search",
-    "top_supports": "mipselect.search",
-    "whole_model": "mipselect.search",
+    "BlockScores": "problem.block_scores",
+    "ExponentialMechanism": "mechanisms",
+    "Guarantee": "privacy",
+    "Instance": "problem.instance",
+    "Ledger": "privacy",
+    "MipselectError": "errors",
+    "MistakeLevels": "search",
+    "Mistakes": "mechanisms",
+    "Moments": "tables.moments",
+    "NotCertified": "errors",
+    "PermuteAndFlip": "mechanisms",
+    "Problem": "problem.problem",
+    "Release": "privacy",
+    "StableOptimum": "mechanisms",
+    "SupportPool": "search",
+    "TopR": "mechanisms",
+    "available_solvers": "search",
+    "load_instance": "problem.stored.files",
+    "mistake_levels": "search",
+    "top_supports": "search",
+    "whole_model": "search",
 }
 """Module of each public name."""
 
@@ -66,41 +67,16 @@ _ROOMS = (
 )
 """Modules that `import mipselect` alone gives access to, as attributes."""
 
-__all__ = [
-    "BlockScores",
-    "ExponentialMechanism",
-    "Guarantee",
-    "Instance",
-    "Ledger",
-    "MipselectError",
-    "MistakeLevels",
-    "Mistakes",
-    "Moments",
-    "NotCertified",
-    "PermuteAndFlip",
-    "Problem",
-    "Release",
-    "StableOptimum",
-    "SupportPool",
-    "TopR",
-    "available_solvers",
-    "load_instance",
-    "mistake_levels",
-    "top_supports",
-    "whole_model",
-]
+__all__ = list(_HOMES)
+
+
+_of_home = looked_up(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
         return import_module("importlib.metadata").version("mipselect")
-    if name in _ROOMS:
-        return import_module(f"mipselect.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'mipselect' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+    return import_module(f"mipselect.{name}") if name in _ROOMS else _of_home(name)
 
 
 def __dir__() -> list[str]:

@@ -9,7 +9,6 @@ from typing import TypeVar
 
 Documented = TypeVar("Documented")
 
-REFERENCE = re.compile(r"^(\w+(?:, \w+)*)\n +See `(\w+)`\.$", re.MULTILINE)
 ENTRY = re.compile(r"^\S.*(?:\n .*)*", re.MULTILINE)
 HEADING = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
 
@@ -52,16 +51,17 @@ def joined(sections: Mapping[str, str]) -> str:
 def completed_by(source: object) -> Callable[[Documented], Documented]:
     """Put into a docstring what a class or function shares with another, and does not say itself.
 
-    These are the parameters that it has in common with `source` and does not list (for a class
-    whose docstring has *Attributes*, these), and the section *Raises* where it has none. Parameters
-    stand in the order of the signature.
+    These are the parameters that it has in common with `source` and does not list (for two classes
+    of which `source` has *Attributes*, these), and the section *Raises* where it has none.
+    Parameters stand in the order of the signature.
     """
 
     def completed(target: Documented) -> Documented:
         if target.__doc__ is not None and source.__doc__ is not None:  # both are under python -OO
             own, shared = sections_of(target), sections_of(source)
-            heading = "Attributes" if "Attributes" in shared else "Parameters"
-            known = entries_in(shared[heading]) | entries_in(own.get(heading, ""))
+            told = "Attributes" if "Attributes" in shared else "Parameters"
+            heading = "Parameters" if inspect.isfunction(target) else told
+            known = entries_in(shared[told]) | entries_in(own.get(heading, ""))
             names = inspect.signature(target).parameters  # type: ignore[arg-type]
             first = {"": own[""], heading: listed(known[name] for name in names if name in known)}
             first |= {"Returns": own.get("Returns", ""), "Raises": shared.get("Raises", "")}
@@ -69,34 +69,3 @@ def completed_by(source: object) -> Callable[[Documented], Documented]:
         return target
 
     return completed
-
-
-def described_by(source: type) -> Callable[[Documented], Documented]:
-    """Put into a docstring the entries that it leaves to a class.
-
-    The lines
-
-        tolerance, time_limit
-            See `SearchOptions`.
-
-    become the two entries of that class: the reference is complete, and nothing is written twice.
-
-    Raises
-    ------
-    KeyError
-        If the class has no such entry.
-    """
-
-    def described(target: Documented) -> Documented:
-        if target.__doc__ is not None:  # as it is under python -OO
-            target.__doc__ = REFERENCE.sub(in_full, inspect.cleandoc(target.__doc__))
-        return target
-
-    def in_full(reference: re.Match[str]) -> str:
-        names, named = reference.groups()
-        if named != source.__name__:
-            return reference.group()
-        return listed(known[name] for name in names.split(", "))
-
-    known = entries_of(source) if source.__doc__ is not None else {}
-    return described

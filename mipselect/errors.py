@@ -22,7 +22,6 @@ __all__ = [
     "MipselectError",
     "NoLedgerWarning",
     "NotCertified",
-    "NotPrivate",
     "RelationMismatch",
     "SolverFailure",
     "UnknownSolver",
@@ -111,7 +110,7 @@ class NotCertified(MipselectError):
         self,
         message: str,
         *,
-        bound: float,
+        bound: float = float("-inf"),
         incumbent: float = float("inf"),
         partial: Any = None,
     ) -> None:
@@ -130,16 +129,6 @@ class SolverFailure(NotCertified):
     >>> issubclass(SolverFailure, NotCertified)
     True
     """
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        bound: float = float("-inf"),
-        incumbent: float = float("inf"),
-        partial: Any = None,
-    ) -> None:
-        super().__init__(message, bound=bound, incumbent=incumbent, partial=partial)
 
 
 class BoundViolated(MipselectError):
@@ -209,17 +198,6 @@ class RelationMismatch(MipselectError):
     ...     print("convert the second: its ε is 2 then")
     ...
     convert the second: its ε is 2 then
-    """
-
-
-class NotPrivate(MipselectError):
-    """The mechanism is kept for comparison only; it guarantees nothing and releases nothing.
-
-    Examples
-    --------
-    >>> from mipselect.errors import MipselectError, NotPrivate
-    >>> issubclass(NotPrivate, MipselectError)
-    True
     """
 
 
@@ -374,3 +352,14 @@ def about(what: str) -> Iterator[None]:
         yield
     except InvalidInput as error:
         raise InvalidInput(f"{what}: {error}") from error
+
+
+@contextmanager
+def advised(advice: str, *, where: str = "") -> Iterator[None]:
+    """Put advice behind a message about bad input, if it has `where` in it."""
+    try:
+        yield
+    except InvalidInput as error:
+        if where not in str(error):
+            raise
+        raise InvalidInput(f"{error}; {advice}") from None

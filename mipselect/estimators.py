@@ -16,7 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from mipselect.errors import InvalidInput, called_from, warn_of_little_use, warn_of_no_ledger
+from mipselect.errors import (
+    InvalidInput,
+    advised,
+    called_from,
+    warn_of_little_use,
+    warn_of_no_ledger,
+)
 from mipselect.frames import (
     MISSING,
     numeric_matrix,
@@ -331,23 +337,17 @@ def refuse_text(X: ArrayLike) -> None:
         return
     if array.ndim != 2 or array.dtype.kind not in "OSTU":
         return
-    try:
+    with advised(SCHEMA_READS_IT):
         numeric_matrix(X)
-    except InvalidInput as error:
-        raise InvalidInput(f"{error}; {SCHEMA_READS_IT}") from None
 
 
 def _refuse_not_finite(X: Any) -> None:
     """Raise `InvalidInput` for NaN and infinity in X; scikit-learn would recommend an imputer."""
-    try:
+    with advised(SCHEMA_TAKES_IT, where=MISSING):
         if sparse.issparse(X):
             require_finite_entries(X)
         else:
             numeric_matrix(X)
-    except InvalidInput as error:
-        if MISSING not in str(error):
-            raise
-        raise InvalidInput(f"{error}; {SCHEMA_TAKES_IT}") from None
 
 
 def _with_sums_in_doubles(X: Any) -> Any:
@@ -360,27 +360,20 @@ def _with_sums_in_doubles(X: Any) -> Any:
 
 def _require_all_there(target: Any) -> None:
     """Raise `InvalidInput` unless every entry of y is a finite number or the name of a class."""
-    try:
+    with advised(f"{SCHEMA_TAKES_IT}; {LEAVE_OUT}", where=MISSING):
         if target.dtype.kind in "biuf":
             numeric_vector(target)
         elif any(value is None or value != value for value in target):
             raise InvalidInput(f"y must be finite: it has missing values; {MISSING}")
-    except InvalidInput as error:
-        if MISSING not in str(error):
-            raise
-        raise InvalidInput(f"{error}; {SCHEMA_TAKES_IT}; {LEAVE_OUT}") from None
 
 
 def refuse_na(error: TypeError, X: Any, y: Any = None) -> None:
     """Raise `InvalidInput` for NA of pandas among objects, which cannot be compared."""
-    if "NA" not in str(error):
-        return
-    try:
-        numeric_matrix(X)
-        if y is not None:
-            plain_array(y, "y")
-    except InvalidInput as found:
-        raise InvalidInput(f"{found}; {MISSING}; {SCHEMA_TAKES_IT}") from None
+    if "NA" in str(error):
+        with advised(f"{MISSING}; {SCHEMA_TAKES_IT}"):
+            numeric_matrix(X)
+            if y is not None:
+                plain_array(y, "y")
 
 
 def warn_of_names(X: Any, y: Any) -> None:

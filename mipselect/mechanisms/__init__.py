@@ -5,28 +5,39 @@ from typing import TYPE_CHECKING
 from mipselect.lookup import looked_up
 
 if TYPE_CHECKING:
-    from mipselect.mechanisms.base import Distribution, Mechanism, SupportMechanism
-    from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
-    from mipselect.mechanisms.scores.base import Estimate, ScoreDistribution, ScoreMechanism
-    from mipselect.mechanisms.scores.canonical import CanonicalLipschitz
+    from mipselect.mechanisms.base import Distribution as Distribution
+    from mipselect.mechanisms.base import Mechanism as Mechanism
+    from mipselect.mechanisms.base import SupportMechanism as SupportMechanism
+    from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling as AdaptivePeeling
+    from mipselect.mechanisms.scores.base import Estimate as Estimate
+    from mipselect.mechanisms.scores.base import ScoreDistribution as ScoreDistribution
+    from mipselect.mechanisms.scores.base import ScoreMechanism as ScoreMechanism
+    from mipselect.mechanisms.scores.canonical import CanonicalLipschitz as CanonicalLipschitz
     from mipselect.mechanisms.scores.heterogeneous import (
-        GeneralizedExponential,
-        RuleOfThumb,
-        rule_of_thumb,
+        GeneralizedExponential as GeneralizedExponential,
     )
-    from mipselect.mechanisms.scores.heterogeneous_noisy_max import HeterogeneousNoisyMax
-    from mipselect.mechanisms.scores.joint import JointExponential
-    from mipselect.mechanisms.scores.noisy_max import NoisyMax
-    from mipselect.mechanisms.scores.random_stopping import RandomStopping
-    from mipselect.mechanisms.scores.randomized_response import RandomizedResponse
-    from mipselect.mechanisms.scores.sample_aggregate import SampleAggregate
-    from mipselect.mechanisms.scores.top_k import OneShotTopK, Peeling
-    from mipselect.mechanisms.supports.exponential import ExponentialMechanism
-    from mipselect.mechanisms.supports.metropolis import MetropolisHastings
-    from mipselect.mechanisms.supports.mistakes import Mistakes
-    from mipselect.mechanisms.supports.permute_and_flip import PermuteAndFlip
-    from mipselect.mechanisms.supports.propose_test_release import StableOptimum
-    from mipselect.mechanisms.supports.top_r import TopR
+    from mipselect.mechanisms.scores.heterogeneous import (
+        HeterogeneousNoisyMax as HeterogeneousNoisyMax,
+    )
+    from mipselect.mechanisms.scores.heterogeneous import RuleOfThumb as RuleOfThumb
+    from mipselect.mechanisms.scores.heterogeneous import rule_of_thumb as rule_of_thumb
+    from mipselect.mechanisms.scores.joint import JointExponential as JointExponential
+    from mipselect.mechanisms.scores.noisy_max import NoisyMax as NoisyMax
+    from mipselect.mechanisms.scores.random_stopping import RandomStopping as RandomStopping
+    from mipselect.mechanisms.scores.randomized_response import (
+        RandomizedResponse as RandomizedResponse,
+    )
+    from mipselect.mechanisms.scores.sample_aggregate import SampleAggregate as SampleAggregate
+    from mipselect.mechanisms.scores.top_k import OneShotTopK as OneShotTopK
+    from mipselect.mechanisms.scores.top_k import Peeling as Peeling
+    from mipselect.mechanisms.supports.exponential import (
+        ExponentialMechanism as ExponentialMechanism,
+    )
+    from mipselect.mechanisms.supports.metropolis import MetropolisHastings as MetropolisHastings
+    from mipselect.mechanisms.supports.mistakes import Mistakes as Mistakes
+    from mipselect.mechanisms.supports.permute_and_flip import PermuteAndFlip as PermuteAndFlip
+    from mipselect.mechanisms.supports.propose_test_release import StableOptimum as StableOptimum
+    from mipselect.mechanisms.supports.top_r import TopR as TopR
 
 _HOMES = {
     "AdaptivePeeling": "scores.adaptive_peeling",
@@ -35,7 +46,7 @@ _HOMES = {
     "Estimate": "scores.base",
     "ExponentialMechanism": "supports.exponential",
     "GeneralizedExponential": "scores.heterogeneous",
-    "HeterogeneousNoisyMax": "scores.heterogeneous_noisy_max",
+    "HeterogeneousNoisyMax": "scores.heterogeneous",
     "JointExponential": "scores.joint",
     "Mechanism": "base",
     "MetropolisHastings": "supports.metropolis",
@@ -56,32 +67,6 @@ _HOMES = {
     "rule_of_thumb": "scores.heterogeneous",
 }
 
-__all__ = [
-    "AdaptivePeeling",
-    "CanonicalLipschitz",
-    "Distribution",
-    "Estimate",
-    "ExponentialMechanism",
-    "GeneralizedExponential",
-    "HeterogeneousNoisyMax",
-    "JointExponential",
-    "Mechanism",
-    "MetropolisHastings",
-    "Mistakes",
-    "NoisyMax",
-    "OneShotTopK",
-    "Peeling",
-    "PermuteAndFlip",
-    "RandomStopping",
-    "RandomizedResponse",
-    "RuleOfThumb",
-    "SampleAggregate",
-    "ScoreDistribution",
-    "ScoreMechanism",
-    "StableOptimum",
-    "SupportMechanism",
-    "TopR",
-    "rule_of_thumb",
-]
+__all__ = list(_HOMES)
 
 __getattr__ = looked_up(__name__, _HOMES)

@@ -367,7 +367,7 @@ def _side_by_side(problem: Problem, rows: Rows) -> FloatArray:
 
 
 def _lexicographic_ranks(supports: IntArray, n_features: int) -> IntArray:
-    """Compute `ranks.rank` of many sorted supports, shape (m,)."""
+    """Compute lexicographic ranks of sorted supports, shape (m,)."""
     s = supports.shape[1]
     later = np.zeros(len(supports), dtype=np.int64)
     for i in range(s):
@@ -390,8 +390,6 @@ class BlockOptions(BlockR2Choice):
     score : {"blocks", "block-r2"}, optional
         Least squares on blocks, or block R². Default: block R² where supports are few, see
         `chosen`.
-    block_rows, partitions, partition_seed, epsilon
-        See `BlockR2Choice`.
     coef_bound, ridge : float, optional
         r and λ of least squares.
     time_limit : float, optional

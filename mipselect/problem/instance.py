@@ -12,10 +12,9 @@ from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_target, plain_array
 from mipselect.losses import Loss
-from mipselect.problem.data import ClippedRows, Rows, leave_out, problem_with_rows
+from mipselect.problem.data import ClippedRows, Restricted, Rows, leave_out, problem_with_rows
 from mipselect.problem.layout import Always, Groups
 from mipselect.problem.problem import Problem
-from mipselect.problem.restricted import Restricted
 from mipselect.validation import set_fields
 
 if TYPE_CHECKING:

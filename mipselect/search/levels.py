@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from mipselect.backends.protocols import Solver
-from mipselect.docstrings import described_by
+from mipselect.docstrings import completed_by
 from mipselect.errors import NotCertified
 from mipselect.problem.instance import Instance
 from mipselect.restricted.gram import looking
@@ -18,7 +18,7 @@ from mipselect.search.progress import ProgressCallback, Stopped
 from mipselect.search.setup import Search, set_up
 
 
-@described_by(SearchOptions)
+@completed_by(SearchOptions)
 @np.errstate(all="ignore")
 def mistake_levels(
     instance: Instance,
@@ -36,8 +36,6 @@ def mistake_levels(
     Parameters
     ----------
     instance : Instance
-    solver, tolerance, time_limit, progress
-        See `SearchOptions`.
 
     Returns
     -------

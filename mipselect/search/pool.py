@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.docstrings import described_by
+from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
 from mipselect.search.certificate import Certificate, Effort
 from mipselect.validation import checked_integer, set_fields
 
 
-@described_by(Certificate)
+@completed_by(Certificate)
 @dataclass(frozen=True, eq=False)
 class SupportPool(Certificate):
     """The R best supports with a proof about all the others. **Sensitive.**
@@ -30,8 +30,6 @@ class SupportPool(Certificate):
     rest_bound : float
         Proven lower bound on R(S) of every unlisted support; ``inf`` if all are listed. A
         certified pool has rest_bound ≥ values[-1] - tolerance · sensitivity.
-    tolerance, sensitivity, n_features, feature_names, effort, relations
-        See `Certificate`.
 
     Examples
     --------
@@ -135,7 +133,7 @@ class SupportPool(Certificate):
         return order, self.supports[order]
 
 
-@described_by(Certificate)
+@completed_by(Certificate)
 @dataclass(frozen=True, eq=False)
 class MistakeLevels(Certificate):
     """The optimum and the best support of every mistake level. **Sensitive.**
@@ -150,8 +148,6 @@ class MistakeLevels(Certificate):
     values : ndarray of float, shape (L,)
     bounds : ndarray of float, shape (L,)
         Proven lower bound of every level; values - bounds ≤ tolerance · sensitivity.
-    tolerance, sensitivity, n_features, feature_names, effort, relations
-        See `Certificate`.
 
     Examples
     --------

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from mipselect.backends.protocols import Solver
-from mipselect.docstrings import described_by
+from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
@@ -23,7 +23,7 @@ LARGEST_POOL = 10_000_000
 """More supports are not listed: neither memory nor patience would do."""
 
 
-@described_by(SearchOptions)
+@completed_by(SearchOptions)
 @np.errstate(all="ignore")
 def top_supports(
     instance: Instance,
@@ -43,8 +43,6 @@ def top_supports(
         R ≥ 1; C(p, s) where fewer supports than R exist. "one-swap" is R = 2 + s(p-s): the
         number of an optimum, its one-swap neighbours and one more. The R best supports are
         returned whichever they are. "all" is R = C(p, s). No more than 10,000,000.
-    solver, tolerance, time_limit, progress
-        See `SearchOptions`.
 
     Returns
     -------

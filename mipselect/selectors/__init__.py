@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Any
 from mipselect.lookup import looked_up
 
 if TYPE_CHECKING:
-    from mipselect.selectors.base import PrivateSelector
-    from mipselect.selectors.exact_draws import ExponentialSelector, PermuteAndFlipSelector
-    from mipselect.selectors.kendall import KendallSelector
-    from mipselect.selectors.mcmc import MCMCSelector
-    from mipselect.selectors.sample_aggregate import SampleAggregateSelector
-    from mipselect.selectors.searched import MistakesSelector, TopRSelector
-    from mipselect.selectors.sis import SISSelector
+    from mipselect.selectors.base import PrivateSelector as PrivateSelector
+    from mipselect.selectors.exact_draws import ExponentialSelector as ExponentialSelector
+    from mipselect.selectors.exact_draws import PermuteAndFlipSelector as PermuteAndFlipSelector
+    from mipselect.selectors.kendall import KendallSelector as KendallSelector
+    from mipselect.selectors.mcmc import MCMCSelector as MCMCSelector
+    from mipselect.selectors.sample_aggregate import (
+        SampleAggregateSelector as SampleAggregateSelector,
+    )
+    from mipselect.selectors.searched import MistakesSelector as MistakesSelector
+    from mipselect.selectors.searched import TopRSelector as TopRSelector
+    from mipselect.selectors.sis import SISSelector as SISSelector
 
 
 class Methods(UserDict[str, "type[PrivateSelector]"]):
@@ -45,16 +49,6 @@ _HOMES: dict[str, Any] = {
 BY_NAME = Methods(_HOMES)
 """Selectors by the names of the command line."""
 
-__all__ = [
-    "ExponentialSelector",
-    "KendallSelector",
-    "MCMCSelector",
-    "MistakesSelector",
-    "PermuteAndFlipSelector",
-    "SISSelector",
-    "SampleAggregateSelector",
-    "TopRSelector",
-]
-
-_PARTED = (home.partition(":") for home in _HOMES.values())
-__getattr__ = looked_up(__name__, {kind: module for module, _, kind in _PARTED})
+_MODULES = {kind: module for module, _, kind in (home.partition(":") for home in _HOMES.values())}
+__all__ = sorted(_MODULES)
+__getattr__ = looked_up(__name__, _MODULES)

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from mipselect.tables.streamed_rows import StreamedRows
 
 
-IntArray = np.ndarray[Any, np.dtype[Any]]
-
 CHUNK = 2**16
 """About so many entries are worked on at a time, so that they stay in the cache."""
 
@@ -38,6 +36,7 @@ CACHE_LINE = 16
 """So many columns of a table are copied together, since they share cache lines."""
 
 SEED_BYTES, NUMBER_BYTES, PRIORITY_BYTES = 32, 8, 8
+SEED_BITS = 8 * SEED_BYTES
 
 GRID = 2.0**-22
 """τ̂ is cut to multiples of this: sums, differences and maxima of such numbers are exact."""
@@ -170,7 +169,7 @@ class BlockRankings:
         return total
 
     def _seed(self, number: int) -> int:
-        return int((self.seed + number) % 2 ** (8 * SEED_BYTES))
+        return int((self.seed + number) % 2**SEED_BITS)
 
 
 def inversions(sequences: IntArray) -> IntArray:
@@ -271,23 +270,6 @@ REDUNDANCIES: dict[str, Callable[..., FloatArray]] = {"max": np.max, "mean": mea
 """Functions from the strengths of the chosen columns to what is subtracted."""
 
 
-class Correlations(Protocol):
-    """Rank correlations of p columns."""
-
-    @property
-    def size(self) -> int:
-        """p."""
-        ...
-
-    def with_target(self) -> FloatArray:
-        """Return τ̂ of every column with the target, shape (p,); multiples of `GRID`."""
-        ...
-
-    def with_column(self, c: int) -> FloatArray:
-        """Return τ̂ of every column with column c, shape (p,); multiples of `GRID`."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class OfAllRows:
     """Rank correlations of a table that is in memory, by all its rows.
@@ -308,11 +290,11 @@ class OfAllRows:
         return len(self.columns.ranks)
 
     def with_target(self) -> FloatArray:
-        """See `Correlations`."""
+        """Return τ̂ of every column with the target, shape (p,); multiples of `GRID`."""
         return self.columns.correlations(self.target)
 
     def with_column(self, c: int) -> FloatArray:
-        """See `Correlations`."""
+        """Return τ̂ of every column with column c, shape (p,); multiples of `GRID`."""
         return self.columns.correlations(self.columns.ranks[c])
 
 
@@ -327,14 +309,14 @@ class RelevanceLessRedundancy:
 
     Parameters
     ----------
-    columns : Correlations
-        Correlations of the columns of the features, one after another, then those always in.
+    columns : OfAllRows or BlockRankings
+        Rank correlations of the columns of the features, one after another, then those always in.
     redundancy : {"max", "mean"}
     layout : Layout, optional
         Default: every column is a feature.
     """
 
-    columns: Correlations
+    columns: OfAllRows | BlockRankings
     redundancy: str = "max"
     layout: Layout | None = field(default=None, kw_only=True)
     _kept: dict[int, FloatArray] = field(default_factory=dict, init=False, repr=False)
@@ -374,8 +356,6 @@ class RelevanceLessRedundancy:
 
 SENSITIVITIES = {"add-remove": 1.5, "replace-one": 2.0}
 """Sensitivity of τ̂ between neighbours, and so of the largest |τ̂| of several columns."""
-
-SEED_BITS = 256
 
 
 @estimator
@@ -465,7 +445,7 @@ class KendallSelector(ScoreSelector):
             correlations = BlockRankings(rows.blocks, size, seed)
             return self._peeling(correlations, rows.problem)
 
-    def _peeling(self, columns: Correlations, problem: Problem) -> Mechanism[Support]:
+    def _peeling(self, columns: OfAllRows | BlockRankings, problem: Problem) -> Mechanism[Support]:
         layout, k, one = problem.layout, problem.support_size, SENSITIVITIES[self.relation]
         first = 2.0 * one if layout.always else one
         return AdaptivePeeling(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.estimators import feature_bounds, target_bound
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.supports.metropolis import MetropolisHastings, mixing_guarantee
@@ -66,7 +66,7 @@ class ResidualSquares:
         gram, products = self._gram_of(columns), self._products[columns]
         return smallest_square(gram, products, self._square, self.coef_bound)
 
-    def _gram_of(self, columns: np.ndarray[Any, np.dtype[np.intp]]) -> FloatArray:
+    def _gram_of(self, columns: IntArray) -> FloatArray:
         if self._gram is not None:
             block: FloatArray = self._gram[columns[:, None], columns]
             return block

@@ -6,7 +6,7 @@ import random
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +22,7 @@ from mipselect.parameters import estimator, parameter, parameters_of
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import RELATIONS, Guarantee
 from mipselect.privacy.randomness import Rng, generator
-from mipselect.problem.block_scores import BlockScores
+from mipselect.problem.block_scores import BlockOptions, BlockScores
 from mipselect.problem.data import Rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
@@ -32,9 +32,6 @@ from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.chance_level import warn_near_chance
 from mipselect.validation import checked_choice, checked_epsilon, checked_integer
-
-if TYPE_CHECKING:  # Reading tables takes long to import.
-    from mipselect.problem.block_scores import BlockOptions
 
 BOUNDS = ("x_bound", "y_bound", "coef_bound", "ridge")
 OF_BLOCKS = ("block_rows", "partitions")
@@ -258,8 +255,6 @@ class ProblemSelector(PrivateSelector):
 
     def block_options(self, source: random.Random) -> BlockOptions:
         """Return what it says of scores from blocks of rows, with partitions from a source."""
-        from mipselect.problem.block_scores import BlockOptions
-
         given, (_, private) = self._of_blocks(source), generator(source)
         return BlockOptions(
             score=self.asked_score,

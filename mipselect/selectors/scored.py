@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, advised
 from mipselect.frames import numeric_vector
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.parameters import estimator, parameter
@@ -167,10 +167,5 @@ class ScoreSelector(RowsSelector):
 
 def real_target(y: Any) -> FloatArray:
     """Return y as finite floats, or raise `InvalidInput`."""
-    try:
+    with advised("give classes as numbers, such as -1 and 1, or use a selector with loss='hinge'"):
         return numeric_vector(y).astype(np.float64)
-    except InvalidInput as error:
-        raise InvalidInput(
-            f"{error}; give classes as numbers, such as -1 and 1, or use a selector with "
-            "loss='hinge'"
-        ) from None

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from mipselect import ExponentialMechanism, Instance, TopR, top_supports
-from mipselect.problem.restricted import Restricted
+from mipselect.problem.data import Restricted
 from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import random
-from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -33,8 +32,10 @@ from mipselect.validation import checked_items, checked_share, set_fields
 
 
 @dataclass(frozen=True)
-class Classes(ABC):
-    """The k-subsets of d ranks, grouped; class 0 is the k best ranks.
+class HeadTailClasses:
+    """The k-subsets of d ranks by head and tail: k (d - k) + 1 classes.
+
+    Class 0 is the k best ranks, class 1 + h (d - k) + (t - k - 1) is (h, t).
 
     Parameters
     ----------
@@ -44,47 +45,6 @@ class Classes(ABC):
 
     d: int
     k: int
-
-    @property
-    @abstractmethod
-    def log_sizes(self) -> FloatArray:
-        """Log of the number of subsets in each class."""
-
-    @abstractmethod
-    def size(self, index: int) -> int:
-        """Return how many subsets there are in a class, exactly."""
-
-    @abstractmethod
-    def utilities(self, ranked: FloatArray, gamma: float) -> FloatArray:
-        """Compute minus the canonical loss of each class, less that of the k best.
-
-        Parameters
-        ----------
-        ranked : float array, shape (d,)
-            ε q/(2Δ) in descending order. Where that of rank k is 0, nothing is lost to rounding.
-        gamma : float
-            The loss is (1 - γ) ranked[h + 1] - γ ranked[t], at ranks.
-        """
-
-    @abstractmethod
-    def index(self, ranks: Support) -> int:
-        """Return the class of k sorted ranks."""
-
-    @abstractmethod
-    def member(self, index: int, source: random.Random) -> Support:
-        """Draw the ranks of a subset of a class, all equally likely; sorted."""
-
-    @abstractmethod
-    def log_shares(self, prefix: int, last: int) -> FloatArray:
-        """Return the log share of each class that has ranks 1..prefix and none after `last`.
-
-        The k best ranks always count.
-        """
-
-
-@dataclass(frozen=True)
-class HeadTailClasses(Classes):
-    """All k (d - k) + 1 classes; class 1 + h (d - k) + (t - k - 1) is (h, t)."""
 
     @cached_property
     def log_sizes(self) -> FloatArray:
@@ -106,13 +66,16 @@ class HeadTailClasses(Classes):
         h, later = divmod(index - 1, self.d - self.k)
         return h, self.k + 1 + later
 
-    def size(self, index: int) -> int:
-        """Return C(t - h - 2, k - h - 1), or 1 for the k best."""
-        h, t = self.head_and_tail(index)
-        return 1 if index == 0 else math.comb(t - h - 2, self.k - h - 1)
-
     def utilities(self, ranked: FloatArray, gamma: float) -> FloatArray:
-        """Compute -(1 - γ) (x_[h+1] - x_[k]) - γ (x_[k] - x_[t])."""
+        """Compute -(1 - γ) (x_[h+1] - x_[k]) - γ (x_[k] - x_[t]): minus the loss beyond the best.
+
+        Parameters
+        ----------
+        ranked : float array, shape (d,)
+            x = ε q/(2Δ) in descending order. Where that of rank k is 0, rounding takes nothing.
+        gamma : float
+            γ.
+        """
         kth = ranked[self.k - 1]
         heads = (1.0 - gamma) * (kth - ranked[: self.k])
         tails = gamma * (ranked[self.k :] - kth)
@@ -126,7 +89,7 @@ class HeadTailClasses(Classes):
         return 1 + head * (self.d - self.k) + ranks[-1] - self.k - 1
 
     def member(self, index: int, source: random.Random) -> Support:
-        """Draw the body uniformly."""
+        """Draw the ranks of a subset of a class, all equally likely; sorted."""
         h, t = self.head_and_tail(index)
         if index == 0:
             return tuple(range(1, self.k + 1))
@@ -134,25 +97,27 @@ class HeadTailClasses(Classes):
         return (*range(1, h + 1), *(h + 2 + j for j in body), t)
 
     def log_shares(self, prefix: int, last: int) -> FloatArray:
-        """Return zero where h ≥ prefix and t ≤ last, else ``-inf``."""
+        """Return the log share of each class that has ranks 1..prefix and none after `last`.
+
+        Zero where h ≥ prefix and t ≤ last, else ``-inf``; the k best ranks always count.
+        """
         shares = np.full((self.k, self.d - self.k), -np.inf)
         shares[prefix:, : max(last - self.k, 0)] = 0.0
         return np.append(0.0, shares)
 
 
 @dataclass(frozen=True)
-class TailClasses(Classes):
+class TailClasses:
     """The d - k + 1 classes by t alone, which are enough for γ = 1; class t - k is t."""
+
+    d: int
+    k: int
 
     @cached_property
     def log_sizes(self) -> FloatArray:
         """log C(t - 1, k - 1), from t to t + 1 by t / (t - k + 1)."""
         t = np.arange(self.k, self.d, dtype=np.float64)
         return np.append(0.0, accumulated(np.log1p((self.k - 1) / (t - self.k + 1))))
-
-    def size(self, index: int) -> int:
-        """Return C(t - 1, k - 1)."""
-        return math.comb(self.k + index - 1, self.k - 1)
 
     def utilities(self, ranked: FloatArray, gamma: float) -> FloatArray:
         """Compute -(x_[k] - x_[t]); γ is 1."""
@@ -253,7 +218,7 @@ class CanonicalLipschitz(TopKMechanism):
         return self.noise == "gumbel"
 
     @cached_property
-    def classes(self) -> Classes:
+    def classes(self) -> HeadTailClasses | TailClasses:
         """The utility classes, in the order of `class_log_probabilities`. Public."""
         d = np.size(self.scores)
         return TailClasses(d, self.k) if self.gamma == 1.0 else HeadTailClasses(d, self.k)

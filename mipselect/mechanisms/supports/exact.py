@@ -31,6 +31,7 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
+from mipselect.restricted.prepared import PreparedLoss
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.progress import ProgressCallback, Run, TimeUp
 from mipselect.validation import (
@@ -45,14 +46,6 @@ from mipselect.validation import (
 
 CHUNK = 4096
 """Supports that are evaluated between two looks at the clock."""
-
-
-class HasValues(Protocol):
-    """Values R(S) of one data set; a small one is of a good support."""
-
-    def values(self, supports: IntArray) -> FloatArray:
-        """Compute R of sorted supports of one size, shape (m, s): shape (m,)."""
-        ...
 
 
 class ListedLaw(Protocol):
@@ -73,7 +66,7 @@ class ListedDraws:
 
     Parameters
     ----------
-    problem : HasValues
+    problem : PreparedLoss or BlockScores
     p : int
     prior : Prior
     rate : Rate
@@ -92,7 +85,7 @@ class ListedDraws:
 
     def __init__(
         self,
-        problem: HasValues,
+        problem: PreparedLoss | BlockScores,
         p: int,
         prior: Prior,
         rate: Rate,
@@ -116,7 +109,6 @@ class ListedDraws:
             raise NotCertified(
                 f"time limit of {run.deadline.limit:g} s reached: {run.done:,} of "
                 f"{run.total:,} supports were evaluated, and nothing is released",
-                bound=-math.inf,
             ) from stop
         R = np.concatenate(values)
         # Relative to the first, for R itself may be large against Δ.
@@ -349,7 +341,6 @@ class ExactDraws(SupportMechanism):
         raise NotCertified(
             f"the {self.number_of_supports:,} supports are not listed, so no probability is "
             "known to all digits: estimate(support) has a proven interval",
-            bound=-math.inf,
             incumbent=0.0,
         )
 
@@ -440,7 +431,6 @@ def score_within(scores: BlockScores, run: Run) -> None:
         raise NotCertified(
             f"time limit of {run.deadline.limit:g} s reached: {run.done:,} of "
             f"{run.total:,} blocks were scored, and nothing is released",
-            bound=-math.inf,
         ) from stop
 
 

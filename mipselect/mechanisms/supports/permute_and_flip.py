@@ -24,7 +24,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Protocol
 
 import numpy as np
 from numpy.polynomial.polynomial import polyval
@@ -45,21 +44,6 @@ LATE = 3.0
 """The largest weight is proven, if it is not yet, when all but 1/20 of the time is over: e = 3."""
 
 
-class Scale(Protocol):
-    """The largest log weight, or an upper bound on it."""
-
-    @property
-    def log_largest(self) -> float:
-        """No log weight is larger."""
-
-    @property
-    def proven(self) -> bool:
-        """True if one is as large."""
-
-    def prove(self) -> None:
-        """Make it so, or raise."""
-
-
 class FirstHeads:
     """The race of permute-and-flip.
 
@@ -69,11 +53,12 @@ class FirstHeads:
 
     Parameters
     ----------
-    scale : Scale
-        Proven when the race has lasted for long.
+    scale : FlippedWeights or LargestWeight
+        Its `log_largest`: no log weight is larger. It is `proven` if one is as large; `prove`
+        makes it so, or raises, when the race has lasted for long.
     """
 
-    def __init__(self, scale: Scale) -> None:
+    def __init__(self, scale: FlippedWeights | LargestWeight) -> None:
         self._scale, self._log_scale = scale, scale.log_largest
         self._time = Fraction(0)
 

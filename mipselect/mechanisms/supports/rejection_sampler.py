@@ -280,7 +280,6 @@ class SoftDraws:
                 if not self._law.refine():
                     raise NotCertified(
                         f"an interval is {widest:.3g} wide and nothing is left to refine",
-                        bound=-math.inf,
                     )
         except TimeUp as stop:
             raise self._refusal() from stop
@@ -341,8 +340,6 @@ class SoftDraws:
             f"time limit of {self._time_limit:g} s reached: no draw was made, and nothing is "
             f"released. {tried or 'No try was made'}; more time, a smaller epsilon or a smaller "
             "support size help",
-            bound=-math.inf,
-            incumbent=math.inf,
         )
 
 
