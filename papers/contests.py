@@ -92,7 +92,7 @@ class DataSet:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a row says of the data."""
+        """Facts of the data in every row."""
         facts = asdict(self)
         del facts["source"]
         return facts
@@ -143,12 +143,12 @@ class Contest(Recipe):
 
     @property
     def sensitive(self) -> bool:
-        """Whether its data are about somebody."""
+        """Indicator that its data are about somebody."""
         return self.data.sensitive
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a row says of the contest."""
+        """Facts of the contest in every row."""
         return {
             **self.data.facts,
             "selector": self.selector,
@@ -230,7 +230,7 @@ class Fit:
 
 
 def forget() -> None:
-    """Forget the data and the distribution of the last contest."""
+    """Drop the data and the distribution of the last contest."""
     _loaded.cache_clear()
     _tried.cache_clear()
 

@@ -255,7 +255,7 @@ class Recipe:
 
     @property
     def sensitive(self) -> bool:
-        """Whether it is about somebody, without any table of --data."""
+        """Indicator that it is about somebody, without any table of --data."""
         return False
 
     def on(self, table: str) -> Recipe:

@@ -55,7 +55,7 @@ def seed_of(*facts: Any) -> int:
 FORMAT = "mipselect-trials-1"
 START = f'{{"format": "{FORMAT}", "'.encode()
 KEYS = ("status", "experiment", "recipe", "repeat", "base_seed", "data_seed")
-"""What every line has."""
+"""Keys of every line."""
 
 
 class TrialFile:
@@ -301,13 +301,20 @@ def all_measured(
 
     A run that stops early, by an interrupt or an error, ends the others.
     """
-    if not apart and (processes == 1 or len(trials) < 2):
+    if apart:
+        for trial in trials:
+            yield from _measured_elsewhere([trial], 1)
+    elif processes == 1 or len(trials) < 2:
         for trial in trials:
             yield trial, measured(trial)
-        return
+    else:
+        yield from _measured_elsewhere(trials, processes)
+
+
+def _measured_elsewhere(trials: Sequence[Trial], processes: int) -> Iterator[tuple[Trial, Row]]:
     finished: SimpleQueue[Future[Row]] = SimpleQueue()
     try:
-        with _pool_of(max(1, min(processes, len(trials))), apart=apart) as pool:
+        with _pool_of(min(processes, len(trials))) as pool:
             with _signals_held_back(), _interrupts_kept_from_children():
                 running = {pool.submit(measured, trial): trial for trial in trials}
                 for future in running:
@@ -323,14 +330,13 @@ def all_measured(
 
 
 @contextmanager
-def _pool_of(workers: int, *, apart: bool = False) -> Iterator[ProcessPoolExecutor]:
+def _pool_of(workers: int) -> Iterator[ProcessPoolExecutor]:
     """Open a pool, whose processes end with the block, whether they are done or not."""
     with _signals_held_back():
         pool = ProcessPoolExecutor(
             workers,
             mp_context=multiprocessing.get_context("spawn"),
             initializer=_leave_signals_to_parent,
-            max_tasks_per_child=1 if apart else None,
         )
     try:
         yield pool
