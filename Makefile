@@ -58,6 +58,7 @@ fuzz: $(VENV)/installed
 # The site, with its reference and gallery, into docs/_build/html: any warning is an error.
 docs: $(VENV)/with-docs
 	$(BIN)/python docs/figures/draw.py
+	$(BIN)/python -m docs.written_tables
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
 # The tables of the manual, from the stored results of benchmarks; the tests compare the two.

@@ -39,7 +39,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="a small part, to see that it works")
     parser.add_argument("--data", type=Path, help="folder of tables")
     parser.add_argument("--output", type=Path, default=Path("benchmarked"), help="folder")
-    parser.add_argument("--jobs", type=int, default=1, help="cells at a time; 1 where time counts")
     parser.add_argument("--json", action="store_true", help="print one list of records")
     parser.add_argument("--store", metavar="RESULTS", help="name of a file in docs/results")
     parser.add_argument("--seeds", help="of a command: its seeds, in words")
@@ -61,14 +60,15 @@ def main(arguments: list[str] | None = None) -> int:
         options.output.mkdir(exist_ok=True)
         file = options.output / f"{chosen.name}.jsonl"
         trials = [Trial(chosen.name, cell) for cell in cells]
-        rows, missing = run(trials, file, options.jobs, apart=True)
+        rows, failed = run(trials, file, apart=True)
     except (MipselectError, InterruptedRun) as error:
         print(error, file=sys.stderr)
         return 1
     except ValueError as error:
         parser.error(f"a setting is NAME=VALUE: {error}")
-    if missing:
-        print("\n".join(missing), file=sys.stderr)
+    for trial, row in failed:
+        print(f"{trial.recipe.title}: {row['remark']}", file=sys.stderr)
+    if failed:
         return 1
     records = chosen.summary([record for row in rows for record in row["readings"]])
     if options.store:

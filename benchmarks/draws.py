@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.declared import Record, benchmark
-from benchmarks.searches import Search, Setting, peak_mib, unit_seconds
+from benchmarks.searches import Search, Setting, loaded, peak_mib, unit_seconds
 from mipselect import (
     ExponentialMechanism,
     Instance,
@@ -194,7 +194,7 @@ PLANS = (
 )
 def exact_draws(plan: Plan) -> Iterator[Record]:
     """The first draw beside pool and levels and one X.T @ X, and P(optimum) by all methods."""
-    setting = plan.setting
+    setting = loaded(plan.setting)
     # The signal is in columns 1, 3, 5, ...
     optimum = [2 * k + 1 for k in range(setting.support_size)]
     draws, peaks = {}, []

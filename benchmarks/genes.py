@@ -1,8 +1,8 @@
 """Gene-expression tables: few rows, thousands of correlated columns.
 
 DATA has microarray/*.npz. Columns are centred and scaled to [-0.5, 0.5], ‖β‖ ≤ 1.1, and the target
-is the class code, moved to [-0.5, 0.5]; the hinge loss has the first class against all others. That
-looks at the data, and draws are seeded: nothing here is private.
+is the class code, moved to [-0.5, 0.5]. That looks at the data, and draws are seeded: nothing here
+is private.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.declared import Record, benchmark
-from benchmarks.draws import first_draw
 from mipselect import ExponentialMechanism, Instance, NotCertified, top_supports
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.method import LeastSquaresMethod
@@ -31,25 +30,21 @@ SEARCHES: dict[str, Callable[[Search], object]] = {
 }
 
 
-def instance_of(
-    data: str, table: str, support_size: int, *, loss: str = "squared", ridge: float = 0.024
-) -> Instance:
+def instance_of(data: str, table: str, support_size: int, ridge: float = 0.024) -> Instance:
     """The instance of a table; `ridge` is λ / n."""
     with np.load(Path(data) / "microarray" / f"{table}.npz") as arrays:
         X, codes = arrays["X"].astype(float), arrays["y"].astype(float)
         classes = len(arrays["classes"])
     X -= X.mean(axis=0)
     X /= 2.0 * np.abs(X).max(axis=0)
-    squared = loss == "squared"
     return Instance(
         X,
-        codes / (classes - 1.0) - 0.5 if squared else np.where(codes == 0.0, -1.0, 1.0),
+        codes / (classes - 1.0) - 0.5,
         support_size=support_size,
         x_bound=0.5,
-        y_bound=0.5 if squared else 1.0,
+        y_bound=0.5,
         coef_bound=1.1,
         ridge=ridge * len(codes),
-        loss=loss,
     )
 
 
@@ -84,7 +79,7 @@ def microarray_search(
     """The largest size from `least` to `most` that is certified in CPU seconds, and its time."""
     found: Record = {"size": "–", "seconds": f"> {time_limit:g}"}
     for size in range(least, most + 1):
-        instance = instance_of(str(data), table, size, ridge=share)
+        instance = instance_of(str(data), table, size, share)
         method = LeastSquaresMethod(instance.prepared, ClosedForm())
         run = Run(Deadline(time_limit, cpu_clock()))
         started = time.process_time()
@@ -95,28 +90,6 @@ def microarray_search(
         found = {"size": size, "seconds": time.process_time() - started}
     named = {"table": table, "n": instance.n, "p": instance.p, "ridge_by_n": share}
     yield {**named, "search": search, **found}
-
-
-@benchmark(
-    {
-        "table": TABLES,
-        "loss": ("squared", "hinge"),
-        "size": (3, 5),
-        "epsilon": (0.5, 1.0, 2.0, 5.0, 10.0),
-    },
-    quick={"table": ("sorlie",), "loss": ("squared",), "size": (3,), "epsilon": (10.0,)},
-    seeds="0 of draws",
-)
-def exact_draws_small_n(
-    table: str, loss: str, size: int, epsilon: float, data: str | None = None
-) -> Iterator[Record]:
-    """CPU seconds of the first exact draw, of at most 60, and the acceptance of further draws."""
-    ridge = 0.024 if loss == "squared" else 0.067
-    instance = instance_of(str(data), table, size, loss=loss, ridge=ridge)
-    found = first_draw(instance, epsilon, further=50)
-    named = {"table": table, "n": instance.n, "p": instance.p, "loss": loss, "s": size}
-    numbers = (found.cpu, found.acceptance) if found.drawn else ("–", "–")
-    yield {**named, "epsilon": epsilon, "seconds": numbers[0], "acceptance": numbers[1]}
 
 
 @benchmark(

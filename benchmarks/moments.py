@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import re
 import tempfile
 import time
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ import pyarrow as pa
 from pyarrow import dataset, parquet
 
 from benchmarks.declared import Record, benchmark
+from benchmarks.searches import peak_mib
 
 ROWS_A_FILE = 1_000_000
 IN_MEMORY = 1_000_000
@@ -100,8 +100,7 @@ def measured(work: Any, cores: int) -> Record:
     wall, cpu = time.perf_counter(), time.process_time()
     rows = work()
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    peak = int(re.search(r"VmHWM:\s*(\d+)", Path("/proc/self/status").read_text())[1]) / 2**10
-    return {"rows": rows, "wall": 1e6 * wall / rows, "cpu": 1e6 * cpu / rows, "mib": peak}
+    return {"rows": rows, "wall": 1e6 * wall / rows, "cpu": 1e6 * cpu / rows, "mib": peak_mib()}
 
 
 def best_of(records: list[Record]) -> list[Record]:

@@ -19,7 +19,6 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     figures.TABLE_1,
     accuracy.SYNTHETIC,
     accuracy.ACCURACY,
-    accuracy.BLOCKS,
     figures.ORDER,
     *counts.EXPERIMENTS,
     *heterogeneous.EXPERIMENTS,

@@ -27,10 +27,10 @@ from mipselect.selectors import (
     TopRSelector,
 )
 from mipselect.selectors.base import PrivateSelector
-from mipselect.validation import checked_support
 
 from .arrays import FloatArray, Support
 
+RELATION = "replace-one"
 DELTA = 1e-6
 """δ of the contestants that need one."""
 
@@ -59,6 +59,11 @@ class Rules:
     time_limit: float | None
     mcmc_steps: int
     mcmc_radius: float | None
+
+    @property
+    def search(self) -> dict[str, Any]:
+        """Options of a selector that searches."""
+        return {"solver": self.solver, "time_limit": self.time_limit}
 
 
 @dataclass(frozen=True)
@@ -126,9 +131,7 @@ class Uniform(SupportMechanism):
 
     def log_probability(self, outcome: ArrayLike) -> float:
         """Return -log C(p, s) for any support."""
-        p, s = len(self.names), self.support_size
-        checked_support(outcome, s, p)
-        return -math.log(math.comb(p, s))
+        return -math.log(math.comb(len(self.names), self.support_size))
 
 
 class UniformSelector(PrivateSelector):
@@ -187,20 +190,15 @@ def _problem(instance: Instance) -> dict[str, Any]:
     }
 
 
-def _search(rules: Rules) -> dict[str, Any]:
-    return {"solver": rules.solver, "time_limit": rules.time_limit}
+def _wide(instance: Instance) -> int:
+    """Return the size of a pool beside which little is left to chance."""
+    return min(WIDE_POOL, instance.number_of_supports)
 
 
-def _top_r(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
-    return TopRSelector(epsilon=epsilon, **_problem(instance), **_search(rules))
-
-
-def _top_r_wide(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
-    """Choose a pool so large that little is left to chance among the supports outside of it."""
-    pool_size = min(WIDE_POOL, instance.number_of_supports)
-    return TopRSelector(
-        epsilon=epsilon, pool_size=pool_size, **_problem(instance), **_search(rules)
-    )
+def _radius(instance: Instance, rules: Rules) -> float:
+    """Return the bound on ‖β‖₁ of a chain."""
+    parts = instance.support_size + len(instance.always) + instance.intercept
+    return rules.mcmc_radius or instance.coef_bound * math.sqrt(parts)
 
 
 def _too_slow_to_list(instance: Instance) -> str:
@@ -209,87 +207,62 @@ def _too_slow_to_list(instance: Instance) -> str:
     return f"{WIDE_POOL:,} supports take minutes with the loss {instance.loss}"
 
 
-def _mistakes(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
-    return MistakesSelector(epsilon=epsilon, **_problem(instance), **_search(rules))
-
-
-def _mistakes_ptr(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
-    """Spend half of ε on the test, and half on the draw."""
-    return MistakesSelector(
-        epsilon=epsilon / 2.0,
-        test_epsilon=epsilon / 2.0,
-        delta=DELTA,
-        **_problem(instance),
-        **_search(rules),
-    )
-
-
-def _exponential(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
-    return ExponentialSelector(epsilon=epsilon, time_limit=rules.time_limit, **_problem(instance))
-
-
-def _mcmc(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
-    radius = rules.mcmc_radius
-    if radius is None:
-        parts = instance.support_size + len(instance.always) + instance.intercept
-        radius = instance.coef_bound * math.sqrt(parts)
-    return MCMCSelector(
-        instance.support_size,
-        epsilon=epsilon,
-        **_bounds(instance),
-        **_features(instance),
-        **_always_in(instance),
-        coef_bound=radius,
-        n_steps=rules.mcmc_steps,
-        delta=DELTA,
-    )
-
-
 def _not_squared(instance: Instance) -> str:
     return "" if instance.loss == "squared" else f"it is for the squared loss, not {instance.loss}"
 
 
-def _sis(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
-    return SISSelector(
-        instance.support_size,
-        epsilon=epsilon,
-        **_bounds(instance),
-        **_features(instance),
-        intercept=instance.intercept,
-        relation="replace-one",
-    )
-
-
-def _kendall(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
-    return KendallSelector(
-        instance.support_size, epsilon=epsilon, **_features(instance), relation="replace-one"
-    )
-
-
-def _sample_aggregate(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
-    return SampleAggregateSelector(
-        instance.support_size,
-        epsilon=epsilon,
-        **_features(instance),
-        relation="replace-one",
-        alpha=None,
-    )
-
-
-def _uniform(instance: Instance, epsilon: float, rules: Rules) -> PrivateSelector:
-    return UniformSelector(instance.support_size, **_features(instance))
-
-
 CONTESTANTS: Mapping[str, Contestant] = {
-    "top-r": Contestant(_top_r),
-    "top-r-wide": Contestant(_top_r_wide, _too_slow_to_list),
-    "mistakes": Contestant(_mistakes),
-    "mistakes-ptr": Contestant(_mistakes_ptr),
-    "exponential": Contestant(_exponential),
-    "mcmc": Contestant(_mcmc, _not_squared),
-    "sis": Contestant(_sis, takes_codes=True),
-    "kendall": Contestant(_kendall, takes_codes=True),
-    "sample-aggregate": Contestant(_sample_aggregate, takes_codes=True),
-    "uniform": Contestant(_uniform),
+    "top-r": Contestant(lambda i, e, r: TopRSelector(epsilon=e, **_problem(i), **r.search)),
+    "top-r-wide": Contestant(
+        lambda i, e, r: TopRSelector(epsilon=e, pool_size=_wide(i), **_problem(i), **r.search),
+        _too_slow_to_list,
+    ),
+    "mistakes": Contestant(lambda i, e, r: MistakesSelector(epsilon=e, **_problem(i), **r.search)),
+    # Half of ε is for the test, and half for the draw.
+    "mistakes-ptr": Contestant(
+        lambda i, e, r: MistakesSelector(
+            epsilon=e / 2.0, test_epsilon=e / 2.0, delta=DELTA, **_problem(i), **r.search
+        )
+    ),
+    "exponential": Contestant(
+        lambda i, e, r: ExponentialSelector(epsilon=e, time_limit=r.time_limit, **_problem(i))
+    ),
+    "mcmc": Contestant(
+        lambda i, e, r: MCMCSelector(
+            i.support_size,
+            epsilon=e,
+            **_bounds(i),
+            **_features(i),
+            **_always_in(i),
+            coef_bound=_radius(i, r),
+            n_steps=r.mcmc_steps,
+            delta=DELTA,
+        ),
+        _not_squared,
+    ),
+    "sis": Contestant(
+        lambda i, e, r: SISSelector(
+            i.support_size,
+            epsilon=e,
+            **_bounds(i),
+            **_features(i),
+            intercept=i.intercept,
+            relation=RELATION,
+        ),
+        takes_codes=True,
+    ),
+    "kendall": Contestant(
+        lambda i, e, r: KendallSelector(
+            i.support_size, epsilon=e, **_features(i), relation=RELATION
+        ),
+        takes_codes=True,
+    ),
+    "sample-aggregate": Contestant(
+        lambda i, e, r: SampleAggregateSelector(
+            i.support_size, epsilon=e, **_features(i), relation=RELATION, alpha=None
+        ),
+        takes_codes=True,
+    ),
+    "uniform": Contestant(lambda i, e, r: UniformSelector(i.support_size, **_features(i))),
 }
 """Contestants by name, in the order in which they run."""

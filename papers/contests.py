@@ -1,4 +1,4 @@
-"""Data sets, cells, trials and summary of `mipselect bench`. Sensitive."""
+"""Selectors on data sets as recipes of `mipselect bench`: each repeat is one draw. Sensitive."""
 
 from __future__ import annotations
 
@@ -8,30 +8,25 @@ import math
 import random
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from statistics import fmean, median, stdev
 from typing import Any
 
 import numpy as np
 
 from mipselect import Instance, mistake_levels
-from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure
+from mipselect.errors import MipselectError
+from mipselect.mechanisms import Mechanism
 from mipselect.mechanisms.supports.mistakes import GAP_CONDITION
 from mipselect.mechanisms.supports.propose_test_release import exceeds_condition
 from mipselect.problem.stored.files import StoredData, load_problem
 
+from .arrays import Support
 from .contestants import CONTESTANTS, Rules, in_words
-from .runner import DONE, FAILED, Kind, Row, TrialFile, seed_of
-
-NOT_CERTIFIED = "not certified"
-LINES = Kind(
-    "mipselect-bench-1",
-    "mipselect bench",
-    (
-        *("status", "instance", "n", "data_seed", "fingerprint", "p", "support_size", "loss"),
-        *("selector", "options", "epsilon", "base_seed", "sensitive"),
-    ),
-)
+from .experiment import DataSeed, Recipe
+from .runner import DONE, Row, Trial, seed_of
+from .sources import DataSource
 
 
 @dataclass(frozen=True)
@@ -40,8 +35,6 @@ class DataSet:
 
     Attributes
     ----------
-    source : str
-        What `load_problem` is called with.
     instance : str
         Its name.
     n, p, n_features, support_size : int
@@ -53,9 +46,10 @@ class DataSet:
         Hash of the settings and of every number in the data.
     sensitive : bool
         Whether the data are about somebody.
+    source : str
+        What `load_problem` is called with.
     """
 
-    source: str
     instance: str
     n: int
     p: int
@@ -65,12 +59,12 @@ class DataSet:
     loss: str
     fingerprint: str
     sensitive: bool
+    source: str = field(repr=False)
 
     @classmethod
     def of(cls, source: str, problem: StoredData, instance: Instance) -> DataSet:
         """Describe a problem."""
         return cls(
-            source=source,
             instance=problem.name,
             n=instance.n,
             p=instance.p,
@@ -80,6 +74,7 @@ class DataSet:
             loss=instance.loss,
             fingerprint=fingerprint(problem, instance),
             sensitive=not problem.synthetic,
+            source=source,
         )
 
     @property
@@ -95,20 +90,30 @@ class DataSet:
         return f"{self.instance} with n = {self.n:,} and data seed {self.data_seed}"
 
     @property
-    def mark(self) -> str:
-        """Words before a message about sensitive data."""
-        return "(sensitive) " if self.sensitive else ""
+    def facts(self) -> dict[str, Any]:
+        """Facts of the data in every row."""
+        facts = asdict(self)
+        del facts["source"]
+        return facts
 
-    def load(self) -> StoredData:
-        """Load the data, again."""
-        if self.data_seed is None:
-            return load_problem(self.source)
-        return load_problem(self.source, n=self.n, seed=self.data_seed)
+
+def fingerprint(problem: StoredData, instance: Instance) -> str:
+    """Hash the settings and the data, before clipping."""
+    facts = {**problem.settings, "shape": problem.X.shape, "type": str(problem.X.dtype)}
+    if problem.mapped:
+        # Its settings do not say what follows from the schema and the question.
+        facts |= {"features": instance.feature_names, "groups": instance.groups}
+        facts |= {"always": instance.always, "intercept": instance.intercept}
+        facts |= {"coef_bound": instance.coef_bound, "ridge": instance.ridge}
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
+    for column in (*problem.X.T, problem.y):
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.hexdigest()[:32]
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One selector at one ε on one data set, and its trials.
+class Contest(Recipe):
+    """One selector at one ε on one data set.
 
     Attributes
     ----------
@@ -120,7 +125,7 @@ class Cell:
     epsilon : float
     base_seed : int
         What all seeds are derived from.
-    trials : int
+    rules : Rules
     """
 
     data: DataSet
@@ -128,33 +133,60 @@ class Cell:
     options: str
     epsilon: float
     base_seed: int
-    trials: int
+    rules: Rules = field(repr=False)
+
+    @property
+    def title(self) -> str:
+        """See `Recipe`."""
+        return f"{self.data.title}, {self.selector}, ε = {self.epsilon:g}"
+
+    @property
+    def sensitive(self) -> bool:
+        """Indicator that its data are about somebody."""
+        return self.data.sensitive
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Facts of the contest in every row."""
+        return {
+            **self.data.facts,
+            "selector": self.selector,
+            "options": self.options,
+            "epsilon": self.epsilon,
+            "base_seed": self.base_seed,
+        }
 
     def seed(self, what: int | str) -> int:
         """Return the seed of a trial, or of "fit"; the same whatever else is run."""
         return seed_of(self.base_seed, *self.data.identity, self.selector, self.epsilon, what)
 
-    def row(self, status: str, **facts: Any) -> Row:
-        """Make a row of the file."""
-        data = self.data
-        return {
-            "status": status,
-            "instance": data.instance,
-            "n": data.n,
-            "data_seed": data.data_seed,
-            "fingerprint": data.fingerprint,
-            "p": data.p,
-            "n_features": data.n_features,
-            "support_size": data.support_size,
-            "loss": data.loss,
-            "selector": self.selector,
-            "options": self.options,
-            "epsilon": self.epsilon,
-            "base_seed": self.base_seed,
-            **facts,
-            "sensitive": data.sensitive,
-            "private": False,
-            "randomness": "seeded",
+    def measure(
+        self, data: DataSeed, seed: int, source: DataSource | None
+    ) -> Iterator[dict[str, Any]]:
+        """Draw once, from a distribution that is built for the first repeat."""
+        fit = _fit(self)
+        guarantee, best = fit.mechanism.guarantee, fit.reference.support
+        seed = self.seed(data.repeat - 1)
+        start = time.perf_counter()
+        support = sorted(int(j) for j in fit.mechanism.sample(seed))
+        seconds_draw = time.perf_counter() - start
+        gap = fit.instance.objective(support) - fit.reference.value
+        conditional = GAP_CONDITION in guarantee.conditions
+        yield {
+            **self.facts,
+            "status": DONE,
+            "guarantee": guarantee.to_dict(),
+            "relation": guarantee.relation,
+            "condition_met": fit.reference.gap_proven if conditional else None,
+            "trial": data.repeat - 1,
+            "seed": seed,
+            "support": support,
+            "exact": best == set(support),
+            "f1": len(best.intersection(support)) / fit.instance.support_size,
+            "loss_gap": gap,
+            "gap_in_sensitivities": gap / fit.instance.sensitivity,
+            "seconds_fit": fit.seconds,
+            "seconds_draw": seconds_draw,
         }
 
 
@@ -175,43 +207,85 @@ class Reference:
     value: float
     gap_proven: bool
 
-
-def fingerprint(problem: StoredData, instance: Instance) -> str:
-    """Hash the settings and the data, before clipping."""
-    facts = {**problem.settings, "shape": problem.X.shape, "type": str(problem.X.dtype)}
-    if problem.mapped:
-        # Its settings do not say what follows from the schema and the question.
-        facts |= {"features": instance.feature_names, "groups": instance.groups}
-        facts |= {"always": instance.always, "intercept": instance.intercept}
-        facts |= {"coef_bound": instance.coef_bound, "ridge": instance.ridge}
-    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
-    for column in (*problem.X.T, problem.y):
-        digest.update(np.ascontiguousarray(column).tobytes())
-    return digest.hexdigest()[:32]
+    @classmethod
+    def of(cls, instance: Instance, rules: Rules) -> Reference:
+        """Find the optimum; `NotCertified` if that takes too long."""
+        levels = mistake_levels(instance, solver=rules.solver, time_limit=rules.time_limit)
+        return cls(
+            support=frozenset(levels.supports[0].tolist()),
+            value=instance.objective(levels.supports[0]),
+            gap_proven=exceeds_condition(levels.gap, levels.sensitivity),
+        )
 
 
-def certified_reference(instance: Instance, rules: Rules) -> Reference:
-    """Find the optimum; `NotCertified` if that takes too long."""
-    levels = mistake_levels(instance, solver=rules.solver, time_limit=rules.time_limit)
-    return Reference(
-        support=frozenset(levels.supports[0].tolist()),
-        value=instance.objective(levels.supports[0]),
-        gap_proven=exceeds_condition(levels.gap, levels.sensitivity),
-    )
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The distribution of a contest, and what its draws are compared with."""
+
+    mechanism: Mechanism[Support]
+    instance: Instance
+    reference: Reference
+    seconds: float
 
 
-def cells_of(
+def forget() -> None:
+    """Drop the data and the distribution of the last contest."""
+    _loaded.cache_clear()
+    _tried.cache_clear()
+
+
+def _fit(contest: Contest) -> Fit:
+    found = _tried(contest)
+    if isinstance(found, MipselectError):
+        raise found
+    return found
+
+
+@lru_cache(maxsize=1)
+def _loaded(data: DataSet, rules: Rules) -> tuple[StoredData, Instance, Reference | MipselectError]:
+    n = None if data.data_seed is None else data.n
+    problem = load_problem(data.source, n=n, seed=data.data_seed)
+    instance = problem.instance()
+    try:
+        return problem, instance, Reference.of(instance, rules)
+    except MipselectError as error:
+        words = f"without the certified optimum nothing was run: {error}"
+        return problem, instance, MipselectError(words)
+
+
+@lru_cache(maxsize=1)
+def _tried(contest: Contest) -> Fit | MipselectError:
+    """Build the distribution once; a failure is one for all repeats.
+
+    A first draw is thrown away: what a distribution puts off until it is used belongs to the
+    time of the fit.
+    """
+    problem, instance, reference = _loaded(contest.data, contest.rules)
+    if isinstance(reference, MipselectError):
+        return reference
+    contestant = CONTESTANTS[contest.selector]
+    selector = contestant.build(instance, contest.epsilon, contest.rules)
+    source = random.Random(contest.seed("fit"))
+    selector.set_params(random_state=source)
+    start = time.perf_counter()
+    try:
+        mechanism = selector.mechanism(problem.X, contestant.target(problem, instance))
+        mechanism.sample(source)
+    except MipselectError as error:
+        return error
+    return Fit(mechanism, instance, reference, time.perf_counter() - start)
+
+
+def contests_of(
     data: DataSet,
     instance: Instance,
     selectors: Sequence[str],
     epsilons: Sequence[float],
     rules: Rules,
-    *,
     base_seed: int,
-    trials: int,
-) -> tuple[list[Cell], list[str]]:
+) -> tuple[list[Contest], list[str]]:
     """List what is to be run on a data set, and why some selectors are not."""
-    cells, skipped = [], []
+    contests, skipped = [], []
     for name in selectors:
         contestant = CONTESTANTS[name]
         if reason := contestant.unfit(instance):
@@ -219,149 +293,17 @@ def cells_of(
             continue
         for epsilon in epsilons:
             options = in_words(contestant.build(instance, epsilon, rules))
-            cells.append(Cell(data, name, options, epsilon, base_seed, trials))
-    return cells, skipped
+            contests.append(Contest(data, name, options, epsilon, base_seed, rules))
+    return contests, skipped
 
 
-def run(
-    cell: Cell,
-    trials: Iterable[int],
-    problem: StoredData,
-    instance: Instance,
-    reference: Reference,
-    rules: Rules,
-) -> Iterator[Row]:
-    """Build the distribution once, draw from it once for each trial, and yield a row for each.
-
-    A first draw is thrown away: what a distribution puts off until it is used belongs to the
-    time of the fit. If there is no distribution, the one row says why.
-    """
-    contestant = CONTESTANTS[cell.selector]
-    selector = contestant.build(instance, cell.epsilon, rules)
-    source = random.Random(cell.seed("fit"))
-    selector.set_params(random_state=source)
-    start = time.perf_counter()
-    try:
-        mechanism = selector.mechanism(problem.X, contestant.target(problem, instance))
-        mechanism.sample(source)
-    except MipselectError as error:
-        certain = isinstance(error, NotCertified) and not isinstance(error, SolverFailure)
-        yield cell.row(
-            NOT_CERTIFIED if certain else FAILED,
-            remark=" ".join(str(error).split()),
-            time_limit=rules.time_limit,
-        )
-        return
-    seconds_fit = time.perf_counter() - start
-    guarantee = mechanism.guarantee
-    conditional = GAP_CONDITION in guarantee.conditions
-    for trial in trials:
-        seed = cell.seed(trial)
-        start = time.perf_counter()
-        support = sorted(int(j) for j in mechanism.sample(seed))
-        seconds_draw = time.perf_counter() - start
-        gap = instance.objective(support) - reference.value
-        yield cell.row(
-            DONE,
-            guarantee=guarantee.to_dict(),
-            relation=guarantee.relation,
-            condition_met=reference.gap_proven if conditional else None,
-            trial=trial,
-            seed=seed,
-            support=support,
-            exact=reference.support == set(support),
-            f1=len(reference.support.intersection(support)) / instance.support_size,
-            loss_gap=gap,
-            gap_in_sensitivities=gap / instance.sensitivity,
-            seconds_fit=seconds_fit,
-            seconds_draw=seconds_draw,
-        )
-
-
-class Record:
-    """The rows of a file that belong to certain cells.
-
-    Parameters
-    ----------
-    file : TrialFile
-        Rows about other things are left alone.
-    cells : sequence of Cell
-
-    Raises
-    ------
-    InvalidInput
-        Naming the first line about one of the cells that was made from other data or settings.
-    """
-
-    def __init__(self, file: TrialFile, cells: Sequence[Cell]) -> None:
-        self._file = file
-        self._done: dict[Cell, dict[int, Row]] = {cell: {} for cell in cells}
-        self._refused: dict[Cell, Row] = {}
-        prints = {cell.data.identity: cell.data.fingerprint for cell in cells}
-        known = {(cell.data.identity, cell.selector, cell.epsilon): cell for cell in cells}
-        for number, row in file.rows:
-            n = None if row["data_seed"] is None else row["n"]
-            identity = (row["instance"], n, row["data_seed"])
-            if prints.get(identity, row["fingerprint"]) != row["fingerprint"]:
-                raise self._other(number, f"{row['instance']} had other data or settings")
-            cell = known.get((identity, row["selector"], row["epsilon"]))
-            if cell is None:
-                continue
-            if row["options"] != cell.options:
-                raise self._other(
-                    number,
-                    f"{cell.selector} had the options {row['options']!r}, now {cell.options!r}",
-                )
-            if row["base_seed"] != cell.base_seed:
-                raise self._other(
-                    number, f"--seed was {row['base_seed']}, now it is {cell.base_seed}"
-                )
-            self._keep(cell, row)
-
-    def add(self, cell: Cell, row: Row) -> None:
-        """Append a row to the file."""
-        self._file.append(row)
-        self._keep(cell, row)
-
-    def missing(self, cell: Cell, time_limit: float | None) -> list[int]:
-        """Return the trials that are to be run.
-
-        None if the search was not certified with as much time; a selector that failed is tried
-        again.
-        """
-        missing = [trial for trial in range(cell.trials) if trial not in self._done[cell]]
-        refused = self._refused.get(cell)
-        if refused is not None and refused["status"] == NOT_CERTIFIED:
-            had = refused["time_limit"]
-            if had is None or (time_limit is not None and time_limit <= had):
-                return []
-        return missing
-
-    def count(self, cell: Cell) -> int:
-        """Count the trials of a cell."""
-        return sum(trial < cell.trials for trial in self._done[cell])
-
-    def refused(self, cell: Cell) -> Row | None:
-        """Return the row that says why there are no trials, if there are none."""
-        return None if self.count(cell) else self._refused.get(cell)
-
-    def rows(self, cell: Cell) -> list[Row]:
-        """Return the trials of a cell, in order, or else the row that says why there are none."""
-        if refused := self.refused(cell):
-            return [refused]
-        done = self._done[cell]
-        return [done[trial] for trial in range(cell.trials) if trial in done]
-
-    def _keep(self, cell: Cell, row: Row) -> None:
-        if row["status"] == DONE:
-            self._done[cell][row["trial"]] = row
-        else:
-            self._refused[cell] = row
-
-    def _other(self, number: int, why: str) -> InvalidInput:
-        return InvalidInput(
-            f"{self._file.path}, line {number}, is of another run: {why}; give another --output"
-        )
+def trials_of(contests: Iterable[Contest], trials: int) -> list[Trial]:
+    """List the trials of contests: all of one, then all of the next."""
+    return [
+        Trial("bench", contest, repeat, contest.base_seed)
+        for contest in contests
+        for repeat in range(1, trials + 1)
+    ]
 
 
 def mean_and_error(rows: Sequence[Row], key: str) -> tuple[float, float | None]:
@@ -390,8 +332,7 @@ def summarise(rows: Iterable[Row]) -> list[dict[str, Any]]:
             "instance": name,
             "n": n,
             "p": group[0]["p"],
-            # Lines from before there were features of several columns do not say it.
-            "n_features": group[0].get("n_features", group[0]["p"]),
+            "n_features": group[0]["n_features"],
             "support_size": group[0]["support_size"],
             "loss": group[0]["loss"],
             "data_seeds": sorted({row["data_seed"] for row in group} - {None}),

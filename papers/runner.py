@@ -31,7 +31,7 @@ from mipselect.cli.extension import (
     say,
     unreadable,
 )
-from mipselect.errors import InvalidInput, MipselectError
+from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure
 
 from .experiment import DataSeed, Reading, Recipe
 from .sources import DataSource
@@ -40,7 +40,8 @@ Row = Mapping[str, Any]
 Identity = tuple[str, str, int, int, int]
 """Experiment, recipe, repeat, the seed of the draws and that of the data."""
 
-DONE, FAILED = "done", "failed"
+DONE, NOT_CERTIFIED, FAILED = "done", "not certified", "failed"
+EXPERIMENT = "NOT PRIVATE: an experiment. Its draws are seeded, so they protect nobody."
 SEED_BITS = 48
 """So few that every reader of JSON keeps them."""
 
@@ -51,35 +52,10 @@ def seed_of(*facts: Any) -> int:
     return int.from_bytes(digest) >> (8 * len(digest) - SEED_BITS)
 
 
-@dataclass(frozen=True)
-class Kind:
-    """Kind of the lines of a file.
-
-    Attributes
-    ----------
-    format : str
-        The first thing in every line.
-    command : str
-        What writes them.
-    keys : tuple of str
-        What every line has.
-    """
-
-    format: str
-    command: str
-    keys: tuple[str, ...]
-
-    @property
-    def start(self) -> bytes:
-        """Beginning of every line."""
-        return f'{{"format": "{self.format}", "'.encode()
-
-
-TRIALS = Kind(
-    "mipselect-reproduce-2",
-    "mipselect reproduce",
-    ("status", "experiment", "recipe", "repeat", "base_seed", "data_seed"),
-)
+FORMAT = "mipselect-trials-1"
+START = f'{{"format": "{FORMAT}", "'.encode()
+KEYS = ("status", "experiment", "recipe", "repeat", "base_seed", "data_seed")
+"""Keys of every line."""
 
 
 class TrialFile:
@@ -89,7 +65,6 @@ class TrialFile:
     ----------
     path : Path
         Need not exist; it is made when the first row is appended.
-    kind : Kind
 
     Attributes
     ----------
@@ -101,20 +76,18 @@ class TrialFile:
     Raises
     ------
     InvalidInput
-        Naming the line that is not of this kind, and why; the file is left as it is.
+        Naming the line that is no trial, and why; the file is left as it is.
     """
 
-    def __init__(self, path: Path, kind: Kind = TRIALS) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self.kind = kind
         try:
             content = regular_file(path).read_bytes() if path.exists() else b""
         except OSError as error:
             raise unreadable(path, error) from error
         *lines, rest = content.split(b"\n")
         self.rows = [(number, self._parsed(number, line)) for number, line in enumerate(lines, 1)]
-        start = kind.start
-        if rest[: len(start)] != start[: len(rest)]:
+        if rest[: len(START)] != START[: len(rest)]:
             raise self._foreign(len(lines) + 1, "it is cut off and begins like no other")
         self.rest = len(rest)
         self._read = len(content)
@@ -149,7 +122,7 @@ class TrialFile:
             If it cannot be written, or if there was a half-written line and another run has
             written since. The lines before it are kept.
         """
-        line = json.dumps({"format": self.kind.format, **row}, allow_nan=False).encode() + b"\n"
+        line = json.dumps({"format": FORMAT, **row}, allow_nan=False).encode() + b"\n"
         try:
             if self._descriptor is None:
                 self._descriptor = self._opened()
@@ -179,17 +152,16 @@ class TrialFile:
             row = json.loads(line)
         except (ValueError, RecursionError):
             raise self._foreign(number, "it is not JSON") from None
-        if not isinstance(row, dict) or row.get("format") != self.kind.format:
-            raise self._foreign(number, f"its format is not {self.kind.format!r}")
-        for key in self.kind.keys:
+        if not isinstance(row, dict) or row.get("format") != FORMAT:
+            raise self._foreign(number, f"its format is not {FORMAT!r}")
+        for key in KEYS:
             if key not in row:
                 raise self._foreign(number, f"it lacks {key!r}")
         return row
 
     def _foreign(self, number: int, why: str) -> InvalidInput:
         return InvalidInput(
-            f"{self.path}, line {number}, is no line of {self.kind.command!r}: {why}; "
-            "nothing was written to it"
+            f"{self.path}, line {number}, is no trial: {why}; nothing was written to it"
         )
 
 
@@ -237,9 +209,9 @@ class Trial:
         """Make a line of the file."""
         return {
             "status": status,
-            **dict(zip(TRIALS.keys[1:], self.identity, strict=True)),
+            **dict(zip(KEYS[1:], self.identity, strict=True)),
             **facts,
-            "sensitive": self.source is not None,
+            "sensitive": self.source is not None or self.recipe.sensitive,
             "private": False,
             "randomness": "seeded",
         }
@@ -256,7 +228,7 @@ def done_already(file: TrialFile) -> dict[Identity, Row]:
 
 def run(
     trials: Sequence[Trial], path: Path, processes: int = 1, *, apart: bool = False
-) -> tuple[list[Row], list[str]]:
+) -> tuple[list[Row], list[tuple[Trial, Row]]]:
     """Run the trials that a file does not have, and append them to it.
 
     Parameters
@@ -272,34 +244,41 @@ def run(
     -------
     rows : list of mapping
         In the order of the trials, without those that failed.
-    missing : list of str
-        What failed, and why.
+    failed : list of (Trial, mapping)
+        What failed, and the row that says why; it is in no file, and is tried again.
     """
-    missing: list[str] = []
+    failed: list[tuple[Trial, Row]] = []
     with TrialFile(path) as file:
         done = done_already(file)
         todo = [trial for trial in trials if trial.identity not in done]
         kept, total = len(trials) - len(todo), len(trials)
         if kept:
             say(f"{kept:,} of {total:,} trials are done already, in {path}")
+        if todo and file.rest:
+            say(f"the last line of {path} was half-written and is cut off")
         try:
             with CountedProgress(kept, total) as watch:
                 for trial, row in all_measured(todo, processes, apart=apart):
-                    file.append(row)
                     watch.begin(f"{trial.experiment}: {trial.recipe.title}")
                     watch.advance()
                     if row["status"] == DONE:
+                        file.append(row)
                         done[trial.identity] = row
                     else:
-                        which = f"{trial.recipe.title}, repeat {trial.repeat}"
-                        missing.append(f"{which}: {row['remark']}")
+                        failed.append((trial, row))
         except KeyboardInterrupt:
             kept = sum(trial.identity in done for trial in trials)
             raise InterruptedRun(
                 f"interrupted: {kept:,} of {total:,} trials of {trials[0].experiment} are kept in "
                 f"{path}; the same command goes on from there"
             ) from None
-    return [done[trial.identity] for trial in trials if trial.identity in done], missing
+    return [done[trial.identity] for trial in trials if trial.identity in done], failed
+
+
+def first_of(failures: Sequence[str]) -> MipselectError:
+    """Make the error of a run in which something failed."""
+    more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+    return MipselectError(failures[0] + more)
 
 
 def measured(trial: Trial) -> Row:
@@ -309,7 +288,9 @@ def measured(trial: Trial) -> Row:
         found = trial.recipe.measure(trial.data, trial.seed, trial.source)
         readings = [one.stored if isinstance(one, Reading) else one for one in found]
     except MipselectError as error:
-        return trial.row(FAILED, remark=" ".join(str(error).split()))
+        certain = isinstance(error, NotCertified) and not isinstance(error, SolverFailure)
+        status = NOT_CERTIFIED if certain else FAILED
+        return trial.row(status, remark=" ".join(str(error).split()))
     return trial.row(DONE, readings=readings, seconds=time.perf_counter() - start)
 
 
@@ -320,13 +301,20 @@ def all_measured(
 
     A run that stops early, by an interrupt or an error, ends the others.
     """
-    if not apart and (processes == 1 or len(trials) < 2):
+    if apart:
+        for trial in trials:
+            yield from _measured_elsewhere([trial], 1)
+    elif processes == 1 or len(trials) < 2:
         for trial in trials:
             yield trial, measured(trial)
-        return
+    else:
+        yield from _measured_elsewhere(trials, processes)
+
+
+def _measured_elsewhere(trials: Sequence[Trial], processes: int) -> Iterator[tuple[Trial, Row]]:
     finished: SimpleQueue[Future[Row]] = SimpleQueue()
     try:
-        with _pool_of(max(1, min(processes, len(trials))), apart=apart) as pool:
+        with _pool_of(min(processes, len(trials))) as pool:
             with _signals_held_back(), _interrupts_kept_from_children():
                 running = {pool.submit(measured, trial): trial for trial in trials}
                 for future in running:
@@ -342,14 +330,13 @@ def all_measured(
 
 
 @contextmanager
-def _pool_of(workers: int, *, apart: bool = False) -> Iterator[ProcessPoolExecutor]:
+def _pool_of(workers: int) -> Iterator[ProcessPoolExecutor]:
     """Open a pool, whose processes end with the block, whether they are done or not."""
     with _signals_held_back():
         pool = ProcessPoolExecutor(
             workers,
             mp_context=multiprocessing.get_context("spawn"),
             initializer=_leave_signals_to_parent,
-            max_tasks_per_child=1 if apart else None,
         )
     try:
         yield pool

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,12 +11,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from mipselect import Instance
 from mipselect.cli.extension import (
     SEARCH_PANEL,
     SENSITIVE,
-    CountedProgress,
     Delivery,
-    InterruptedRun,
     SearchArguments,
     argument,
     banner,
@@ -32,24 +31,14 @@ from mipselect.cli.extension import (
     require_positive,
     say,
 )
-from mipselect.errors import InvalidInput, MipselectError, NotCertified
+from mipselect.errors import InvalidInput
 from mipselect.problem.stored.files import load_problem
 
 from ..contestants import CONTESTANTS, Rules
-from ..contests import (
-    LINES,
-    Cell,
-    DataSet,
-    Record,
-    cells_of,
-    certified_reference,
-    run,
-    summarise,
-)
-from ..runner import DONE, TrialFile
+from ..contests import Contest, DataSet, contests_of, forget, summarise, trials_of
+from ..runner import DONE, EXPERIMENT, first_of, run
 
 MOST_TRIALS = 1_000_000
-EXPERIMENT = "NOT PRIVATE: an experiment. Its draws are seeded, so they protect nobody."
 DATA_PANEL = "Data from a recipe, drawn again"
 
 EXAMPLES = """Examples:
@@ -62,18 +51,6 @@ mipselect plot bench.jsonl --x n --epsilon 1 --output rows.svg
 """
 
 Number = TypeVar("Number", int, float)
-
-
-@dataclass(frozen=True)
-class _Plan:
-    """Trials that are to be run, by data set, and those that cannot."""
-
-    cells: dict[DataSet, list[Cell]]
-    skipped: list[str]
-
-    @property
-    def all_cells(self) -> list[Cell]:
-        return [cell for cells in self.cells.values() for cell in cells]
 
 
 @options
@@ -132,49 +109,62 @@ def bench(arguments: BenchArguments) -> None:
     where it stopped, with the same numbers; other trials may be added to the same
     file later.
     """
-    trials, seed, output = arguments.trials, arguments.seed, arguments.output
     epsilons = _list("--epsilon", arguments.epsilon, float)
     for value in epsilons:
         require_positive("--epsilon", value)
-    checked_integer(trials, "--trials", 1, MOST_TRIALS)
-    checked_integer(seed, "--seed", 0)
+    checked_integer(arguments.trials, "--trials", 1, MOST_TRIALS)
+    checked_integer(arguments.seed, "--seed", 0)
     rules = _rules(arguments)
-    check_writable(output)
+    check_writable(arguments.output)
     names = _selectors(arguments.selectors)
     rows, seeds = arguments.rows, arguments.data_seeds
     all_rows = [None] if rows is None else _list("--rows", rows, int)
     all_seeds = [None] if seeds is None else _list("--data-seeds", seeds, int)
-    plan = _Plan({}, [])
-    for name in arguments.instances:
-        for n in all_rows:
-            for data_seed in all_seeds:
-                problem = load_problem(name, n=n, seed=data_seed)
-                instance = problem.instance()
-                if problem.mapped and instance.classes is not None:
-                    # Rows without a class have no intercept there, which no selector is told.
-                    raise InvalidInput(
-                        f"{name}: bench takes a table with a schema for losses of numbers, not "
-                        f"for {instance.loss}"
-                    )
-                data = DataSet.of(name, problem, instance)
-                if data.identity in [other.identity for other in plan.cells]:
-                    raise InvalidInput(f"{data.title} is given twice")
-                cells, skipped = cells_of(
-                    data, instance, names, epsilons, rules, base_seed=seed, trials=trials
-                )
-                plan.cells[data] = cells
-                plan.skipped.extend(reason for reason in skipped if reason not in plan.skipped)
-    for reason in plan.skipped:
+    contests: list[Contest] = []
+    skipped: list[str] = []
+    known: list[DataSet] = []
+    for name, n, data_seed in product(arguments.instances, all_rows, all_seeds):
+        data, instance = _described(name, n, data_seed)
+        if data.identity in [other.identity for other in known]:
+            raise InvalidInput(f"{data.title} is given twice")
+        known.append(data)
+        some, reasons = contests_of(data, instance, names, epsilons, rules, arguments.seed)
+        contests += some
+        skipped += [reason for reason in reasons if reason not in skipped]
+    for reason in skipped:
         say(f"skipped {reason}")
-    if not plan.all_cells:
+    if not contests:
         raise InvalidInput("there is nothing to run: no selector applies")
-    with TrialFile(output, LINES) as file:
-        record = Record(file, plan.all_cells)
-        failures = _run(plan, record, rules, file)
-    _deliver(plan, record, failures, output, as_json=arguments.delivery.as_json)
+    forget()
+    done, failed = run(trials_of(contests, arguments.trials), arguments.output)
+    # A failure is one for all repeats.
+    refused = {trial.recipe: row for trial, row in reversed(failed)}
+    failures = [
+        f"{'(sensitive) ' * one.sensitive}{one.title}: {row['status']}: {row['remark']}"
+        for one, row in reversed(refused.items())
+        if isinstance(one, Contest)
+    ]
+    lines = [line for row in done for line in row["readings"]]
+    lines += [
+        {**one.facts, "status": row["status"], "remark": row["remark"]}
+        for one, row in refused.items()
+        if isinstance(one, Contest)
+    ]
+    _deliver(summarise(lines), skipped, failures, arguments)
     if failures:
-        more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
-        raise MipselectError(failures[0] + more)
+        raise first_of(failures)
+
+
+def _described(name: str, n: int | None, data_seed: int | None) -> tuple[DataSet, Instance]:
+    problem = load_problem(name, n=n, seed=data_seed)
+    instance = problem.instance()
+    if problem.mapped and instance.classes is not None:
+        # Rows without a class have no intercept there, which no selector is told.
+        raise InvalidInput(
+            f"{name}: bench takes a table with a schema for losses of numbers, not "
+            f"for {instance.loss}"
+        )
+    return DataSet.of(name, problem, instance), instance
 
 
 def _rules(arguments: BenchArguments) -> Rules:
@@ -205,77 +195,21 @@ def _selectors(text: str) -> list[str]:
     return names
 
 
-def _run(plan: _Plan, record: Record, rules: Rules, file: TrialFile) -> list[str]:
-    """Run what is missing; return why some of it could not be."""
-    missing = {cell: record.missing(cell, rules.time_limit) for cell in plan.all_cells}
-    total = sum(cell.trials for cell in missing)
-    left = sum(map(len, missing.values()))
-    if left < total:
-        say(f"{total - left:,} of {total:,} trials are done already, in {file.path}")
-    if left and file.rest:
-        say(f"the last line of {file.path} was half-written and is cut off")
-    failures: list[str] = []
-    try:
-        with CountedProgress(total - left, total) as watch:
-            for data, cells in plan.cells.items():
-                todo = {cell: missing[cell] for cell in cells if missing[cell]}
-                if todo:
-                    failures += _run_on(data, todo, record, rules, watch)
-    except KeyboardInterrupt:
-        kept = sum(record.count(cell) for cell in missing)
-        raise InterruptedRun(
-            f"interrupted: {kept:,} of {total:,} trials are kept in {file.path}; the same command "
-            "goes on from there"
-        ) from None
-    return failures
-
-
-def _run_on(
-    data: DataSet,
-    todo: dict[Cell, list[int]],
-    record: Record,
-    rules: Rules,
-    watch: CountedProgress,
-) -> list[str]:
-    watch.begin(f"{data.title}: optimum")
-    problem = data.load()
-    instance = problem.instance()
-    try:
-        reference = certified_reference(instance, rules)
-    except NotCertified as error:
-        watch.advance(sum(map(len, todo.values())))
-        return [f"{data.mark}{data.title}: without its certified optimum nothing was run: {error}"]
-    for cell, trials in todo.items():
-        watch.begin(f"{data.title}: {cell.selector}, ε = {cell.epsilon:g}")
-        done = 0
-        for row in run(cell, trials, problem, instance, reference, rules):
-            record.add(cell, row)
-            if row["status"] == DONE:
-                watch.advance()
-                done += 1
-        watch.advance(len(trials) - done)
-    return []
-
-
 def _deliver(
-    plan: _Plan, record: Record, failures: list[str], output: Path, *, as_json: bool
+    summary: list[dict[str, Any]],
+    skipped: list[str],
+    failures: list[str],
+    arguments: BenchArguments,
 ) -> None:
-    rows = [row for cell in plan.all_cells for row in record.rows(cell)]
-    for cell in plan.all_cells:
-        if refused := record.refused(cell):
-            where = f"{cell.data.mark}{cell.data.title}"
-            what = f"{cell.selector} at ε = {cell.epsilon:g}: {refused['status']}"
-            failures.append(f"{where}: {what}: {refused['remark']}")
-    summary = summarise(rows)
-    sensitive = any(data.sensitive for data in plan.cells)
+    sensitive = any(entry["sensitive"] for entry in summary)
     report: dict[str, Any] = {
         "command": "bench",
         "sensitive": sensitive,
         "private": False,
         "randomness": "seeded",
         "warning": [SENSITIVE, EXPERIMENT] if sensitive else [EXPERIMENT],
-        "file": str(output),
-        "skipped": plan.skipped,
+        "file": str(arguments.output),
+        "skipped": skipped,
         "failures": failures,
         "instances": summary,
     }
@@ -286,10 +220,11 @@ def _deliver(
         print_summary(console, summary)
         for failure in failures:
             console.print(failure, markup=False, style="bold red", soft_wrap=True)
-        if rows:
-            console.print(f"Every trial is a line of {output}.", markup=False, soft_wrap=True)
+        if arguments.output.exists():
+            told = f"Every trial is a line of {arguments.output}."
+            console.print(told, markup=False, soft_wrap=True)
 
-    deliver(report, render, as_json=as_json, output=None)
+    deliver(report, render, as_json=arguments.delivery.as_json, output=None)
 
 
 def print_summary(console: Console, summary: Iterable[Mapping[str, Any]]) -> None:

@@ -24,14 +24,15 @@ from mipselect.cli.extension import (
     regular_file,
     required,
     say,
+    shown,
     write_whole,
 )
 from mipselect.errors import InvalidInput
 from mipselect.pictures import Panel, Picture, Series, drawn
 
 from ..contestants import CONTESTANTS
-from ..contests import LINES, mean_and_error
-from ..runner import DONE, Row, TrialFile
+from ..contests import mean_and_error
+from ..runner import Row, TrialFile
 
 EXAMPLES = """Examples:
 
@@ -115,23 +116,24 @@ def plot(arguments: PlotArguments) -> None:
     file, output = arguments.file, arguments.output
     x, y, epsilon = arguments.x, arguments.y, arguments.epsilon
     check_figure(output, "--output", [file], replace=arguments.delivery.replace)
-    read = TrialFile(regular_file(file), LINES)
+    read = TrialFile(regular_file(file))
     if read.rest:
         say(f"the last line of {file} is half-written and is left out")
-    rows = _chosen(
-        [row for _, row in read.rows], "instance", "--instance", arguments.instance, file
-    )
+    rows = [
+        line for _, row in read.rows if row["experiment"] == "bench" for line in row["readings"]
+    ]
+    rows = _chosen(rows, "instance", "--instance", arguments.instance, file)
     if x is None:
         sizes = {(row["instance"], row["n"]) for row in rows}
         x = Across.N if len(sizes) > len({name for name, _ in sizes}) else Across.EPSILON
     if epsilon is not None and x is not Across.N:
         raise InvalidInput("--epsilon applies with n across only: --x n")
     rows = _chosen(rows, "epsilon", "--epsilon", epsilon, file)
-    trials = [row for row in _each_once(rows) if row["status"] == DONE]
-    if not trials:
+    rows = list(_each_once(rows, file))
+    if not rows:
         raise InvalidInput(f"{file}: there are no trials to draw")
-    sensitive = any(row["sensitive"] for row in trials)
-    picture = _picture(trials, x, y, sensitive=sensitive)
+    sensitive = any(row["sensitive"] for row in rows)
+    picture = _picture(rows, x, y, sensitive=sensitive)
     write_whole(output, drawn(picture, output.suffix), sensitive=sensitive)
     report: dict[str, Any] = {
         "command": "plot",
@@ -165,10 +167,19 @@ def _chosen(
     return chosen
 
 
-def _each_once(rows: Iterable[Row]) -> Iterable[Row]:
-    """Leave out what two runs have written to the same file at the same time."""
-    keys = ("instance", "n", "data_seed", "selector", "epsilon", "trial")
-    return {tuple(row.get(key) for key in keys): row for row in rows}.values()
+def _each_once(rows: Iterable[Row], file: Path) -> Iterable[Row]:
+    """Leave out what two runs have written at the same time; refuse runs that are not alike."""
+    found: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        keys = ("instance", "n", "data_seed", "selector", "epsilon", "trial")
+        other = found.setdefault(tuple(row[key] for key in keys), row)
+        for key in ("fingerprint", "options", "base_seed"):
+            if row[key] != other[key]:
+                raise InvalidInput(
+                    f"{file}: it has runs of {row['selector']} on {row['instance']} that differ in "
+                    f"{key}: {shown(other[key])} and {shown(row[key])}"
+                )
+    return found.values()
 
 
 def _picture(trials: Sequence[Row], x: Across, y: Measure, *, sensitive: bool) -> Picture:

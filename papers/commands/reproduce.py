@@ -24,20 +24,19 @@ from mipselect.cli.extension import (
     say,
     write_whole,
 )
-from mipselect.errors import InvalidInput, MipselectError
+from mipselect.errors import InvalidInput
 from mipselect.pictures import require_matplotlib
 
 from ..catalogue import EXPERIMENTS, experiment_named
 from ..experiment import PAPERS, Experiment
 from ..reports import QUICK, Made, as_csv, as_markdown, duration, pictures
-from ..runner import Trial, TrialFile, done_already, run
+from ..runner import EXPERIMENT, Trial, TrialFile, done_already, first_of, run
 from ..sources import DataSource
 
 ALL = "all"
 MOST_PROCESSES = 256
 LARGEST_DATA_SEED = 2**31
 _Work = tuple[Experiment, DataSource | None, list[Trial]]
-EXPERIMENT = "NOT PRIVATE: an experiment. Its draws are seeded, so they protect nobody."
 
 EXAMPLES = """Examples:
 
@@ -135,8 +134,7 @@ def reproduce(arguments: ReproduceArguments) -> None:
     _deliver(made, left_out, arguments, with_figures=with_figures)
     failures = [f"{one.experiment.name}: {reason}" for one in made for reason in one.missing]
     if failures:
-        more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
-        raise MipselectError(failures[0] + more)
+        raise first_of(failures)
 
 
 def _chosen(names: Sequence[str]) -> list[Experiment]:
@@ -236,7 +234,7 @@ def _made(
     *,
     with_figures: bool,
 ) -> Made:
-    rows, missing = run(trials, arguments.path(experiment, ".jsonl"), arguments.processes)
+    rows, failed = run(trials, arguments.path(experiment, ".jsonl"), arguments.processes)
     results = experiment.results(rows)
     made = Made(
         experiment=experiment,
@@ -248,7 +246,9 @@ def _made(
         seconds=sum(row["seconds"] for row in rows),
         base_seed=arguments.seed,
         data_seed=arguments.data_seed,
-        missing=missing,
+        missing=[
+            f"{trial.recipe.title}, repeat {trial.repeat}: {row['remark']}" for trial, row in failed
+        ],
         most_repeats=arguments.repeats,
     )
     _write(made, arguments, with_figures=with_figures)

@@ -222,7 +222,6 @@ LEVEL_ENDS = (292, 14_260)
 """Supports with at most one and two mistakes, 1 + 3·97 and 1 + 3·97 + 3·C(97, 2)."""
 
 RIDGES = (120.0, 140.0, 160.0, 180.0, 200.0)
-RADII = (0.7, 0.9, 1.1, 1.5, 2.0, 3.0)
 BOUNDS = (0.5, 0.75, 1.0, 1.25, 1.5)
 
 ABLATED = SupportRecovery(0.0, 4000, 100, 5, (TOP_R, MISTAKES, EXACT, WIDE), 100)
@@ -241,11 +240,6 @@ def ridge(value: float, draws: int) -> SupportRecovery:
 def bound(value: float, draws: int) -> SupportRecovery:
     """Vary b = b_x = b_y at λ = 300."""
     return replace(ABLATED, x=value, draws=draws, ridge=300.0, bound=value)
-
-
-def radius(value: float, draws: int) -> SupportRecovery:
-    """Vary the radius r of the coefficients at λ = 120."""
-    return replace(ABLATED, x=value, draws=draws, radius=value)
 
 
 def _jumps(results: Results) -> Finding:
@@ -323,26 +317,6 @@ ABLATION_BOUND = Experiment(
     quick=Scale(tuple(bound(value, 50) for value in (0.5, 1.0, 1.5)), 2, 0.15),
     also=ALSO,
     notes=("ε = 1, SNR 5, ρ = 0.1, r = 1.1; exact draws and the wide pool are ours.", PAID),
-)
-
-ABLATION_RADIUS = Experiment(
-    name="mip-ablation-radius",
-    paper=MIP,
-    row="D.1.2 ablations",
-    title="Recovery by the radius r of the coefficients: p = 100, s = 5, n = 4,000, λ = 120",
-    figures=figures("r"),
-    claims=(
-        Rises("ours: a larger r costs top-R", CHANCE.key, (TOP_R,), falls=True),
-        Rises("ours: a larger r costs mistakes", CHANCE.key, (MISTAKES,), falls=True),
-    ),
-    full=Scale(tuple(radius(value, 100) for value in RADII), 10, 0.8),
-    quick=Scale(tuple(radius(value, 50) for value in (0.7, 3.0)), 2, 0.1),
-    also=ALSO,
-    notes=(
-        "ε = 1, SNR 5, ρ = 0.1, b = 0.5. The paper has r = 1.1 throughout; its coefficients have "
-        "length 1. r enters Δ, so a generous radius is paid for.",
-        PAID,
-    ),
 )
 
 
@@ -531,5 +505,5 @@ BY_VERY_LARGE_P = Experiment(
 
 
 FIGURES = (FIGURE_1A, BY_EPSILON, FIGURE_1B, FIGURE_1B_LARGE)
-ABLATIONS = (ABLATION_R, ABLATION_RIDGE, ABLATION_BOUND, ABLATION_RADIUS)
+ABLATIONS = (ABLATION_R, ABLATION_RIDGE, ABLATION_BOUND)
 SETTINGS = (BY_SIZE, BY_SNR, BY_RHO, BY_P, BY_VERY_LARGE_P)

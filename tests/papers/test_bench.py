@@ -20,11 +20,11 @@ import pytest
 from mipselect import errors
 from mipselect.cli.progress import CountedProgress
 from mipselect.problem.stored.files import load_instance, load_problem
-from mipselect_papers import contestants
-from mipselect_papers import contests as trials
+from mipselect_papers import contestants, contests
 from mipselect_papers.contestants import CONTESTANTS, Rules, in_words
-from mipselect_papers.contests import LINES, mean_and_error, summarise
-from mipselect_papers.runner import TrialFile
+from mipselect_papers.contests import mean_and_error, summarise
+from mipselect_papers.experiment import DataSeed
+from mipselect_papers.runner import FORMAT, START, TrialFile
 from tests.support.commandline import LISTENING, Run
 from tests.support.designs import all_supports
 
@@ -44,7 +44,7 @@ snr = 5.0
 support_size = 2
 seed = 1
 """
-DATA = trials.DataSet("made", "made", 9, 3, 3, 1, None, "squared", "0", sensitive=False)
+ROW = {"experiment": "x", "sensitive": False}
 QUICK = ("--selectors", "top-r,mistakes,uniform", "--epsilon", "1,20", "--trials", "3")
 
 
@@ -62,7 +62,7 @@ def file(tmp_path: Path) -> Path:
 
 def rows_of(file: Path) -> list[dict[str, Any]]:
     assert file.read_bytes().endswith(b"\n")
-    return [json.loads(line) for line in file.read_text().splitlines()]
+    return [row for line in file.read_text().splitlines() for row in json.loads(line)["readings"]]
 
 
 def untimed(file: Path) -> list[dict[str, Any]]:
@@ -98,11 +98,12 @@ def test_every_row_is_what_enumeration_says(run: Run, recipe: Path, file: Path) 
                 gap / instance.sensitivity, abs=1e-9
             )
             assert (row["n"], row["p"]) == (instance.n, instance.p)
-            assert (row["private"], row["randomness"]) == (False, "seeded")
             assert row["sensitive"] is (path == "tiny-plain")
             second = np.sort(values)[1] - values.min()
             met = bool(second > 2 * instance.sensitivity) if row["selector"] == "mistakes" else None
             assert row["condition_met"] is met
+    for line in map(json.loads, file.read_text().splitlines()):
+        assert (line["private"], line["randomness"]) == (False, "seeded")
     assert {row["data_seed"] for row in rows} == {None, 1}
     assert len({row["seed"] for row in rows}) == len(rows)
 
@@ -155,10 +156,11 @@ def test_selectors_get_the_data_before_clipping_and_codes_for_classes(
             return inner(self, X, y)
 
         monkeypatch.setattr(type(selector), "mechanism", mechanism)
-        data = trials.DataSet.of(str(path), problem, instance)
-        cell = trials.Cell(data, name, in_words(selector), 1.0, 0, 1)
-        reference = trials.certified_reference(instance, Rules("auto", None, 20, None))
-        (row,) = trials.run(cell, [0], problem, instance, reference, Rules("auto", None, 20, None))
+        data = contests.DataSet.of(str(path), problem, instance)
+        rules = Rules("auto", None, 20, None)
+        contest = contests.Contest(data, name, in_words(selector), 1.0, 0, rules)
+        contests.forget()
+        (row,) = contest.measure(DataSeed(0, 1), 0, None)
         assert row["status"] == "done", row
         codes = {-1.0, 1.0} if name in ("sis", "kendall", "sample-aggregate") else {0.0, 1.0}
         assert seen[name] == (9.0, codes), name
@@ -173,14 +175,15 @@ def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(
     append = TrialFile.append
 
     def interrupted(self: TrialFile, row: Any) -> None:
-        if row["trial"] == 1 and row["epsilon"] == 20.0:
+        (line,) = row["readings"]
+        if line["trial"] == 1 and line["epsilon"] == 20.0:
             raise KeyboardInterrupt
         append(self, row)
 
     with monkeypatch.context() as patch:
         patch.setattr(TrialFile, "append", interrupted)
         run("bench", "tiny-plain", recipe, *QUICK, "--output", parts).failed_with(
-            130, "interrupted: 4 of 36 trials are kept", "parts.jsonl", "the same command"
+            130, "interrupted: 4 of 36 trials of bench are kept", "parts.jsonl", "the same command"
         )
     for cut in (1, 7, 40):
         text = parts.read_bytes()
@@ -190,7 +193,7 @@ def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(
         assert "of 36 trials are done already" in resumed.err
         assert "was half-written and is cut off" in resumed.err
         assert untimed(parts) == untimed(whole)
-    for start in (LINES.start[:5], LINES.start + b"status"):
+    for start in (START[:5], START + b"status"):
         parts.write_bytes(start)
         assert run("bench", "tiny-plain", recipe, *QUICK, "--output", parts).code == 0
         assert untimed(parts) == untimed(whole)
@@ -208,7 +211,7 @@ def test_an_interrupted_process_keeps_whole_lines(recipe: Path, file: Path) -> N
     for number, code in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):
         had = file.stat().st_size if file.exists() else 0
         with subprocess.Popen(
-            [*command, "--trials", "1000000"], stderr=subprocess.PIPE, encoding="utf-8"
+            [*command, "--trials", "100000"], stderr=subprocess.PIPE, encoding="utf-8"
         ) as process:
             for _ in range(600):
                 if file.exists() and file.stat().st_size > had + 2000:
@@ -218,9 +221,9 @@ def test_an_interrupted_process_keeps_whole_lines(recipe: Path, file: Path) -> N
             err = process.communicate(timeout=30)[1]
         assert process.returncode == code
         if code == 130:
-            assert "of 1,000,000 trials are kept" in err.splitlines()[-1]
+            assert "of 100,000 trials of bench are kept" in err.splitlines()[-1]
         rows = [json.loads(line) for line in file.read_text().split("\n")[:-1]]
-        assert [row["trial"] for row in rows] == list(range(len(rows)))
+        assert [row["repeat"] for row in rows] == list(range(1, len(rows) + 1))
 
 
 def test_another_selector_or_more_trials_change_nothing_else(
@@ -243,24 +246,22 @@ def test_another_selector_or_more_trials_change_nothing_else(
     assert [row["seed"] for row in rows_of(other)] != [row["seed"] for row in rows_of(one)][:18]
 
 
-LINE = '{"format": "mipselect-bench-1", "status": "done"}\n'
+LINE = f'{{"format": "{FORMAT}", "status": "done"}}\n'
 
 
 def test_two_runs_on_one_file_lose_no_line(file: Path) -> None:
-    row = trials.Cell(DATA, "sis", "", 1.0, 0, 1).row("failed", remark="", time_limit=None)
-    with TrialFile(file, LINES) as slow, TrialFile(file, LINES) as quick:
-        quick.append({**row, "selector": "quick"})
-        slow.append({**row, "selector": "slow"})
+    with TrialFile(file) as slow, TrialFile(file) as quick:
+        quick.append({**ROW, "readings": [{"selector": "quick"}]})
+        slow.append({**ROW, "readings": [{"selector": "slow"}]})
     assert [line["selector"] for line in rows_of(file)] == ["quick", "slow"]
 
 
 def test_a_half_written_line_is_cut_off_only_if_nobody_has_written_since(file: Path) -> None:
-    row = trials.Cell(DATA, "sis", "", 1.0, 0, 1).row("failed", remark="", time_limit=None)
-    file.write_bytes(LINES.start[:9])
-    with TrialFile(file, LINES) as slow, TrialFile(file, LINES) as quick:
-        quick.append({**row, "selector": "quick"})
+    file.write_bytes(START[:9])
+    with TrialFile(file) as slow, TrialFile(file) as quick:
+        quick.append({**ROW, "readings": [{"selector": "quick"}]})
         with pytest.raises(errors.MipselectError, match="another run writes to it"):
-            slow.append({**row, "selector": "slow"})
+            slow.append({**ROW, "readings": [{"selector": "slow"}]})
     assert [line["selector"] for line in rows_of(file)] == ["quick"]
 
 
@@ -268,11 +269,11 @@ def test_a_half_written_line_is_cut_off_only_if_nobody_has_written_since(file: P
     ("content", "line", "reason"),
     [
         ("epsilon,exact\n1,0.5\n", 1, "it is not JSON"),
-        ('{"format": "other"}\n', 1, "its format is not 'mipselect-bench-1'"),
+        ('{"format": "other"}\n', 1, "its format is not 'mipselect-trials-1'"),
         ("[1, 2]\n", 1, "its format is not"),
         ("a note without an end", 1, "it is cut off and begins like no other"),
         ("\n", 1, "it is not JSON"),
-        (LINE, 1, "it lacks 'instance'"),
+        (LINE, 1, "it lacks 'experiment'"),
         ("{ROW}\n{ROW}", 2, "it is not JSON"),
         ("{ROW}trailing", 2, "it is cut off"),
         (b"\xff\xfe\n", 1, "it is not JSON"),
@@ -288,32 +289,36 @@ def test_files_of_others_are_left_alone(
         content = content.replace("{ROW}", row).encode()
     file.write_bytes(content)
     run("bench", recipe, *QUICK, "--output", file, "--json").failed_with(
-        2, f"rows.jsonl, line {line}, is no line of 'mipselect bench': {reason}"
+        2, f"rows.jsonl, line {line}, is no trial: {reason}"
     )
     assert file.read_bytes() == content
 
 
-def test_rows_of_another_run_are_an_error(run: Run, folder: Path, file: Path) -> None:
+def test_other_data_settings_and_seeds_are_other_trials(
+    run: Run, folder: Path, file: Path, tmp_path: Path
+) -> None:
     instance, data = folder / "instance.toml", folder / "data.csv"
     arguments = ("bench", instance, *QUICK, "--output", file)
     run(*arguments)
-    content = file.read_bytes()
+    count = len(rows_of(file))
     for path, old, new in (
         (instance, "ridge = 0.5", "ridge = 0.6"),
         (data, "-2,-3,0.0,", "-2,-3,0.1,"),
-        (data, "-2,-3,0.0,", "-3,-3,0.0,"),
     ):
         text = path.read_text()
         assert old in text
         path.write_text(text.replace(old, new, 1))
-        run(*arguments).failed_with(
-            2, "rows.jsonl, line 1, is of another run: instance had other data or settings"
-        )
+        assert "done already" not in run(*arguments).err
+        assert len(rows_of(file)) == 2 * count
+        figure = run("plot", file, "--output", tmp_path / "f.svg")
+        figure.failed_with(2, "has runs of top-r on instance that differ in fingerprint")
         path.write_text(text)
-    run(*arguments, "--seed", "5").failed_with(2, "line 1", "--seed was 0, now it is 5")
-    run(*arguments, "--solver", "native").failed_with(2, "line 1", "solver auto", "solver native")
-    assert file.read_bytes() == content
-    assert run(*arguments).code == 0
+        file.write_text("".join(file.read_text().splitlines(keepends=True)[:count]))
+    before = file.read_bytes()
+    assert "18 of 18 trials are done already" in run(*arguments).err
+    assert file.read_bytes() == before
+    run(*arguments, "--seed", "5")
+    run("plot", file, "--output", tmp_path / "f.svg").failed_with(2, "differ in base_seed: 0 and 5")
 
 
 def test_files_and_output_are_marked(run: Run, recipe: Path, file: Path) -> None:
@@ -368,7 +373,7 @@ def test_recipes_are_drawn_with_other_rows_and_seeds(run: Run, recipe: Path, fil
 
 def made(selector: str, data_seed: int | None, exact: bool, gap: float, **changes: Any) -> Any:
     return {
-        "instance": "made", "n": 10, "p": 6, "support_size": 2, "loss": "squared",
+        "instance": "made", "n": 10, "p": 6, "n_features": 6, "support_size": 2, "loss": "squared",
         "data_seed": data_seed, "selector": selector, "epsilon": 1.0, "status": "done",
         "exact": exact, "f1": 1.0 if exact else 0.5, "loss_gap": gap,
         "gap_in_sensitivities": 2.0 * gap, "seconds_fit": 3.0, "seconds_draw": 0.25,
@@ -416,22 +421,20 @@ def test_a_selector_that_is_not_certified_is_reported_and_the_others_run(
         patch.setattr(contestants.TopRSelector, "mechanism", never)
         outcome = run(*arguments, "--time-limit", "9", "--json")
         assert outcome.code == 1
-        assert "top-r at ε = 1: not certified: time limit of 9 s" in outcome.err
+        assert "top-r, ε = 1: not certified: time limit of 9 s" in outcome.err
         assert "(and 1 more)" in outcome.err
         assert len(outcome.report["failures"]) == 2
         (entry,) = outcome.report["instances"]
         status = {(line["selector"], line["status"]) for line in entry["selectors"]}
         assert status == {("top-r", "not certified"), ("mistakes", "done"), ("uniform", "done")}
-        assert len(rows_of(file)) == 2 + 12
-        assert rows_of(file)[0]["time_limit"] == 9.0
+        assert len(rows_of(file)) == 12
+        # Once for all trials at one ε.
+        assert calls == [9.0, 9.0]
         shown = run(*arguments, "--time-limit", "8")
         assert shown.code == 1
         assert "not certified" in shown.out
-        assert calls == [9.0, 9.0]
-        run(*arguments, "--time-limit", "10")
-        assert calls == [9.0, 9.0, 10.0, 10.0]
     assert run(*arguments).code == 0
-    assert len(rows_of(file)) == 4 + 18
+    assert len(rows_of(file)) == 18
 
 
 def test_a_selector_that_fails_is_tried_again(
@@ -443,15 +446,16 @@ def test_a_selector_that_fails_is_tried_again(
     arguments = ("bench", recipe, *QUICK, "--output", file)
     with monkeypatch.context() as patch:
         patch.setattr(contestants.TopRSelector, "mechanism", fail)
-        assert "top-r at ε = 1: failed: the licence" in run(*arguments).err
+        assert "top-r, ε = 1: failed: the licence" in run(*arguments).err
     assert run(*arguments, "--json").code == 0
 
 
 def test_without_a_certified_optimum_a_data_set_is_left_out(run: Run, file: Path) -> None:
     outcome = run("bench", "paper-p100", *QUICK, "--time-limit", "1e-9", "--output", file, "--json")
     assert outcome.code == 1
-    assert "without its certified optimum nothing was run: time limit" in outcome.err
-    assert outcome.report["instances"] == []
+    assert "without the certified optimum nothing was run: time limit" in outcome.err
+    (entry,) = outcome.report["instances"]
+    assert all(line["trials"] == 0 for line in entry["selectors"])
     text = run("bench", "paper-p100", *QUICK, "--time-limit", "1e-9", "--output", file)
     assert "is a line of" not in text.out
     assert not file.exists()

@@ -11,13 +11,13 @@ import pytest
 
 from mipselect import ExponentialMechanism, Instance
 from mipselect.errors import InvalidInput
-from mipselect.mechanisms import NoisyMax, OneShotTopK, RandomStopping, TopR
+from mipselect.mechanisms import NoisyMax, OneShotTopK, TopR
 from mipselect.mechanisms.noise.noise import NOISES
 from mipselect_papers.canonical.counts import CANONICAL, LAWS, threshold
 from mipselect_papers.canonical.laws import EVENTS, ends, one_shot_event
 from mipselect_papers.catalogue import EXPERIMENTS, experiment_named
 from mipselect_papers.experiment import PAPERS, DataSeed, Place, Reading, Recipe, Results
-from mipselect_papers.heterogeneous import ConstantScores, Patience, RandomScores
+from mipselect_papers.heterogeneous import ConstantScores, RandomScores
 from mipselect_papers.kendall import Copies, numbers, ranks
 from mipselect_papers.mip import setting as mip_setting
 from mipselect_papers.mip.prediction import (
@@ -325,16 +325,6 @@ def test_random_scenarios_have_the_correlation_of_their_name() -> None:
         assert sets.shape == (20, 100)
         assert not np.array_equal(sets, other)
         assert sign * np.corrcoef(sets.mean(axis=0), widths)[0, 1] > 0.5
-
-
-def test_where_random_stopping_and_noisy_max_meet() -> None:
-    readings = read(Patience(0.05))
-    scores, widths = ConstantScores("1, positive", ()).scores_and_widths()
-    epsilon = value(readings, "RS", "ahead")
-    stopping = RandomStopping(scores, widths, epsilon).log_probability(99)
-    noisy = NoisyMax(scores, epsilon, sensitivity=1.8).log_probability(99)
-    assert stopping == pytest.approx(noisy, abs=0.02)
-    assert value(readings, "RS", "least") == pytest.approx(4.0 * 0.05 / 1.05)
 
 
 def test_what_is_picked_adds_up() -> None:

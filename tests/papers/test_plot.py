@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from mipselect_papers.contests import LINES
+from mipselect_papers.runner import FORMAT
 from tests.support.commandline import Run
 
 
 def row(instance: str = "drawn", *, exact: bool = True, **changes: Any) -> dict[str, Any]:
     return {
-        "format": LINES.format, "status": "done", "instance": instance, "n": 100, "data_seed": 1,
+        "status": "done", "instance": instance, "n": 100, "data_seed": 1,
         "fingerprint": "f", "p": 6, "support_size": 2, "loss": "squared", "selector": "top-r",
         "options": "", "epsilon": 1.0, "base_seed": 0, "sensitive": False, "trial": 0,
         "relation": "replace-one", "condition_met": None, "exact": exact, "f1": 0.5,
@@ -37,8 +37,15 @@ def figure(tmp_path: Path) -> Path:
     return tmp_path / "figure.svg"
 
 
+def line(reading: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "format": FORMAT, "status": "done", "experiment": "bench", "recipe": "", "repeat": 1,
+        "base_seed": 0, "data_seed": 0, "readings": [reading],
+    }  # fmt: skip
+
+
 def write(file: Path, *rows: dict[str, Any]) -> None:
-    file.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    file.write_text("".join(json.dumps(line(each)) + "\n" for each in rows))
 
 
 def texts(svg: Path) -> list[str]:
@@ -91,9 +98,7 @@ def test_a_condition_that_is_not_met_is_said(run: Run, file: Path, figure: Path)
 def test_points_are_means_with_standard_errors(run: Run, file: Path, figure: Path) -> None:
     rows = [row(epsilon=2.0, trial=t, exact=t < 3, f1=t / 4) for t in range(4)]
     rows += [row(epsilon=1.0, trial=0), {**rows[0], "exact": False}, rows[0]]
-    refused = {**row(epsilon=5.0), "status": "not certified", "remark": "", "time_limit": None}
-    del refused["trial"]
-    write(file, *rows, refused)
+    write(file, *rows)
     for measure, means, label in (
         ("exact", [1.0, 0.75], "fraction of trials"),
         ("f1", [0.5, 0.375], "mean F1"),
@@ -155,7 +160,7 @@ def test_rows_of_a_run_and_its_half_written_line(run: Run, file: Path, figure: P
     arguments = ("--selectors", "top-r,uniform", "--epsilon", "1,9", "--trials", "2")
     run("bench", "tiny-plain", "diabetes", *arguments, "--output", file)
     with file.open("a") as appended:
-        appended.write(f'{{"format": "{LINES.format}", "stat')
+        appended.write(f'{{"format": "{FORMAT}", "stat')
     content = file.read_bytes()
     outcome = run("plot", file, "--output", figure, "--instance", "diabetes", "--json")
     assert outcome.err == f"mipselect: the last line of {file} is half-written and is left out\n"

@@ -25,7 +25,6 @@ STILL_PRIVATE = {
     ("mipselect.privacy.randomness", "generator"),
     ("mipselect.privacy.randomness", "uniform_subset"),
     ("mipselect.selectors.base", "PrivateSelector"),
-    ("mipselect.validation", "checked_support"),
 }
 """A name that has become public, or is used no longer, leaves this list."""
 

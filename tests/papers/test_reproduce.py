@@ -112,7 +112,7 @@ def test_it_goes_on_after_an_interrupt(
     # A line that was cut off is taken away.
     trials = folder / "kendall-copies-quick.jsonl"
     with trials.open("a") as file:
-        file.write('{"format": "mipselect-rep')
+        file.write('{"format": "mipselect-tri')
     monkeypatch.undo()
     outcome = run(*COPIES, "--output", folder)
     assert outcome.code == 0
@@ -277,13 +277,10 @@ def test_files_that_cannot_be_written_are_named_before_any_work(run: Run, tmp_pa
 
 def test_a_foreign_file_of_trials_is_left_alone(run: Run, tmp_path: Path) -> None:
     trials = tmp_path / "kendall-copies-quick.jsonl"
-    mine = '{"format": "mipselect-reproduce-2"}'
-    old = '{"format": "mipselect-reproduce-1"}'
-    for line in ('{"format": "mipselect-bench-1"}', "not JSON", old, mine):
+    mine = '{"format": "mipselect-trials-1"}'
+    for line in ('{"format": "mipselect-reproduce-1"}', "not JSON", mine):
         trials.write_text(line + "\n")
-        run(*COPIES, "--output", tmp_path).failed_with(
-            2, "line 1", "is no line of 'mipselect reproduce'"
-        )
+        run(*COPIES, "--output", tmp_path).failed_with(2, "line 1", "is no trial")
         assert trials.read_text() == line + "\n"
 
 
