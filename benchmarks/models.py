@@ -24,7 +24,6 @@ from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
 from benchmarks.declared import Record, benchmark
 from benchmarks.tables import DIABETES, NUMBERS, Table, made_up, table_named
-from mipselect.cli.planned_fit import planned_fit, planned_options
 from mipselect.planning import Guesses, plan_fit
 from mipselect.regression import (
     ObjectivePerturbationClassifier,
@@ -233,7 +232,9 @@ def plan_against_fit(
         best.append(float(r2_score(unseen.y, predicted)))
     effect = float(np.mean(best))
     rows, size, epsilons = len(parts[0][1].frame), whole.support_size, (0.5, 1.0, 2.0)
-    defaults = planned_fit(planned_options(), size, of_classes=False)
+    defaults = SelectThenRegress(
+        PermuteAndFlipSelector(size), ObjectivePerturbationRegressor(loss="huber")
+    )
     plan = plan_fit(
         defaults,
         whole.schema,
@@ -258,6 +259,6 @@ def plan_against_fit(
             "fields": f"{size} of {whole.n_features}",
             "best": effect,
             "epsilon": epsilon,
-            "plan": plan.of_fit.expected(k),
+            "plan": plan.forecasts[k].expected,
             "fit": float(np.mean(found)),
         }
