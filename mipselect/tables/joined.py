@@ -12,8 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
-from mipselect.tables.cells import arrow_cells
 from mipselect.tables.sources import is_frame
+from mipselect.tables.values import arrow_cells
 from mipselect.validation import listed
 
 COUNTED = re.compile(r"x?\d+")

@@ -16,11 +16,10 @@ from hypothesis import strategies as st
 
 from mipselect.errors import InferredTypesWarning, InvalidInput
 from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, map_table
-from mipselect.tables.cells import arrow_cells
 from mipselect.tables.dates import NO_POINT, seconds
 from mipselect.tables.fields import field_of
 from mipselect.tables.mapping import open_table, read_rows
-from mipselect.tables.values import MISSING, codes
+from mipselect.tables.values import MISSING, arrow_cells, codes
 from tests.support.derived_by_hand import (
     CLINIC,
     CLINIC_HOSTILE,
