@@ -13,7 +13,7 @@ from mipselect.errors import InvalidInput, about
 from mipselect.regression.ranges import PrivateRanges
 from mipselect.regression.table_plan import TablePlan
 from mipselect.tables.numbers import header, read_table
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import (
     LARGEST_SCALE,

@@ -18,7 +18,7 @@ from mipselect.validation import checked_choice, plain_digits, shown
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
     from mipselect.problem.block_options import BlockOptions
-    from mipselect.tables.question import TableQuestion
+    from mipselect.tables.public_map import TableQuestion
 
 TABLE_PANEL = "Table with a schema"
 BOUNDS_PANEL = "Public bounds of --score loss and of single methods"
@@ -210,7 +210,7 @@ class SchemaOptions:
 
     def question_about(self, schema: TableSchema, target: str) -> TableQuestion:
         """Return the question about a table with this schema."""
-        from mipselect.tables.question import TableQuestion
+        from mipselect.tables.public_map import TableQuestion
 
         given = {name: value for name, value in self.keywords.items() if name != "intercept"}
         return TableQuestion(schema, target, **given)

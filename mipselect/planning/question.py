@@ -19,9 +19,8 @@ from mipselect.problem.scores import BLOCKS, LOSS, R2, SCORES
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
 from mipselect.tables.encoders import Encoder, Ranked, Scaled, Unscaled
-from mipselect.tables.input_map import Ranges
 from mipselect.tables.moments.columns import parts_of_table
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import Ranges, TableQuestion
 from mipselect.validation import (
     checked_choice,
     checked_epsilon,

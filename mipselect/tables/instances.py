@@ -38,8 +38,7 @@ from mipselect.tables.problems import (
     problem_of_table,
     problem_of_table_blocks,
 )
-from mipselect.tables.public_map import PublicMap
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import PublicMap, TableQuestion
 from mipselect.validation import shown
 
 

@@ -17,11 +17,9 @@ from mipselect.tables.encoders import Indicators, Scaled, checked_range, places_
 from mipselect.tables.equation import TableEquation, equation
 from mipselect.tables.field_rules import FieldRule
 from mipselect.tables.fields import POINTS
-from mipselect.tables.input_map import Ranges
 from mipselect.tables.joined import column_of
 from mipselect.tables.mapping import mapped_batches
-from mipselect.tables.public_map import PublicMap
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
 from mipselect.tables.replaced_values import ReplacedValues
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_epsilon, checked_name, checked_names, set_fields

@@ -24,8 +24,7 @@ from mipselect.tables.moments.columns import (
     SchemaColumns,
     TableBlockColumns,
 )
-from mipselect.tables.public_map import PublicMap
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import PublicMap, TableQuestion
 from mipselect.validation import checked_integer
 
 

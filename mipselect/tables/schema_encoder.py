@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from mipselect.errors import InvalidInput
 from mipselect.parameters import estimator, parameter
-from mipselect.tables.input_map import InputMap, Ranges, checked_schema, input_map
 from mipselect.tables.mapping import mapped_batches, open_columns
+from mipselect.tables.public_map import InputMap, Ranges, checked_schema, input_map
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import shown
 

@@ -17,10 +17,18 @@ import numpy as np
 import pyarrow as pa
 
 from mipselect.errors import InvalidInput
-from mipselect.tables.chosen_rows import ChosenRows
 from mipselect.tables.fields import BLANKS
-from mipselect.tables.parts import ROWS, Part, Read, arrow_part, kind_of, pieces
-from mipselect.tables.places import Once, places_of_dataset
+from mipselect.tables.parts import (
+    ROWS,
+    ChosenRows,
+    Once,
+    Part,
+    Read,
+    arrow_part,
+    kind_of,
+    pieces,
+    places_of_dataset,
+)
 from mipselect.tables.stored_files import stored_parts
 from mipselect.tables.table_file import TableFile
 from mipselect.tables.values import UNWRITABLE, arrow_cells

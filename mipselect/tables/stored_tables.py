@@ -14,7 +14,7 @@ from mipselect.problem.stored.settings import SETTINGS
 from mipselect.problem.stored.sources import WAYS
 from mipselect.tables.instances import ScoredTable
 from mipselect.tables.numbers import header, read_table
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_choice

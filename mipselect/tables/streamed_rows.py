@@ -14,7 +14,7 @@ from mipselect.problem.problem import Problem
 from mipselect.tables.moments.columns import TableColumns
 from mipselect.tables.moments.sums import open_tables
 from mipselect.tables.problems import problem_of_table
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import read_again
 from mipselect.tables.weights import refuse_weight

@@ -24,7 +24,7 @@ from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegre
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.defaults import default_coef_bound
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import TableQuestion
 from tests.support.commandline import LISTENING, Run
 from tests.support.planned_schemas import NUMBERS, PEOPLE
 

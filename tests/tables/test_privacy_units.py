@@ -13,7 +13,7 @@ import pytest
 from mipselect.errors import InvalidInput
 from mipselect.tables import FeatureTable, TableSchema, map_table
 from mipselect.tables.mapping import open_table, read_rows
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import TableQuestion
 
 CONTENT: dict[str, Any] = {
     "csvw-eo:privacyUnit": "id",
