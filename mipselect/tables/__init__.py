@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from mipselect.tables.derived import DerivedField
 from mipselect.tables.encoders import Column
-from mipselect.tables.equation import TableEquation, Term
+from mipselect.tables.equation import TableCoefficients, TableEquation, Term, Units
 from mipselect.tables.fields import Field
 from mipselect.tables.mapping import FeatureTable, map_table
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
-from mipselect.tables.units import TableCoefficients, Units
 
 if TYPE_CHECKING:
     from mipselect.tables.check import FieldCheck, Finding, PersonCheck, TableCheck, check_table

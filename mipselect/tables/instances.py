@@ -25,7 +25,6 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import BLOCKS, R2
 from mipselect.problem.stored.settings import SETTINGS
-from mipselect.problem.stored.sources import WAYS
 from mipselect.problem.sums import ExactSums
 from mipselect.tables.mapping import known_rows, open_table, read_rows
 from mipselect.tables.moments import Moments
@@ -36,7 +35,7 @@ from mipselect.tables.moments.columns import (
     parts_of_table,
 )
 from mipselect.tables.moments.dask_collections import names_of_dask
-from mipselect.tables.numbers import header, read_table
+from mipselect.tables.numbers import header, read_table, table_file
 from mipselect.tables.parts import Part, total_rows
 from mipselect.tables.problems import (
     problem_of_moments,
@@ -274,13 +273,6 @@ QUESTION = ("target", "always", "never", "ranges", "unit_rule")
 
 OF_THE_LOSS = ("ranges", "intercept")
 """Keys of [data] that only a loss of rows has."""
-
-
-def table_file(data: Mapping[str, Any], folder: Path) -> TableFile:
-    """Return the file or the URL of the source "table"."""
-    path = data["path"]
-    ways = {key: data[key] for key in WAYS if key in data}
-    return TableFile(path if "://" in path else folder / path, **ways)
 
 
 def table_within_its_rows(

@@ -1,4 +1,7 @@
-"""`Part`: a table, or a file of one, whose header was looked at."""
+"""Parts of a table whose headers were looked at; which of their rows count, and of which files.
+
+None of the files counts twice under two names.
+"""
 
 from __future__ import annotations
 

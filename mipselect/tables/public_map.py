@@ -21,16 +21,16 @@ from mipselect.errors import InvalidInput
 from mipselect.tables.encoders import (
     Column,
     Encoder,
-    Indicators,
-    OneNumber,
     Ranked,
+    Target,
     checked_range,
     encoder_of,
     places_of_columns,
+    target_of,
 )
+from mipselect.tables.equation import Units
 from mipselect.tables.fields import IGNORED, ROLE, Field
 from mipselect.tables.schema import TableSchema, roles_of, unit_of
-from mipselect.tables.units import Units
 from mipselect.tables.weights import weight_shares
 from mipselect.validation import (
     LARGEST_SCALE,
@@ -105,34 +105,6 @@ class InputMap:
         """Map a batch, whose columns begin with `inputs`, to rows of X."""
         for k, (encoder, block) in enumerate(zip(self.encoders, self.blocks, strict=True)):
             encoder.encode(self.stored(batch, k), X[:, block.start : block.stop])
-
-
-@dataclass(frozen=True)
-class Target:
-    """The target in [-1, 1]: a number by its range, or two classes as -1 and +1.
-
-    Attributes
-    ----------
-    encoder : OneNumber
-        Scaled, Unscaled or Ranked.
-    classes : (str, str) or None
-        The names of the classes that become -1 and +1.
-    scale, offset : float
-        y stands for offset + scale · y in units of the table; 1 and 0 for classes.
-    """
-
-    encoder: OneNumber
-    classes: tuple[str, str] | None
-    scale: float
-    offset: float
-
-    def given(self, y: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Tell which rows of y, as `PublicMap.encode` maps it, have a target, shape (n,).
-
-        A class that is in no list is none.
-        """
-        there: NDArray[np.bool_] = ~np.isnan(y)
-        return there if self.classes is None else there & (y != 0.0)
 
 
 @completed_by(InputMap)
@@ -321,10 +293,14 @@ def _map_of(question: TableQuestion, schema: TableSchema, *, scaled: bool) -> Pu
     """Choose the fields; `schema` is that of the question, with its ranges where they are used."""
     target = question.target
     aimed = schema.field(target, "target")
-    _require_no_weight(schema.weight, {target})
+    if schema.weight_name in (target, *question.always, *question.never):
+        raise InvalidInput(
+            f"{shown(schema.weight_name)} is the survey weight ({ROLE}) and can be neither the "
+            "target nor in always or never; take the role out of the schema to use it otherwise"
+        )
     schema.refuse_ignored({target}, "target")
     require_complete([aimed], scaled=scaled)
-    aim = _target_of(aimed, encoder_of(aimed, scaled=scaled))
+    aim = target_of(aimed, scaled=scaled)
     kept_in = checked_fields(schema, question.always, "always", target)
     left_out = checked_fields(schema, question.never, "never", target)
     schema.refuse_ignored(kept_in, "always")
@@ -336,7 +312,6 @@ def _map_of(question: TableQuestion, schema: TableSchema, *, scaled: bool) -> Pu
             f"the person column {shown(schema.privacy_unit)} says whose row it is and cannot "
             "be used otherwise"
         )
-    _require_no_weight(schema.weight, {*kept_in, *left_out})
     apart = {*left_out, schema.privacy_unit, schema.weight_name}
     used = used_fields(schema, target, apart)
     for name in sorted(kept_in - {each.name for each in used}):
@@ -360,62 +335,6 @@ def _map_of(question: TableQuestion, schema: TableSchema, *, scaled: bool) -> Pu
         schema.ignored,
         question.unit_rule,
     )
-    require_names(result.columns)
-    return result
-
-
-def _target_of(field: Field, encoder: Encoder) -> Target:
-    if isinstance(encoder, Indicators):
-        raise InvalidInput(
-            f"the target {shown(field.name)} must be a number with a range, ordered categories or "
-            f"two classes; its schema has {encoder.levels} categories without an order: for one of "
-            "them against the rest give the table and the schema a field of two classes"
-        )
-    if isinstance(encoder, Ranked) and encoder.levels == 2:
-        low, high = field.category_names[:2]
-        if field.type == "boolean":
-            low, high = field.false_values[0], field.true_values[0]
-        return Target(encoder, (low, high), 1.0, 0.0)
-    assert isinstance(encoder, OneNumber)
-    column = encoder.columns()[0]
-    return Target(encoder, None, column.scale, column.offset)
-
-
-def _require_no_weight(weight: Field | None, others: set[str]) -> None:
-    if weight is not None and weight.name in others:
-        raise InvalidInput(
-            f"{shown(weight.name)} is the survey weight (mipselect:role) and can be neither the "
-            "target nor in always or never; take the role out of the schema to use it otherwise"
-        )
-
-
-def input_map(
-    schema: TableSchema,
-    *,
-    target: str | None = None,
-    never: Sequence[str] = (),
-    ranges: Ranges | None = None,
-) -> InputMap:
-    """Choose all fields of a schema but the target and those of `never`; none is always in.
-
-    A survey weight is no feature, and is left out.
-
-    Raises
-    ------
-    InvalidInput
-        Naming the fields of which the schema says too little, and what is lacking.
-    """
-    schema = with_ranges(checked_schema(schema), ranges)
-    if target is not None:
-        schema.field(target, "target")
-        schema.refuse_ignored({target}, "target")
-    left_out = checked_fields(schema, never, "never", target)
-    used = used_fields(schema, target, {*left_out, schema.weight_name})
-    require_complete(used)
-    require_used(ranges, {field.name for field in used})
-    if not used:
-        raise InvalidInput("the schema has no field besides target and never")
-    result = InputMap(tuple(map(encoder_of, used)), ())
     require_names(result.columns)
     return result
 

@@ -188,11 +188,3 @@ def test_doors_that_make_no_use_of_a_weight_refuse_it() -> None:
         StreamedRows.of(rows, schema(W), target="y", support_size=1)
     with pytest.raises(InvalidInput, match="score 'blocks', which is the default then"):
         BlockScores.from_table(rows, schema(W), target="y", support_size=1)
-
-
-def test_a_schema_without_its_weight() -> None:
-    plain = schema(W, missingValues=["-9"]).without_weight
-    assert plain.weight is None
-    assert [field.name for field in plain.fields] == ["a", "y"]
-    assert plain.content["missingValues"] == ["-9"]
-    assert schema().without_weight.fields == schema().fields
