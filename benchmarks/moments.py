@@ -82,7 +82,7 @@ def moments_of_blocks(folder: Path, columns: int, block_rows: int, partitions: i
     from mipselect.blocks.partitions import Blocks
     from mipselect.tables.moments import Moments
     from mipselect.tables.moments.columns import TableBlockColumns
-    from mipselect.tables.question import TableQuestion
+    from mipselect.tables.public_map import TableQuestion
 
     question = TableQuestion(schema_of(columns), "y")
     blocks = TableBlockColumns(question, Blocks(block_rows, partitions))

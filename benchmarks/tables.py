@@ -33,8 +33,7 @@ from mipselect.tables import TableSchema, map_table
 from mipselect.tables.instances import ScoredTable
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.problems import problem_of_table
-from mipselect.tables.public_map import PublicMap
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import PublicMap, TableQuestion
 
 SCHEMAS = Path(__file__).parents[1] / "docs" / "tables"
 MOST_SUPPORTS = 10_000

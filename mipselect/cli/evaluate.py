@@ -28,7 +28,7 @@ from mipselect.json_objects import read_json
 from mipselect.privacy.guarantee import ROW, Guarantee, checked_relation
 from mipselect.regression.evaluation import evaluate_model, measurable_table
 from mipselect.regression.release import LARGEST, model_in
-from mipselect.tables.people import people_in_words
+from mipselect.tables.public_map import people_in_words
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_budget
 

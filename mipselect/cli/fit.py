@@ -34,7 +34,7 @@ from mipselect.regression.table_plan import TablePlan
 from mipselect.selectors import BY_NAME
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.numbers import header, read_table
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import (
     LARGEST_SCALE,

@@ -45,7 +45,7 @@ from mipselect.selectors.all_features import AllFeaturesSelector, in_place_of
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import TableQuestion
 from mipselect.validation import checked_choice, checked_delta, checked_share
 
 ALL_FEATURES = "all-features"

@@ -26,7 +26,7 @@ from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.selectors.searched import SearchSettings
-from mipselect.tables.people import people_in_words
+from mipselect.tables.public_map import people_in_words
 from mipselect.validation import listed, plural, sizes_in_words
 
 BOUNDS = ("x_bound", "y_bound", "coef_bound", "ridge", "target_shift")

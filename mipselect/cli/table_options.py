@@ -16,7 +16,7 @@ from mipselect.validation import checked_choice, checked_scale, plain_digits, sh
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
     from mipselect.problem.block_scores import BlockOptions
-    from mipselect.tables.question import TableQuestion
+    from mipselect.tables.public_map import TableQuestion
     from mipselect.tables.schema import TableSchema
 
 TABLE_PANEL = "Table with a schema"
@@ -268,7 +268,7 @@ class SchemaOptions:
 
     def question_about(self, schema: TableSchema, target: str) -> TableQuestion:
         """Return the question about a table with this schema."""
-        from mipselect.tables.question import TableQuestion
+        from mipselect.tables.public_map import TableQuestion
 
         given = {name: value for name, value in self.keywords.items() if name != "intercept"}
         return TableQuestion(schema, target, **given)

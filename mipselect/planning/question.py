@@ -15,11 +15,10 @@ from mipselect.problem.block_scores import UNWEIGHTED_R2, BlockOptions
 from mipselect.problem.problem import checked_ridge
 from mipselect.problem.scores import BLOCKS, LOSS, R2, SCORES
 from mipselect.tables import PublicMap, TableSchema
-from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
 from mipselect.tables.encoders import Encoder, Ranked, Scaled, Unscaled
-from mipselect.tables.input_map import Ranges
 from mipselect.tables.moments.columns import parts_of_table
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.problems import DEFAULT_RIDGE, default_coef_bound
+from mipselect.tables.public_map import Ranges, TableQuestion
 from mipselect.validation import (
     checked_choice,
     checked_epsilon,

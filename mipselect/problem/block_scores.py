@@ -246,7 +246,7 @@ class BlockScores(OfProblem):
         InvalidInput
         """
         from mipselect.tables.instances import block_scores_of_table
-        from mipselect.tables.question import TableQuestion
+        from mipselect.tables.public_map import TableQuestion
 
         question = TableQuestion(schema, target, always, never, unit_rule=unit_rule)
         choice = BlockR2Choice(

@@ -19,8 +19,8 @@ from mipselect.validation import set_fields
 
 if TYPE_CHECKING:
     from mipselect.tables import TableSchema
-    from mipselect.tables.input_map import Ranges
     from mipselect.tables.moments import Moments
+    from mipselect.tables.public_map import Ranges
 
 
 class Instance(Restricted):
@@ -253,7 +253,7 @@ class Instance(Restricted):
         Variable Selection via Integer Programming", section 4, for the sensitivity.
         """
         from mipselect.tables.instances import instance_of_table
-        from mipselect.tables.question import TableQuestion
+        from mipselect.tables.public_map import TableQuestion
 
         return instance_of_table(
             source,
@@ -345,7 +345,7 @@ class Instance(Restricted):
         (1, 4)
         """
         from mipselect.tables import instances
-        from mipselect.tables.question import TableQuestion
+        from mipselect.tables.public_map import TableQuestion
 
         blocks = Blocks.of(block_rows, partitions, partition_seed)
         settings: dict[str, Any] = {

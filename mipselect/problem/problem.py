@@ -28,7 +28,7 @@ from mipselect.validation import (
 )
 
 if TYPE_CHECKING:
-    from mipselect.tables.units import Units
+    from mipselect.tables.equation import Units
 
 SMALLEST_RIDGE = 1e-50
 LARGEST_RIDGE = 1e50

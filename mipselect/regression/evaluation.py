@@ -18,14 +18,11 @@ from mipselect.privacy.randomness import source_of
 from mipselect.quality.draw import Predictions, held_out, quality_of, require_measurable, within
 from mipselect.quality.measures import Quality
 from mipselect.regression.release import ModelRelease
-from mipselect.tables.chosen_rows import ChosenRows, chosen_rows
 from mipselect.tables.fields import ROLE
-from mipselect.tables.input_map import checked_schema
-from mipselect.tables.mapping import open_table, read_rows
+from mipselect.tables.mapping import chosen_rows, open_table, read_rows
 from mipselect.tables.model_table import ModelTable
-from mipselect.tables.parts import Part
-from mipselect.tables.public_map import PublicMap
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.parts import ChosenRows, Part
+from mipselect.tables.public_map import PublicMap, TableQuestion, checked_schema
 from mipselect.tables.schema import PRIVACY_UNIT, TableSchema
 from mipselect.tables.sources import read_again
 from mipselect.validation import checked_budget, printable

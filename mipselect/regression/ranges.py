@@ -30,10 +30,8 @@ from mipselect.regression.typical_intervals import (
 from mipselect.tables.derived import DerivedField
 from mipselect.tables.encoders import Encoder, Scaled, Unscaled, two_numbers
 from mipselect.tables.fields import Field, outward
-from mipselect.tables.input_map import Ranges
 from mipselect.tables.mapping import open_table, read_rows, table_of
-from mipselect.tables.public_map import PublicMap
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import SMALLEST_SCALE
 

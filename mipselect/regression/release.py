@@ -23,9 +23,8 @@ from mipselect.privacy.release import Release
 from mipselect.quality.measures import Quality
 from mipselect.regression.rows import RowMap
 from mipselect.tables.equation import TableEquation
-from mipselect.tables.joined import columns_by_name
-from mipselect.tables.model_table import ModelTable
-from mipselect.tables.replaced_values import ReplacedValues
+from mipselect.tables.model_table import ModelTable, ReplacedValues
+from mipselect.tables.sources import columns_by_name
 from mipselect.validation import (
     checked_finite,
     checked_line,

@@ -50,11 +50,9 @@ from mipselect.selectors.all_features import in_place_of
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.chance_level import warn_near_chance
 from mipselect.tables.derived import DerivedField
-from mipselect.tables.input_map import Ranges, checked_schema
-from mipselect.tables.joined import with_column
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import Ranges, TableQuestion, checked_schema
 from mipselect.tables.schema import TableSchema
-from mipselect.tables.sources import read_again
+from mipselect.tables.sources import read_again, with_column
 from mipselect.validation import checked_budget, checked_choice, checked_share, joined
 
 

@@ -26,11 +26,9 @@ from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.encoders import Encoder, two_numbers
 from mipselect.tables.fields import as_two_classes
-from mipselect.tables.input_map import Ranges
 from mipselect.tables.instances import ScoredTable, instance_of_table
 from mipselect.tables.model_table import ModelTable
-from mipselect.tables.public_map import PublicMap
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from mipselect.reports.released import (
     unit_conditions,
     units_of,
 )
-from mipselect.tables.people import RULES, people_in_words
+from mipselect.tables.public_map import RULES, people_in_words
 from mipselect.validation import joined, plural
 
 DIGITS = Context(prec=3, rounding=ROUND_CEILING)

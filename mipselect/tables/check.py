@@ -29,9 +29,8 @@ from mipselect.tables.field_rules import (
     rules_of,
 )
 from mipselect.tables.fields import Field
-from mipselect.tables.input_map import Ranges
-from mipselect.tables.mapping import open_columns
-from mipselect.tables.people import PersonCounts
+from mipselect.tables.mapping import PersonCounts, open_columns
+from mipselect.tables.public_map import Ranges
 from mipselect.tables.schema import TableSchema, unit_of
 from mipselect.validation import listed, printable
 

@@ -16,8 +16,7 @@ from pyarrow import compute
 
 from mipselect.errors import InvalidInput
 from mipselect.tables.fields import Field
-from mipselect.tables.value_kinds import by_kind, whole_numbers
-from mipselect.tables.values import texts_of
+from mipselect.tables.values import by_kind, texts_of, whole_numbers
 from mipselect.validation import shown
 
 NO_POINT = np.iinfo(np.int64).min

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import values
-from mipselect.tables.fields import Field, two_whole_numbers
+from mipselect.tables.fields import Field
 from mipselect.validation import SMALLEST_SCALE, shown
 
 MISSING_COLUMN = "missing"
@@ -200,9 +200,9 @@ class Indicators(Encoder):
         return np.asarray(codes == values.MISSING)
 
 
-def places_of_columns(encoders: Iterable[Encoder], start: int = 0) -> tuple[range, ...]:
-    """Return the places of the columns of each encoder, one after another from `start` on."""
-    places = []
+def places_of_columns(encoders: Iterable[Encoder]) -> tuple[range, ...]:
+    """Return the places of the columns of each encoder, one after another."""
+    places, start = [], 0
     for encoder in encoders:
         width = len(encoder.columns())
         places.append(range(start, start + width))
@@ -239,11 +239,59 @@ def encoder_of(field: Field, *, scaled: bool = True) -> Encoder:
     return Scaled(field, *ends)
 
 
+@dataclass(frozen=True)
+class Target:
+    """The target in [-1, 1]: a number by its range, or two classes as -1 and +1.
+
+    Attributes
+    ----------
+    encoder : OneNumber
+        Scaled, Unscaled or Ranked.
+    classes : (str, str) or None
+        The names of the classes that become -1 and +1.
+    scale, offset : float
+        y stands for offset + scale · y in units of the table; 1 and 0 for classes.
+    """
+
+    encoder: OneNumber
+    classes: tuple[str, str] | None
+    scale: float
+    offset: float
+
+    def given(self, y: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Tell which rows of y, as `PublicMap.encode` maps it, have a target, shape (n,).
+
+        A class that is in no list is none.
+        """
+        there: NDArray[np.bool_] = ~np.isnan(y)
+        return there if self.classes is None else there & (y != 0.0)
+
+
+def target_of(field: Field, *, scaled: bool) -> Target:
+    """Choose how the target is encoded; `InvalidInput` for categories without an order."""
+    encoder = encoder_of(field, scaled=scaled)
+    if isinstance(encoder, Indicators):
+        raise InvalidInput(
+            f"the target {shown(field.name)} must be a number with a range, ordered categories or "
+            f"two classes; its schema has {encoder.levels} categories without an order: for one of "
+            "them against the rest give the table and the schema a field of two classes"
+        )
+    if isinstance(encoder, Ranked) and encoder.levels == 2:
+        low, high = field.category_names[:2]
+        if field.type == "boolean":
+            low, high = field.false_values[0], field.true_values[0]
+        return Target(encoder, (low, high), 1.0, 0.0)
+    assert isinstance(encoder, OneNumber)
+    column = encoder.columns()[0]
+    return Target(encoder, None, column.scale, column.offset)
+
+
 def two_numbers(encoder: Encoder) -> tuple[int, int] | None:
     """Return the values of a range of two whole numbers, such as 0 and 1; None for any other."""
-    if not isinstance(encoder, Scaled):
+    if not isinstance(encoder, Scaled) or not encoder.field.counts_whole:
         return None
-    return two_whole_numbers(encoder.field, encoder.low, encoder.high)
+    first, second = math.ceil(encoder.low), math.floor(encoder.high)
+    return (first, second) if second - first == 1 else None
 
 
 def checked_range(low: float, high: float, what: str) -> tuple[float, float]:

@@ -16,10 +16,9 @@ import pyarrow as pa
 
 from mipselect.disk import DAMAGE
 from mipselect.errors import InvalidInput
-from mipselect.tables.cells import arrow_cells
 from mipselect.tables.fields import BLANKS
 from mipselect.tables.parts import ROWS, Part, positions_of
-from mipselect.tables.values import written
+from mipselect.tables.values import arrow_cells, written
 from mipselect.validation import listed, shown
 
 CELLS = 1 << 20

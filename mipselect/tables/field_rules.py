@@ -13,7 +13,7 @@ from mipselect.errors import InvalidInput
 from mipselect.tables import values
 from mipselect.tables.dates import NO_POINT, seconds
 from mipselect.tables.fields import POINTS, Field
-from mipselect.tables.input_map import Ranges, checked_fields, checked_schema, with_ranges
+from mipselect.tables.public_map import Ranges, checked_fields, checked_schema, with_ranges
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.weights import WEIGHT
 

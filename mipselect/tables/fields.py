@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -190,16 +189,6 @@ class Field:
 def outward(low: float, high: float) -> tuple[float, float]:
     """Round the ends of a range to whole numbers outside of it."""
     return float(np.floor(low)), float(np.ceil(high))
-
-
-def two_whole_numbers(
-    field: Field, low: float | None, high: float | None
-) -> tuple[int, int] | None:
-    """Return the values of a field of whole numbers whose range has two, such as 0 and 1."""
-    if low is None or high is None or not field.counts_whole:
-        return None
-    first, second = math.ceil(low), math.floor(high)
-    return (first, second) if second - first == 1 else None
 
 
 def as_two_classes(first: int, second: int) -> str:

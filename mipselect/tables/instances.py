@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from mipselect.arrays import FloatArray
 from mipselect.blocks.partitions import Blocks, default_rows_of_least_squares
@@ -24,6 +26,7 @@ from mipselect.problem.data import ClippedRows, Rows, leave_out
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import BLOCKS, R2
+from mipselect.problem.stored.files import SETTINGS
 from mipselect.problem.sums import ExactSums
 from mipselect.tables.mapping import known_rows, open_table, read_rows
 from mipselect.tables.moments import Moments
@@ -34,15 +37,17 @@ from mipselect.tables.moments.columns import (
     parts_of_table,
 )
 from mipselect.tables.moments.dask_collections import names_of_dask
+from mipselect.tables.numbers import header, read_table, table_file
 from mipselect.tables.parts import Part, total_rows
 from mipselect.tables.problems import (
     problem_of_moments,
     problem_of_table,
     problem_of_table_blocks,
 )
-from mipselect.tables.public_map import PublicMap
-from mipselect.tables.question import TableQuestion
-from mipselect.validation import shown
+from mipselect.tables.public_map import PublicMap, TableQuestion
+from mipselect.tables.schema import TableSchema
+from mipselect.tables.table_file import TableFile
+from mipselect.validation import checked_choice, shown
 
 
 def instance_of_table(source: Any, question: TableQuestion, **settings: Any) -> Instance:
@@ -263,3 +268,54 @@ class ScoredTable:
             return options.blocks
         of_classes = self.question.without_ranges.target.classes is not None
         return replace(options.blocks, rows=default_rows_of_least_squares(classes=of_classes))
+
+
+QUESTION = ("target", "always", "never", "ranges", "unit_rule")
+"""Keys of [data] that are arguments of `TableQuestion`."""
+
+OF_THE_LOSS = ("ranges", "intercept")
+"""Keys of [data] that only a loss of rows has."""
+
+
+def table_within_its_rows(
+    file: TableFile, target: str, never: Collection[str]
+) -> tuple[TableSchema, pa.Table]:
+    """Read a table of numbers; its ranges, smallest to largest value, are sensitive as the rows.
+
+    Columns that are never features are left out, and may hold anything.
+    """
+    known = header(file, target, None)
+    for name in never:
+        checked_choice(name, "never", known)
+    X, y, names = read_table(file, target, [name for name in known if name not in never])
+    columns = {**{name: X[:, j] for j, name in enumerate(names)}, target: y}
+    ends = {name: (float(column.min()), float(column.max())) for name, column in columns.items()}
+    for name, (low, high) in ends.items():
+        if low == high:
+            ends[name] = low - max(1.0, abs(low)), high + max(1.0, abs(high))
+    return TableSchema.of_numbers(ends), pa.table(columns)
+
+
+def stored_table(
+    data: Mapping[str, Any],
+    folder: Path,
+    settings: Mapping[str, Any],
+    blocks: BlockOptions | None,
+) -> ScoredTable:
+    """Return what a file says of a table with a schema; no row is read."""
+    source: Any = table_file(data, folder)
+    if "schema" in data:
+        schema = TableSchema.read(folder / data["schema"])
+    else:
+        schema, source = table_within_its_rows(source, data["target"], data.get("never", ()))
+        data = {key: value for key, value in data.items() if key not in ("never", "ranges")}
+    for name in OF_THE_LOSS:
+        if blocks is not None and name in data:
+            raise InvalidInput(
+                f"{name} does not apply to score {blocks.score!r}, which centres and scales"
+            )
+    question = TableQuestion(schema, **{key: data[key] for key in QUESTION if key in data})
+    of_loss = {key: value for key, value in settings.items() if key not in SETTINGS}
+    support_size = of_loss.pop("support_size")
+    of_loss |= {"intercept": data.get("intercept", True)}
+    return ScoredTable(source, question, support_size, of_loss, blocks)

@@ -13,10 +13,10 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
 from pathlib import Path
-from typing import IO, NoReturn, TextIO
+from typing import IO, Any, NoReturn, TextIO
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,7 @@ from mipselect.arrays import FloatArray
 from mipselect.disk import regular_file, unreadable
 from mipselect.errors import InvalidInput
 from mipselect.frames import ADVICE, is_numeric, refuse_stored_index
+from mipselect.problem.stored.descriptions import WAYS
 from mipselect.tables import values
 from mipselect.tables.csv_rows import (
     BYTE_FOR_BYTE,
@@ -52,6 +53,13 @@ SCHEMA_ADVICE = (
 CHUNK = 1 << 20
 LONGEST = 1 << 24
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?")
+
+
+def table_file(data: Mapping[str, Any], folder: Path) -> TableFile:
+    """Return the file or the URL of the source "table"."""
+    path = data["path"]
+    ways = {key: data[key] for key in WAYS if key in data}
+    return TableFile(path if "://" in path else folder / path, **ways)
 
 
 def read_table(

@@ -1,18 +1,25 @@
-"""`Part`: a table, or a file of one, whose header was looked at."""
+"""Parts of a table whose headers were looked at; which of their rows count, and of which files.
+
+None of the files counts twice under two names.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import fs
 
+from mipselect.disk import regular_file
 from mipselect.errors import InvalidInput
-from mipselect.tables.places import Place
-from mipselect.validation import did_you_mean, listed
+from mipselect.validation import did_you_mean, listed, printable
 
 ROWS = 1 << 16
 """Rows that are looked at together."""
@@ -136,17 +143,17 @@ WORDS_OF_FIELDS = {"title": ("label", "title"), "description": ("description", "
 def arrow_part(label: str, schema: pa.Schema, rows: int | None, read: Read) -> Part:
     """Make a part whose columns are those of an Arrow schema, with what its metadata say."""
     fields: list[dict[str, str]] = []
-    for field in schema:
+    for column in schema:
         said = {
             key.decode("utf-8", "replace").lower(): text.decode("utf-8", "replace").strip()
-            for key, text in (field.metadata or {}).items()
+            for key, text in (column.metadata or {}).items()
         }
         words = {
             name: next((said[key] for key in keys if said.get(key)), "")
             for name, keys in WORDS_OF_FIELDS.items()
         }
         told = {name: text for name, text in words.items() if text}
-        fields.append({"type": kind_of(field.type), **told})
+        fields.append({"type": kind_of(column.type), **told})
     return Part(label, tuple(schema.names), tuple(fields), rows, read)
 
 
@@ -178,3 +185,124 @@ def pieces(batches: Iterable[pa.RecordBatch], names: Sequence[str]) -> Iterator[
         chosen = batch.select(list(names))
         for start in range(0, chosen.num_rows, ROWS):
             yield chosen.slice(start, ROWS)
+
+
+@dataclass(frozen=True, eq=False)
+class ChosenRows:
+    """Rows of a table, by their places; sensitive.
+
+    Attributes
+    ----------
+    parts : tuple of Part
+        Parts of the whole table.
+    chosen : bool array, shape (n,)
+        In the order in which the parts are read.
+    starts : tuple of int
+        Place of the first row of every part.
+    """
+
+    parts: tuple[Part, ...]
+    chosen: NDArray[np.bool_] = field(repr=False)
+    starts: tuple[int, ...]
+
+    def __invert__(self) -> ChosenRows:
+        """Return all other rows."""
+        return replace(self, chosen=~self.chosen)
+
+    def __len__(self) -> int:
+        return int(self.chosen.sum())
+
+    def opened(self) -> tuple[Part, ...]:
+        """Return parts that read the chosen rows only."""
+        ends = (*self.starts[1:], len(self.chosen))
+        return tuple(
+            _of_chosen(part, self.chosen[start:end])
+            for part, start, end in zip(self.parts, self.starts, ends, strict=True)
+        )
+
+
+def _of_chosen(part: Part, chosen: NDArray[np.bool_]) -> Part:
+    def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        start = 0
+        for batch in part.read(names):
+            end = start + batch.num_rows
+            if end > len(chosen):
+                raise InvalidInput(f"{part.label}: has changed while it was read")
+            yield batch.filter(pa.array(chosen[start:end]))
+            start = end
+
+    return replace(part, rows=int(chosen.sum()), read=read)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file: one of its names, and what it has in common with all others of them."""
+
+    name: str
+    identity: Hashable = field(repr=False)
+
+
+def place_here(path: str, name: str | None = None) -> Place:
+    """Identify a file of this machine by device and inode, which all links to it share.
+
+    Parameters
+    ----------
+    path : str
+    name : str, optional
+        How it is called in a message, if not by its path.
+
+    Raises
+    ------
+    InvalidInput
+        If it is no regular file.
+    """
+    found = regular_file(Path(path)).stat()
+    return Place(name or path, (found.st_dev, found.st_ino))
+
+
+def place_elsewhere(url: str, path: str, name: str) -> Place:
+    """Identify a file at a path of the file system that a URL names."""
+    parts = urlsplit(url)
+    # The query may name another server.
+    return Place(name, (parts.scheme, parts.netloc, parts.query, path))
+
+
+def places_of_dataset(source: Any) -> tuple[Place, ...]:
+    """List the files of a `pyarrow.dataset.Dataset`, also of one that is made of several."""
+    inside = (
+        place for child in getattr(source, "children", ()) for place in places_of_dataset(child)
+    )
+    files = (_of_system(source.filesystem, path) for path in getattr(source, "files", ()))
+    return (*inside, *files)
+
+
+def _of_system(system: Any, path: str) -> Place:
+    if isinstance(system, fs.SubTreeFileSystem):
+        return _of_system(system.base_fs, system.base_path + path)
+    if isinstance(system, fs.LocalFileSystem):
+        return place_here(path)
+    return Place(path, (system.type_name, path))
+
+
+class Once:
+    """The files that were reached so far; none may be reached again."""
+
+    def __init__(self) -> None:
+        self._names: dict[Hashable, str] = {}
+
+    def reach(self, places: Iterable[Place]) -> None:
+        """Remember these files; raise `InvalidInput`, with both names, for one reached before."""
+        for place in places:
+            before = self._names.get(place.identity)
+            if before is not None:
+                one, other = printable(before), printable(place.name)
+                if one == other:
+                    raise InvalidInput(
+                        f"{one}: the file is given twice, and its rows would count twice; give it "
+                        "once"
+                    )
+                raise InvalidInput(
+                    f"{one} and {other} are one file under two names, as by a link, and its rows "
+                    "would count twice; remove one of the names, or list the files that are meant"
+                )
+            self._names[place.identity] = place.name

@@ -15,7 +15,6 @@ from mipselect.losses import Loss, SquaredLoss, checked_loss
 from mipselect.losses.base import wants_classes
 from mipselect.problem.layout import Always, Groups, Layout, laid_out
 from mipselect.problem.problem import Problem
-from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.columns import (
     ArrayBlockColumns,
@@ -24,9 +23,36 @@ from mipselect.tables.moments.columns import (
     SchemaColumns,
     TableBlockColumns,
 )
-from mipselect.tables.public_map import PublicMap
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import PublicMap, TableQuestion
 from mipselect.validation import checked_integer
+
+DEFAULT_RIDGE = 1.0
+"""λ: as much as one row. More would buy no privacy, for Δ does not depend on it, and would hide
+features that vary little. Neither it nor r depends on n: what is said of a release when a row is
+added or removed needs an objective without it."""
+
+REACH = 1.25
+"""U with an intercept: how far predictions may reach, in halves of the range of the target."""
+
+
+def default_coef_bound(support_size: int, always: int, intercept: bool) -> float:
+    """Compute r = 1/√(s + a), or 1.25/√(s + a + 1) with an intercept, so that U = 1 or 1.25.
+
+    U = 1 lets predictions reach both ends of the range of the target. An intercept needs a little
+    room of its own, for a mean that is far from the middle of the range: else features that hardly
+    vary would stand in for it. More room costs ε, for Δ grows with (1 + U)²; it does not grow with
+    the size. docs/plan.md has the measurements.
+
+    Parameters
+    ----------
+    support_size : int
+        s, the largest number of features that may be chosen.
+    always : int
+        a, the fields that are always in.
+    intercept : bool
+    """
+    reach = REACH if intercept else 1.0
+    return reach / math.sqrt(support_size + always + intercept)
 
 
 def layout_of_table(public: PublicMap, *, intercept: bool, bound: float | None) -> Layout:

@@ -1,11 +1,16 @@
-"""`PublicMap`: which field becomes which columns, known before a row is read."""
+"""Questions about a table, and their public maps: which field becomes which columns.
+
+A `TableQuestion` makes a `PublicMap` before a row is read. Without a target there is an `InputMap`
+alone.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,51 +18,93 @@ from numpy.typing import NDArray
 
 from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
-from mipselect.tables.encoders import Encoder, Indicators, OneNumber, Ranked, encoder_of
-from mipselect.tables.fields import Field
-from mipselect.tables.input_map import (
-    InputMap,
-    Ranges,
-    checked_fields,
-    checked_schema,
-    require_complete,
-    require_names,
-    require_used,
-    used_fields,
-    with_ranges,
+from mipselect.tables.encoders import (
+    Column,
+    Encoder,
+    Ranked,
+    Target,
+    checked_range,
+    encoder_of,
+    places_of_columns,
+    target_of,
 )
+from mipselect.tables.equation import Units
+from mipselect.tables.fields import IGNORED, ROLE, Field
 from mipselect.tables.schema import TableSchema, roles_of, unit_of
-from mipselect.tables.units import Units
 from mipselect.tables.weights import weight_shares
-from mipselect.validation import listed, shown
+from mipselect.validation import (
+    LARGEST_SCALE,
+    checked_choice,
+    checked_name,
+    checked_number,
+    listed,
+    set_fields,
+    shown,
+)
+
+Ranges = Mapping[str, tuple[float, float]]
+AnyField = TypeVar("AnyField", bound=Field)
+
+RULES = {
+    "first": "the first in the order of the file counts",
+    "last": "the last in the order of the file counts",
+    "mean": "means of the numbers count, and of all else the first in the order of the file",
+}
+"""Words for the rules of a table about several rows of one person."""
 
 
 @dataclass(frozen=True)
-class Target:
-    """The target in [-1, 1]: a number by its range, or two classes as -1 and +1.
+class InputMap:
+    """A public map of the fields of one row into columns; no target is known.
 
     Attributes
     ----------
-    encoder : OneNumber
-        Scaled, Unscaled or Ranked.
-    classes : (str, str) or None
-        The names of the classes that become -1 and +1.
-    scale, offset : float
-        y stands for offset + scale · y in units of the table; 1 and 0 for classes.
+    features, always : tuple of Encoder
+        The fields to choose from and those that are always in, in the order of the schema.
     """
 
-    encoder: OneNumber
-    classes: tuple[str, str] | None
-    scale: float
-    offset: float
+    features: tuple[Encoder, ...]
+    always: tuple[Encoder, ...]
 
-    def given(self, y: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Tell which rows of y, as `PublicMap.encode` maps it, have a target, shape (n,).
+    @property
+    def encoders(self) -> tuple[Encoder, ...]:
+        """All of them in the order of their columns: the features, then those always in."""
+        return (*self.features, *self.always)
 
-        A class that is in no list is none.
-        """
-        there: NDArray[np.bool_] = ~np.isnan(y)
-        return there if self.classes is None else there & (y != 0.0)
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of X."""
+        return tuple(column for encoder in self.encoders for column in encoder.columns())
+
+    @property
+    def blocks(self) -> tuple[range, ...]:
+        """The columns of every encoder."""
+        return places_of_columns(self.encoders)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The fields, or derived features, of all encoders."""
+        return tuple(encoder.field.name for encoder in self.encoders)
+
+    @cached_property
+    def inputs(self) -> tuple[str, ...]:
+        """The columns of the table that X is made of, each once."""
+        return tuple(dict.fromkeys(encoder.field.source.name for encoder in self.encoders))
+
+    @cached_property
+    def _places(self) -> tuple[int, ...]:
+        """The place among `inputs` of what every encoder reads."""
+        place = {name: k for k, name in enumerate(self.inputs)}
+        return tuple(place[encoder.field.source.name] for encoder in self.encoders)
+
+    def stored(self, batch: pa.RecordBatch, k: int) -> pa.Array:
+        """Return what the k-th encoder reads of a batch, whose columns begin with `inputs`."""
+        return batch.column(self._places[k])
+
+    def encode_inputs(self, batch: pa.RecordBatch, X: NDArray[np.floating[Any]]) -> None:
+        """Map a batch, whose columns begin with `inputs`, to rows of X."""
+        for k, (encoder, block) in enumerate(zip(self.encoders, self.blocks, strict=True)):
+            encoder.encode(self.stored(batch, k), X[:, block.start : block.stop])
 
 
 @completed_by(InputMap)
@@ -109,73 +156,7 @@ class PublicMap(InputMap):
         InvalidInput
             Naming the fields of which the schema says too little, and what is lacking.
         """
-        ranged = with_ranges(checked_schema(schema), ranges)
-        result = cls._made(ranged, target, always, never, scaled=True)
-        require_used(ranges, {each.field.name for each in result.encoders} | {target})
-        return result
-
-    @classmethod
-    def without_ranges(
-        cls,
-        schema: TableSchema,
-        *,
-        target: str,
-        always: Sequence[str] = (),
-        never: Sequence[str] = (),
-    ) -> PublicMap:
-        """Choose the fields, and take numbers as they are; NaN where they are missing.
-
-        Raises
-        ------
-        InvalidInput
-            As `of`; no field needs a range.
-        """
-        return cls._made(checked_schema(schema), target, always, never, scaled=False)
-
-    @classmethod
-    def _made(
-        cls,
-        schema: TableSchema,
-        target: str,
-        always: Sequence[str],
-        never: Sequence[str],
-        *,
-        scaled: bool,
-    ) -> PublicMap:
-        aimed = schema.field(target, "target")
-        _require_no_weight(schema.weight, {target})
-        schema.refuse_ignored({target}, "target")
-        require_complete([aimed], scaled=scaled)
-        aim = _target_of(aimed, encoder_of(aimed, scaled=scaled))
-        kept_in = checked_fields(schema, always, "always", target)
-        left_out = checked_fields(schema, never, "never", target)
-        schema.refuse_ignored(kept_in, "always")
-        both = sorted(kept_in & left_out)
-        if both:
-            raise InvalidInput(f"a field cannot be in always and in never: {listed(both)}")
-        if schema.privacy_unit in kept_in or schema.privacy_unit == target:
-            raise InvalidInput(
-                f"the person column {shown(schema.privacy_unit)} says whose row it is and cannot "
-                "be used otherwise"
-            )
-        _require_no_weight(schema.weight, {*kept_in, *left_out})
-        apart = {*left_out, schema.privacy_unit, schema.weight_name}
-        used = used_fields(schema, target, apart)
-        for name in sorted(kept_in - {field.name for field in used}):
-            if name in schema.only_read:
-                raise InvalidInput(f"always: {shown(name)} {schema.field(name, 'always').gap}")
-            raise InvalidInput(
-                f"always: {shown(name)} is made of what the target {shown(target)} is made of"
-            )
-        require_complete(used, scaled=scaled)
-        encoders = [encoder_of(field, scaled=scaled) for field in used]
-        features = tuple(e for e in encoders if e.field.name not in kept_in)
-        if not features:
-            raise InvalidInput("there is no field to choose from besides target, always and never")
-        fixed = tuple(e for e in encoders if e.field.name in kept_in)
-        result = cls(features, fixed, aim, unit_of(schema), schema.weight, schema.ignored)
-        require_names(result.columns)
-        return result
+        return TableQuestion(schema, target, always, never, ranges or {}).public
 
     @property
     def dtype(self) -> type[np.float32] | type[np.float64]:
@@ -228,26 +209,269 @@ class PublicMap(InputMap):
         return self.target.encoder.scaled(batch.column(len(self.inputs)))
 
 
-def _target_of(field: Field, encoder: Encoder) -> Target:
-    if isinstance(encoder, Indicators):
-        raise InvalidInput(
-            f"the target {shown(field.name)} must be a number with a range, ordered categories or "
-            f"two classes; its schema has {encoder.levels} categories without an order: for one of "
-            "them against the rest give the table and the schema a field of two classes"
+@dataclass(frozen=True)
+class TableQuestion:
+    """A target, and the fields that it is to be predicted from; all of it is public.
+
+    Attributes
+    ----------
+    schema : TableSchema
+    target : str
+    always, never : tuple of str
+        Fields that are always in, or left out.
+    ranges : mapping of str to (float, float)
+        Ranges in place of those of the schema.
+    unit_rule : {"first", "last", "mean"}
+        What becomes of several rows of one person.
+
+    Raises
+    ------
+    InvalidInput
+        For what is no schema, and for a rule that is unknown or has no person to be about; for the
+        rest where a map is made of it.
+
+    Examples
+    --------
+    >>> from mipselect.tables import TableSchema
+    >>> from mipselect.tables.public_map import TableQuestion
+    >>> schema = TableSchema.of_numbers({"age": (0, 100), "dose": (0, 9), "days": (0, 30)})
+    >>> question = TableQuestion(schema, "days", always=["age"])
+    >>> [encoder.field.name for encoder in question.public.features]
+    ['dose']
+    """
+
+    schema: TableSchema
+    target: str
+    always: Sequence[str] = ()
+    never: Sequence[str] = ()
+    ranges: Ranges = field(default_factory=dict)
+    unit_rule: str = "first"
+
+    def __post_init__(self) -> None:
+        checked_rule(self.unit_rule, checked_schema(self.schema).privacy_unit)
+        set_fields(
+            self,
+            always=field_names(self.always, "always"),
+            never=field_names(self.never, "never"),
+            ranges=dict(self.ranges),
         )
-    if isinstance(encoder, Ranked) and encoder.levels == 2:
-        low, high = field.category_names[:2]
-        if field.type == "boolean":
-            low, high = field.false_values[0], field.true_values[0]
-        return Target(encoder, (low, high), 1.0, 0.0)
-    assert isinstance(encoder, OneNumber)
-    column = encoder.columns()[0]
-    return Target(encoder, None, column.scale, column.offset)
+
+    @cached_property
+    def public(self) -> PublicMap:
+        """The map of a row into [-1, 1]; `InvalidInput` for what is wrong with the question."""
+        public = _map_of(self, with_ranges(self.schema, self.ranges), scaled=True)
+        used = {encoder.field.name for encoder in public.encoders}
+        require_used(self.ranges, {*used, self.target})
+        return public
+
+    @cached_property
+    def without_ranges(self) -> PublicMap:
+        """The map of a row that takes numbers as they are; no range is used."""
+        return _map_of(self, self.schema, scaled=False)
+
+    def of_moments(self, always: Sequence[str] = (), never: Sequence[str] = ()) -> TableQuestion:
+        """Return it with fields always in, and others left out as well; with them their ranges."""
+        left_out = (*self.never, *never)
+        ranges = {name: ends for name, ends in self.ranges.items() if name not in left_out}
+        return replace(self, always=always, never=left_out, ranges=ranges)
+
+    def about(self, used: Collection[str]) -> TableQuestion:
+        """Return it about these fields, the target among them, and no other.
+
+        Whose row it is, and how much it counts, remains known.
+        """
+        schema, ranges = self.schema, self.ranges
+        kept = {*used, schema.privacy_unit, schema.weight_name}
+        return replace(
+            self,
+            never=[each.name for each in schema.features if each.name not in kept],
+            ranges={name: ends for name, ends in ranges.items() if name in used},
+        )
 
 
-def _require_no_weight(weight: Field | None, others: set[str]) -> None:
-    if weight is not None and weight.name in others:
+def _map_of(question: TableQuestion, schema: TableSchema, *, scaled: bool) -> PublicMap:
+    """Choose the fields; `schema` is that of the question, with its ranges where they are used."""
+    target = question.target
+    aimed = schema.field(target, "target")
+    if schema.weight_name in (target, *question.always, *question.never):
         raise InvalidInput(
-            f"{shown(weight.name)} is the survey weight (mipselect:role) and can be neither the "
+            f"{shown(schema.weight_name)} is the survey weight ({ROLE}) and can be neither the "
             "target nor in always or never; take the role out of the schema to use it otherwise"
         )
+    schema.refuse_ignored({target}, "target")
+    require_complete([aimed], scaled=scaled)
+    aim = target_of(aimed, scaled=scaled)
+    kept_in = checked_fields(schema, question.always, "always", target)
+    left_out = checked_fields(schema, question.never, "never", target)
+    schema.refuse_ignored(kept_in, "always")
+    both = sorted(kept_in & left_out)
+    if both:
+        raise InvalidInput(f"a field cannot be in always and in never: {listed(both)}")
+    if schema.privacy_unit in kept_in or schema.privacy_unit == target:
+        raise InvalidInput(
+            f"the person column {shown(schema.privacy_unit)} says whose row it is and cannot "
+            "be used otherwise"
+        )
+    apart = {*left_out, schema.privacy_unit, schema.weight_name}
+    used = used_fields(schema, target, apart)
+    for name in sorted(kept_in - {each.name for each in used}):
+        if name in schema.only_read:
+            raise InvalidInput(f"always: {shown(name)} {schema.field(name, 'always').gap}")
+        raise InvalidInput(
+            f"always: {shown(name)} is made of what the target {shown(target)} is made of"
+        )
+    require_complete(used, scaled=scaled)
+    encoders = [encoder_of(field, scaled=scaled) for field in used]
+    features = tuple(e for e in encoders if e.field.name not in kept_in)
+    if not features:
+        raise InvalidInput("there is no field to choose from besides target, always and never")
+    fixed = tuple(e for e in encoders if e.field.name in kept_in)
+    result = PublicMap(
+        features,
+        fixed,
+        aim,
+        unit_of(schema),
+        schema.weight,
+        schema.ignored,
+        question.unit_rule,
+    )
+    require_names(result.columns)
+    return result
+
+
+def used_fields(
+    schema: TableSchema, target: str | None, left_out: Collection[str | None]
+) -> list[Field]:
+    """Return the used fields and derived features, in their order, without the target.
+
+    Left out is what is made of a column that the target is made of, fields of dates and times
+    that are there for derived features, and what the schema ignores.
+    """
+    aimed = None if target is None else schema.field(target, "target").source.name
+    apart = {*left_out, *schema.only_read, *schema.ignored, target}
+    return [
+        field for field in schema.features if field.name not in apart and field.source.name != aimed
+    ]
+
+
+def checked_schema(schema: TableSchema, what: str = "schema") -> TableSchema:
+    """Return it; raise `InvalidInput` for what is no `TableSchema`, or types nobody confirmed."""
+    if not isinstance(schema, TableSchema):
+        raise InvalidInput(
+            f"{what} must be a TableSchema, such as TableSchema.read(path); got {shown(schema)}"
+        )
+    proposed = [field.name for field in schema.fields if field.type_proposed]
+    if proposed:
+        raise InvalidInput(
+            f"{what}: the types of {listed(proposed)} were proposed from the data, and nobody has "
+            "confirmed that they are public: 'mipselect schema confirm FILE' lists and confirms "
+            "them"
+        )
+    return schema
+
+
+def with_ranges(schema: TableSchema, ranges: Ranges | None) -> TableSchema:
+    """Give fields the ranges of the question in place of their own; the text of the file stays.
+
+    Raises
+    ------
+    InvalidInput
+        For a range that is none, and for a field that has none of its own.
+    """
+    if not ranges:
+        return schema
+    schema.refuse_ignored(ranges, "ranges")
+    checked: dict[str, tuple[float, float]] = {}
+    for name, ends in ranges.items():
+        field = schema.field(name, "ranges")
+        what = f"ranges: field {name}"
+        if not field.is_measured:
+            raise InvalidInput(f"{what} must be one of numbers without categories")
+        if isinstance(ends, str) or not isinstance(ends, Sequence) or len(ends) != 2:
+            raise InvalidInput(f"{what} must be two numbers (lo, hi), got {shown(ends)}")
+        wanted = f"a number between {-LARGEST_SCALE:g} and {LARGEST_SCALE:g}"
+        low, high = (
+            checked_number(end, what, wanted, lambda v: abs(v) <= LARGEST_SCALE) for end in ends
+        )
+        checked[name] = checked_range(low, high, what)
+
+    def ranged(field: AnyField) -> AnyField:
+        low, high = checked.get(field.name, (field.minimum, field.maximum))
+        return replace(field, minimum=low, maximum=high)
+
+    fields, derived = map(ranged, schema.fields), map(ranged, schema.derived)
+    return replace(schema, fields=tuple(fields), derived=tuple(derived))
+
+
+def require_used(ranges: Ranges | None, used: Collection[str]) -> None:
+    """Raise `InvalidInput` if there are ranges of other fields."""
+    unused = sorted(set(ranges or ()) - set(used))
+    if unused:
+        raise InvalidInput(f"ranges: fields that are not used: {listed(unused)}")
+
+
+def checked_fields(
+    schema: TableSchema, names: Sequence[str], what: str, target: str | None
+) -> frozenset[str]:
+    """Return names of fields; `what` is how a message calls them."""
+    result = frozenset(schema.field(name, what).name for name in field_names(names, what))
+    if target in result:
+        raise InvalidInput(f"the target {shown(target)} cannot be in {what}")
+    return result
+
+
+def field_names(names: Sequence[str], what: str) -> tuple[str, ...]:
+    """Return the names of a list; raise `InvalidInput` for what is none, such as a single name."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise InvalidInput(f"{what} must be a list of field names, got {shown(names)}")
+    return tuple(names)
+
+
+def require_complete(fields: Sequence[Field], *, scaled: bool = True) -> None:
+    """Raise `InvalidInput` for all fields of which the schema says too little.
+
+    Numbers that are not scaled need no range.
+    """
+    lacking = [f for f in fields if f.gap and (scaled or not f.is_number)]
+    if lacking:
+        says = "; ".join(f"{shown(f.name)} needs {f.gap}" for f in lacking[:10])
+        more = f" and {len(lacking) - 10} more" if len(lacking) > 10 else ""
+        raise InvalidInput(
+            "the schema says too little of fields that are used (fill it in from public "
+            "knowledge, or leave the fields out with never, and identifiers for good with "
+            f"{ROLE} {IGNORED!r} in the schema): {says}{more}"
+        )
+
+
+def require_names(columns: Sequence[Column]) -> None:
+    """Raise `InvalidInput` unless columns have names that are texts and differ."""
+    seen: set[str] = set()
+    for column in columns:
+        checked_name(column.name, "the name of a column, made of a field and a category,")
+        if column.name in seen:
+            raise InvalidInput(
+                f"two columns would be called {shown(column.name)}; rename a field or a category"
+            )
+        seen.add(column.name)
+
+
+def people_in_words(unit: str, rule: str) -> str:
+    """Say what becomes of several rows of one person; `unit` is the field that says whose they are.
+
+    Examples
+    --------
+    >>> people_in_words("id", "last")
+    'Of all rows with the same id the last in the order of the file counts (unit_rule last)'
+    """
+    return f"Of all rows with the same {unit} {RULES[rule]} (unit_rule {rule})"
+
+
+def checked_rule(rule: str, unit: str | None) -> str:
+    """Return the rule; raise `InvalidInput` if it is unknown, or not "first" without a unit."""
+    checked_choice(rule, "unit_rule", RULES)
+    if unit is None and rule != "first":
+        raise InvalidInput(
+            f"unit_rule {rule!r} needs csvw-eo:privacyUnit in the schema: the field that says "
+            "whose row it is"
+        )
+    return rule

@@ -251,15 +251,6 @@ class TableSchema:
         """Roles of the fields that are no features, for messages."""
         return roles_of(unit_of(self), self.weight)
 
-    @property
-    def without_weight(self) -> TableSchema:
-        """The schema without its survey weight."""
-        weight, content = self.weight, self.content
-        if weight is None:
-            return self
-        fields = [entry for entry in content["fields"] if entry["name"] != weight.name]
-        return self.of({**content, "fields": fields})
-
     def field(self, name: str, what: str) -> Field:
         """Return a field or derived feature by its name; `what` is how a message calls it."""
         for field in self.features:

@@ -11,8 +11,19 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from mipselect.errors import InvalidInput
 from mipselect.parameters import estimator, parameter
-from mipselect.tables.input_map import InputMap, Ranges, checked_schema, input_map
+from mipselect.tables.encoders import encoder_of
 from mipselect.tables.mapping import mapped_batches, open_columns
+from mipselect.tables.public_map import (
+    InputMap,
+    Ranges,
+    checked_fields,
+    checked_schema,
+    require_complete,
+    require_names,
+    require_used,
+    used_fields,
+    with_ranges,
+)
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import shown
 
@@ -136,6 +147,7 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return tuple(len(columns) for columns in self.groups.values())
 
     def _map(self) -> InputMap:
+        """Choose all fields but the target and those of `never`, and no survey weight."""
         unit = checked_schema(self.schema).privacy_unit
         if unit is not None:
             raise InvalidInput(
@@ -144,7 +156,19 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "a person's. If each person has one row, take csvw-eo:privacyUnit out of the "
                 f"schema, and leave the field out with never=[{shown(unit)}]"
             )
-        return input_map(self.schema, target=self.target, never=self.never, ranges=self.ranges)
+        schema, target = with_ranges(self.schema, self.ranges), self.target
+        if target is not None:
+            schema.field(target, "target")
+            schema.refuse_ignored({target}, "target")
+        left_out = checked_fields(schema, self.never, "never", target)
+        used = used_fields(schema, target, {*left_out, schema.weight_name})
+        require_complete(used)
+        require_used(self.ranges, {field.name for field in used})
+        if not used:
+            raise InvalidInput("the schema has no field besides target and never")
+        result = InputMap(tuple(map(encoder_of, used)), ())
+        require_names(result.columns)
+        return result
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

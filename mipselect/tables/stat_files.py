@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
 from mipselect.tables.parts import ROWS, Part
-from mipselect.tables.transcoded import UTF8, checked_encoding, in_utf8
+from mipselect.tables.table_file import UTF8, checked_encoding, in_utf8
 from mipselect.tables.values import written
 from mipselect.validation import LAST_INTEGER, shown
 

@@ -15,8 +15,17 @@ from pyarrow import fs, ipc, parquet
 from mipselect.errors import InvalidInput
 from mipselect.tables.csv_rows import CsvRows
 from mipselect.tables.excel_files import excel_part
-from mipselect.tables.parts import ROWS, Part, Read, arrow_part, pieces
-from mipselect.tables.places import Once, Place, place_elsewhere, place_here
+from mipselect.tables.parts import (
+    ROWS,
+    Once,
+    Part,
+    Place,
+    Read,
+    arrow_part,
+    pieces,
+    place_elsewhere,
+    place_here,
+)
 from mipselect.tables.stat_files import stat_part
 from mipselect.tables.table_file import COMMA, TableFile
 from mipselect.validation import shown

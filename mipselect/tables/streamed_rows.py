@@ -11,14 +11,14 @@ import numpy as np
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.problem.problem import Problem
+from mipselect.tables.fields import ROLE
 from mipselect.tables.moments.columns import TableColumns
 from mipselect.tables.moments.sums import open_tables
 from mipselect.tables.problems import problem_of_table
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import read_again
-from mipselect.tables.weights import refuse_weight
-from mipselect.validation import checked_integer
+from mipselect.validation import checked_integer, shown
 
 BLOCK = 1 << 14
 """Rows of a block: of rank correlations within such blocks little is lost."""
@@ -65,7 +65,13 @@ class StreamedRows:
         fixed, left_out = ([n] if isinstance(n, str) else n for n in (always, never))
         question = TableQuestion(schema, target, fixed, left_out)
         columns = TableColumns(question)
-        refuse_weight(schema.weight, "scores of blocks of a stream count every row the same")
+        if schema.weight is not None:
+            raise InvalidInput(
+                "scores of blocks of a stream count every row the same, and the schema says that "
+                f"{shown(schema.weight_name)} is the survey weight ({ROLE}). Without weights the "
+                "sample is described and not the population: take the role out of the schema and "
+                "leave the field out (never) if that is what you want"
+            )
         if columns.public.unit is not None:
             raise InvalidInput(
                 "rows of one person may be in several blocks: make one row of each person first, "

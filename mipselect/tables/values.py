@@ -8,8 +8,13 @@ written in one way (`written`) where texts are wanted. No kernel here fails on a
 
 from __future__ import annotations
 
+import datetime
+import math
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,11 +23,16 @@ from pyarrow import compute
 
 from mipselect.frames import doubles, is_numeric
 from mipselect.tables.fields import NUMBER, Field
-from mipselect.tables.value_kinds import by_kind, kinds, plain, plain_texts
 from mipselect.validation import LAST_INTEGER, TRUTHS
 
 MISSING, UNLISTED = -1, -2
 """Codes of no value, and of a value that is in no list."""
+
+UNWRITABLE = "\0"
+"""Stands for a value that is no scalar; no category is written so."""
+
+HEADER = 3
+"""Bytes in front of those of an integer in a BIGNUM of DuckDB: its sign, and how many there are."""
 
 NANS = ("nan", "NaN", "NAN")
 """NaN as a text."""
@@ -118,6 +128,11 @@ def written(number: float) -> str | None:
     if not abs(number) < LAST_INTEGER:
         return None
     return str(int(number)) if number.is_integer() else repr(number)
+
+
+def texts_of(column: pa.Array) -> pa.Array:
+    """Write values of one kind as texts; a number as `written` does."""
+    return _written(doubles(column)) if is_numeric(column.type) else plain_texts(column)
 
 
 def _is_no_utf8(texts: pa.Array) -> NDArray[np.bool_]:
@@ -234,6 +249,197 @@ def _parsed(texts: pa.Array, field: Field) -> pa.Array:
     return compute.if_else(matched, lowered, None).cast(pa.float64())
 
 
-def texts_of(column: pa.Array) -> pa.Array:
-    """Write values of one kind as texts; a number as `written` does."""
-    return _written(doubles(column)) if is_numeric(column.type) else plain_texts(column)
+def by_kind(column: pa.Array, read: Callable[[pa.Array], Any], dtype: Any) -> NDArray[Any]:
+    """Return what `read` finds in the values of each kind, in the order of the values."""
+    values = plain(column)
+    if not pa.types.is_union(values.type):
+        found: NDArray[Any] = read(values)
+        return found
+    result = np.empty(len(values), dtype)
+    for rows, part in kinds(values):
+        result[rows] = read(part)
+    return result
+
+
+def kinds(union: pa.Array) -> list[tuple[NDArray[np.int64], pa.Array]]:
+    """Return the rows of every kind of value in a union, and the values."""
+    codes, result = union.type_codes.to_numpy(), []
+    for k, code in enumerate(union.type.type_codes):
+        rows = np.flatnonzero(codes == code)
+        sparse = union.type.mode == "sparse"
+        at = rows if sparse else union.offsets.to_numpy()[rows]
+        result.append((rows, plain(union.field(k).take(pa.array(at)))))
+    return result
+
+
+def plain(column: pa.Array) -> pa.Array:
+    """Return the column without the ways to store it that say nothing of its values."""
+    kind = column.type
+    if _is_bignum(kind):
+        return pa.array(_doubles(column.storage))
+    if isinstance(kind, pa.BaseExtensionType):
+        return plain(column.storage)
+    if pa.types.is_dictionary(kind):
+        known = plain(column.dictionary)
+        # Views cannot be looked up in PyArrow.
+        known = known.cast(pa.binary()) if _is_text(known.type) else known
+        return pa.DictionaryArray.from_arrays(column.indices, known).dictionary_decode()
+    if pa.types.is_run_end_encoded(kind):
+        return plain(compute.run_end_decode(column))
+    if pa.types.is_float16(kind):
+        return column.cast(pa.float32())
+    return column
+
+
+def plain_texts(column: pa.Array) -> pa.Array:
+    """Write values that are no numbers as texts without outer blanks, perhaps not in UTF-8."""
+    types, kind = pa.types, column.type
+    if _is_text(kind):
+        # Cast to bytes and looked at as texts, for a cast to texts refuses what is no UTF-8.
+        written = column.cast(pa.binary()).view(pa.string())
+    elif types.is_date(kind) or types.is_timestamp(kind):
+        written = pa.array(dates(column.to_numpy(zero_copy_only=False)), pa.string())
+        written = compute.if_else(column.is_null(), None, written)
+    elif types.is_time(kind):
+        written = pa.array(times_of_day(column.cast(whole_numbers(kind)), kind.unit), pa.string())
+        written = compute.if_else(column.is_null(), None, written)
+    elif types.is_null(kind) or types.is_boolean(kind):
+        written = column.cast(pa.string())
+    else:
+        written = compute.if_else(column.is_null(), None, UNWRITABLE).cast(pa.string())
+    return compute.ascii_trim_whitespace(written)
+
+
+def dates(values: Any) -> Any:
+    """Write points of time, of any unit, as the shortest texts of ISO 8601."""
+    return np.datetime_as_string(values, unit="auto")
+
+
+def times_of_day(counts: pa.Array, unit: str) -> Any:
+    """Write times of day, in units since midnight, as texts: 07:30, 07:30:01, 07:30:01.500."""
+    points = counts.fill_null(0).to_numpy(zero_copy_only=False).astype(f"datetime64[{unit}]")
+    return np.array([_behind_the_date(text) for text in dates(points).tolist()], dtype=object)
+
+
+def _behind_the_date(text: str) -> str:
+    """Return the time of day of a point of time; a midnight has nothing behind the date."""
+    return text[11:] or "00:00"
+
+
+def whole_numbers(kind: Any) -> pa.DataType:
+    """Return the type of whole numbers that keeps a date or a time of a type."""
+    return pa.int32() if kind.bit_width == 32 else pa.int64()
+
+
+def _is_text(kind: Any) -> bool:
+    types = pa.types
+    return bool(
+        types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_string_view(kind)
+        or types.is_binary(kind)
+        or types.is_large_binary(kind)
+        or types.is_binary_view(kind)
+        or types.is_fixed_size_binary(kind)
+    )
+
+
+def _is_bignum(kind: pa.DataType) -> bool:
+    """Return whether the type of a column is BIGNUM of DuckDB: integers of any size, as bytes.
+
+    One integer beyond 128 bits gives all the rows of a column this type.
+    """
+    is_opaque = getattr(kind, "extension_name", None) == "arrow.opaque"
+    return is_opaque and bool(kind.type_name == "bignum")
+
+
+def _doubles(stored: pa.Array) -> NDArray[np.float64]:
+    """Return the double nearest to every integer; infinite beyond all of them, and NaN for null."""
+    cells = stored.to_pylist()
+    return np.array([math.nan if cell is None else _double(cell) for cell in cells], np.float64)
+
+
+def _double(cell: bytes) -> float:
+    positive = cell[0] >= 0x80
+    digits = cell[HEADER:]
+    size = int.from_bytes(digits if positive else bytes(255 - b for b in digits))
+    try:
+        return float(size if positive else -size)
+    except OverflowError:
+        return math.inf if positive else -math.inf
+
+
+def arrow_cells(cells: Iterable[Any]) -> pa.Array:
+    """Make a column of bytes, of doubles, or the union of both; no cell makes it fail.
+
+    A value in one row decides whether a frame stores numbers or objects, so an object that is a
+    number becomes the double as which it might have been stored.
+    """
+    read = [_read(cell) for cell in cells]
+    is_number = np.array([isinstance(value, float) for value in read], dtype=bool)
+    if is_number.all() and read:
+        return pa.array(read, pa.float64())
+    texts = pa.array([None if isinstance(v, float) else v for v in read], pa.binary())
+    if not is_number.any():
+        return texts
+    numbers = pa.array([v if isinstance(v, float) else None for v in read], pa.float64())
+    return pa.UnionArray.from_sparse(pa.array(is_number.astype(np.int8)), [texts, numbers])
+
+
+def _read(cell: Any) -> bytes | float | None:
+    """Read a cell as a double or as bytes, or as None where there is no value."""
+    if _is_na(cell):
+        return None
+    match cell:
+        case bytes():
+            return bytes(cell)
+        case str():
+            return str(cell).encode("utf-8", "surrogatepass")
+        case bool() | np.bool_():
+            return b"true" if cell else b"false"
+        case np.datetime64():
+            return str(dates(cell)).encode()
+        case np.timedelta64():
+            return UNWRITABLE.encode()
+        case complex() | np.complexfloating():
+            if cell.imag == 0:
+                return _number(cell.real)
+            return None if cell != cell else UNWRITABLE.encode()
+        case int() | float() | Decimal() | np.integer() | np.floating():
+            return _number(cell)
+        case datetime.date():
+            return str(dates(_moment(cell))).encode()
+        case datetime.time():
+            some_day = datetime.datetime.combine(datetime.date.min, cell.replace(tzinfo=None))
+            return _behind_the_date(str(dates(np.datetime64(some_day)))).encode()
+        case _:
+            return UNWRITABLE.encode()
+
+
+def _number(cell: Any) -> float | None:
+    """Return the double nearest to a number, or None where it is no number."""
+    try:
+        number = float(cell)
+    except OverflowError:
+        return float("inf") if cell > 0 else float("-inf")
+    except ValueError:  # A signalling NaN.
+        return None
+    return None if number != number else number
+
+
+def _moment(cell: Any) -> np.datetime64:
+    """Convert a date or a time, which is of UTC if it has a time zone."""
+    if hasattr(cell, "to_datetime64"):
+        stamp: np.datetime64 = cell.to_datetime64()
+        return stamp
+    if isinstance(cell, datetime.datetime) and cell.tzinfo is not None:
+        offset = cell.utcoffset() or datetime.timedelta()
+        return np.datetime64(cell.replace(tzinfo=None)) - np.timedelta64(offset)
+    return np.datetime64(cell)
+
+
+def _is_na(cell: Any) -> bool:
+    if cell is None or (isinstance(cell, np.datetime64 | np.timedelta64) and np.isnat(cell)):
+        return True
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and (cell is pandas.NA or cell is pandas.NaT)

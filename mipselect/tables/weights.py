@@ -63,13 +63,3 @@ def checked_weight(fields: Sequence[Field], unit: str | None) -> None:
                 f"{where}: constraints.minimum of a weight must be 0 or more, got "
                 f"{shown(field.minimum)}"
             )
-
-
-def refuse_weight(field: Field | None, what: str) -> None:
-    """Raise `InvalidInput` where a schema has a weight and `what` makes no use of it."""
-    if field is not None:
-        raise InvalidInput(
-            f"{what}, and the schema says that {shown(field.name)} is the survey weight "
-            f"({ROLE}). Without weights the sample is described and not the population: take the "
-            "role out of the schema and leave the field out (never) if that is what you want"
-        )

@@ -25,7 +25,7 @@ from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.moments import Moments, block_sums
 from mipselect.tables.moments.columns import ArrayBlockColumns, TableBlockColumns
 from mipselect.tables.moments.sums import ONE
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import TableQuestion
 from tests.support.hostile_blocks import hostile_rows
 from tests.support.one_table import CONTENT, table
 

@@ -16,7 +16,7 @@ from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.problem import Problem
 from mipselect.tables import instances
 from mipselect.tables.instances import ScoredTable
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import TableQuestion
 from mipselect.tables.schema import TableSchema
 
 

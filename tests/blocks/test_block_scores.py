@@ -19,7 +19,7 @@ from mipselect.problem.problem import Problem
 from mipselect.tables import TableSchema
 from mipselect.tables.instances import rows_of_table
 from mipselect.tables.moments.columns import parts_of_table
-from mipselect.tables.public_map import PublicMap
+from mipselect.tables.public_map import TableQuestion
 from tests.support.dense_block_r2 import direct_counts
 
 FIELDS: list[dict[str, Any]] = [
@@ -88,7 +88,7 @@ def test_a_table_has_the_scores_of_its_fields() -> None:
         scores = BlockScores.from_table(
             frame(), SCHEMA, support_size=2, always=always, block_rows=7, partitions=2, **question
         )
-        public = PublicMap.without_ranges(SCHEMA, always=always, **question)
+        public = TableQuestion(SCHEMA, always=always, **question).without_ranges
         rows = rows_of_table(frame(), public)
         features = ListedFeatures(parts_of_table(public), scores.n_features, 2, 7)
         expected = direct_counts(rows, features, scores.settings)

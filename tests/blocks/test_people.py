@@ -20,7 +20,7 @@ from mipselect.tables import TableSchema, instances
 from mipselect.tables.instances import ScoredTable
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.columns import TableBlockColumns
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import TableQuestion
 
 FIELDS = [{"name": "who", "type": "string"}, *({"name": name, "type": "number"} for name in "abcy")]
 SCHEMA = TableSchema.of({"csvw-eo:privacyUnit": "who", "fields": FIELDS})

@@ -24,7 +24,7 @@ from mipselect.errors import InvalidInput
 from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.columns import TableBlockColumns
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import TableQuestion
 from tests.support.commandline import Run
 
 BETWEEN = {"type": "number", "constraints": {"minimum": -1, "maximum": 1, "required": True}}

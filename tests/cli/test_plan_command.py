@@ -23,8 +23,8 @@ from mipselect.planning import Guesses, Question, plan_fit, plan_selection
 from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegress
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
-from mipselect.tables.defaults import default_coef_bound
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.problems import default_coef_bound
+from mipselect.tables.public_map import TableQuestion
 from tests.support.commandline import LISTENING, Run
 from tests.support.planned_schemas import NUMBERS, PEOPLE
 

@@ -30,8 +30,8 @@ from mipselect.problem import block_scores
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.search.progress import Deadline
 from mipselect.tables import PublicMap, TableSchema
-from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
 from mipselect.tables.instances import ScoredTable
+from mipselect.tables.problems import DEFAULT_RIDGE, default_coef_bound
 from tests.support.derived_by_hand import CLINIC
 
 

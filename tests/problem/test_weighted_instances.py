@@ -29,7 +29,7 @@ from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSe
 from mipselect.tables import TableSchema, map_table
 from mipselect.tables.instances import ScoredTable
 from mipselect.tables.moments import Moments
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import TableQuestion
 from tests.support.exact_audit import Data
 from tests.support.soft_draws import Judged
 from tests.support.weighted_tables import (

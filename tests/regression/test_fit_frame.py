@@ -23,8 +23,7 @@ from mipselect.regression import (
 )
 from mipselect.selectors import ExponentialSelector
 from mipselect.tables import TableSchema
-from mipselect.tables.joined import with_column
-from mipselect.tables.sources import open_source
+from mipselect.tables.sources import open_source, with_column
 from tests.support.patients import SCHEMA, patients
 
 HUBER = ObjectivePerturbationRegressor(loss="huber(0.25)")

@@ -42,7 +42,7 @@ from mipselect.selectors import (
     TopRSelector,
 )
 from mipselect.tables import TableSchema, map_table
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import TableQuestion
 from tests.support.patients import SCHEMA, patients
 
 HUBER = ObjectivePerturbationRegressor(loss="huber(0.25)")

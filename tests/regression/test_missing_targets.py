@@ -21,7 +21,7 @@ from mipselect.regression.drawn import ModelRows
 from mipselect.regression.ranges import PrivateRanges
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import TableQuestion
 
 N = 1500
 NUMBER = {"type": "number", "constraints": {"minimum": -1, "maximum": 1, "required": True}}

@@ -32,7 +32,7 @@ from mipselect.regression.typical_intervals import ends_of_part, halves, law_of_
 from mipselect.selectors import ExponentialSelector, KendallSelector, SISSelector, TopRSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.tables import TableSchema
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import TableQuestion
 from tests.support.listed_intervals import every_interval, logs_of
 
 RANGE = {"minimum": 0, "maximum": 10}

@@ -28,8 +28,7 @@ from mipselect.regression import (
 from mipselect.regression.evaluation import evaluation_map
 from mipselect.selectors import ExponentialSelector, SISSelector
 from mipselect.tables import PublicMap, TableSchema
-from mipselect.tables.chosen_rows import chosen_rows
-from mipselect.tables.mapping import open_table, read_rows
+from mipselect.tables.mapping import chosen_rows, open_table, read_rows
 
 FIELDS = [
     {"name": "who", "type": "integer"},

@@ -15,7 +15,7 @@ from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.ranges import PrivateRanges
 from mipselect.tables import TableSchema
 from mipselect.tables.mapping import open_table, read_rows
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import TableQuestion
 from mipselect.tables.sources import read_again
 from mipselect.tables.streamed_rows import StreamedRows
 

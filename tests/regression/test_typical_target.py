@@ -34,7 +34,7 @@ from mipselect.regression.typical_intervals import (
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.tables import TableSchema
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import TableQuestion
 from tests.support.listed_intervals import every_interval, logs_of
 
 

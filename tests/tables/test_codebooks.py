@@ -23,6 +23,7 @@ from mipselect.tables import (
 )
 from mipselect.tables.described import confirmed, described, proposed_types
 from mipselect.tables.moments import Moments
+from mipselect.tables.public_map import TableQuestion
 from tests.support.stored_tables import as_dta, as_sav, as_xpt, columns, frame
 
 LABELLED = [
@@ -290,7 +291,7 @@ def test_nothing_uses_types_that_nobody_confirmed(tmp_path: Path) -> None:
         lambda s: map_table(table, s, target="n"),
         lambda s: Moments.of(table, s, target="n"),
         lambda s: PublicMap.of(s, target="n"),
-        lambda s: PublicMap.without_ranges(s, target="n"),
+        lambda s: TableQuestion(s, "n").without_ranges,
         lambda s: SchemaEncoder(s).fit(pd.read_csv(table)),
     )
     for use in uses:

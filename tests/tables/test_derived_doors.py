@@ -20,7 +20,7 @@ from mipselect import Instance
 from mipselect.tables import ModelTable, PublicMap, TableEquation, TableSchema, Term, map_table
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.moments import Moments
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import TableQuestion
 from tests.support.derived_by_hand import (
     CLINIC,
     CLINIC_HOSTILE,

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from mipselect.errors import InferredTypesWarning, InvalidInput
 from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, map_table
-from mipselect.tables.cells import arrow_cells
 from mipselect.tables.dates import NO_POINT, seconds
 from mipselect.tables.fields import field_of
 from mipselect.tables.mapping import open_table, read_rows
-from mipselect.tables.values import MISSING, codes
+from mipselect.tables.public_map import TableQuestion
+from mipselect.tables.values import MISSING, arrow_cells, codes
 from tests.support.derived_by_hand import (
     CLINIC,
     CLINIC_HOSTILE,
@@ -158,7 +158,7 @@ def test_without_ranges_numbers_are_as_they_are() -> None:
         "'year' needs minimum and maximum of its own",
     ):
         assert words in str(refused.value)
-    public = PublicMap.without_ranges(schema, target="stay", never=["born", "at"])
+    public = TableQuestion(schema, "stay", never=["born", "at"]).without_ranges
     rows = [
         ["50", "0", "-1", "yes", "m", "1", "E", "2010-07-02", "", "00:00", "1"],
         ["70", "1e999", "9", "no", "m", "1", "I", "x", "", "00:00", "1"],
@@ -258,7 +258,7 @@ def test_odd_rows_of_any_type_change_no_other_row(kind: Any, wrapped: str) -> No
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", InferredTypesWarning)  # It is of types.
             found = [map_table(pa.table(columns), SCHEMA, target="stay").X]
-            public = PublicMap.without_ranges(SCHEMA, target="stay")
+            public = TableQuestion(SCHEMA, "stay").without_ranges
             found.append(read_rows(open_table(pa.table(columns), public), public)[0])
         tables.append(np.hstack(found))
     before, after = tables

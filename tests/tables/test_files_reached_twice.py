@@ -14,7 +14,7 @@ from pyarrow import dataset, fs, parquet
 from mipselect.errors import InvalidInput
 from mipselect.tables import TableSchema, map_table
 from mipselect.tables.moments import Moments
-from mipselect.tables.places import Once, place_elsewhere
+from mipselect.tables.parts import Once, place_elsewhere
 
 LIMITS = {"constraints": {"minimum": 0, "maximum": 9}}
 FIELDS = [{"name": name, "type": "number", **LIMITS} for name in ("x", "y")]

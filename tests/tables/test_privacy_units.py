@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from mipselect.errors import InvalidInput
-from mipselect.tables import FeatureTable, TableSchema, map_table
+from mipselect.tables import FeatureTable, TableSchema, map_table, mapping
 from mipselect.tables.mapping import open_table, read_rows
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import TableQuestion
 
 CONTENT: dict[str, Any] = {
     "csvw-eo:privacyUnit": "id",
@@ -96,15 +96,22 @@ def test_rules_by_hand(rule: str, X: list[list[float]], y: list[float]) -> None:
     assert "id" not in table.feature_names
 
 
+@pytest.fixture
+def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Room for two rows at first where nobody knows how many there are."""
+    monkeypatch.setattr(mapping, "FIRST_ROWS", 2)
+
+
 def of_people(rows: list[Any], rule: str, rows_at_once: int) -> Counter[Any]:
     """Mapped rows, from a stream of unknown length with so many rows in a batch."""
     public = TableQuestion(SCHEMA, "y", unit_rule=rule).public
     source = arrow(rows).to_reader(max_chunksize=rows_at_once)
-    X, y, _ = read_rows(open_table(source, public), public, first_rows=2)
+    X, y, _ = read_rows(open_table(source, public), public)
     targets = np.nan_to_num(y).tolist()
     return Counter((tuple(x), target) for x, target in zip(X.tolist(), targets, strict=True))
 
 
+@pytest.mark.usefixtures("little_room")
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("rows_at_once", [1, 3, 1 << 16])
 def test_one_changed_person_changes_one_row(rule: str, rows_at_once: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from mipselect import Instance
 from mipselect.tables import TableSchema
-from mipselect.tables.defaults import DEFAULT_RIDGE, default_coef_bound
+from mipselect.tables.problems import DEFAULT_RIDGE, default_coef_bound
 from tests.support.shared_data import TABLES, wants_data
 
 

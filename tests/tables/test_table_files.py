@@ -14,7 +14,7 @@ import pytest
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import TableFile, TableSchema, map_table
-from mipselect.tables import transcoded as reading
+from mipselect.tables import table_file as reading
 from mipselect.tables.csv_rows import CsvRows
 from mipselect.tables.numbers import header, read_table
 from mipselect.tables.sources import open_source

@@ -15,6 +15,7 @@ from pyarrow import parquet
 from mipselect import BlockScores
 from mipselect.errors import InvalidInput
 from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, map_table
+from mipselect.tables.public_map import TableQuestion
 from mipselect.tables.streamed_rows import StreamedRows
 
 UNIT = {"minimum": -1, "maximum": 1}
@@ -163,9 +164,10 @@ def test_a_weight_names_nobody() -> None:
     "question", [{"target": "w"}, {"target": "y", "always": ["w"]}, {"target": "y", "never": ["w"]}]
 )
 def test_a_weight_is_nothing_else(question: dict[str, Any]) -> None:
-    for made in (PublicMap.of, PublicMap.without_ranges):
+    asked = TableQuestion(schema(W), **question)
+    for made in (lambda: asked.public, lambda: asked.without_ranges):
         with pytest.raises(InvalidInput, match="'w' is the survey weight"):
-            made(schema(W), **question)
+            made()
 
 
 def test_a_range_of_the_question_is_no_maximum() -> None:
@@ -186,11 +188,3 @@ def test_doors_that_make_no_use_of_a_weight_refuse_it() -> None:
         StreamedRows.of(rows, schema(W), target="y", support_size=1)
     with pytest.raises(InvalidInput, match="score 'blocks', which is the default then"):
         BlockScores.from_table(rows, schema(W), target="y", support_size=1)
-
-
-def test_a_schema_without_its_weight() -> None:
-    plain = schema(W, missingValues=["-9"]).without_weight
-    assert plain.weight is None
-    assert [field.name for field in plain.fields] == ["a", "y"]
-    assert plain.content["missingValues"] == ["-9"]
-    assert schema().without_weight.fields == schema().fields

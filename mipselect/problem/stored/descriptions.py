@@ -144,13 +144,13 @@ def _recipe(draw: Callable[..., tuple[FloatArray, FloatArray]]) -> Source:
 
 
 def _load_table(data: Mapping[str, Any], folder: Path) -> Loaded:
-    from mipselect.tables.stored_tables import read_table, table_file
+    from mipselect.tables.numbers import read_table, table_file
 
     return read_table(table_file(data, folder), data["target"], data.get("features"))
 
 
 def _head_of_table(data: Mapping[str, Any], folder: Path) -> Head:
-    from mipselect.tables.stored_tables import header, table_file
+    from mipselect.tables.numbers import header, table_file
 
     names = header(table_file(data, folder), data["target"], data.get("features"))
     return None, len(names), names

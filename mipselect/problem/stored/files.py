@@ -304,7 +304,7 @@ def stored_data(description: Description, draw: BlockOptions = ANY_DRAW) -> Stor
         with about(str(description.path)):
             blocks = asked_blocks(settings, draw)
             if description.source.load is None:
-                from mipselect.tables.stored_tables import stored_table
+                from mipselect.tables.instances import stored_table
 
                 made = stored_table(data, folder, settings, blocks).made()
                 return StoredData.of_made(description.path, made, settings)
@@ -333,7 +333,7 @@ def public_problem(
     with about(str(description.path)):
         blocks = asked_blocks(settings, draw)
         if description.source.load is None:
-            from mipselect.tables.stored_tables import stored_table
+            from mipselect.tables.instances import stored_table
 
             return stored_table(data, folder, settings, blocks).problem()
         n, p, names = description.source.head(data, folder)

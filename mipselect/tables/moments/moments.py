@@ -19,7 +19,7 @@ from mipselect import disk
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.grid import MOST_ROWS
-from mipselect.tables.input_map import Ranges
+from mipselect.tables.mapping import PersonCounts
 from mipselect.tables.moments.block_sums import require_room, sums_of_source
 from mipselect.tables.moments.columns import (
     ArrayBlockColumns,
@@ -43,8 +43,7 @@ from mipselect.tables.moments.sums import (
     part_of_arrays,
 )
 from mipselect.tables.parts import Part
-from mipselect.tables.people import PersonCounts
-from mipselect.tables.question import TableQuestion
+from mipselect.tables.public_map import Ranges, TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_integer, listed, set_fields, shown
 

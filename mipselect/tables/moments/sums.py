@@ -21,11 +21,9 @@ from mipselect.blocks.r_squared import cores
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix, numeric_target, refuse_another_order
 from mipselect.grid import MOST_ROWS, exact_sums
-from mipselect.tables.mapping import open_table
+from mipselect.tables.mapping import PersonCounts, open_table
 from mipselect.tables.moments.columns import Columns
-from mipselect.tables.parts import ROWS, Part, total_rows
-from mipselect.tables.people import PersonCounts
-from mipselect.tables.places import Once
+from mipselect.tables.parts import ROWS, Once, Part, total_rows
 from mipselect.tables.public_map import PublicMap
 from mipselect.validation import shown
 
