@@ -12,7 +12,7 @@ import pytest
 
 from mipselect.cli.commands import OWN
 
-MOST_LOADED = 140
+MOST_LOADED = 110
 
 LOADED = (
     "import json, sys; print(json.dumps([m for m in sys.modules if m.startswith('mipselect')]))"
