@@ -105,9 +105,12 @@ class SquaredTree(TreeSearch[SquaredNode]):
 
     def worth_expanding(self, node: SquaredNode) -> bool:
         """Tell whether a node that is screened should be bounded around an expansion point."""
+        if not (2 <= node.size < len(node.live) and self.tuning.uses(Strategy.EXPANSION)):
+            return False
+        if is_crowded(node):  # Otherwise all of G is looked at.
+            return True
         long = self.is_long and node.size >= self.tuning.expanding.least_size
-        worth = 2 <= node.size < len(node.live) and (long or is_crowded(node))
-        return worth and self.worth(Strategy.EXPANSION, node.size)
+        return long and self.worth(Strategy.EXPANSION, node.size)
 
     def hold_gram(self) -> None:
         """Keep all of G, if it fits, for a search whose nodes are many."""
