@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
 
-from mipselect.backends.discovery import NATIVE, solver_by_name
 from mipselect.cli.declared import group, option, options, required
 from mipselect.cli.output import Report, deliver
 from mipselect.errors import InvalidInput, about
@@ -90,6 +89,7 @@ class SearchArguments:
 
     def settings(self) -> SearchSettings:
         """Check what can be checked without data; raise `InvalidInput` naming the option."""
+        from mipselect.backends.discovery import NATIVE, solver_by_name
         from mipselect.selectors.searched import SearchSettings
 
         if self.solver not in (AUTO, NATIVE):

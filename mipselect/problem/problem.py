@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.array_checks import checked_indices
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.defaults import DEFAULT_RIDGE, default_block_coef_bound
 from mipselect.blocks.partitions import Blocks
@@ -20,7 +21,6 @@ from mipselect.losses.base import degree_of, wants_classes
 from mipselect.losses.box_dual import BoxDualLoss
 from mipselect.problem.layout import Always, Groups, Layout, laid_out, missing
 from mipselect.validation import (
-    checked_indices,
     checked_integer,
     checked_nonnegative,
     checked_positive,

@@ -8,16 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from mipselect.array_checks import checked_scales
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.regression.balls import Balls
-from mipselect.validation import (
-    checked_flag,
-    checked_integer,
-    checked_scale,
-    checked_scales,
-    set_fields,
-)
+from mipselect.validation import checked_flag, checked_integer, checked_scale, set_fields
 
 
 @dataclass(frozen=True)

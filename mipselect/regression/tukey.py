@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from mipselect.array_checks import checked_scales
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.noise.noise import plus_laplace
@@ -24,12 +25,7 @@ from mipselect.regression.box_depth import DepthLaw, margin, passes
 from mipselect.regression.double_draws import standard_normals
 from mipselect.regression.drawn import Drawn, ModelRows
 from mipselect.regression.rows import RowMap
-from mipselect.validation import (
-    checked_delta,
-    checked_integer,
-    checked_nonnegative,
-    checked_scales,
-)
+from mipselect.validation import checked_delta, checked_integer, checked_nonnegative
 
 COUNT_SHARE = 0.05
 """Share of ε that a noisy number of rows costs."""

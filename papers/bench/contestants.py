@@ -14,6 +14,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from mipselect import Guarantee, Instance
+from mipselect.array_checks import checked_support
 from mipselect.mechanisms import SupportMechanism
 from mipselect.privacy.randomness import Rng, generator, uniform_subset
 from mipselect.problem.stored.stored_data import StoredData
@@ -27,7 +28,6 @@ from mipselect.selectors import (
     TopRSelector,
 )
 from mipselect.selectors.base import PrivateSelector
-from mipselect.validation import checked_support
 
 from ..arrays import FloatArray, Support
 

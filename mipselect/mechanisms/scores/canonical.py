@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
+from mipselect.array_checks import checked_items
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
@@ -22,7 +23,7 @@ from mipselect.mechanisms.scores.utilities import ranked_gaps, reach, spendable
 from mipselect.mechanisms.scores.utility_classes import Classes, HeadTailClasses, TailClasses
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import checked_items, checked_share, set_fields
+from mipselect.validation import checked_share, set_fields
 
 CHUNK = 1 << 17
 """Classes that get their noise in one go."""

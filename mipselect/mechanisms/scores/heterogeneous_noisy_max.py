@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.array_checks import checked_index
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.docstrings import completed_by
 from mipselect.mechanisms.noise.noise import noise_named
@@ -17,7 +18,7 @@ from mipselect.mechanisms.scores.base import Estimate, ScoreDistribution
 from mipselect.mechanisms.scores.heterogeneous import HeterogeneousScores
 from mipselect.mechanisms.scores.utilities import differences
 from mipselect.privacy.randomness import Rng, generator
-from mipselect.validation import checked_index, set_fields
+from mipselect.validation import set_fields
 
 CHUNK = 4_000_000
 """Noises that are drawn in one go."""

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.array_checks import checked_scores
 from mipselect.arrays import IntArray
 from mipselect.docstrings import completed_by
 from mipselect.mechanisms.base import Support
@@ -20,7 +21,6 @@ from mipselect.validation import (
     checked_count,
     checked_epsilon,
     checked_integer,
-    checked_scores,
     checked_sensitivity,
     set_fields,
 )

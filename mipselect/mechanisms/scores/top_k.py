@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.array_checks import checked_items
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.docstrings import completed_by
 from mipselect.mechanisms.base import Support
@@ -26,7 +27,6 @@ from mipselect.mechanisms.scores.selection import TopKMechanism
 from mipselect.mechanisms.scores.utilities import spendable, utilities
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import checked_items
 
 MAX_ORDERED = 8
 """Up to here the 2^k subsets that peeling can pass through are all followed."""

@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.array_checks import checked_support
 from mipselect.arrays import IntArray
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.mechanisms.base import Support, SupportMechanism
@@ -37,7 +38,6 @@ from mipselect.validation import (
     checked_integer,
     checked_nonnegative,
     checked_positive,
-    checked_support,
     checked_time_limit,
     shown,
 )

@@ -23,11 +23,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from mipselect.blocks.partitions import OF_BLOCKS
 from mipselect.datasets import BUNDLED
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_options import BlockOptions
-from mipselect.problem.scores import LOSS, R2, RANGES, SCALES
+from mipselect.problem.scores import LOSS, OF_BLOCKS, R2, RANGES, SCALES
 from mipselect.problem.stored.sources import (
     OF_THE_ROWS,
     RANGED_TABLE,

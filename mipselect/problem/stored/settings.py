@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from mipselect.blocks.partitions import OF_BLOCKS
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.problem import Problem
-from mipselect.problem.scores import LOSS, SCALES, SCORES, require_together
+from mipselect.problem.scores import LOSS, OF_BLOCKS, SCALES, SCORES, require_together
 from mipselect.validation import checked_choice
 
 SETTINGS = ("score", *OF_BLOCKS)
