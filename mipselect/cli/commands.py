@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from mipselect.cli.streams import say
+from mipselect.cli.start import say
 
 OWN = {
     "solve": (

@@ -13,7 +13,7 @@ from mipselect.cli.compare_options import ALL, CompareArguments, Formulations
 from mipselect.cli.compare_report import Round, compare_report, print_rounds
 from mipselect.cli.output import check_output
 from mipselect.cli.progress import Watch
-from mipselect.cli.streams import say
+from mipselect.cli.start import say
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure, about
 from mipselect.problem.instance import Instance
 from mipselect.problem.stored.files import expected, files_of, load_instance

@@ -12,7 +12,7 @@ from mipselect.cli.inputs import asked_of
 from mipselect.cli.options import SEARCH_PANEL, Delivery, SearchArguments
 from mipselect.cli.output import SENSITIVE, banner, check_output, heading, line, picked, table_of
 from mipselect.cli.progress import Watch
-from mipselect.cli.streams import say
+from mipselect.cli.start import say
 from mipselect.cli.table_options import SourceOptions
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, about
 from mipselect.exchange import ExportedModel, export_model

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
 from rich.panel import Panel
@@ -21,11 +21,13 @@ from rich.table import Table
 from rich.text import Text
 
 from mipselect import disk
-from mipselect.cli.kept_files import why_kept
-from mipselect.cli.start import ignore_signals
-from mipselect.cli.streams import abandon, say
+from mipselect.cli.start import abandon, ignore_signals, say
+from mipselect.disk import small_text
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.pictures import SUFFIXES, require_matplotlib
+
+if TYPE_CHECKING:
+    from mipselect.quality import Quality
 
 SENSITIVE = (
     "SENSITIVE: computed from the data without any privacy. Do not publish, share or store it "
@@ -291,3 +293,61 @@ def write_whole(path: Path, content: bytes, *, sensitive: bool, new: bool = Fals
         raise MipselectError(
             f"{path} could not be written, nothing was released: {error}"
         ) from error
+
+
+WANTED = "may hold what somebody wants to keep"
+
+MOST_BYTES = 100_000_000
+"""Bytes of a file of a release."""
+
+GUARANTEES = ("guarantee", "guarantee_of_all_draws")
+"""Keys of a report of draws, of which it has one."""
+
+
+def why_kept(path: Path, *, replace: bool) -> str:
+    """Say why what is there is kept; "" if it may be replaced.
+
+    Without --replace these are an empty file, and JSON of a command that nothing was paid for.
+    """
+    if replace or not path.exists() or path.stat().st_size == 0:
+        return ""
+    report = _report(path)
+    return _paid(report) or ("" if isinstance(report.get("command"), str) else WANTED)
+
+
+def _paid(report: Mapping[str, Any]) -> str:
+    """Say what a release has cost; "" of what is none."""
+    if report.get("dry_run") or report.get("private") is not True:
+        return ""
+    for key in GUARANTEES:
+        guarantee = report.get(key)
+        if isinstance(guarantee, dict) and isinstance(guarantee.get("epsilon"), int | float):
+            return f"holds a release that ε = {guarantee['epsilon']:.15g} was paid for"
+    return ""
+
+
+def _report(path: Path) -> Mapping[str, Any]:
+    """Return the JSON object in a file, or an empty one."""
+    try:
+        with path.open("rb") as file:
+            if not file.read(64).lstrip().startswith(b"{"):
+                return {}
+        report = json.loads(small_text(path, MOST_BYTES))
+    except (OSError, InvalidInput, ValueError, RecursionError):
+        return {}
+    return report if isinstance(report, dict) else {}
+
+
+def rows_in_words(quality: Quality, table: str = "a table that was given for it") -> str:
+    """Say which rows a quality is about; of a `table` nobody knows if the model has seen it."""
+    count = "the rows" if quality.rows is None else f"{quality.rows:,} rows"
+    if quality.share is None:
+        return f"{count} of {table}"
+    return f"{count} that were kept apart from the fit ({100.0 * quality.share:.6g} %)"
+
+
+def show_quality(console: Console, quality: Quality, *table: str) -> None:
+    """Print the verdict first, then the other measures; see `rows_in_words`."""
+    heading(console, f"Quality on {rows_in_words(quality, *table)}:")
+    for text in quality.lines:
+        line(console, text)

@@ -38,7 +38,7 @@ from mipselect.cli.planned_fit import (
     planned_options,
 )
 from mipselect.cli.progress import Spinner
-from mipselect.cli.streams import say
+from mipselect.cli.start import say
 from mipselect.errors import InvalidInput
 from mipselect.pictures import drawn
 from mipselect.planning.answers import answers

@@ -19,7 +19,7 @@ import typer
 
 from mipselect.cli.commands import OWN
 from mipselect.cli.declared import DeclaredOption, declared_of
-from mipselect.cli.streams import say
+from mipselect.cli.start import say
 from mipselect.errors import InvalidInput
 from mipselect.toml_files import read_toml
 from mipselect.validation import did_you_mean, printable, shown

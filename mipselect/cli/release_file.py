@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from mipselect.cli.kept_files import GUARANTEES, MOST_BYTES
+from mipselect.cli.output import GUARANTEES, MOST_BYTES
 from mipselect.disk import small_content, text_of
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.json_objects import faults, parsed

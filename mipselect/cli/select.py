@@ -10,14 +10,13 @@ from typing import Any
 from mipselect.cli.arguments import chosen_loss, of_blocks, refuse_bounds
 from mipselect.cli.cautions import note_of_the_target
 from mipselect.cli.declared import given, refuse
-from mipselect.cli.inputs import TaskSource
+from mipselect.cli.inputs import NumberTable, SchemaTable, TaskSource
 from mipselect.cli.options import option_named, require_positive
 from mipselect.cli.options import stated as stated_options
 from mipselect.cli.output import check_output
 from mipselect.cli.releasing import SupportPlan, plan_draws
 from mipselect.cli.select_options import SelectArguments
-from mipselect.cli.streams import say
-from mipselect.cli.table_inputs import NumberTable, SchemaTable
+from mipselect.cli.start import say
 from mipselect.cli.table_options import (
     HAS_SCHEMA,
     NEEDS_SCHEMA,

@@ -21,12 +21,11 @@ from mipselect.cli.options import (
 from mipselect.cli.output import check_output
 from mipselect.cli.progress import Watch
 from mipselect.cli.solve_options import SolveArguments, SolveMethod
-from mipselect.cli.solved import Solved, solved_report
+from mipselect.cli.solved import Solved, clipped, outside, solved_report
 from mipselect.cli.solved_tables import print_solved
 from mipselect.cli.table_options import (
     DialectOptions,
 )
-from mipselect.cli.usefulness import clipped, outside
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, about
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.block_scores import BlockScores

@@ -23,7 +23,7 @@ from mipselect.cli.options import Delivery
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
 from mipselect.cli.progress import Watch
 from mipselect.cli.settings import print_settings, settings_report, unit_of
-from mipselect.cli.streams import say
+from mipselect.cli.start import say
 from mipselect.errors import InvalidInput, about
 from mipselect.grid import MOST_ROWS
 from mipselect.privacy.guarantee import ROW
