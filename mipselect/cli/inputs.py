@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mipselect.cli.declared import refuse
 from mipselect.cli.options import option_named, parse_sizes, stated
@@ -25,13 +25,13 @@ from mipselect.problem.stored.files import (
 )
 from mipselect.problem.stored.settings import ANY_DRAW, problem_of
 from mipselect.problem.stored.stored_data import StoredData
-from mipselect.tables.instances import ScoredTable
-from mipselect.tables.moments import Moments
 from mipselect.tables.numbers import header, read_table
-from mipselect.tables.problems import problem_of_moments
 from mipselect.tables.table_file import TableFile
 from mipselect.toml_files import toml_text
 from mipselect.validation import checked_integer
+
+if TYPE_CHECKING:
+    from mipselect.tables.instances import ScoredTable
 
 ENDING = ".npz"
 
@@ -146,12 +146,17 @@ class MomentsFile:
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `TaskSource`; the file is read, and of its sums the number of rows is used."""
+        from mipselect.tables.moments import Moments
+        from mipselect.tables.problems import problem_of_moments
+
         moments = Moments.load(self.path)
         with about(str(self.path)):
             return problem_of_moments(moments, **self.question), moments.n
 
     def data(self) -> StoredData:
         """See `TaskSource`."""
+        from mipselect.tables.moments import Moments
+
         moments = Moments.load(self.path)
         with about(str(self.path)):
             made = Instance.from_moments(moments, **self.question)

@@ -15,9 +15,9 @@ from mipselect.cli.output import SENSITIVE, banner, heading, picked, table_of
 from mipselect.mechanisms.supports.exact import score_within
 from mipselect.mechanisms.supports.ranks import unrank
 from mipselect.problem.block_scores import BlockScores
+from mipselect.search.options import SearchSettings
 from mipselect.search.progress import ProgressCallback, Run
 from mipselect.search.supports import number_of_listed
-from mipselect.selectors.searched import SearchSettings
 from mipselect.validation import plural
 
 

@@ -25,6 +25,7 @@ from mipselect.cli.start import abandon, ignore_signals, say
 from mipselect.disk import small_text
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.pictures import SUFFIXES, require_matplotlib
+from mipselect.problem.scores import LOSS
 
 if TYPE_CHECKING:
     from mipselect.quality import Quality
@@ -246,6 +247,24 @@ def table_of(*titles: str, right: Collection[str] = (), fold: Collection[str] = 
 def dimension(p: int, n_features: int) -> str:
     """Write p in words: the number of columns, and that of features where it is another."""
     return f"p = {p:,}" if n_features == p else f"p = {p:,} columns, {n_features:,} features"
+
+
+BOUNDS = ("x_bound", "y_bound", "coef_bound", "ridge", "target_shift")
+"""Bounds and scales of a problem, by the keys of `Problem.public`."""
+
+
+def bounds_in_words(public: Mapping[str, Any]) -> list[str]:
+    """Say the loss and the bounds of a problem, from `Problem.public`."""
+    parts = []
+    if public["loss"] is not None and public.get("score", LOSS) == LOSS:
+        parts.append(f"{public['loss']} loss")
+    for name in BOUNDS:
+        value = public[name]
+        if isinstance(value, list):
+            parts.append(f"{name} {min(value):g} to {max(value):g} by feature")
+        elif value is not None:
+            parts.append(f"{name} {value:g}")
+    return parts
 
 
 def picked(one: object, *names: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from mipselect.cli.arguments import chosen_loss, of_blocks, refuse_bounds
+from mipselect.cli.arguments import chosen_loss, flags_of, of_blocks, refuse_bounds
 from mipselect.cli.cautions import note_of_the_target
 from mipselect.cli.declared import given, refuse
 from mipselect.cli.inputs import NumberTable, SchemaTable, TaskSource
@@ -25,11 +25,9 @@ from mipselect.cli.table_options import (
 from mipselect.cli.task import Task, deliver_task
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_options import BlockOptions
-from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
-from mipselect.tables.instances import ScoredTable
 from mipselect.tables.schema import TableSchema
 
 BY_LOSS = (
@@ -122,6 +120,8 @@ def _of_schema(arguments: SelectArguments, plan: SupportPlan, size: int) -> Task
     if by_ranges and _blocks(arguments, plan, stated=False) is not None:
         _ = question.public  # Mistakes first.
         say(f"note: {BY_LOSS}.")
+    from mipselect.tables.instances import ScoredTable
+
     scored = ScoredTable(table.source, question, size, of_loss, blocks)
     return SchemaTable(Path(table.data), scored)
 
@@ -142,7 +142,7 @@ def _checked_bounds(given: dict[str, float], plan: SupportPlan) -> dict[str, flo
     refuse_bounds(given, plan.method, plan.name)
     missing = [option_named(name) for name in needed if name not in given]
     if (
-        isinstance(plan.method, MCMCSelector)
+        "--mcmc-radius" in flags_of(type(plan.method))
         and "coef_bound" not in given
         and "coef_bound" in needed
     ):

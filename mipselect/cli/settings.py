@@ -5,32 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 
 from mipselect.backends.discovery import NATIVE, solver_by_name
+from mipselect.cli.arguments import flags_of
 from mipselect.cli.options import AUTO
-from mipselect.cli.output import dimension
+from mipselect.cli.output import bounds_in_words, dimension
 from mipselect.parameters import parameters_of
 from mipselect.privacy.guarantee import ROW
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import BLOCKS, LOSS, R2
+from mipselect.search.options import SearchSettings
 from mipselect.search.supports import number_of_listed
-from mipselect.selectors import (
-    MCMCSelector,
-    MistakesSelector,
-    TopRSelector,
-)
+from mipselect.selectors import MistakesSelector, TopRSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
-from mipselect.selectors.searched import SearchSettings
 from mipselect.tables.people import people_in_words
 from mipselect.validation import listed, plural, sizes_in_words
 
-BOUNDS = ("x_bound", "y_bound", "coef_bound", "ridge", "target_shift")
-"""Bounds and scales of a problem, by the keys of `Problem.public`."""
+if TYPE_CHECKING:
+    from mipselect.selectors import MCMCSelector
 
 
 def settings_report(problem: Problem, method: PrivateSelector, n: int | None) -> dict[str, Any]:
@@ -117,20 +114,6 @@ def print_settings(console: Console, settings: Mapping[str, Any]) -> None:
     line("Search", "; ".join([*used, f"mipselect {settings['mipselect']}"]))
 
 
-def bounds_in_words(public: Mapping[str, Any]) -> list[str]:
-    """Say the loss and the bounds of a problem, from `Problem.public`."""
-    parts = []
-    if public["loss"] is not None and public.get("score", LOSS) == LOSS:
-        parts.append(f"{public['loss']} loss")
-    for name in BOUNDS:
-        value = public[name]
-        if isinstance(value, list):
-            parts.append(f"{name} {min(value):g} to {max(value):g} by feature")
-        elif value is not None:
-            parts.append(f"{name} {value:g}")
-    return parts
-
-
 SCORES_OF_BLOCKS = {
     BLOCKS: ("least squares on blocks", "for any number of supports and several sizes"),
     R2: ("R² within blocks", "for supports that can all be listed"),
@@ -158,8 +141,8 @@ def _of_rows(method: PrivateSelector, asked: Problem) -> Mapping[str, Any]:
         key = (about.flag or "").removeprefix("--").replace("-", "_")
         if key in told:
             told[key] = getattr(method, name)
-    if isinstance(method, MCMCSelector):
-        told["mcmc_radius"] = method.radius_of(asked)
+    if "--mcmc-radius" in flags_of(type(method)):
+        told["mcmc_radius"] = cast("MCMCSelector", method).radius_of(asked)
     return told
 
 

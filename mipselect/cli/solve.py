@@ -11,7 +11,6 @@ from mipselect.backends.protocols import Capability
 from mipselect.cli.agreement import compare
 from mipselect.cli.declared import names_of, refuse
 from mipselect.cli.inputs import MomentsFile, SensitiveInstance, TableToSolve, asked_of
-from mipselect.cli.listed_scores import ListedScores
 from mipselect.cli.options import (
     AUTO,
     ONE_SWAP,
@@ -35,7 +34,7 @@ from mipselect.problem.stored.sources import OF_THE_ROWS
 from mipselect.search import MistakeLevels, SupportPool, mistake_levels, top_supports
 from mipselect.search.monolithic.forms import Form, Formulation
 from mipselect.search.monolithic.whole import whole_levels, whole_optimum
-from mipselect.selectors.searched import SearchSettings
+from mipselect.search.options import SearchSettings
 from mipselect.tables.stored_files import is_table
 from mipselect.validation import checked_integer
 
@@ -128,6 +127,8 @@ def _deliver_scores(
     arguments: SolveArguments, options: SearchSettings, scores: Instance | BlockScores
 ) -> None:
     """List the supports that block R² puts first; there is nothing to be searched."""
+    from mipselect.cli.listed_scores import ListedScores
+
     assert isinstance(scores, BlockScores)
     name, delivery = arguments.source.instance, arguments.delivery
     given = {

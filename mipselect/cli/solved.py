@@ -11,8 +11,7 @@ import numpy as np
 
 from mipselect.cli.agreement import Comparison
 from mipselect.cli.inputs import TableToSolve
-from mipselect.cli.output import SENSITIVE, finite_or_none, picked
-from mipselect.cli.settings import BOUNDS
+from mipselect.cli.output import BOUNDS, SENSITIVE, finite_or_none, picked
 from mipselect.problem.instance import Instance
 from mipselect.problem.stored.stored_data import StoredData
 from mipselect.search import MistakeLevels, SupportPool

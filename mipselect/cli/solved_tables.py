@@ -8,8 +8,7 @@ from statistics import fmean
 from rich.console import Console
 from rich.markup import escape
 
-from mipselect.cli.output import SENSITIVE, banner, heading, line, table_of
-from mipselect.cli.settings import bounds_in_words
+from mipselect.cli.output import SENSITIVE, banner, bounds_in_words, heading, line, table_of
 from mipselect.cli.solved import INTERCEPT, Solved
 from mipselect.search import MistakeLevels, SupportPool
 from mipselect.search.certificate import Effort

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from mipselect.cli.arguments import check_sizes, of_nothing
+from mipselect.cli.arguments import check_sizes, flags_of, of_nothing
 from mipselect.cli.cautions import (
     cautions,
     expected_check,
@@ -28,7 +28,6 @@ from mipselect.errors import InvalidInput, about
 from mipselect.grid import MOST_ROWS
 from mipselect.privacy.guarantee import ROW
 from mipselect.problem.problem import Problem
-from mipselect.selectors import MCMCSelector, SampleAggregateSelector
 from mipselect.selectors.chance_level import ChanceLevel, chance_level
 
 if TYPE_CHECKING:  # Each command imports its own.
@@ -77,7 +76,11 @@ class Task:
                 f"{self.title}: the guarantee of {which} is for replacing one row, and add-remove "
                 f"is asked for: {has_both}"
             )
-        if isinstance(method, MCMCSelector) and loss is not None and loss.name != "squared":
+        if (
+            "--mcmc-radius" in flags_of(type(method))
+            and loss is not None
+            and loss.name != "squared"
+        ):
             raise InvalidInput(
                 f"{self.title}: --method mcmc is for the squared loss, not {loss.name}"
             )
@@ -95,9 +98,8 @@ class Task:
 
     def chance_level(self, problem: Problem, n: int | None) -> ChanceLevel | None:
         """Compare what a draw from n rows can find with its noise; None if that is not known."""
-        votes_of_folds = isinstance(self.source, MomentsFile) and isinstance(
-            self.plan.method, SampleAggregateSelector
-        )
+        votes = "--blocks" in flags_of(type(self.plan.method))
+        votes_of_folds = votes and isinstance(self.source, MomentsFile)
         if n is None or self.hides_n or votes_of_folds:
             return None
         return chance_level(problem, self.plan.method, n)

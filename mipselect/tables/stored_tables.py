@@ -11,7 +11,7 @@ import pyarrow as pa
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_options import BlockOptions
 from mipselect.problem.stored.settings import SETTINGS
-from mipselect.problem.stored.sources import WAYS
+from mipselect.problem.stored.sources import table_file
 from mipselect.tables.instances import ScoredTable
 from mipselect.tables.numbers import header, read_table
 from mipselect.tables.question import TableQuestion
@@ -19,20 +19,11 @@ from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_choice
 
-__all__ = ["header", "read_table", "stored_table", "table_file", "table_within_its_rows"]
-
 QUESTION = ("target", "always", "never", "ranges", "unit_rule")
 """Keys of [data] that are arguments of `TableQuestion`."""
 
 OF_THE_LOSS = ("ranges", "intercept")
 """Keys of [data] that only a loss of rows has."""
-
-
-def table_file(data: Mapping[str, Any], folder: Path) -> TableFile:
-    """Return the file or the URL of the source "table"."""
-    path = data["path"]
-    ways = {key: data[key] for key in WAYS if key in data}
-    return TableFile(path if "://" in path else folder / path, **ways)
 
 
 def table_within_its_rows(

@@ -11,7 +11,7 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from mipselect.arrays import FloatArray
 from mipselect.datasets import BUNDLED, bundled, correlated_gaussian, logistic_gaussian
 from mipselect.disk import DAMAGE, regular_file
 from mipselect.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from mipselect.tables.table_file import TableFile
 
 WAYS = {"delimiter": str, "encoding": str, "sheet": str}
 """Keys of a table, and arguments of `TableFile`."""
@@ -125,14 +128,23 @@ def _recipe(draw: Callable[..., tuple[FloatArray, FloatArray]]) -> Source:
     )
 
 
+def table_file(data: Mapping[str, Any], folder: Path) -> TableFile:
+    """Return the file or the URL of the source "table"."""
+    from mipselect.tables.table_file import TableFile
+
+    path = data["path"]
+    ways = {key: data[key] for key in WAYS if key in data}
+    return TableFile(path if "://" in path else folder / path, **ways)
+
+
 def _load_table(data: Mapping[str, Any], folder: Path) -> Loaded:
-    from mipselect.tables.stored_tables import read_table, table_file
+    from mipselect.tables.numbers import read_table
 
     return read_table(table_file(data, folder), data["target"], data.get("features"))
 
 
 def _head_of_table(data: Mapping[str, Any], folder: Path) -> Head:
-    from mipselect.tables.stored_tables import header, table_file
+    from mipselect.tables.numbers import header
 
     names = header(table_file(data, folder), data["target"], data.get("features"))
     return None, len(names), names
