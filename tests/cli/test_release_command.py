@@ -16,7 +16,7 @@ from mipselect.cli.options import parse_sizes
 from mipselect.cli.output import SENSITIVE
 from mipselect.problem.stored.files import load_instance
 from mipselect.selectors import searched
-from mipselect.selectors.exact_draws import sizes_in_words
+from mipselect.validation import sizes_in_words
 from tests.support.commandline import Run
 
 
