@@ -14,13 +14,15 @@ def looked_up(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     ----------
     package : str
     homes : mapping of str to str
-        Module of each name, within the package.
+        Module of each name: its name within the package, or the full one.
     """
 
     def find(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{homes[name]}"), name)
+        home = homes[name]
+        whole = home if home.startswith("mipselect.") else f"{package}.{home}"
+        value = getattr(import_module(whole), name)
         vars(import_module(package))[name] = value
         return value
 

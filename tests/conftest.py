@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 from mipselect.cli import main
-from mipselect.cli.project import FILE
+from mipselect.cli.commands import FILE
 from tests.support.commandline import INSTANCE, TABLE, Outcome, Run
 from tests.support.wants import pytest_terminal_summary
 

@@ -83,3 +83,14 @@ def test_a_ledger_is_shown_with_its_database_alone(tmp_path: Path) -> None:
 
 def test_solvers_are_listed_without_the_search() -> None:
     assert heavy_after("solvers") <= {"highspy"}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "solve tiny-plain --solver native",
+        "select examples/diabetes.csv --target progression --support-size 2 --epsilon 1",
+    ],
+)
+def test_a_table_of_numbers_is_searched_without_data_frames_and_models(line: str) -> None:
+    assert heavy_after(*line.split()) <= {"pyarrow", "scipy", "sqlite3", "threadpoolctl"}

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import ArrayLike
 
+from mipselect import array_checks as a
 from mipselect import validation as v
 from mipselect.errors import InvalidInput
 
@@ -122,28 +123,28 @@ def test_names() -> None:
 
 
 def test_indices() -> None:
-    assert v.checked_support(np.array([3, 1]), 2, 4) == (1, 3)
-    assert v.checked_items([3, 1], 2, 4) == (3, 1)
-    assert v.checked_index(np.int8(3), 4) == 3
+    assert a.checked_support(np.array([3, 1]), 2, 4) == (1, 3)
+    assert a.checked_items([3, 1], 2, 4) == (3, 1)
+    assert a.checked_index(np.int8(3), 4) == 3
     for wrong in ([1], [1, 1], [1, 4], [-1, 1], [1.0, 2.0], ["a", "b"], None):
         with pytest.raises(InvalidInput, match="a support is 2"):
-            v.checked_support(wrong, 2, 4)  # type: ignore[arg-type]
+            a.checked_support(wrong, 2, 4)  # type: ignore[arg-type]
         with pytest.raises(InvalidInput, match="an outcome is 2"):
-            v.checked_items(wrong, 2, 4)  # type: ignore[arg-type]
+            a.checked_items(wrong, 2, 4)  # type: ignore[arg-type]
     for wrong in (4, -1, 1.0, [1], None):
         with pytest.raises(InvalidInput, match="an outcome is an index"):
-            v.checked_index(wrong, 4)  # type: ignore[arg-type]
+            a.checked_index(wrong, 4)  # type: ignore[arg-type]
 
 
 def test_scores_are_read_without_rounding_or_refused() -> None:
     halves, truths = np.array([0.5, 3], np.float16), np.array([True, False])
     for scores in ([1, 2.5], np.arange(3), (True, 2), halves, truths):
-        checked = v.checked_scores(scores)
+        checked = a.checked_scores(scores)
         assert checked.dtype == np.float64
         assert checked.tolist() == list(scores)
         assert not checked.flags.writeable
     for exact in ([HUGE, 0.5], [2**53 + 1, 1.0], np.array([2**62 + 1, 0])):
-        checked = v.checked_scores(exact)
+        checked = a.checked_scores(exact)
         assert all(one == other for one, other in zip(checked, exact, strict=True))
         assert not checked.flags.writeable
     bad: list[ArrayLike] = [[], [[1.0]], [[1.0], [1.0, 2.0]], ["a"], [1j], [None, 1.0], 3.0]  # type: ignore[list-item]
@@ -151,28 +152,28 @@ def test_scores_are_read_without_rounding_or_refused() -> None:
     bad += [np.ma.array([1.0]), np.array(["2026"], "M8[D]"), np.array([1], "m8[ns]")]
     for wrong in bad:
         with pytest.raises(InvalidInput, match="scores must be"):
-            v.checked_scores(wrong)
+            a.checked_scores(wrong)
 
 
 def test_sensitivities_are_in_the_range_where_quotients_neither_overflow_nor_vanish() -> None:
-    checked = v.checked_sensitivities([0, 1e-250, 1e250], 3)
+    checked = a.checked_sensitivities([0, 1e-250, 1e250], 3)
     assert checked.tolist() == [0.0, 1e-250, 1e250]
     assert not checked.flags.writeable
     bad: list[ArrayLike] = [[1.0], [1.0, "a"], [[1.0, 2.0]], np.ma.array([1.0, 2.0])]
     bad += [[1.0, value] for value in (-1.0, math.inf, math.nan, HUGE, 9e-251, 1.1e250)]
     for wrong in bad:
         with pytest.raises(InvalidInput, match="sensitivities must be"):
-            v.checked_sensitivities(wrong, 2)
+            a.checked_sensitivities(wrong, 2)
 
 
 def test_sensitivities_of_draws_are_one_for_each_and_above_zero() -> None:
-    assert v.checked_sensitivity_of_draws(np.array([1, 2]), 2) == (1.0, 2.0)
+    assert a.checked_sensitivity_of_draws(np.array([1, 2]), 2) == (1.0, 2.0)
     for wrong in ([1.0], 1.0, [[1.0, 2.0]]):
         with pytest.raises(InvalidInput, match="must be 2 numbers, one for each draw, got"):
-            v.checked_sensitivity_of_draws(wrong, 2)  # type: ignore[arg-type]
+            a.checked_sensitivity_of_draws(wrong, 2)  # type: ignore[arg-type]
     for value in (0.0, True, math.nan, HUGE, 9e-251, "1"):
         with pytest.raises(InvalidInput, match="a sensitivity must"):
-            v.checked_sensitivity_of_draws([1.0, value], 2)  # type: ignore[list-item]
+            a.checked_sensitivity_of_draws([1.0, value], 2)  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(
@@ -182,8 +183,8 @@ def test_sensitivities_of_draws_are_one_for_each_and_above_zero() -> None:
         lambda value: v.checked_integer(value, "a", 0, 3),
         lambda value: v.checked_choice(value, "a", ["b"]),
         lambda value: v.checked_name(value, "a"),
-        lambda value: v.checked_support(value, 2, 3),
-        lambda value: v.checked_index(value, 3),
+        lambda value: a.checked_support(value, 2, 3),
+        lambda value: a.checked_index(value, 3),
     ],
 )
 @pytest.mark.parametrize(

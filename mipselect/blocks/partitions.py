@@ -22,9 +22,6 @@ MOST_ROWS_OF_A_BLOCK = 256
 MOST_PARTITIONS = 1024
 SEED_BITS = 128
 
-OF_BLOCKS = ("block_rows", "partitions", "partition_seed")
-"""Names of the arguments of `Blocks.of`: those of instances, scores and files."""
-
 
 @dataclass(frozen=True)
 class Blocks:

@@ -11,8 +11,7 @@ import typer
 
 from mipselect.cli.commands import CommandGroup, add_first_lines
 from mipselect.cli.output import InterruptedDelivery, InterruptedRun
-from mipselect.cli.start import Interruptions
-from mipselect.cli.streams import abandon, say
+from mipselect.cli.start import Interruptions, abandon, say
 from mipselect.errors import InvalidInput, MipselectError
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130

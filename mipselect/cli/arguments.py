@@ -20,7 +20,7 @@ from mipselect.losses import checked_loss
 from mipselect.parameters import parameters_of
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import LOSS, SCORES, require_together
-from mipselect.selectors import BY_NAME, MCMCSelector, MistakesSelector
+from mipselect.selectors import BY_NAME, MistakesSelector
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes
@@ -104,7 +104,7 @@ def refuse_bounds(bounds: Collection[str], method: PrivateSelector, called: str)
     """Raise `InvalidInput` for a bound that a method does not know."""
     for name in bounds:
         if name not in method.bounds:
-            by_radius = isinstance(method, MCMCSelector) and name != "ridge"
+            by_radius = "--mcmc-radius" in flags_of(type(method)) and name != "ridge"
             why = " beside --mcmc-radius" if by_radius else ""
             raise InvalidInput(f"{option_named(name)} does not apply to --method {called}{why}")
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mipselect.cli.ledger_entry import table_named, tables_of
-from mipselect.cli.streams import say
+from mipselect.cli.start import say
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import ROW, is_row
 from mipselect.tables.described import looking_like_identifiers

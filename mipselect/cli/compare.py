@@ -28,7 +28,7 @@ from mipselect.cli.output import (
 )
 from mipselect.cli.progress import Watch
 from mipselect.cli.solved import RELATIVE, compared, effort_counts
-from mipselect.cli.streams import say
+from mipselect.cli.start import say
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure, about
 from mipselect.problem.instance import Instance
 from mipselect.problem.stored.files import expected, files_of, load_instance

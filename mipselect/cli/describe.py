@@ -18,7 +18,7 @@ from mipselect.cli.output import (
     table_of,
     write_whole,
 )
-from mipselect.cli.streams import say
+from mipselect.cli.start import say
 from mipselect.errors import InvalidInput
 from mipselect.tables.derived import FEATURES, DerivedField
 from mipselect.tables.described import (

@@ -19,10 +19,9 @@ from mipselect.cli.ledger_entry import (
     relation_of,
 )
 from mipselect.cli.options import check_seed
-from mipselect.cli.output import NOT_PRIVATE, banner, check_output, heading, line
+from mipselect.cli.output import NOT_PRIVATE, banner, check_output, heading, line, show_quality
 from mipselect.cli.progress import Spinner
-from mipselect.cli.quality import show_quality
-from mipselect.cli.streams import say
+from mipselect.cli.start import say
 from mipselect.errors import about
 from mipselect.json_objects import read_json
 from mipselect.privacy.guarantee import ROW, Guarantee, checked_relation

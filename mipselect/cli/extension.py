@@ -25,7 +25,7 @@ from mipselect.cli.output import (
     write_whole,
 )
 from mipselect.cli.progress import CountedProgress
-from mipselect.cli.streams import say
+from mipselect.cli.start import say
 from mipselect.disk import regular_file, unreadable
 from mipselect.validation import checked_integer, shown
 

@@ -18,7 +18,7 @@ from mipselect.cli.options import stated
 from mipselect.cli.output import check_output
 from mipselect.cli.release_file import ReleasedFeatures
 from mipselect.cli.releasing import default_method
-from mipselect.cli.streams import say
+from mipselect.cli.start import say
 from mipselect.cli.table_options import (
     HAS_SCHEMA,
     NEEDS_SCHEMA,

@@ -12,8 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from mipselect.cli.fit_division import FitOptions
-from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
-from mipselect.cli.quality import show_quality
+from mipselect.cli.output import NOT_PRIVATE, banner, heading, line, show_quality
 from mipselect.cli.release_file import ReleasedFeatures
 from mipselect.cli.releasing import NOT_SPENT, amount, spent_by, without_numbers
 from mipselect.privacy import Guarantee, Ledger

@@ -16,7 +16,7 @@ from mipselect.cli.moments_options import MomentsArguments
 from mipselect.cli.options import option_named, stated
 from mipselect.cli.output import SENSITIVE, banner, check_output, heading
 from mipselect.cli.progress import Spinner
-from mipselect.cli.streams import say
+from mipselect.cli.start import say
 from mipselect.cli.table_options import (
     NO_RANGE,
 )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
 
-from mipselect.backends.discovery import NATIVE, solver_by_name
 from mipselect.cli.declared import group, option, options, required
 from mipselect.cli.output import Report, deliver
 from mipselect.errors import InvalidInput, about
@@ -24,7 +23,7 @@ from mipselect.validation import (
 )
 
 if TYPE_CHECKING:
-    from mipselect.selectors.searched import SearchSettings
+    from mipselect.search.options import SearchSettings
 
 AUTO = "auto"
 ONE_SWAP: Literal["one-swap"] = "one-swap"
@@ -90,7 +89,8 @@ class SearchArguments:
 
     def settings(self) -> SearchSettings:
         """Check what can be checked without data; raise `InvalidInput` naming the option."""
-        from mipselect.selectors.searched import SearchSettings
+        from mipselect.backends.discovery import NATIVE, solver_by_name
+        from mipselect.search.options import SearchSettings
 
         if self.solver not in (AUTO, NATIVE):
             with about("--solver"):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
 from rich.panel import Panel
@@ -21,11 +21,14 @@ from rich.table import Table
 from rich.text import Text
 
 from mipselect import disk
-from mipselect.cli.start import ignore_signals
-from mipselect.cli.streams import abandon, say
+from mipselect.cli.start import abandon, ignore_signals, say
 from mipselect.disk import small_text
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.pictures import SUFFIXES, require_matplotlib
+from mipselect.problem.scores import LOSS
+
+if TYPE_CHECKING:
+    from mipselect.quality import Quality
 
 SENSITIVE = (
     "SENSITIVE: computed from the data without any privacy. Do not publish, share or store it "
@@ -288,6 +291,24 @@ def dimension(p: int, n_features: int) -> str:
     return f"p = {p:,}" if n_features == p else f"p = {p:,} columns, {n_features:,} features"
 
 
+BOUNDS = ("x_bound", "y_bound", "coef_bound", "ridge", "target_shift")
+"""Bounds and scales of a problem, by the keys of `Problem.public`."""
+
+
+def bounds_in_words(public: Mapping[str, Any]) -> list[str]:
+    """Say the loss and the bounds of a problem, from `Problem.public`."""
+    parts = []
+    if public["loss"] is not None and public.get("score", LOSS) == LOSS:
+        parts.append(f"{public['loss']} loss")
+    for name in BOUNDS:
+        value = public[name]
+        if isinstance(value, list):
+            parts.append(f"{name} {min(value):g} to {max(value):g} by feature")
+        elif value is not None:
+            parts.append(f"{name} {value:g}")
+    return parts
+
+
 def picked(one: object, *names: str) -> dict[str, Any]:
     """Return attributes by their names, as part of a JSON object."""
     return {name: getattr(one, name) for name in names}
@@ -333,3 +354,18 @@ def write_whole(path: Path, content: bytes, *, sensitive: bool, new: bool = Fals
         raise MipselectError(
             f"{path} could not be written, nothing was released: {error}"
         ) from error
+
+
+def rows_in_words(quality: Quality, table: str = "a table that was given for it") -> str:
+    """Say which rows a quality is about; of a `table` nobody knows if the model has seen it."""
+    count = "the rows" if quality.rows is None else f"{quality.rows:,} rows"
+    if quality.share is None:
+        return f"{count} of {table}"
+    return f"{count} that were kept apart from the fit ({100.0 * quality.share:.6g} %)"
+
+
+def show_quality(console: Console, quality: Quality, *table: str) -> None:
+    """Print the verdict first, then the other measures; see `rows_in_words`."""
+    heading(console, f"Quality on {rows_in_words(quality, *table)}:")
+    for text in quality.lines:
+        line(console, text)

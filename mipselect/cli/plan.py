@@ -23,7 +23,7 @@ from mipselect.cli.output import (
 )
 from mipselect.cli.plan_options import PlanArguments
 from mipselect.cli.progress import Spinner
-from mipselect.cli.streams import say
+from mipselect.cli.start import say
 from mipselect.cli.table_options import (
     ScoreOptions,
 )

@@ -17,7 +17,7 @@ from mipselect.arrays import FloatArray
 from mipselect.cli.output import check_output, delivering
 from mipselect.cli.predict_options import HALF, MATCHING, PredictArguments
 from mipselect.cli.progress import Spinner
-from mipselect.cli.streams import say
+from mipselect.cli.start import say
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.regression import ModelRelease
 from mipselect.validation import checked_share, plain_digits, shown

@@ -19,7 +19,7 @@ from rich.progress import (
 from rich.progress import Progress as Bar
 from rich.table import Column
 
-from mipselect.cli.streams import say
+from mipselect.cli.start import say
 
 if TYPE_CHECKING:  # The search takes long to import.
     from mipselect.search.progress import Progress

@@ -13,7 +13,7 @@ from mipselect.cli.ledger_entry import opened
 from mipselect.cli.output import check_output, line, picked, write_whole
 from mipselect.cli.release_file import read_release
 from mipselect.cli.report_options import ReportArguments
-from mipselect.cli.streams import say
+from mipselect.cli.start import say
 from mipselect.errors import InvalidInput
 from mipselect.reports import ReleaseReport
 from mipselect.reports.guarantees import amount

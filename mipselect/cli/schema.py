@@ -11,7 +11,7 @@ from rich.markup import escape
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_output, check_writable, line, table_of, write_whole
 from mipselect.cli.schema_options import ConfirmArguments, FromCsvArguments, ToCsvArguments
-from mipselect.cli.streams import say
+from mipselect.cli.start import say
 from mipselect.errors import InvalidInput, about
 from mipselect.tables.described import confirmed
 from mipselect.tables.fields import TRUE, Field

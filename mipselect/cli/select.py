@@ -3,39 +3,33 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from mipselect.cli.arguments import chosen_loss, of_blocks, refuse_bounds
+from mipselect.cli.arguments import chosen_loss, flags_of, of_blocks, refuse_bounds
 from mipselect.cli.cautions import note_of_the_target
 from mipselect.cli.declared import given, refuse
-from mipselect.cli.inputs import TaskSource
+from mipselect.cli.inputs import NumberTable, SchemaTable, TaskSource
 from mipselect.cli.options import option_named, require_positive
 from mipselect.cli.options import stated as stated_options
 from mipselect.cli.output import check_output
 from mipselect.cli.releasing import SupportPlan, plan_draws
 from mipselect.cli.select_options import SelectArguments
-from mipselect.cli.streams import say
+from mipselect.cli.start import say
 from mipselect.cli.table_options import (
     HAS_SCHEMA,
     NEEDS_SCHEMA,
     NO_RANGE,
 )
 from mipselect.cli.task import Task, deliver_task
-from mipselect.errors import InvalidInput, about
+from mipselect.errors import InvalidInput
 from mipselect.problem.block_scores import BlockOptions
-from mipselect.problem.problem import Problem
-from mipselect.problem.stored.files import StoredData, problem_of
-from mipselect.selectors import MCMCSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.instances import ScoredTable
-from mipselect.tables.numbers import header, read_table
 from mipselect.tables.schema import TableSchema
-from mipselect.tables.table_file import TableFile
-from mipselect.validation import checked_integer
 
 BY_LOSS = (
     "--range is for the loss of rows within ranges, so fields are compared by that; without it "
@@ -127,6 +121,7 @@ def _of_schema(arguments: SelectArguments, plan: SupportPlan, size: int) -> Task
     if by_ranges and _blocks(arguments, plan, stated=False) is not None:
         _ = question.public  # Mistakes first.
         say(f"note: {BY_LOSS}.")
+
     scored = ScoredTable(table.source, question, size, of_loss, blocks)
     return SchemaTable(Path(table.data), scored)
 
@@ -147,7 +142,7 @@ def _checked_bounds(given: dict[str, float], plan: SupportPlan) -> dict[str, flo
     refuse_bounds(given, plan.method, plan.name)
     missing = [option_named(name) for name in needed if name not in given]
     if (
-        isinstance(plan.method, MCMCSelector)
+        "--mcmc-radius" in flags_of(type(plan.method))
         and "coef_bound" not in given
         and "coef_bound" in needed
     ):
@@ -162,88 +157,3 @@ def _checked_bounds(given: dict[str, float], plan: SupportPlan) -> dict[str, flo
     for name, value in given.items():
         require_positive(option_named(name), value)
     return given
-
-
-@dataclass(frozen=True)
-class NumberTable:
-    """A table of numbers, with public bounds or scored from blocks of rows.
-
-    Attributes
-    ----------
-    source : TableFile
-    target : str
-    features : list of str or None
-        None is all columns but the target.
-    target_shift : float
-        A public constant to subtract from the target.
-    settings : mapping
-        The other arguments of `Instance`.
-    size_named : str
-        What messages call its support size.
-    blocks : BlockOptions or None
-        Score from blocks, which uses no range; None for the loss.
-    """
-
-    source: TableFile
-    target: str
-    features: list[str] | None
-    target_shift: float
-    settings: dict[str, Any]
-    size_named: str
-    blocks: BlockOptions | None = None
-
-    @property
-    def path(self) -> Path:
-        """Path of the file."""
-        return Path(self.source.path)
-
-    def problem(self) -> tuple[Problem, int | None]:
-        """See `TaskSource`."""
-        names = header(self.source, self.target, self.features)
-        self._check_size(len(names))
-        shift, blocks = self.target_shift, self.blocks
-        if blocks is None:
-            return problem_of(self.settings, len(names), names, shift), None
-        with about(str(self.path)):
-            return problem_of(self.settings, len(names), names, blocks=blocks), None
-
-    def data(self) -> StoredData:
-        """See `TaskSource`."""
-        arrays = read_table(self.source, self.target, self.features)
-        self._check_size(arrays[0].shape[1])
-        stored = StoredData.of_arrays(
-            self.path,
-            arrays,
-            self.settings,
-            target_shift=self.target_shift,
-            blocks=self.blocks,
-        )
-        if self.blocks is None:
-            return stored
-        return StoredData.of_made(self.path, stored.drawn_from(), self.settings)
-
-    def _check_size(self, p: int) -> None:
-        checked_integer(self.settings["support_size"], f"{self.path}: {self.size_named}", 1, p)
-
-
-@dataclass(frozen=True)
-class SchemaTable:
-    """A table with a public schema.
-
-    Attributes
-    ----------
-    path : Path
-        Path of the table.
-    table : ScoredTable
-    """
-
-    path: Path
-    table: ScoredTable
-
-    def problem(self) -> tuple[Problem, int | None]:
-        """See `TaskSource`."""
-        return self.table.problem()
-
-    def data(self) -> StoredData:
-        """See `TaskSource`."""
-        return StoredData.of_made(self.path, self.table.made(), self.table.of_loss)

@@ -39,9 +39,9 @@ from mipselect.problem.stored.descriptions import OF_THE_ROWS
 from mipselect.search import MistakeLevels, SupportPool, mistake_levels, top_supports
 from mipselect.search.monolithic.forms import Form, Formulation
 from mipselect.search.monolithic.whole import whole_levels, whole_optimum
+from mipselect.search.options import SearchSettings
 from mipselect.search.progress import ProgressCallback, Run
 from mipselect.search.supports import number_of_listed
-from mipselect.selectors.searched import SearchSettings
 from mipselect.tables.stored_files import is_table
 from mipselect.validation import checked_integer, plural
 
@@ -134,6 +134,8 @@ def _deliver_scores(
     arguments: SolveArguments, options: SearchSettings, scores: Instance | BlockScores
 ) -> None:
     """List the supports that block R² puts first; there is nothing to be searched."""
+    from mipselect.cli.solve import ListedScores
+
     assert isinstance(scores, BlockScores)
     name, delivery = arguments.source.instance, arguments.delivery
     given = {

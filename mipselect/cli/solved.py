@@ -14,15 +14,16 @@ from rich.markup import escape
 
 from mipselect.cli.inputs import TableToSolve
 from mipselect.cli.output import (
+    BOUNDS,
     SENSITIVE,
     banner,
+    bounds_in_words,
     finite_or_none,
     heading,
     line,
     picked,
     table_of,
 )
-from mipselect.cli.settings import BOUNDS, bounds_in_words
 from mipselect.problem.instance import Instance
 from mipselect.problem.stored.files import Expected, StoredData
 from mipselect.search import MistakeLevels, SupportPool

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.array_checks import checked_indices
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.partitions import DEFAULT_RIDGE, Blocks, default_block_coef_bound
 from mipselect.errors import InvalidInput
@@ -19,7 +20,6 @@ from mipselect.losses.base import degree_of, wants_classes
 from mipselect.losses.box_dual import BoxDualLoss
 from mipselect.problem.layout import Always, Groups, Layout, laid_out, missing
 from mipselect.validation import (
-    checked_indices,
     checked_integer,
     checked_nonnegative,
     checked_positive,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mipselect.blocks.partitions import OF_BLOCKS
 from mipselect.errors import InvalidInput
 
 BLOCKS, R2, LOSS = "blocks", "block-r2", "loss"
@@ -13,6 +12,8 @@ SCORES = (BLOCKS, R2, LOSS)
 
 RANGES = ("x_bound", "y_bound", "always_bound")
 SCALES = ("coef_bound", "ridge")
+OF_BLOCKS = ("block_rows", "partitions", "partition_seed")
+"""Names of the arguments of `Blocks.of`: those of instances, scores and files."""
 
 
 def require_together(

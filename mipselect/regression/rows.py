@@ -8,15 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from mipselect.array_checks import checked_scales
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.validation import (
-    checked_flag,
-    checked_integer,
-    checked_scale,
-    checked_scales,
-    set_fields,
-)
+from mipselect.validation import checked_flag, checked_integer, checked_scale, set_fields
 
 
 @dataclass(frozen=True)

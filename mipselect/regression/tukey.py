@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from mipselect.array_checks import checked_scales
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.noise.noise import plus_laplace
@@ -23,12 +24,7 @@ from mipselect.regression.box_depth import DepthLaw, Grid, margin, passes
 from mipselect.regression.drawn import Drawn, ModelRows
 from mipselect.regression.noise import standard_normals
 from mipselect.regression.rows import RowMap
-from mipselect.validation import (
-    checked_delta,
-    checked_integer,
-    checked_nonnegative,
-    checked_scales,
-)
+from mipselect.validation import checked_delta, checked_integer, checked_nonnegative
 
 CONSTANT = 1e-13
 """A column that varies by less than this, in units of its largest entry, is constant."""

@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from mipselect.backends.discovery import available_solvers, known_solvers
-from mipselect.backends.protocols import SolverStatus
 from mipselect.lookup import looked_up
 
 if TYPE_CHECKING:
+    from mipselect.backends.discovery import available_solvers, known_solvers
+    from mipselect.backends.protocols import SolverStatus
     from mipselect.search.certificate import Effort, StrategyEffort
     from mipselect.search.levels import mistake_levels
     from mipselect.search.monolithic.formulations import whole_model
@@ -20,8 +20,11 @@ _HOMES = {
     "Effort": "certificate",
     "MistakeLevels": "pool",
     "Progress": "progress",
+    "SolverStatus": "mipselect.backends.protocols",
     "StrategyEffort": "certificate",
     "SupportPool": "pool",
+    "available_solvers": "mipselect.backends.discovery",
+    "known_solvers": "mipselect.backends.discovery",
     "mistake_levels": "levels",
     "top_supports": "supports",
     "whole_model": "monolithic.formulations",

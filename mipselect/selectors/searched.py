@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from dataclasses import replace
+from typing import Literal, Self
 
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.supports.base import (
@@ -20,7 +20,7 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.search import mistake_levels, top_supports
-from mipselect.search.options import DEFAULT_TOLERANCE
+from mipselect.search.options import SearchSettings
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.chance_level import ChanceLevel, of_values
 from mipselect.selectors.problem import ProblemSelector
@@ -30,25 +30,6 @@ from mipselect.validation import (
     checked_time_limit,
     checked_tolerance,
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class SearchSettings:
-    """Settings of a search; the fields are those of `top_supports`, which checks them."""
-
-    pool_size: int | Literal["one-swap", "all"] = "one-swap"
-    solver: str = "auto"
-    tolerance: float | None = None
-    time_limit: float | None = None
-
-    def keywords(self) -> dict[str, Any]:
-        """Return the settings that every search takes, as keyword arguments."""
-        return {"solver": self.solver, "tolerance": self.tolerance, "time_limit": self.time_limit}
-
-    @property
-    def proven_tolerance(self) -> float:
-        """τ of the search in units of the sensitivity."""
-        return DEFAULT_TOLERANCE if self.tolerance is None else self.tolerance
 
 
 @estimator

@@ -218,7 +218,8 @@ class _CsvReader:
             for k, column in enumerate(table.columns):
                 text = compute.utf8_trim(column, BLANKS)
                 try:
-                    result[:, k] = text.cast(pa.float64()).to_numpy()
+                    # PyArrow's `to_numpy` imports pandas.
+                    result[:, k] = np.from_dlpack(text.cast(pa.float64()).combine_chunks())
                 except pa.ArrowInvalid:
                     result[:, k] = text.cast(pa.bool_()).to_numpy()
         except pa.ArrowException:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mipselect.cli.quality import rows_in_words
+from mipselect.cli.output import rows_in_words
 from mipselect.privacy import Ledger
 from mipselect.quality import Quality
 from mipselect.regression import ModelRelease

@@ -8,8 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from mipselect.cli.commands import OWN, function_name
-from mipselect.cli.project import FILE, OF_ONE_RUN, WITHOUT_DEFAULTS, with_project
+from mipselect.cli.commands import (
+    FILE,
+    OF_ONE_RUN,
+    OWN,
+    WITHOUT_DEFAULTS,
+    function_name,
+    with_project,
+)
 from mipselect.privacy import Ledger
 from tests.support.commandline import BOUNDS, Run
 

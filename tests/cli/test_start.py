@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import mipselect
-from mipselect.cli import start, streams
+from mipselect.cli import start
 from mipselect.cli.start import WORDS, Interruptions
 
 
@@ -81,8 +81,8 @@ def test_without_a_standard_output_nothing_is_begun(
 
 
 def test_a_message_is_one_printable_line_of_sensible_length() -> None:
-    assert streams.one_line("a\n b\x1b[31m\x00ε\u202e") == "a b\\x1b[31m\\x00ε\\u202e"
-    assert len(streams.one_line("n" * 100_000)) < 2_100
+    assert start.one_line("a\n b\x1b[31m\x00ε\u202e") == "a b\\x1b[31m\\x00ε\\u202e"
+    assert len(start.one_line("n" * 100_000)) < 2_100
 
 
 def test_what_cannot_be_said_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,12 +91,12 @@ def test_what_cannot_be_said_is_not_said(monkeypatch: pytest.MonkeyPatch) -> Non
             raise OSError("no space left on device")
 
     monkeypatch.setattr(sys, "stderr", Full())
-    streams.say("nobody hears this")
+    start.say("nobody hears this")
 
 
 def test_files_never_take_the_numbers_of_closed_streams(tmp_path: Path) -> None:
     program = (
-        "import sys; from mipselect.cli import streams; streams.prepare(); "
+        "import sys; from mipselect.cli import start; start.prepare(); "
         f"sys.exit(open({str(tmp_path / 'file')!r}, 'w').fileno())"
     )
     command = f"exec '{sys.executable}' -c \"{program}\" <&- >&- 2>&-"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mipselect.array_checks import checked_scores
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import (
     AdaptivePeeling,
@@ -26,7 +27,6 @@ from mipselect.mechanisms import (
 from mipselect.mechanisms.noise.noise import NOISES
 from mipselect.mechanisms.scores.utilities import accumulated, differences, reach, spendable
 from mipselect.privacy.audit import largest_loss
-from mipselect.validation import checked_scores
 from tests.support.enumeration import log_law, rankings, subsets
 
 Build = Callable[..., Any]

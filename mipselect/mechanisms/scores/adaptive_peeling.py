@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.array_checks import checked_items, checked_scores, checked_sensitivity_of_draws
 from mipselect.arrays import IntArray, ScoreArray
 from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
@@ -21,12 +22,7 @@ from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import (
-    checked_items,
-    checked_scores,
-    checked_sensitivity_of_draws,
-    set_fields,
-)
+from mipselect.validation import set_fields
 
 MAX_FOLLOWED = 12
 """Up to this k the 2^k sets that the draws can pass through are all followed."""

@@ -10,11 +10,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.array_checks import checked_index
 from mipselect.arrays import FloatArray
 from mipselect.mechanisms.base import Distribution, Mechanism, Outcome
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import checked_index
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
+from mipselect.array_checks import checked_items
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
@@ -28,7 +29,7 @@ from mipselect.mechanisms.scores.top_k import TopKMechanism
 from mipselect.mechanisms.scores.utilities import accumulated, ranked_gaps, reach, spendable, split
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator, uniform_subset
-from mipselect.validation import checked_items, checked_share, set_fields
+from mipselect.validation import checked_share, set_fields
 
 
 @dataclass(frozen=True)

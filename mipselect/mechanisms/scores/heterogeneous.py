@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.array_checks import checked_index, checked_scores, checked_sensitivities
 from mipselect.arrays import FloatArray, IntArray, ScoreArray
 from mipselect.docstrings import completed_by
 from mipselect.mechanisms.noise.noise import noise_named
@@ -20,14 +21,7 @@ from mipselect.mechanisms.scores.utilities import LARGEST, differences, reach, s
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import (
-    checked_epsilon,
-    checked_index,
-    checked_scores,
-    checked_sensitivities,
-    checked_share,
-    set_fields,
-)
+from mipselect.validation import checked_epsilon, checked_share, set_fields
 
 CHUNK = 4_000_000
 """Pairs of items that are compared, and noises that are drawn, in one go."""

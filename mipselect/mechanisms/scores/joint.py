@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.array_checks import checked_items
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.docstrings import completed_by
 from mipselect.mechanisms.base import Support
@@ -19,7 +20,6 @@ from mipselect.mechanisms.scores.top_k import TopKMechanism
 from mipselect.mechanisms.scores.utilities import accumulated, differences, reach, scaled, spendable
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import checked_items
 
 
 @completed_by(TopKMechanism)

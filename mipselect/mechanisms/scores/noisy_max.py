@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.array_checks import checked_index, checked_scores
 from mipselect.arrays import FloatArray
 from mipselect.mechanisms.noise import opendp_draws
 from mipselect.mechanisms.noise.noise import noise_named
@@ -19,13 +20,7 @@ from mipselect.mechanisms.scores.utilities import spendable, utilities
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
-from mipselect.validation import (
-    checked_epsilon,
-    checked_index,
-    checked_scores,
-    checked_sensitivity,
-    set_fields,
-)
+from mipselect.validation import checked_epsilon, checked_sensitivity, set_fields
 
 
 def permute_and_flip(utilities: list[Fraction], source: random.Random) -> int:

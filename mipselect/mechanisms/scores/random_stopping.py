@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.array_checks import checked_index
 from mipselect.arrays import FloatArray, ScoreArray
 from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
@@ -21,7 +22,7 @@ from mipselect.mechanisms.scores.heterogeneous import HeterogeneousScores
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import Rng, generator
-from mipselect.validation import LAST_INTEGER, checked_index, checked_share, set_fields
+from mipselect.validation import LAST_INTEGER, checked_share, set_fields
 
 LAPLACE = Laplace()
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.array_checks import checked_items
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
@@ -23,13 +24,7 @@ from mipselect.mechanisms.scores.top_k import Peeling, TopK, stated_by
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.privacy.randomness import Rng, generator
-from mipselect.validation import (
-    checked_choice,
-    checked_epsilon,
-    checked_integer,
-    checked_items,
-    set_fields,
-)
+from mipselect.validation import checked_choice, checked_epsilon, checked_integer, set_fields
 
 Ballot = Callable[[FloatArray, FloatArray], Sequence[int]]
 """Function from the rows of a block, shapes (m, p) and (m,), to the items it votes for."""

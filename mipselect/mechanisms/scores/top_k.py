@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.array_checks import checked_items, checked_scores
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.docstrings import completed_by
 from mipselect.mechanisms.base import Support
@@ -30,8 +31,6 @@ from mipselect.validation import (
     checked_count,
     checked_epsilon,
     checked_integer,
-    checked_items,
-    checked_scores,
     checked_sensitivity,
     set_fields,
 )

@@ -15,6 +15,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.array_checks import checked_support
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.mechanisms.base import Support, SupportMechanism
@@ -39,7 +40,6 @@ from mipselect.validation import (
     checked_integer,
     checked_nonnegative,
     checked_positive,
-    checked_support,
     checked_time_limit,
     shown,
 )

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
+from mipselect.array_checks import checked_support
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Mechanism, Support
@@ -26,7 +27,6 @@ from mipselect.validation import (
     checked_integer,
     checked_positive,
     checked_share,
-    checked_support,
     set_fields,
 )
 

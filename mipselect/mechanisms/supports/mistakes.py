@@ -7,6 +7,7 @@ from functools import cached_property
 
 from numpy.typing import ArrayLike
 
+from mipselect.array_checks import checked_support
 from mipselect.errors import ConditionNotMet, InvalidInput
 from mipselect.mechanisms.base import Support, SupportMechanism
 from mipselect.mechanisms.supports.base import both_relations, one_direction, score_log_weights
@@ -20,7 +21,7 @@ from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator, uniform_subset
 from mipselect.search.pool import MistakeLevels, SupportPool
-from mipselect.validation import checked_epsilon, checked_support
+from mipselect.validation import checked_epsilon
 
 GAP_CONDITION = (
     "gap between best and second best value exceeds twice the sensitivity, on these data and on "

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.array_checks import checked_support
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support, SupportMechanism
 from mipselect.mechanisms.supports.base import (
@@ -23,7 +24,7 @@ from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator, uniform_subset
 from mipselect.search.pool import MistakeLevels, SupportPool
-from mipselect.validation import checked_epsilon, checked_support, set_fields
+from mipselect.validation import checked_epsilon, set_fields
 
 
 @dataclass(frozen=True, eq=False)

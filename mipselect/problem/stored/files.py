@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.blocks.partitions import OF_BLOCKS
 from mipselect.errors import InvalidInput, about
 from mipselect.frames import numeric_matrix, numeric_vector
 from mipselect.problem.block_scores import BlockOptions, BlockScores
 from mipselect.problem.data import ClippedRows, Rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
-from mipselect.problem.scores import LOSS, R2, SCALES, SCORES, require_together
+from mipselect.problem.scores import LOSS, OF_BLOCKS, R2, SCALES, SCORES, require_together
 from mipselect.problem.stored.descriptions import (
     OF_THE_ROWS,
     RANGED_TABLE,

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mipselect.array_checks import checked_scales
 from mipselect.arrays import FloatArray
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
@@ -22,7 +23,7 @@ from mipselect.errors import InvalidInput
 from mipselect.grid import GRID, on_grid
 from mipselect.tables.public_map import PublicMap, TableQuestion
 from mipselect.tables.weights import counted_shares
-from mipselect.validation import checked_feature_names, checked_scale, checked_scales, set_fields
+from mipselect.validation import checked_feature_names, checked_scale, set_fields
 
 
 @dataclass(frozen=True)
