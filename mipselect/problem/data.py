@@ -139,11 +139,6 @@ class ClippedRows(Rows):
         clipped = np.clip(np.asarray(y, dtype=np.float64), -bound, bound)
         return cls(X, clipped, weights, targeted)
 
-    @property
-    def weighted(self) -> bool:
-        """True if rows do not all count the same."""
-        return self.weights is not None
-
     def prepared(self, problem: Problem) -> PreparedLoss:
         """Tie the loss of a problem to the rows."""
         X, y = self.X, self.y

@@ -186,11 +186,7 @@ class PrivateSelector(PrivateDraw):
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Return the names of the columns that are kept; see scikit-learn's `SelectorMixin`."""
-        mask = self._mask()
-        mask.get_support()
-        return mask.get_feature_names_out(
-            self._names() if input_features is None else input_features
-        )
+        return self._mask().get_feature_names_out(input_features)
 
     def set_output(self, *, transform: str | None = None) -> Self:
         """Choose what `transform` returns: "default", "pandas" or "polars"."""
@@ -209,10 +205,15 @@ class PrivateSelector(PrivateDraw):
             check_is_fitted(mask, "support_")
             return mask.support_
 
+        def names(mask: Any, input_features: Any = None) -> Any:
+            check_is_fitted(mask, "support_")
+            known = self._names() if input_features is None else input_features
+            return SelectorMixin.get_feature_names_out(mask, known)
+
         def fit(mask: Any, X: object, y: object = None) -> Any:
             return mask
 
-        methods = {"fit": fit, "_get_support_mask": support_mask}
+        methods = {"fit": fit, "_get_support_mask": support_mask, "get_feature_names_out": names}
         mask = type(type(self).__name__, (SelectorMixin, BaseEstimator), methods)()
         vars(mask).update({name: value for name, value in vars(self).items() if name in LEARNT})
         return mask

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.arrays import FloatArray, IntArray
+from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_scores import BlockScores
 from mipselect.problem.instance import Instance
@@ -48,10 +48,6 @@ class Prior:
         """No |log μ| is larger, nor any sum on the way to one."""
         sizes = max(abs(log) for log in self.log_sizes.values())
         return sizes + self.sizes[-1] * float(np.abs(self.log_features).max())
-
-    def log_weight(self, support: IntArray) -> float:
-        """Compute log μ(S)."""
-        return self.log_sizes[len(support)] + float(self.log_features[support].sum())
 
 
 def complexity_prior(
