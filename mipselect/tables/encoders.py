@@ -59,16 +59,10 @@ class Encoder(ABC):
     """
 
     field: Field
-
-    @property
-    def numbers(self) -> int:
-        """Number of first columns that are numbers or places and no indicators."""
-        return 1
-
-    @property
-    def has_means(self) -> bool:
-        """True if the mean over rows of one person is taken of these numbers."""
-        return False
+    numbers: ClassVar[int] = 1
+    """Number of first columns that are numbers or places and no indicators."""
+    has_means: ClassVar[bool] = False
+    """True if the mean over rows of one person is taken of these numbers."""
 
     @property
     def gap(self) -> float:
