@@ -59,11 +59,8 @@ class Encoder(ABC):
     """
 
     field: Field
-
-    @property
-    def numbers(self) -> int:
-        """Number of first columns that are numbers or places and no indicators."""
-        return 1
+    numbers: ClassVar[int] = 1
+    """Number of first columns that are numbers or places and no indicators."""
 
     @property
     def gap(self) -> float:

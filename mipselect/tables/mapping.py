@@ -208,7 +208,7 @@ def open_columns(
     """Look at the headers; raise `InvalidInput` unless each has each of these names once."""
     parts = open_source(source)
     for part in parts:
-        require_columns(part.label, names, part.names, roles)
+        require_columns(part.label, names, part.names, roles or {})
     return parts
 
 

@@ -84,7 +84,7 @@ def positions_of(names: Sequence[str], columns: Sequence[str]) -> list[int]:
     return [first[name] for name in names]
 
 
-def near_column(label: str, name: str, columns: Sequence[str], wanted: Iterable[str] = ()) -> str:
+def near_column(label: str, name: str, columns: Sequence[str], wanted: Iterable[str]) -> str:
     """Write a hint for the end of a message that there is no such column.
 
     No column that is `wanted` by its own name is proposed for another.
@@ -96,10 +96,7 @@ def near_column(label: str, name: str, columns: Sequence[str], wanted: Iterable[
 
 
 def require_columns(
-    label: str,
-    names: Iterable[str],
-    columns: Sequence[str],
-    roles: Mapping[str, str] | None = None,
+    label: str, names: Sequence[str], columns: Sequence[str], roles: Mapping[str, str]
 ) -> None:
     """Raise `InvalidInput` unless each of these names is that of one column.
 
@@ -107,13 +104,13 @@ def require_columns(
     ----------
     label : str
         How the table is called in a message.
-    names : iterable of str
+    names : sequence of str
     columns : sequence of str
         Those of the table.
-    roles : mapping of str to str, optional
+    roles : mapping of str to str
         What some of the names are for, such as "person column".
     """
-    counts, names = Counter(columns), list(names)
+    counts = Counter(columns)
     absent = [name for name in names if name not in counts]
     if absent:
         repeated = [name for name, count in counts.items() if count > 1]
@@ -122,7 +119,6 @@ def require_columns(
             if repeated
             else near_column(label, absent[0], columns, names)
         )
-        roles = roles or {}
         plain = [name for name in absent if name not in roles]
         said = [f"column {listed(plain)}"] if plain else []
         said += [f"{roles[name]} {name}" for name in absent if name in roles]
@@ -131,8 +127,7 @@ def require_columns(
         )
     repeated = [name for name in names if counts[name] > 1]
     if repeated:
-        roles = {name: f"for the {role}" for name, role in (roles or {}).items()}
-        why = [f" ({roles[name]})" for name in repeated if name in roles]
+        why = [f" (for the {roles[name]})" for name in repeated if name in roles]
         raise InvalidInput(f"{label}: two columns are called {listed(repeated)}{''.join(why)}")
 
 

@@ -248,7 +248,13 @@ class TableQuestion:
     unit_rule: str = "first"
 
     def __post_init__(self) -> None:
-        checked_rule(self.unit_rule, checked_schema(self.schema).privacy_unit)
+        unit = checked_schema(self.schema).privacy_unit
+        checked_choice(self.unit_rule, "unit_rule", RULES)
+        if unit is None and self.unit_rule != "first":
+            raise InvalidInput(
+                f"unit_rule {self.unit_rule!r} needs csvw-eo:privacyUnit in the schema: the field "
+                "that says whose row it is"
+            )
         set_fields(
             self,
             always=field_names(self.always, "always"),
@@ -464,14 +470,3 @@ def people_in_words(unit: str, rule: str) -> str:
     'Of all rows with the same id the last in the order of the file counts (unit_rule last)'
     """
     return f"Of all rows with the same {unit} {RULES[rule]} (unit_rule {rule})"
-
-
-def checked_rule(rule: str, unit: str | None) -> str:
-    """Return the rule; raise `InvalidInput` if it is unknown, or not "first" without a unit."""
-    checked_choice(rule, "unit_rule", RULES)
-    if unit is None and rule != "first":
-        raise InvalidInput(
-            f"unit_rule {rule!r} needs csvw-eo:privacyUnit in the schema: the field that says "
-            "whose row it is"
-        )
-    return rule

@@ -41,6 +41,7 @@ KNOWN = (
     "pattern of them), a TableFile, a pandas or Polars frame, a DuckDB relation, or what offers an "
     "Arrow stream"
 )
+FRAMES = ("pandas.DataFrame", "polars.DataFrame")
 FAILED = (
     "could not be computed; what reads text by guessing types can stop at a row, so give the path "
     "of the file instead"
@@ -86,12 +87,12 @@ def open_source(source: Any) -> tuple[Part, ...]:
         return (_reader_part("the reader", source),)
     if isinstance(source, dataset.Dataset):
         return (_dataset_part(source),)
-    if is_frame(source, "pandas", "DataFrame"):
+    if _is_of(source, "pandas.DataFrame"):
         return (_pandas_part(source),)
-    if is_frame(source, "polars", "DataFrame"):
+    if _is_of(source, "polars.DataFrame"):
         batches = partial(_polars_batches, source)
         return (_part_of_polars("the data frame", source.schema, source.height, batches),)
-    if is_frame(source, "polars", "LazyFrame"):
+    if _is_of(source, "polars.LazyFrame"):
         return (_lazy_part(source),)
     _refuse_series(source)
     if hasattr(source, "__arrow_c_stream__"):
@@ -110,10 +111,9 @@ def read_again(source: Any) -> Any:
     from pyarrow import dataset
 
     stays = (str, Path, TableFile, pa.RecordBatch, pa.Table, dataset.Dataset)
-    frames = (("pandas", "DataFrame"), ("polars", "DataFrame"))
-    if isinstance(source, stays) or any(is_frame(source, *frame) for frame in frames):
+    if isinstance(source, stays) or _is_of(source, *FRAMES):
         return source
-    if is_frame(source, "polars", "LazyFrame"):
+    if _is_of(source, "polars.LazyFrame"):
         return _computed(source)
     _refuse_series(source)
     return pa.table(source) if hasattr(source, "__arrow_c_stream__") else source
@@ -121,17 +121,18 @@ def read_again(source: Any) -> Any:
 
 def _refuse_series(source: Any) -> None:
     """Raise `InvalidInput` for one column or row of a frame, which offers a stream all the same."""
-    if any(is_frame(source, module, "Series") for module in ("pandas", "polars")):
+    if _is_of(source, "pandas.Series", "polars.Series"):
         raise InvalidInput(
             "a Series is one column or one row, and no table; give a frame, such as df[[name]] or "
             "df.iloc[[0]]"
         )
 
 
-def is_frame(source: Any, module: str, name: str) -> bool:
-    """Return whether `source` is of a class of a package that need not be installed."""
-    package = sys.modules.get(module)
-    return package is not None and isinstance(source, getattr(package, name))
+def _is_of(source: Any, *classes: str) -> bool:
+    """Return whether `source` is of one of these classes; their packages need not be there."""
+    known = (each.split(".") for each in classes)
+    found = ((sys.modules.get(package), name) for package, name in known)
+    return any(each is not None and isinstance(source, getattr(each, name)) for each, name in found)
 
 
 def _dataset_part(source: Any) -> Part:
@@ -333,7 +334,7 @@ def with_column(frame: Any, name: str, values: Any) -> Any:
     InvalidInput
         For another kind of table, or a column of another length; whatever stands in the rows.
     """
-    is_pandas, is_polars = (is_frame(frame, each, "DataFrame") for each in ("pandas", "polars"))
+    is_pandas, is_polars = (_is_of(frame, each) for each in FRAMES)
     if not (is_pandas or is_polars or isinstance(frame, pa.Table)):
         raise InvalidInput(
             "with a schema X must be a DataFrame of pandas or Polars or a pyarrow.Table, to which "
@@ -343,13 +344,13 @@ def with_column(frame: Any, name: str, values: Any) -> Any:
     rows = frame.num_rows if isinstance(frame, pa.Table) else len(frame)
     if (count := _length(values)) != rows:
         raise InvalidInput(f"X has {rows} rows and y has {count}")
-    if is_pandas and is_frame(values, "pandas", "Series"):
+    if is_pandas and _is_of(values, "pandas.Series"):
         column = values.set_axis(frame.index)
     elif is_pandas:
         column = sys.modules["pandas"].Series(_cells(values), index=frame.index)
     if is_pandas:
         return frame.loc[:, frame.columns != name].assign(**{name: column})
-    if is_polars and is_frame(values, "polars", "Series"):
+    if is_polars and _is_of(values, "polars.Series"):
         return frame.with_columns(values.alias(name))
     if is_polars:
         polars = sys.modules["polars"]
@@ -379,12 +380,11 @@ def columns_by_name(X: Any, names: Sequence[str]) -> Any:
     InvalidInput
         If a frame of so many columns has others.
     """
-    kinds = [("pandas", "DataFrame"), ("polars", "DataFrame")]
-    if not (isinstance(X, pa.Table) or any(is_frame(X, *kind) for kind in kinds)):
+    if not (isinstance(X, pa.Table) or _is_of(X, *FRAMES)):
         return X
     known = X.column_names if isinstance(X, pa.Table) else list(X.columns)
     if set(names) <= set(known):
-        return X[list(names)] if is_frame(X, "pandas", "DataFrame") else X.select(list(names))
+        return X[list(names)] if _is_of(X, "pandas.DataFrame") else X.select(list(names))
     if all(map(COUNTED.fullmatch, names)) or len(known) != len(names):
         return X
     raise InvalidInput(
@@ -404,7 +404,7 @@ def _cells(values: Any) -> NDArray[Any]:
         return np.fromiter(values, dtype=object, count=len(values))
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return _cells(values.to_pylist())
-    if is_frame(values, "polars", "Series"):
+    if _is_of(values, "polars.Series"):
         return _cells(values.to_list())
     one_type = getattr(getattr(values, "dtype", None), "kind", "O") in "biuf"
     array = np.asarray(values) if one_type else np.asarray(values, dtype=object)
