@@ -127,7 +127,7 @@ def times_in_words(epsilon: float) -> str:
     return f"about {float(f'{times:.2g}'):g} times"
 
 
-OF_CHECK = ("--always", "--never", "--range", "--no-intercept")
+OF_CHECK = ("--never", "--range")
 """Options of a draw that its check must have too."""
 
 ONLY_NUMBERS = (
@@ -170,7 +170,7 @@ def expected_check(head: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     for option in OF_CHECK:
         value = asked.get(option, [])
         for each in value if isinstance(value, list) else [value]:
-            words += [option] if each is True else [option, str(each)]
+            words += [option, str(each)]
     return f"Expects that the curator has looked at: mipselect check {shlex.join(words)}"
 
 
