@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import multiprocessing
 import os
 import signal
@@ -91,6 +92,7 @@ class TrialFile:
             raise self._foreign(len(lines) + 1, "it is cut off and begins like no other")
         self.rest = len(rest)
         self._read = len(content)
+        self._size = 0
         self._descriptor: int | None = None
 
     def __enter__(self) -> TrialFile:
@@ -126,9 +128,12 @@ class TrialFile:
         try:
             if self._descriptor is None:
                 self._descriptor = self._opened()
+            self._check_still_there(self._descriptor)
             if row["sensitive"] and hasattr(os, "fchmod"):
                 os.fchmod(self._descriptor, 0o600)
             written = os.write(self._descriptor, line)
+            # Not less than before, even if the file was cut since it was looked at.
+            self._size = max(self._size + written, os.fstat(self._descriptor).st_size)
         except OSError as error:
             raise MipselectError(f"{self.path} could not be written: {error}") from error
         if written < len(line):
@@ -147,11 +152,25 @@ class TrialFile:
             os.ftruncate(descriptor, self._read - self.rest)
         return descriptor
 
+    def _check_still_there(self, descriptor: int) -> None:
+        """Raise if the file was deleted, replaced or cut: what is appended would be lost."""
+        mine = os.fstat(descriptor)
+        try:
+            there = os.path.samestat(mine, self.path.stat())
+        except FileNotFoundError:
+            there = False
+        if not there:
+            raise MipselectError(f"{self.path} was deleted or replaced while this run wrote to it")
+        if mine.st_size < self._size:
+            raise MipselectError(f"{self.path} was cut off by somebody while this run wrote to it")
+
     def _parsed(self, number: int, line: bytes) -> Row:
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            raise self._foreign(number, "it is not JSON") from None
+            row = json.loads(line, parse_constant=_finite, parse_float=_finite, parse_int=_small)
+        except ValueError:
+            raise self._foreign(number, "it is not JSON, or has numbers that are none") from None
+        except RecursionError:
+            raise self._foreign(number, "it is nested too deeply") from None
         if not isinstance(row, dict) or row.get("format") != FORMAT:
             raise self._foreign(number, f"its format is not {FORMAT!r}")
         for key in KEYS:
@@ -163,6 +182,22 @@ class TrialFile:
         return InvalidInput(
             f"{self.path}, line {number}, is no trial: {why}; nothing was written to it"
         )
+
+
+def _finite(text: str) -> float:
+    """Read a number of a line; raise `ValueError` for one beyond all floats, and for NaN."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is no number")
+    return number
+
+
+def _small(text: str) -> int:
+    """Read an integer of a line; raise `ValueError` for one that 64 bits do not hold."""
+    number = int(text)
+    if abs(number) > 2**63:
+        raise ValueError(f"{text} is too large")
+    return number
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import dtrsm
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
@@ -20,7 +21,6 @@ from mipselect.restricted.features import Features, plain_features
 from mipselect.restricted.gram import Gram, sums_of_squares
 from mipselect.restricted.normal_equations import WELL_CONDITIONED, solve_normal_equations
 from mipselect.restricted.prepared import RestrictedFit
-from mipselect.restricted.triangular import lower_solved
 
 CHUNK = 8192
 """Supports that are solved at once, at most."""
@@ -203,3 +203,9 @@ class PreparedSquared:
 def chunk_of(size: int) -> int:
     """Return the number of systems of `size` columns that are solved at once."""
     return max(1, min(CHUNK, CHUNK_BYTES // (8 * max(size, 1) ** 2)))
+
+
+def lower_solved(factor: FloatArray, right: FloatArray) -> FloatArray:
+    """Compute L⁻¹B from a lower triangular L of shape (k, k) and B of shape (k, m)."""
+    # Bᵀ from the right, for BLAS takes columns: B is read as it lies in memory.
+    return np.asarray(dtrsm(1.0, factor, right.T, side=1, lower=1, trans_a=1).T)

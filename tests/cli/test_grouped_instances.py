@@ -115,7 +115,8 @@ def test_solvers_agree_and_bench_runs_every_selector(run: Run, tmp_path: Path) -
     assert len(exact) == 10
     for name in ("top-r", "mistakes-ptr", "exponential", "mcmc", "sis", "kendall"):
         assert exact[name] == 1.0, name
-    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    rows = [row for line in lines for row in line["readings"]]
     assert all(row["n_features"] == 6 and max(row["support"]) < 6 for row in rows)
     assert "p = 11 columns, 6 features" in run(*asked, "--mcmc-steps", "300").out
 

@@ -80,14 +80,13 @@ WRITERS: dict[str, tuple[str, ...]] = {
     "describe": ("data.csv", "--output"),
     "solve": ("instance.toml", "--output"),
     "compare": ("instance.toml", "--output"),
-    "export": ("instance.toml", "--output"),
     "report": ("paid.json", "--output"),
     "schema": ("to-csv", "begun.json"),
     "ledger": ("show", "study.ledger", "--output"),
 }
 """Commands by which a file is written, whose name comes last."""
 
-ENDINGS = {"export": ".mps", "report": ".html"}
+ENDINGS = {"report": ".html"}
 
 
 @pytest.mark.parametrize("command", WRITERS)

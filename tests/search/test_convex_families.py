@@ -21,6 +21,7 @@ from mipselect.search.convex.node import (
     fenchel_nodes,
     largest_after,
 )
+from mipselect.search.progress import Run
 from mipselect.search.tuning import TUNING
 from tests.support.brute_force import check_levels, check_pool
 from tests.support.designs import (
@@ -87,7 +88,7 @@ def test_a_screened_subproblem_keeps_what_matters_and_bounds_the_rest(loss: str)
         values = instance.objectives(supports)
         limit = float(np.quantile(values, 0.3)) * (1 + 1e-6)
         collector = Collector(1, 0.0)
-        smaller = screened_by_family_point(sub, collector, limit)
+        smaller = screened_by_family_point(sub, collector, limit, Run.start(None, None))
         alive = np.append(smaller.live, base)
         dropped = ~np.isin(supports, alive).all(axis=1)
         assert np.all(values[dropped] >= collector.bound * (1 - 1e-9)), seed

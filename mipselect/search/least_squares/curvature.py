@@ -16,7 +16,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.gram import picked
-from mipselect.restricted.triangular import lower_solved
+from mipselect.restricted.squared import lower_solved
 from mipselect.search.least_squares.block_curvature import BlockConvexity, BlockCurvature
 from mipselect.search.least_squares.children import Children
 from mipselect.search.least_squares.dominance import largest_sums, safe_share

@@ -21,8 +21,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.gram import roundings_of_sum
-from mipselect.restricted.squared import EPS, PreparedSquared
-from mipselect.restricted.triangular import lower_solved
+from mipselect.restricted.squared import EPS, PreparedSquared, lower_solved
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.least_squares.blocks import FeatureBlocks, in_own_eigenvectors
 from mipselect.search.least_squares.division import DivisionByShares, by_shares
