@@ -6,8 +6,10 @@ BIN := $(VENV)/bin
 .PHONY: demo test lint types check oldest fuzz docs tables linkcheck hostile faults compare system-solvers system-browser bench clean
 
 # Installed once, and again when the dependencies change: what running needs, and what tests need.
-# uv finds versions that go together in a second, where pip takes two minutes.
-INSTALL = VIRTUAL_ENV=$(VENV) $(BIN)/uv pip install --quiet --editable
+# uv finds versions that go together in a second, where pip takes two minutes; where it cannot reach
+# an index that pip is set up for, pip does.
+INSTALL = with() { VIRTUAL_ENV=$(VENV) UV_SYSTEM_CERTS=1 $(BIN)/uv pip install --quiet --editable "$$1" \
+  || $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable "$$1"; }; with
 
 $(VENV)/runs: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
