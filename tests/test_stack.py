@@ -53,9 +53,6 @@ HEAVY = {
 }  # fmt: skip
 """Modules that take long to load, and that no command loads before it uses them."""
 
-LATER = {"export", "import-solution", "plan"}
-"""Commands whose options stand in the module of the command still."""
-
 SHOW = [["ledger", "create"], ["ledger", "show"], ["schema", "to-csv"], ["schema", "confirm"]]
 
 
@@ -70,7 +67,7 @@ def heavy_after(*words: str) -> set[str]:
     return set(literal_eval(done.stderr.splitlines()[-1]))
 
 
-@pytest.mark.parametrize("command", [[], *([name] for name in OWN if name not in LATER), *SHOW])
+@pytest.mark.parametrize("command", [[], *([name] for name in OWN), *SHOW])
 def test_help_loads_nothing_that_takes_long(command: list[str]) -> None:
     assert heavy_after(*command, "--help") == set()
 
