@@ -5,6 +5,7 @@ Before the handlers of signals are there nothing is imported that takes time.
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
 import signal
@@ -128,14 +129,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0 done, 1 failed or not certified, 2 bad usage or bad input,
         130 interrupted, 143 terminated, 129 the terminal was closed.
     """
+    ends_process = arguments is None
+    codes: list[int] = []
+    if ends_process:
+        # What is registered first is called last.
+        atexit.register(leave, codes)
     if not prepare():
         say("error: standard output is closed: there is nowhere to put the answer")
         return FAILED
-    with Interruptions(ends_process=arguments is None) as interruptions:
+    with Interruptions(ends_process=ends_process) as interruptions:
         # Signals raise when the command, with NumPy and SciPy, is there too.
         from mipselect.cli.app import run
 
-        return run(arguments, interruptions)
+        codes.append(run(arguments, interruptions))
+    return codes[-1]
+
+
+def leave(codes: Sequence[int]) -> None:
+    """End the process with the last of these codes, if there is one, at once.
+
+    A library whose threads still start or stop while its static objects go ends the process by
+    SIGABRT, with a line of its own after the answer. Nothing of ours is left to do then.
+    """
+    if codes:
+        os._exit(codes[-1])
 
 
 LONGEST_LINE = 2_000

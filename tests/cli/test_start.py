@@ -31,6 +31,18 @@ def test_tables_load_what_checks_them_when_it_is_used() -> None:
     assert shown.stdout == b"False True\n"
 
 
+def test_nothing_runs_after_the_answer() -> None:
+    program = (
+        "import sys; from mipselect.cli import main\n"
+        "class Late:\n    def __del__(self): print('late')\n"
+        "late = Late(); sys.argv = ['mipselect', sys.argv[1]]; sys.exit(main())"
+    )
+    for option, code in (("--version", 0), ("--absent", 2)):
+        command = [sys.executable, "-c", program, option]
+        shown = subprocess.run(command, capture_output=True, check=False)
+        assert (shown.returncode, b"late" in shown.stdout) == (code, False)
+
+
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_help_and_version_load_no_command(option: str) -> None:
     program = (
