@@ -35,9 +35,12 @@ class StrategyAccount:
     cost : float
         Multiplications, with those of other strategies that were tried meanwhile.
     settled : float
-        Nodes that need no dividing any more, or the share of their features that was dropped.
+        Extents of nodes that need no dividing any more, or the share of their features that was
+        dropped.
     asked : int
         Nodes of which it was asked whether a try may pay.
+    extent : float
+        That of all these nodes together.
     wins : Counter of int
         How often each variant of the strategy was the best.
     """
@@ -48,6 +51,7 @@ class StrategyAccount:
     cost: float = 0.0
     settled: float = 0.0
     asked: int = 0
+    extent: float = 0.0
     wins: Counter[int] = field(default_factory=Counter)
 
     @property
@@ -60,8 +64,10 @@ class Accounts:
     """Accounts by size of nodes and name, and the judge of what may not pay.
 
     Every second is booked once, on the strategy that was begun last. A strategy is worth a try at
-    nodes of a size as long as it cost no more there than others pay for the nodes that it settled,
-    and for an `Allowance` of nodes: a few, and a share of those that it was asked about.
+    nodes of a size as long as it cost no more there than others pay for what it settled, and for an
+    `Allowance` of nodes: a few, and a share of those that it was asked about. At a node that is
+    smaller than most it must have cost less in proportion, for a try costs as much there. One that
+    settled nothing yet is tried so many times at most, for nodes near the root cost much.
 
     So what it cost beyond what it settled is at most the cost of so many nodes by other means, and
     of one try, the one that passed this limit. One that settles nothing costs no more than that.
@@ -110,16 +116,24 @@ class Accounts:
         self._since = now
 
     def worth(
-        self, name: str, size: int, nodes: int = 1, allowance: Allowance = TUNING.allowance
+        self,
+        name: str,
+        size: int,
+        nodes: int = 1,
+        extent: float = 1.0,
+        allowance: Allowance = TUNING.allowance,
     ) -> bool:
-        """Tell whether to try it now at so many nodes of this size, all at once."""
+        """Tell whether to try it now at so many nodes of this size and extent, all at once."""
         own = self.of(name, size)
         own.asked += nodes
+        own.extent += nodes * extent
         allowed = allowance.first + allowance.share * own.asked
         price = self._price(name, size)
-        if price is None:
-            return own.calls < allowed or own.settled > 0.0
-        return own.cost <= (own.settled + allowed) * price
+        few = own.calls < allowed or own.settled > 0.0
+        if price is None or not few:
+            return few
+        mean = own.extent / own.asked
+        return own.cost * mean <= (own.settled + allowed * mean) * price * min(extent, mean)
 
     def pays(self, name: str, size: int) -> bool:
         """Tell whether it is known to cost less there than what it settles."""

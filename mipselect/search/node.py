@@ -36,6 +36,10 @@ class Node:
         """Number of supports."""
         return math.comb(len(self.live), self.size)
 
+    def extent(self, cutoff: float) -> float:
+        """Measure what a division of it takes, in units of its kind of nodes: here one."""
+        return 1.0
+
     def sets(self, count: int) -> Iterator[IntArray]:
         """Yield the positions among `live` of every T, `count` of them at once: (k, m)."""
         every = itertools.combinations(range(len(self.live)), self.size)

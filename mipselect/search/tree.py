@@ -111,10 +111,10 @@ class TreeSearch(Generic[AnyNode]):
         self.run.subproblems += nodes
         self.run.tick()
 
-    def worth(self, strategy: Strategy, size: int, nodes: int = 1) -> bool:
+    def worth(self, strategy: Strategy, size: int, nodes: int = 1, extent: float = 1.0) -> bool:
         """Tell whether the search may use a strategy, and it may pay at nodes of this size."""
-        worth = self.run.accounts.worth
-        return self.tuning.uses(strategy) and worth(strategy, size, nodes, self.tuning.allowance)
+        asked = strategy, size, nodes, extent, self.tuning.allowance
+        return self.tuning.uses(strategy) and self.run.accounts.worth(*asked)
 
     def is_beyond(self, nodes: int) -> bool:
         """Tell whether the search has visited more nodes than these."""
@@ -133,12 +133,14 @@ class TreeSearch(Generic[AnyNode]):
                 if name
                 else nullcontext(StrategyAccount()) as account
             ):
+                extent = node.extent(self.cutoff)
                 left = strategy.attempt(node, self)
-                settled = left is None or len(left.live) < left.size
-                share = 1.0 if left is None or settled else 1.0 - len(left.live) / len(node.live)
+                if left is not None and len(left.live) < left.size:
+                    left = None
+                share = 1.0 if left is None else 1.0 - len(left.live) / len(node.live)
                 account.successes += share > 0.0
-                account.settled += share
-            if left is None or settled:
+                account.settled += share * extent
+            if left is None:
                 return None
             node = left
         return node

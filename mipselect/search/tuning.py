@@ -28,7 +28,7 @@ class Allowance:
 
     first: int = 4
     """So many in any case,"""
-    share: float = 0.05
+    share: float = 0.02
     """and this share of those that it might have been tried at."""
 
 

@@ -105,7 +105,7 @@ def test_what_does_not_pay_loses_a_few_nodes_and_a_share_of_those_it_was_asked_a
         lost = tries * cost - tries * settled * price
         assert lost <= (ALLOWED.first + ALLOWED.share * asked) * price + cost
     # It comes back, and other sizes and strategies have accounts of their own.
-    assert tries * cost >= ALLOWED.share * 2000 * price
+    assert tries * max(cost, price) >= ALLOWED.share * 2000 * price
     assert accounts.worth(CLUSTERS, 4)
     assert accounts.worth(Strategy.DUAL_POINTS, 3)
 
@@ -115,7 +115,27 @@ def test_all_nodes_that_are_looked_at_together_count() -> None:
     try_once(accounts, "division", 1e6, 1.0)
     try_once(accounts, Strategy.REMOVED_FAMILIES, 2e7, 0.0)
     assert not accounts.worth(Strategy.REMOVED_FAMILIES, 3)
-    assert accounts.worth(Strategy.REMOVED_FAMILIES, 3, nodes=400)
+    assert accounts.worth(Strategy.REMOVED_FAMILIES, 3, nodes=1000)
+
+
+def test_what_settles_nothing_is_tried_few_times_however_little_it_costs() -> None:
+    accounts, tries = Accounts(), 0
+    for _ in range(200):
+        if accounts.worth(CLUSTERS, 3):
+            tries += 1
+            try_once(accounts, CLUSTERS, 1e5, 0.0)
+        try_once(accounts, "division", 1e9, 1.0)
+    assert tries == ALLOWED.first + ALLOWED.share * 200
+
+
+def test_a_small_node_is_worth_a_try_only_if_it_is_cheaper_in_proportion() -> None:
+    accounts = Accounts()
+    for _ in range(10):
+        assert accounts.worth(Strategy.DUAL_POINTS, 2, extent=20.0)
+        try_once(accounts, Strategy.DUAL_POINTS, cost=1e6, settled=20.0, size=2)
+        try_once(accounts, "division", cost=2e6, settled=20.0, size=2)
+    assert accounts.worth(Strategy.DUAL_POINTS, 2, extent=20.0)
+    assert not accounts.worth(Strategy.DUAL_POINTS, 2, extent=1.0)
 
 
 def test_before_anything_else_settled_a_node_tries_are_few() -> None:

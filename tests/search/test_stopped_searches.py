@@ -163,7 +163,7 @@ def test_the_bound_of_a_refusal_is_the_least_of_all_open_nodes() -> None:
     """Nodes that are left open deep in a level are bounded better than all supports together."""
     instance, better = spread(30, 18, 6, 0.5, 0.3, 0.01), 0
     relaxed = search_by(instance).relaxed()
-    for looks in range(1, 200, 6):
+    for looks in range(1, 260, 6):
         _, refused = stopped(find_levels, instance, looks, cheap=0)
         better += refused is not None and refused.bound > 1.05 * relaxed
     assert better > 3

@@ -64,7 +64,7 @@ def by_its_dual_point(node: FenchelNode, tree: ConvexTree) -> FenchelNode:
 
 def worth_a_dual_point(node: FenchelNode, tree: ConvexTree) -> bool:
     """Tell whether a node that is screened is worth a dual point of its own."""
-    return tree.worth(Strategy.DUAL_POINTS, node.size)
+    return tree.worth(Strategy.DUAL_POINTS, node.size, extent=node.extent(tree.cutoff))
 
 
 def by_the_best_dual_point(node: FenchelNode, tree: ConvexTree) -> FenchelNode:

@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.search.accounts import TRY
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.children import Children, children_of
@@ -165,7 +166,9 @@ def divided_by_clusters(node: SquaredNode, most: int, tree: SquaredTree) -> Squa
         cutoff, before = tree.cutoff, len(node.live)
         needed = node.needed_gain(cutoff)
         division, near, keep = by_clusters(node, near, needed)
-        tree.run.accounts.work += sum(near.members[q - 2].size * q for q in range(2, node.size + 1))
+        tree.run.accounts.work += 2.0 * TRY + sum(
+            near.members[q - 2].size * q for q in range(2, node.size + 1)
+        )
         tree.collector.settle(cutoff)
         node, division = replace(node, near=near).restricted(keep), division.among(keep)
         if len(keep) < node.size or len(keep) > node.tuning.screening.much * before:
