@@ -164,7 +164,6 @@ OF_ONE_RUN: Mapping[str, str] = {
     "replace": "it is about one file",
     "plot": "it would be replaced at every run",
     "yes": "a confirmation is a person's",
-    "resume": "it is about one pass",
     "dry-run": "it is about one run",
     "json": "it is about one run",
 }

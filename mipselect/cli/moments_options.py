@@ -27,7 +27,7 @@ mipselect moments visits/*.parquet --schema visits.schema.json --target cost \\
     --output visits.npz
 
 mipselect moments visits/ --schema visits.schema.json --target cost \\
-    --output visits.npz --resume
+    --output visits.npz --folds 10
 
 mipselect release visits.npz --support-size 4 --epsilon 1 --always age,sex
 
@@ -67,9 +67,6 @@ class MomentsArguments:
         "--folds",
         "Keep the sums of so many parts of the rows apart, for sample-aggregate.",
         default=1,
-    )
-    resume: bool = option(
-        "--resume", "Go on with a pass over files that was interrupted.", default=False
     )
     dry_run: bool = option(
         "--dry-run", "Check schema, question and headers; read no row.", default=False

@@ -300,7 +300,7 @@ class Instance(Restricted):
         Parameters
         ----------
         X, y : array_like
-            Shapes (n, p) and (n,), as for `Instance`; Dask arrays. Or X alone is a table, see
+            Shapes (n, p) and (n,), as for `Instance`. Or X alone is a table, see
             `from_table`, with `schema` and `target`. Classes are two numbers.
         support_size : int
             s, how many features to choose.
@@ -364,10 +364,6 @@ class Instance(Restricted):
             return cls.from_moments(moments, always=always, **settings)
         if y is None or target is not None or len(never):
             raise InvalidInput("give X and y, or a table with schema= and target=, by these names")
-        if hasattr(X, "__dask_graph__"):
-            if not (groups is None and always is None and feature_names is None):
-                raise InvalidInput("in Dask collections every column is a feature by its own name")
-            return cls.from_moments(instances.block_moments_of_dask(X, y, blocks), **settings)
         problem, rows = problem_with_rows(
             X,
             y,

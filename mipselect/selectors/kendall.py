@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.randomness import Rng, generator
 from mipselect.problem.data import Rows
 from mipselect.problem.layout import Layout
 from mipselect.problem.problem import Problem
 from mipselect.selectors.scored import ScoreSelector
 from mipselect.validation import checked_choice
-
-if TYPE_CHECKING:
-    from mipselect.tables.streamed_rows import StreamedRows
-
 
 CHUNK = 2**16
 """About so many entries are worked on at a time, so that they stay in the cache."""
@@ -128,48 +121,6 @@ def tau(discordant: IntArray, n: int) -> FloatArray:
     size = times + np.floor_divide(rest * int(1.0 / GRID), unit) * GRID
     cut: FloatArray = np.copysign(size, whole)
     return cut
-
-
-@dataclass(frozen=True, eq=False)
-class BlockRankings:
-    """Rank correlations within blocks of rows, added up over the blocks.
-
-    A sum of τ̂ over blocks has about the size of τ̂ of all rows, and one row is in one block: the
-    sensitivity is that of one τ̂.
-
-    Parameters
-    ----------
-    blocks : callable
-        Returns the blocks, a table of shape (m, p) and a target of shape (m,) each; the same ones
-        whenever it is called.
-    size : int
-        p.
-    seed : int
-        See `Rankings.of`; blocks have seeds of their own, made of it.
-    """
-
-    blocks: Callable[[], Iterator[tuple[FloatArray, FloatArray]]] = field(repr=False)
-    size: int
-    seed: int = field(repr=False)
-
-    def with_target(self) -> FloatArray:
-        """Add up τ̂ of every column with the target, shape (p,); one pass over the blocks."""
-        total = np.zeros(self.size)
-        for number, (table, y) in enumerate(self.blocks()):
-            target = Rankings.of(y[:, None], self._seed(2 * number + 1)).ranks[0]
-            total += Rankings.of(table, self._seed(2 * number)).correlations(target)
-        return total
-
-    def with_column(self, c: int) -> FloatArray:
-        """Add up τ̂ of every column with column c, shape (p,); one pass over the blocks."""
-        total = np.zeros(self.size)
-        for number, (table, _) in enumerate(self.blocks()):
-            columns = Rankings.of(table, self._seed(2 * number))
-            total += columns.correlations(columns.ranks[c])
-        return total
-
-    def _seed(self, number: int) -> int:
-        return int((self.seed + number) % 2**SEED_BITS)
 
 
 def inversions(sequences: IntArray) -> IntArray:
@@ -309,14 +260,14 @@ class RelevanceLessRedundancy:
 
     Parameters
     ----------
-    columns : OfAllRows or BlockRankings
+    columns : OfAllRows
         Rank correlations of the columns of the features, one after another, then those always in.
     redundancy : {"max", "mean"}
     layout : Layout, optional
         Default: every column is a feature.
     """
 
-    columns: OfAllRows | BlockRankings
+    columns: OfAllRows
     redundancy: str = "max"
     layout: Layout | None = field(default=None, kw_only=True)
     _kept: dict[int, FloatArray] = field(default_factory=dict, init=False, repr=False)
@@ -419,33 +370,7 @@ class KendallSelector(ScoreSelector):
         columns = Rankings.of(rows.columns(problem), source.getrandbits(SEED_BITS))
         return self._peeling(OfAllRows(columns, target), problem)
 
-    def of_blocks(self, rows: StreamedRows, rng: Rng = None) -> Mechanism[Support]:
-        """Return the mechanism of a table that is read in blocks, once for every round.
-
-        Parameters
-        ----------
-        rows : StreamedRows
-        rng : None, int, random.Random or numpy.random.Generator
-            See `PrivateSelector.on`.
-
-        Raises
-        ------
-        InvalidInput
-            Under add-remove, where a row moves all rows behind it to other places.
-
-        Notes
-        -----
-        Scores are sums over blocks of |τ̂| within them, not |τ̂| of all rows: pairs of rows in
-        different blocks are not looked at. See docs/large-tables.md for what that loses.
-        """
-        if self.relation != "replace-one":
-            raise InvalidInput("blocks of rows in their order are private under replace-one only")
-        seed, size = generator(rng)[0].getrandbits(SEED_BITS), rows.problem.p
-        with np.errstate(all="ignore"):
-            correlations = BlockRankings(rows.blocks, size, seed)
-            return self._peeling(correlations, rows.problem)
-
-    def _peeling(self, columns: OfAllRows | BlockRankings, problem: Problem) -> Mechanism[Support]:
+    def _peeling(self, columns: OfAllRows, problem: Problem) -> Mechanism[Support]:
         layout, k, one = problem.layout, problem.support_size, SENSITIVITIES[self.relation]
         first = 2.0 * one if layout.always else one
         return AdaptivePeeling(

@@ -294,12 +294,6 @@ class SISSelector(ScoreSelector):
     def _asked(self) -> dict[str, Any]:
         return {"intercept": self.intercept, **self._public(*self.bounds)}
 
-    def _from_dask(self, X: Any, y: Any, source: random.Random) -> Mechanism[Any]:
-        sums = self._summed(X, y, **self._asked())
-        size = int(self.n_features_to_select)
-        problem = Problem(layout=sums.layout, support_size=size, y_bound=self.y_bound)
-        return self.law(problem, sums, source)
-
     def _stated(self, p: int, k: int) -> Guarantee:
         top_k = top_k_named(self.top_k, MECHANISMS)
         return stated_by(top_k, p, k, self.epsilon, sensitivity=1.0, relation=self.relation)

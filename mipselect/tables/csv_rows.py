@@ -155,7 +155,7 @@ class CsvRows:
         try:
             with self._open() as file:
                 text = io.TextIOWrapper(file, BYTE_FOR_BYTE, newline="")
-                header = next(csv.reader(text, delimiter=self._delimiter), [])
+                header = next(csv.reader(text, delimiter=self._delimiter, strict=True), [])
                 text.detach()
             names = (name.encode(BYTE_FOR_BYTE).decode(UTF8) for name in header)
             return tuple(name.strip(BLANKS) for name in names)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -234,32 +233,6 @@ def test_more_blocks_than_fit_are_refused(tmp_path: Path) -> None:
     assert Moments.load(tmp_path / "m.npz").n == most
     with pytest.raises(InvalidInput, match="1 row is no block of 2 rows: there must be at least 2"):
         site(1)
-
-
-def test_dask_has_blocks_within_its_parts() -> None:
-    dask_array = pytest.importorskip("dask.array")
-    X, y = numbers(100)
-    sizes = ((33, 0, 1, 66), 7)
-    instance = Instance.from_blocks(
-        dask_array.from_array(X, chunks=sizes), dask_array.from_array(y, chunks=sizes[:1]),
-        support_size=2, block_rows=3, partitions=2, partition_seed=8,
-    )  # fmt: skip
-    moments = instance.moments
-    assert moments is not None
-    wanted = 0
-    ends = np.cumsum([0, *sizes[0]])
-    for number, (start, end) in enumerate(pairwise(ends)):
-        rows = np.column_stack([X, y])[start:end]
-        wanted += by_hand(rows, Blocks(3, 2, (8 << 32) + number), moments.columns.parts)
-    assert (moments.matrix == wanted).all()
-    assert instance.n == 100
-
-
-def test_dask_frames_of_a_table() -> None:
-    frames = pytest.importorskip("dask.dataframe")
-    source = frames.from_pandas(table(90).to_pandas(), npartitions=4)
-    columns = TableBlockColumns(TableQuestion(WITHOUT_RANGES, "stay"), Blocks(2, 3, seed=1))
-    assert Moments.of_blocks(source, columns).n == 90
 
 
 @pytest.mark.parametrize("entries", [block_sums.SIGNS, block_sums.ON_GRID])

@@ -14,9 +14,7 @@ from pyarrow import parquet
 
 from mipselect import Ledger
 from mipselect.cli.cautions import expected_check
-from mipselect.errors import InvalidInput
 from mipselect.mechanisms import Mechanism
-from mipselect.tables.numbers import header
 from tests.support.commandline import BOUNDS, INSTANCE, TABLE, Run
 
 METHODS: dict[str, tuple[int, tuple[str, ...]]] = {
@@ -94,10 +92,9 @@ def test_every_kind_of_table_has_a_header(run: Run, folder: Path) -> None:
     parquet.write_table(pa.table(columns), folder / "data.parquet")
     with gzip.open(folder / "data.csv.gz", "wt") as file:
         file.write(TABLE)
-    (folder / "blank.csv").write_text("\n\n" + TABLE)
     (folder / "mark.csv").write_text("\ufeff" + TABLE)
     (folder / "quoted.csv").write_text('"a","b\r\nb",c,y\n1,2,3,4\n')
-    for name in ("data.csv", "data.csv.gz", "data.parquet", "mark.csv", "blank.csv"):
+    for name in ("data.csv", "data.csv.gz", "data.parquet", "mark.csv"):
         report = run(*select(folder, "sis", name), "--dry-run", "--json").report
         assert report["features"] == ["a", "b", "c"], name
     run(*select(folder, "sis", "quoted.csv"), "--dry-run").failed_with(2, "printable line")
@@ -164,12 +161,6 @@ def test_a_seed_and_a_file(run: Run, folder: Path) -> None:
     assert "NOT PRIVATE" in outcome.out
     assert "no guarantee, for the draw was seeded" in outcome.out
     assert '"dry_run": true' in answer.read_text()
-
-
-def test_a_long_line_is_no_header(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mipselect.tables.numbers.LONGEST", 3)
-    with pytest.raises(InvalidInput, match=r"data\.csv.*header|there is no column"):
-        header(folder / "data.csv", "y", None)
 
 
 def test_the_check_that_is_expected_reads_the_file_in_the_same_way() -> None:

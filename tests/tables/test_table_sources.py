@@ -109,15 +109,6 @@ def test_folders_and_patterns(tmp_path: Path) -> None:
     same(dataset.dataset(tmp_path / "deep", format="parquet"))
 
 
-def test_folders_named_by_a_column(tmp_path: Path) -> None:
-    for sex in ("f", "m"):
-        folder = tmp_path / f"sex={sex}"
-        folder.mkdir()
-        parquet.write_table(TABLE.drop_columns("sex").slice(0, 5), folder / "t.parquet")
-    table = map_table(tmp_path, SCHEMA, target="y")
-    assert table.X[:, 4:7].tolist() == [[1, 0, 0]] * 5 + [[0, 1, 0]] * 5
-
-
 def test_files_of_a_folder_may_store_a_column_differently(tmp_path: Path) -> None:
     head, tail = TABLE.slice(0, 500), TABLE.slice(500)
     texts = pa.array([None if v is None else str(v) for v in tail["age"].to_pylist()])

@@ -115,12 +115,6 @@ def checked_pairs(source: Any) -> tuple[tuple[str, ...], Iterator[Pair]]:
     return names or tuple(f"x{j}" for j in range(size)), pairs()
 
 
-def is_dask(source: Any) -> bool:
-    """Return whether the source, or a part of the pair that it is, is a collection of Dask."""
-    parts = source if isinstance(source, tuple) else (source,)
-    return any(hasattr(part, "__dask_graph__") for part in parts)
-
-
 def _is_pair(source: Any) -> bool:
     return isinstance(source, tuple) and len(source) == 2
 
@@ -249,7 +243,6 @@ class Counting:
 
 
 Progress = Callable[[Counting], object]
-Done = Callable[[Part, Sums], object]
 
 
 def count(
@@ -259,7 +252,6 @@ def count(
     *,
     people: PersonCounts | None = None,
     progress: Progress | None = None,
-    done: Done | None = None,
 ) -> None:
     """Add all rows of the parts to `totals`.
 
@@ -268,13 +260,10 @@ def count(
     parts : iterable of Part
     columns : Columns
     totals : Sums
-        Holds whole parts only, whatever ends the pass.
     people : PersonCounts, optional
         Who was there already, where one row of each person counts.
     progress : callable, optional
         Receives a `Counting` for every batch.
-    done : callable, optional
-        Is called when a part is in `totals`.
 
     Notes
     -----
@@ -284,24 +273,20 @@ def count(
     known = None if listed is None else total_rows(part.rows for part in listed)
     threads = min(MOST_THREADS, cores())
     rows = size = 0
+    turn, waiting = Lock(), deque[Future[None]]()
     with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
         for number, part in enumerate(parts):
-            added, turn = Sums(len(totals.totals), totals.totals.shape[1]), Lock()
-            waiting = deque[Future[None]]()
             for batch in part.read(columns.reads):
                 kept = None if people is None else people.add(batch.columns[-1])
                 if len(waiting) > threads:
                     waiting.popleft().result()
-                waiting.append(pool.submit(_add, batch, kept, columns, added, turn))
+                waiting.append(pool.submit(_add, batch, kept, columns, totals, turn))
                 rows += len(batch)
                 size += int(batch.nbytes)
                 if progress is not None:
                     progress(Counting(part.label, number, rows, size, known))
-            while waiting:
-                waiting.popleft().result()
-            totals += added
-            if done is not None:
-                done(part, totals)
+        while waiting:
+            waiting.popleft().result()
 
 
 @cache
