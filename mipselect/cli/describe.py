@@ -22,8 +22,8 @@ from mipselect.cli.start import say
 from mipselect.errors import InvalidInput
 from mipselect.tables.derived import FEATURES, DerivedField
 from mipselect.tables.described import (
+    NO_CODEBOOK,
     Described,
-    codebook_beside,
     described,
     proposed_types,
     read_codebook,
@@ -132,7 +132,7 @@ def _begun(arguments: DescribeArguments, source: TableFile) -> Described:
         return described(source)
     proposed = proposed_types(source) if arguments.types_from_data else {}
     given = arguments.codebook
-    codebook = codebook_beside(source) if given is None else read_codebook(given, source)
+    codebook = NO_CODEBOOK if given is None else read_codebook(given, source)
     return described(source, codebook, proposed)
 
 

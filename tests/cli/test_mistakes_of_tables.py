@@ -171,35 +171,6 @@ def test_weights_of_zero_and_above_their_maximum(run: Run, tmp_path: Path) -> No
     assert above.startswith("weight: 5.0 % of weights are above the maximum 5")
 
 
-def test_a_target_that_is_constant(run: Run, tmp_path: Path) -> None:
-    constant = "charges: the target is constant after the map; nothing can explain it."
-    write(tmp_path, [AGE, SMOKER, CHARGES], {"charges": ["7"] * 400})
-    assert lines(run, tmp_path, "--target", "charges") == [constant]
-    # All beyond the range, it is constant too.
-    write(tmp_path, [AGE, SMOKER, CHARGES], {"charges": [f"{90_000 + k}" for k in range(400)]})
-    clipped, line = lines(run, tmp_path, "--target", "charges")
-    assert clipped.startswith("charges: all values are above the maximum 60,000")
-    assert line == constant
-    write(tmp_path, [AGE, SMOKER, CHARGES], {"age": ["40"] * 400})
-    (line,) = lines(run, tmp_path, "--target", "charges")
-    assert line.startswith("age: is constant")
-
-
-@pytest.mark.parametrize(
-    ("cells", "words"),
-    [
-        (["no"] * 397 + ["yes"] * 3, "the class 'yes' of the target is rare, 0.8 % of rows"),
-        (["no"] * 400, "the target is constant after the map"),
-        (["no", "?"] * 200, "the target has no row of the class 'yes'"),
-    ],
-)
-def test_a_class_that_is_rare_or_absent(
-    run: Run, tmp_path: Path, cells: list[str], words: str
-) -> None:
-    write(tmp_path, [AGE, SMOKER], {"smoker": cells})
-    assert any(words in line for line in lines(run, tmp_path, "--target", "smoker"))
-
-
 def test_a_schema_for_another_table(run: Run, tmp_path: Path) -> None:
     fields = [{"name": name, "type": "number"} for name in ("alcohol", "acidity", "sugar")]
     write(tmp_path, [*fields, AGE])
@@ -225,10 +196,3 @@ def test_bytes_that_are_no_utf8(run: Run, tmp_path: Path) -> None:
     assert (
         "smoker: 50 % of values have bytes that are no UTF-8; save the file as UTF-8" in found.out
     )
-
-
-def test_a_class_that_the_codebook_has_and_the_file_has_not(run: Run, tmp_path: Path) -> None:
-    more = {**SMOKER, "categories": ["no", "yes", "former"]}
-    write(tmp_path, [AGE, more])
-    (line,) = lines(run, tmp_path)
-    assert line.startswith("smoker: no row has 'former'")

@@ -40,7 +40,7 @@ json_values = st.recursive(
 )
 
 
-names = texts.filter(lambda text: text != "" and text.isprintable())
+names = texts.filter(lambda text: text == text.strip() != "" and text.isprintable())
 
 
 def entries(values: st.SearchStrategy[Any], least: int = 1) -> st.SearchStrategy[Any]:
@@ -130,7 +130,7 @@ def is_schema(content: Any) -> bool:
     return True
 
 
-@settings(max_examples=200, suppress_health_check=[*HealthCheck])
+@settings(max_examples=40, suppress_health_check=[*HealthCheck])
 @given(content=contents().filter(is_schema), delimiter=st.sampled_from([",", ";", "\t"]))
 @example(content={**HOSPITAL, "csvw-eo:privacyUnit": "icd"}, delimiter=";")
 @example(content={"fields": [{**DAY, "constraints": {"minimum": "1,5"}}]}, delimiter=";")
@@ -164,7 +164,9 @@ def test_a_hospital_is_readable() -> None:
         *("integer", "18", "100", "person"),
     )
     (day,) = cells_of({"fields": [{**DAY, "constraints": {"minimum": "2020", "maximum": 2021}}]})
-    assert (day["minimum"], day["maximum"]) == ('"2020"', "2021")
+    assert (day["maximum"], json.loads(day["other"])) == (
+        *("2021", {"constraints": {"minimum": "2020"}}),
+    )
     assert sex["categories"] == "f = | m ="
     assert (systolic["required"], systolic["other"]) == ("yes", "")
     assert (nyha["categories"], nyha["ordered"]) == ("1 | 2 | 3 | 4", "yes")
@@ -203,13 +205,14 @@ def test_what_programs_for_spreadsheets_write_is_read(tmp_path: Path) -> None:
         "Name;TYPE;minimum;maximum;categories;;required;\r\n"
         'a;number;-1,5;"2,5";;;Yes;\r\n'
         ";;;;;;;\r\n"
-        'b;string;;;"ja=yes|"" nein"" = no";;;;\r\n'
+        'b;string;;;"ja=yes| nein = no";;;;\r\n'
         "-c;any;;;;;;\r\n-d;any;;;;;;;;\r\n"
     )
     content = read(tmp_path, "\ufeff".encode() + rows.encode())
     a, b, c, d = content["fields"]
     assert a["constraints"] == {"minimum": -1.5, "maximum": 2.5, "required": True}
-    assert b["categories"] == [{"value": "ja", "label": "yes"}, {"value": " nein", "label": "no"}]
+    labelled = {"ja": "yes", "nein": "no"}
+    assert b["categories"] == [{"value": v, "label": label} for v, label in labelled.items()]
     assert (c["name"], d["name"]) == ("-c", "-d")
 
 
@@ -231,8 +234,6 @@ def test_what_programs_for_spreadsheets_write_is_read(tmp_path: Path) -> None:
         ("name,type,categories\na,string,x|x\n", "line 2: column categories: .*listed twice"),
         ("name,type,categories\na,integer,1|b\n", "line 2: column categories: 'b' is no number"),
         ("name,type,categories\na,string,x||y\n", "line 2: column categories: entry 2 has no"),
-        ('name,categories\na,"""x | y"\n', "column categories: .*is no JSON string"),
-        ('name,categories\na,"""x"" y"\n', "column categories: .*goes on after its closing"),
         ("name,decimal\ncategories,5\n", "line 2: column decimal: fields.0. .field categories.:"),
         ("name,type\na,categories\n", "line 2: column type: fields.0..type must be one of"),
         ("name,decimal\na,--\n", "line 2: column decimal: fields.0..decimalChar"),
@@ -263,3 +264,5 @@ def test_a_cell_that_would_be_cut_off_is_refused() -> None:
     schema = TableSchema.of({"fields": [{"name": "icd", "type": "string", "categories": codes}]})
     with pytest.raises(InvalidInput, match="field 'icd': its categories are a cell of 5"):
         spreadsheet_of(schema)
+    with pytest.raises(InvalidInput, match="field ' a': a cell keeps no blanks"):
+        spreadsheet_of(TableSchema.of({"fields": [{"name": " a"}]}))
