@@ -16,7 +16,6 @@ from mipselect.errors import InvalidInput
 from mipselect.tables import (
     PublicMap,
     SchemaEncoder,
-    TableFile,
     TableSchema,
     check_table,
     map_table,
@@ -24,7 +23,7 @@ from mipselect.tables import (
 from mipselect.tables.described import confirmed, described, proposed_types
 from mipselect.tables.moments import Moments
 from mipselect.tables.public_map import TableQuestion
-from tests.support.stored_tables import as_dta, as_sav, as_xpt, columns, frame
+from tests.support.stored_tables import as_dta, as_sav, as_xpt, columns
 
 LABELLED = [
     {"value": 1, "label": "never"},
@@ -72,12 +71,6 @@ def test_stata_has_labels_and_sas_has_names(tmp_path: Path) -> None:
     assert begun(as_xpt(columns(), tmp_path / "t.xpt"))["age"]["title"] == "Age in years"
 
 
-def test_whole_numbers_of_stata(tmp_path: Path) -> None:
-    cells = pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int32"), "b": [1.5, 2, 3]})
-    pyreadstat.write_dta(cells, tmp_path / "t.dta")
-    assert [entry["type"] for entry in begun(tmp_path / "t.dta").values()] == ["integer", "number"]
-
-
 def test_what_is_begun_maps_the_codes_and_not_their_labels(tmp_path: Path) -> None:
     stored = as_sav(columns(), tmp_path / "t.sav")
     content = TableSchema.skeleton(stored).content
@@ -107,21 +100,6 @@ def test_texts_with_labels_and_codes_of_no_value(tmp_path: Path) -> None:
         "missingValues": [{"value": ""}, {"value": "x", "label": "unknown"}],
         "categories": [{"value": "a", "label": "Aachen"}, {"value": "b", "label": "Bonn"}],
     }
-
-
-def test_labels_of_codes_of_no_value_make_no_category(tmp_path: Path) -> None:
-    cells = pd.DataFrame({"income": [1.0, 2, -9, -8]})
-    labels = {"income": {-9: "refused", -8: "unknown"}}
-    missing: dict[str, Any] = {"income": [-9, -8]}
-    pyreadstat.write_sav(
-        cells, tmp_path / "t.sav", variable_value_labels=labels, missing_ranges=missing
-    )
-    found = begun(tmp_path / "t.sav")["income"]
-    assert "categories" not in found
-    assert found["missingValues"][1:] == [
-        {"value": "-9", "label": "refused"},
-        {"value": "-8", "label": "unknown"},
-    ]
 
 
 def test_rows_do_not_change_what_is_begun(tmp_path: Path) -> None:
@@ -276,15 +254,3 @@ def test_nothing_uses_types_that_nobody_confirmed(tmp_path: Path) -> None:
     assert not any(field.type_proposed for field in confirmed(schema).fields)
     left = {key: v for key, v in content["fields"][0].items() if key != "mipselect:typeProposed"}
     assert confirmed(schema).content["fields"][0] == left
-
-
-def test_a_way_to_write_a_file_goes_with_it(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_bytes("a;größe\n1;2\n".encode("latin-1"))
-    source = TableFile(path, ";", "latin-1")
-    assert list(begun(source)) == ["a", "größe"]
-    assert list(proposed_types(source).values()) == [{"type": "integer"}] * 2
-
-
-def test_a_frame_has_no_more_than_its_types() -> None:
-    assert begun(frame(columns()))["age"] == {"name": "age", "type": "number"}

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 from mipselect import ExponentialMechanism, Instance, mistake_levels, top_supports
 from mipselect.errors import InvalidInput
@@ -260,10 +258,3 @@ def test_one_class_or_none_raises_nothing() -> None:
         for row in rows:
             row[1] = value
         made(rows, target="sex", loss="hinge").objective([0, 1])
-
-
-def test_a_stored_table_is_read_from_its_path(tmp_path: Path) -> None:
-    rows = hospital(30)
-    parquet.write_table(source(rows), tmp_path / "t.parquet")
-    one = Instance.from_table(tmp_path / "t.parquet", SCHEMA, target="los_days", support_size=2)
-    np.testing.assert_array_equal(one.X, made(rows).X)

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyarrow import parquet
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import FeatureTable, PublicMap, TableSchema, map_table
@@ -212,23 +211,6 @@ def test_no_type_of_column_raises(column: pa.Array) -> None:
     assert (table.X[2, [1, 3, 6, 8]] == 1.0).all()
 
 
-def test_a_value_may_change_the_type_of_a_stored_column(tmp_path: Path) -> None:
-    columns = {name: [row[k] for row in ROWS] for k, name in enumerate(NAMES)}
-    columns["age"] = [18, 100, 59, None, -99, 60, 20]
-    columns["nyha"] = [1, 4, 2, None, 9, 3, 7]
-    parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
-    before = map_table(tmp_path / "a.parquet", SCHEMA, target="los_days")
-    reference = mapped(tmp_path / "t.csv", csv_bytes(ROWS))
-    np.testing.assert_array_equal(before.X, reference.X)
-    as_text = [None if v is None else str(v) for v in columns["age"]]
-    as_float = [None if v is None else float(v) for v in columns["nyha"]]
-    as_text[2], as_float[2] = "many", 0.5
-    parquet.write_table(
-        pa.table({**columns, "age": as_text, "nyha": as_float}), tmp_path / "b.parquet"
-    )
-    only_row(2, before, map_table(tmp_path / "b.parquet", SCHEMA, target="los_days"))
-
-
 def test_classes(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(csv_bytes(ROWS))
@@ -291,11 +273,6 @@ def test_a_wrong_question_is_one_line_before_a_row_is_read(
     with pytest.raises(InvalidInput, match=message) as caught:
         map_table(source, SCHEMA, **{"target": "los_days", **question})
     assert "\n" not in str(caught.value)
-
-
-def test_a_path_is_no_schema() -> None:
-    with pytest.raises(InvalidInput, match=r"TableSchema.read\(path\)"):
-        PublicMap.of("schema.json", target="y")  # type: ignore[arg-type]
 
 
 def test_fields_without_range_or_categories_are_refused_together() -> None:
