@@ -6,11 +6,12 @@ import copy
 import random
 from abc import abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.documents.blocks import Cited
 from mipselect.errors import InvalidInput
 from mipselect.estimators import PrivateDraw
 from mipselect.mechanisms.base import Mechanism, Support
@@ -24,10 +25,6 @@ from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.chance_level import ChanceLevel
 from mipselect.validation import checked_epsilon, checked_integer
 
-if TYPE_CHECKING:  # Reading tables takes long to import.
-    pass
-
-
 LEARNT = ("n_features_in_", "feature_names_in_", "support_", "_sklearn_output_config")
 """Attributes of a selector that scikit-learn's transformer needs."""
 
@@ -38,7 +35,8 @@ class PrivateSelector(PrivateDraw):
 
     It is a method as well: options, which are public, and the way from a problem and its data to
     a law. A subclass declares its options, and has `_mechanism`; with `guarantee`, `bounds`,
-    `problem` and `on` it serves tables, stored instances and the command line too.
+    `problem` and `on` it serves tables, stored instances and the command line too, and reports
+    with `name`, `sentence` and `papers`.
 
     Attributes
     ----------
@@ -67,6 +65,15 @@ class PrivateSelector(PrivateDraw):
         "Columns that are in whatever is chosen, as for `Instance`; the mask keeps them.",
         default=None,
     )
+
+    name: ClassVar[str]
+    """Name of the method, on the command line and in reports."""
+
+    sentence: ClassVar[str]
+    """Description of the method, for reports."""
+
+    papers: ClassVar[tuple[Cited, ...]] = ()
+    """Papers that a report cites for it."""
 
     looks_at_always: ClassVar[bool] = True
     """True if columns that are always in change what is drawn from."""

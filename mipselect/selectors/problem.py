@@ -232,20 +232,16 @@ class ProblemSelector(PrivateSelector):
 
     def block_options(self, source: random.Random) -> BlockOptions:
         """Return what it says of scores from blocks of rows, with partitions from a source."""
-        given, (_, private) = self._of_blocks(source), generator(source)
+        seed, (_, private) = source.getrandbits(SEED_BITS), generator(source)
         return BlockOptions(
             score=self.asked_score,
             epsilon=self.epsilon,
             time_limit=self.longest,
             lists=self.lists,
-            order_seed=None if private else given["partition_seed"],
-            **given,
+            partition_seed=seed,
+            order_seed=None if private else seed,
+            **{name: getattr(self, name) for name in (*OF_BLOCKS, *SCALES)},
         )
-
-    def _of_blocks(self, source: random.Random) -> dict[str, Any]:
-        names = (*OF_BLOCKS, *SCALES)
-        given = {name: getattr(self, name) for name in names}
-        return {**given, "partition_seed": source.getrandbits(SEED_BITS)}
 
     def _instance(self, X: Any, y: Any) -> Instance:
         problem = self._problem_of_loss()
