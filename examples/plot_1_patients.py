@@ -103,8 +103,9 @@ print(ledger.remaining)
 # numbers only, so it is as private as they are.
 
 release = model.release_
-rule = table.units.coefficients(release.support, release.coefficients, release.intercept)
-print({name: round(per_unit, 3) for name, per_unit in rule.by_column.items()})
+columns, days = table.public.columns, table.public.target
+for j, coefficient in zip(release.support, release.coefficients, strict=True):
+    print(columns[j].name, round(days.scale * coefficient / columns[j].scale, 3))
 
 figure, axes = plt.subplots(figsize=(6, 2.4), layout="constrained")
 axes.barh(release.feature_names, 15.0 * np.asarray(release.coefficients), color="C0")

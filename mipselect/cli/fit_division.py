@@ -281,7 +281,7 @@ class FitOptions:
         rest -= exact(self.epsilon_of_ranges)
         model = estimator(
             self.model,
-            of_classes=public.units.classes is not None,
+            of_classes=public.target.classes is not None,
             epsilon=round_down(rest),
             delta=self.delta_of_the_model,
             relation=self.relation,

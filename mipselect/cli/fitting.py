@@ -141,8 +141,8 @@ class FitPlan:
         largest = self.drawn.model_on(self.drawn.widest)
         params = largest.get_params(deep=False)
         loss = params.get("loss")
-        units, ranges = self.drawn.public.units, self.drawn.ranges
-        drawn = ranges is not None and units.target_name in ranges.open
+        public, ranges = self.drawn.public, self.drawn.ranges
+        drawn = ranges is not None and public.target_name in ranges.open
         bounded = ("coef_bound", "residual_bound", "rounds")
         return {
             "method": self.method_name,
@@ -150,8 +150,8 @@ class FitPlan:
             "selection_share": self.share,
             "range_share": self.options.division.range_share,
             **self._where_asked,
-            "target_scale": None if drawn else units.target_scale,
-            "target_offset": None if drawn else units.target_offset,
+            "target_scale": None if drawn else public.target.scale,
+            "target_offset": None if drawn else public.target.offset,
             "model_loss": loss,
             **{f"model_{name}": params[name] for name in bounded if name in params},
         }

@@ -22,7 +22,7 @@ from mipselect.validation import set_fields
 
 if TYPE_CHECKING:
     from mipselect.problem.sums import ExactSums
-    from mipselect.tables import TableCoefficients, Units
+    from mipselect.tables import PublicMap, TableEquation
     from mipselect.tables.moments import Moments
 
 
@@ -324,8 +324,8 @@ class Restricted(OfProblem):
         return self.problem.classes
 
     @property
-    def units(self) -> Units | None:
-        """Way back from columns to the units of the table that `from_table` read, or None."""
+    def units(self) -> PublicMap | None:
+        """The map of the table that `from_table` read, with the units of its columns, or None."""
         return self.problem.units
 
     @property
@@ -412,7 +412,7 @@ class Restricted(OfProblem):
         blocks = np.split(fit.coef, np.cumsum(widths)[:-1])
         return replace(fit, coef=np.concatenate([blocks[k] for k in np.argsort(order)]))
 
-    def fit_in_units(self, support: ArrayLike) -> TableCoefficients:
+    def fit_in_units(self, support: ArrayLike) -> TableEquation:
         """Return the coefficients of `fit` in the units of the table; sensitive.
 
         Raises
@@ -424,9 +424,11 @@ class Restricted(OfProblem):
             raise InvalidInput("coefficients of normalised blocks have no unit of the table")
         if self.units is None:
             raise InvalidInput("only a table with a schema has units: use Instance.from_table")
+        from mipselect.tables.equation import equation
+
         fit = self.fit(support)
-        chosen = [self.groups[j] for j in self.check_support(support).tolist()]
-        indices = [j for group in (*chosen, *self.always) for j in group]
+        chosen = [self.units.features[j] for j in self.check_support(support).tolist()]
         always = fit.always.tolist()
         constant = always.pop() if self.intercept else 0.0
-        return self.units.coefficients(indices, [*fit.coef.tolist(), *always], constant)
+        encoders, coef = [*chosen, *self.units.always], [*fit.coef.tolist(), *always]
+        return equation(encoders, self.units.target, coef, constant)

@@ -20,7 +20,7 @@ from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import parquet
+from pyarrow import compute, parquet
 
 from mipselect.arrays import FloatArray
 from mipselect.disk import regular_file, unreadable
@@ -170,9 +170,9 @@ def _numbers_of(part: Part, columns: Sequence[str]) -> FloatArray:
         if part.has_types and name in columns and kind not in (*NUMBERS, "boolean"):
             advice = DATE_ADVICE if kind in POINTS else SCHEMA_ADVICE
             raise InvalidInput(f"{part.label}: column {shown(name)} is of type {kind}; {advice}")
-    table, there = _read(part, columns)
+    table = _read(part, columns)
     for row, k in np.argwhere(~np.isfinite(table))[:1].tolist():
-        held = "no finite number" if there[row, k] else "nothing"
+        held = "no finite number" if _is_there(part, columns[k], row) else "nothing"
         raise InvalidInput(
             f"{part.label}: (sensitive) row {row} (counted from 0), column {shown(columns[k])} "
             f"holds {held}; {SCHEMA_ADVICE}"
@@ -186,7 +186,7 @@ def _numbers_of_csv(file: TableFile, part: Part, columns: Sequence[str]) -> Floa
     Whatever tells something of the rows says that it is sensitive, and quotes no value.
     """
     _refuse_what_is_no_text(file)
-    table, _ = _read(part, columns)
+    table = _read(part, columns)
     if np.isfinite(table).all():
         return table
     records = _checked_records(file, columns)
@@ -196,18 +196,35 @@ def _numbers_of_csv(file: TableFile, part: Part, columns: Sequence[str]) -> Floa
     return table
 
 
-def _read(part: Part, columns: Sequence[str]) -> tuple[FloatArray, np.ndarray[Any, Any]]:
-    """Return the numbers of columns, NaN where there is none, and where there is any value."""
+def _read(part: Part, columns: Sequence[str]) -> FloatArray:
+    """Return the numbers of columns, NaN where there is none."""
     fields = [_field(part, name) for name in columns]
-    read: list[FloatArray] = []
-    there: list[np.ndarray[Any, Any]] = []
+    read: list[FloatArray] = [np.empty((0, len(columns)))]
     for batch in part.read(columns):
         pairs = zip(batch.columns, fields, strict=True)
-        read.append(np.column_stack([values.numbers(column, field) for column, field in pairs]))
-        valid = [c.is_valid().to_numpy(zero_copy_only=False) for c in batch.columns]
-        there.append(np.column_stack(valid))
-    none = np.empty((0, len(columns)))
-    return np.concatenate([none, *read]), np.concatenate([none.astype(bool), *there])
+        read.append(np.column_stack([_doubles(column, field) for column, field in pairs]))
+    return np.concatenate(read)
+
+
+def _doubles(column: pa.Array, field: Field) -> FloatArray:
+    """Return the numbers of a column, NaN where there is none, shape (rows,)."""
+    if pa.types.is_binary(column.type) and not column.null_count:
+        try:
+            # Without a value of Python among them, for which PyArrow would import pandas.
+            texts = compute.utf8_trim(column.cast(pa.string()), BLANKS)
+            return np.from_dlpack(texts.cast(pa.float64())).astype(np.float64, copy=False)
+        except pa.ArrowInvalid:
+            pass
+    return values.numbers(column, field)
+
+
+def _is_there(part: Part, name: str, row: int) -> bool:
+    """Tell whether a column has any value in a row."""
+    for batch in part.read([name]):
+        if row < batch.num_rows:
+            return bool(batch.column(0)[row].is_valid)
+        row -= batch.num_rows
+    return False
 
 
 def _field(part: Part, name: str) -> Field:

@@ -163,7 +163,8 @@ def _pandas_part(frame: Any) -> Part:
     positions = dict(reversed(labels))
     words = {"b": "boolean", "i": "integer", "u": "integer", "f": "number"}
     words |= {"M": "datetime", "m": "duration"}
-    fields = tuple({"type": words.get(frame.dtypes.iloc[k].kind, "string")} for _, k in labels)
+    kinds = (_plain_dtype(frame.dtypes.iloc[k]).kind for _, k in labels)
+    fields = tuple({"type": words.get(kind, "string")} for kind in kinds)
 
     def read(chosen: Sequence[str]) -> Iterator[pa.RecordBatch]:
         series = [frame.iloc[:, positions[name]] for name in chosen]
@@ -173,6 +174,12 @@ def _pandas_part(frame: Any) -> Part:
 
     names = tuple(label for label, _ in labels)
     return Part("the data frame", names, fields, len(frame), read)
+
+
+def _plain_dtype(dtype: Any) -> Any:
+    """Return the type of the values of a column, also of one of categories."""
+    is_listed = isinstance(dtype, sys.modules["pandas"].CategoricalDtype)
+    return dtype.categories.dtype if is_listed and dtype.categories is not None else dtype
 
 
 def _dask_part(frame: Any, k: int) -> Part:

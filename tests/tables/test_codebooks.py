@@ -81,7 +81,7 @@ def test_what_is_begun_maps_the_codes_and_not_their_labels(tmp_path: Path) -> No
     table = map_table(stored, TableSchema.of(content), target="y")
     codes = columns()["smoking"]
     places = {1: -1.0, 2: 0.0, 3: 1.0}
-    smoking = [c.name for c in table.units.columns].index("smoking")
+    smoking = [c.name for c in table.public.columns].index("smoking")
     assert table.X[:, smoking].tolist() == [places.get(code, 0.0) for code in codes]
     assert table.X[:, smoking + 1].tolist() == [float(code in (None, -9, -8)) for code in codes]
 

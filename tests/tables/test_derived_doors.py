@@ -5,18 +5,15 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 
 from mipselect import Instance
 from mipselect.tables import ModelTable, PublicMap, TableEquation, TableSchema, Term, map_table
-from mipselect.tables.moments import Moments
 from tests.support.derived_by_hand import (
     CLINIC,
     CLINIC_HOSTILE,
@@ -165,22 +162,6 @@ def test_a_model_keeps_ranges_of_features_apart_from_those_of_fields() -> None:
     whole = map_table(clinic(20), SCHEMA, target="stay", ranges={"age": (30.0, 50.0)})
     columns = [whole.column_names.index(name) for name in model.column_names]
     np.testing.assert_array_equal(X, whole.X[:, columns])
-
-
-def test_every_source_gives_the_same_columns(tmp_path: Path) -> None:
-    table = clinic(200)
-    frame = table.to_pandas()
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    expected = map_table(table, SCHEMA, target="stay")
-    for source in (tmp_path / "t.csv", frame, pl.from_arrow(table), table.to_reader(7)):
-        found = map_table(source, SCHEMA, target="stay")
-        np.testing.assert_array_equal(found.X, expected.X)
-    dask = pytest.importorskip("dask.dataframe")
-    moments = Moments.of(dask.from_pandas(frame, npartitions=3), schema=SCHEMA, target="stay")
-    plain = Moments.of(table, schema=SCHEMA, target="stay")
-    one, other = (Instance.from_moments(m, support_size=1) for m in (moments, plain))
-    every = [(j,) for j in range(one.n_features)]
-    np.testing.assert_array_equal(one.objectives(every), other.objectives(every))
 
 
 TWO = TableSchema.of(

@@ -54,7 +54,7 @@ def test_the_map_is_that_of_a_schema_without_them() -> None:
     one, other = (map_table(TABLE, schema, target="y") for schema in (WITH, WITHOUT))
     assert np.array_equal(one.X, other.X)
     assert np.array_equal(one.y, other.y)
-    assert (one.units, one.feature_names) == (other.units, other.feature_names)
+    assert (one.public.columns, one.feature_names) == (other.public.columns, other.feature_names)
     assert WITH.ignored == ("who", "when", "kind", "size")
     assert PublicMap.of(WITH, target="y").names == PublicMap.of(WITHOUT, target="y").names
     never = map_table(TABLE, WITH, target="y", never=["who", "b"])

@@ -68,7 +68,7 @@ def test_names_groups_and_units(tmp_path: Path) -> None:
     assert table.feature_names == tuple(NAMES[:-1])
     assert table.groups == ((0, 1), (2, 3), (4,), (5, 6), (7, 8), (9, 10, 11, 12, 13, 14), (15, 16))
     assert table.always == ()
-    assert table.units.unit == "row"
+    assert table.public.protected_unit == "row"
     assert table.column_names[2:7] == (
         "sex=m",
         "sex=missing",
@@ -77,9 +77,9 @@ def test_names_groups_and_units(tmp_path: Path) -> None:
         "smoker=missing",
     )
     assert table.column_names[13:15] == ("icd='missing'", "icd=missing")
-    systolic = table.units.columns[4]
+    systolic = table.public.columns[4]
     assert (systolic.scale, systolic.offset) == (60.0, 140.0)
-    assert (table.units.target_scale, table.units.target_offset) == (30.0, 30.0)
+    assert (table.public.target.scale, table.public.target.offset) == (30.0, 30.0)
     values = systolic.offset + systolic.scale * table.X[:3, 4]
     np.testing.assert_allclose(values, [140, 80, 200])
 
@@ -116,7 +116,7 @@ def test_numbers_stay_in_their_norm(low: float, width: float, values: list[float
     assert (np.linalg.norm(table.X.astype(float), axis=1) <= 1.0).all()
     rows = np.isfinite(values)
     inside = (np.array(values) >= ends["minimum"]) & (np.array(values) <= ends["maximum"])
-    back = table.units.columns[0].offset + table.units.columns[0].scale * table.X[:, 0].astype(
+    back = table.public.columns[0].offset + table.public.columns[0].scale * table.X[:, 0].astype(
         float
     )
     slack = 1e-6 * (abs(low) + width)
@@ -215,13 +215,13 @@ def test_classes(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(csv_bytes(ROWS))
     table = map_table(path, SCHEMA, target="sex")
-    assert table.units.classes == ("f", "m")
+    assert table.public.target.classes == ("f", "m")
     assert table.y.tolist() == [-1, 1, 1, 0, 0, -1, 0]
     table = map_table(path, SCHEMA, target="smoker", always=["sex", "icd"], never=["dose"])
-    assert table.units.classes == ("no", "yes")
+    assert table.public.target.classes == ("no", "yes")
     assert table.y.tolist() == [1, -1, -1, 0, 0, 1, 0]
     assert table.feature_names == ("age", "systolic", "nyha", "los_days")
-    assert table.units.always_names == ("sex", "icd")
+    assert table.public.always_names == ("sex", "icd")
     assert table.always == tuple(range(7, 15))
     assert table.always_groups[0] == (7, 8)
 
@@ -232,7 +232,7 @@ def test_ranges_of_the_question(tmp_path: Path) -> None:
     table = map_table(path, SCHEMA, target="los_days", ranges={"age": (0, 50), "los_days": (0, 10)})
     assert table.X[:3, 0].tolist() == [np.float32(-0.28), 1.0, 1.0]
     assert table.y[:3].tolist() == [-1, 1, 1]
-    assert table.units.target_scale == 5.0
+    assert table.public.target.scale == 5.0
 
 
 Question = dict[str, Any]

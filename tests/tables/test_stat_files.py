@@ -194,7 +194,7 @@ def test_a_code_of_no_value_may_be_a_category(tmp_path: Path) -> None:
     content = SCHEMA.content
     content["fields"][3] = {"name": "smoking", "type": "integer", "categories": [1, 2, 3, -9]}
     table = map_table(stored, TableSchema.of(content), target="y")
-    refused = [column.name for column in table.units.columns].index("smoking=-9")
+    refused = [column.name for column in table.public.columns].index("smoking=-9")
     expected = [float(code == -9) for code in columns()["smoking"]]
     assert table.X[:, refused].tolist() == expected
 

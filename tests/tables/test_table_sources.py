@@ -134,6 +134,19 @@ def test_data_frames() -> None:
     same(frame)
 
 
+def test_dask_is_read_partition_after_partition() -> None:
+    frames = pytest.importorskip("dask.dataframe")
+    frame = TABLE.to_pandas()
+    same(frames.from_pandas(frame, npartitions=7))
+    same(read_again(frames.from_pandas(frame, npartitions=2)))
+    broken = frames.from_pandas(frame, npartitions=2).map_partitions(
+        lambda part: part.astype({"sex": float}), meta=frame.iloc[:0]
+    )
+    with pytest.raises(InvalidInput, match=r"partition 0 of the Dask frame could not") as caught:
+        map_table(broken, SCHEMA, target="y")
+    assert "convert" not in str(caught.value)
+
+
 OBJECTS = [
     "a",
     b"\xff",
