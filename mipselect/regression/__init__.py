@@ -1,7 +1,4 @@
-"""Private linear models as scikit-learn estimators.
-
-Names are looked up when they are first used.
-"""
+"""Private linear models as scikit-learn estimators, each imported when it is first used."""
 
 from __future__ import annotations
 
@@ -10,26 +7,25 @@ from typing import TYPE_CHECKING
 from mipselect.lookup import looked_up
 
 if TYPE_CHECKING:
-    from mipselect.regression.adassp import AdaSSPRegressor, BoostedAdaSSPRegressor
-    from mipselect.regression.evaluation import evaluate_model
-    from mipselect.regression.intervals import (
-        CoefficientIntervals,
-        confidence_intervals,
-        mean_intervals,
+    from mipselect.regression.adassp import AdaSSPRegressor as AdaSSPRegressor
+    from mipselect.regression.adassp import BoostedAdaSSPRegressor as BoostedAdaSSPRegressor
+    from mipselect.regression.evaluation import evaluate_model as evaluate_model
+    from mipselect.regression.intervals import confidence_intervals as confidence_intervals
+    from mipselect.regression.intervals import mean_intervals as mean_intervals
+    from mipselect.regression.objective_perturbation import (
+        ObjectivePerturbationClassifier as ObjectivePerturbationClassifier,
     )
     from mipselect.regression.objective_perturbation import (
-        ObjectivePerturbationClassifier,
-        ObjectivePerturbationRegressor,
+        ObjectivePerturbationRegressor as ObjectivePerturbationRegressor,
     )
-    from mipselect.regression.release import ModelRelease
-    from mipselect.regression.select_then_regress import SelectThenRegress
-    from mipselect.regression.summed import adassp_from_moments
-    from mipselect.regression.tukey import TukeyRegressor
+    from mipselect.regression.release import ModelRelease as ModelRelease
+    from mipselect.regression.select_then_regress import SelectThenRegress as SelectThenRegress
+    from mipselect.regression.summed import adassp_from_moments as adassp_from_moments
+    from mipselect.regression.tukey import TukeyRegressor as TukeyRegressor
 
 _HOMES = {
     "AdaSSPRegressor": "adassp",
     "BoostedAdaSSPRegressor": "adassp",
-    "CoefficientIntervals": "intervals",
     "ModelRelease": "release",
     "ObjectivePerturbationClassifier": "objective_perturbation",
     "ObjectivePerturbationRegressor": "objective_perturbation",
@@ -41,19 +37,5 @@ _HOMES = {
     "mean_intervals": "intervals",
 }
 
-__all__ = [
-    "AdaSSPRegressor",
-    "BoostedAdaSSPRegressor",
-    "CoefficientIntervals",
-    "ModelRelease",
-    "ObjectivePerturbationClassifier",
-    "ObjectivePerturbationRegressor",
-    "SelectThenRegress",
-    "TukeyRegressor",
-    "adassp_from_moments",
-    "confidence_intervals",
-    "evaluate_model",
-    "mean_intervals",
-]
-
+__all__ = sorted(_HOMES)
 __getattr__ = looked_up(__name__, _HOMES)
