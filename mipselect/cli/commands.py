@@ -19,8 +19,8 @@ from typer.main import get_group
 
 from mipselect.cli.declared import DeclaredOption, chooser, declared_of
 from mipselect.cli.start import say
+from mipselect.disk import read_toml
 from mipselect.errors import InvalidInput
-from mipselect.toml_files import read_toml
 from mipselect.validation import did_you_mean, printable, shown
 
 OWN = {
