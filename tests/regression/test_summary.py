@@ -387,7 +387,7 @@ def spread(regressor: Any, target: str, rows: int) -> float:
     return float(np.std(found))
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("regressor", "target", "telling", "words"),
     [
