@@ -30,6 +30,7 @@ def instances(arguments: ListingArguments) -> None:
 def _in_short(described: Description) -> dict[str, Any]:
     """Return what is listed of an instance of the package; no recipe is run for it."""
     folder, data, settings = described.path.parent, described.data, described.settings
+    n: int | None
     if data["source"] == "table":
         with (folder / data["path"]).open(encoding="utf-8", newline="") as file:
             header, *rows = csv.reader(file)
