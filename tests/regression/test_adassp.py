@@ -238,6 +238,7 @@ def hostile_pair(relation: str) -> tuple[Any, Any]:
     return one, (np.array([[0.0, 9.0], [0.0, 9.0]]), np.array([-9.0, 0.0]))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_the_audit_passes_the_noise_and_fails_half_of_it(
     relation: str, monkeypatch: pytest.MonkeyPatch
