@@ -2,11 +2,7 @@
 
 from mipselect.regression.adassp import AdaSSPRegressor, BoostedAdaSSPRegressor
 from mipselect.regression.evaluation import evaluate_model
-from mipselect.regression.intervals import (
-    CoefficientIntervals,
-    confidence_intervals,
-    mean_intervals,
-)
+from mipselect.regression.intervals import CoefficientIntervals, confidence_intervals
 from mipselect.regression.objective_perturbation import (
     ObjectivePerturbationClassifier,
     ObjectivePerturbationRegressor,
@@ -28,5 +24,4 @@ __all__ = [
     "adassp_from_moments",
     "confidence_intervals",
     "evaluate_model",
-    "mean_intervals",
 ]
