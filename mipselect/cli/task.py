@@ -20,7 +20,7 @@ from mipselect.cli.cautions import (
     reminders_of_a_plan,
     warn_before_a_draw,
 )
-from mipselect.cli.inputs import MomentsFile, TaskSource
+from mipselect.cli.inputs import TaskSource
 from mipselect.cli.ledger_entry import charged_report, ledger_entry, print_charged
 from mipselect.cli.options import AUTO, Delivery
 from mipselect.cli.output import NOT_PRIVATE, banner, bounds_in_words, dimension, heading, line
@@ -39,6 +39,7 @@ from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.chance_level import ChanceLevel, chance_level
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
+from mipselect.selectors.scored import RowsSelector
 from mipselect.tables.public_map import people_in_words
 from mipselect.validation import listed, plural, sizes_in_words
 
@@ -111,9 +112,7 @@ class Task:
 
     def chance_level(self, problem: Problem, n: int | None) -> ChanceLevel | None:
         """Compare what a draw from n rows can find with its noise; None if that is not known."""
-        votes = "--blocks" in flags_of(type(self.plan.method))
-        votes_of_folds = votes and isinstance(self.source, MomentsFile)
-        if n is None or self.hides_n or votes_of_folds:
+        if n is None or self.hides_n:
             return None
         return chance_level(problem, self.plan.method, n)
 
@@ -317,14 +316,17 @@ def _score_in_words(score: str, settings: Mapping[str, Any]) -> str:
 
 
 OF_ROWS = ("top_k", "alpha", "blocks", "mcmc_steps", "mcmc_radius")
-"""Recorded options of the methods without a certified search: named as on the command line."""
+"""Recorded options of the methods here that draw from rows: named as on the command line."""
+
+OF_THE_GUARANTEE = ("relation", "delta")
+"""Options that the guarantee records."""
 
 
 def _of_rows(method: PrivateSelector, asked: Problem) -> Mapping[str, Any]:
     told: dict[str, Any] = dict.fromkeys(OF_ROWS)
     for name, known in parameters_of(method).items():
         key = (known.flag or "").removeprefix("--").replace("-", "_")
-        if key in told:
+        if key and isinstance(method, RowsSelector) and key not in OF_THE_GUARANTEE:
             told[key] = getattr(method, name)
     if "--mcmc-radius" in flags_of(type(method)):
         told["mcmc_radius"] = cast("MCMCSelector", method).radius_of(asked)
