@@ -18,12 +18,11 @@ from mipselect.cli.releasing import NOT_SPENT, amount, spent_by, without_numbers
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.files import StoredData
-from mipselect.regression import ModelRelease, TukeyRegressor
+from mipselect.regression import ModelRelease
 from mipselect.regression.coefficients import CoefficientTable, reading_notes
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.plan import TablePlan
 from mipselect.regression.ranges import PRIVATE
-from mipselect.regression.tukey import FAILS
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
@@ -166,28 +165,8 @@ class FitPlan:
         return HeldOut.of_table(rows, question, share, self.options.relation, source)
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
-        """See `SupportPlan`: of target and rows, and of Tukey's test."""
-        return (*self.drawn.doubts(n), *self._doubts_of_the_test(n))
-
-    def _doubts_of_the_test(self, n: int | None) -> tuple[str, ...]:
-        """Say that the private test of --regression tukey, which needs many rows, may fail."""
-        drawn = self.drawn
-        model, most = drawn.model_on(drawn.widest), len(drawn.columns_of(drawn.widest))
-        if not isinstance(model, TukeyRegressor):
-            return ()
-        rows = f"about {float(f'{model.enough_rows(most):.2g}'):,.0f} rows"
-        if n is None:
-            return (f"--regression tukey needs {rows} at this ε: with far fewer {FAILS}",)
-        if not model.expects_failure(n, most):
-            return ()
-        wide = f"where fields of many columns are drawn (in all up to {most}) "
-        always = model.expects_failure(n, len(drawn.columns_of(drawn.narrowest)))
-        larger = self.options.epsilon * model.enough_epsilon(n, most) / model.epsilon
-        return (
-            f"--regression tukey has few rows, {n:,}, for this ε: {'' if always else wide}{FAILS}. "
-            f"{rows.capitalize()} or ε = {float(f'{larger:.2g}'):g} would do, or another "
-            "--regression",
-        )
+        """See `SupportPlan`."""
+        return self.drawn.doubts(n)
 
     @property
     def rows(self) -> Any:

@@ -151,7 +151,7 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         """
 
     def doubt(self, rows: int | None, size: int) -> str:
-        """Say in a sentence that a model can hardly be of use, whatever the rows are; "" if not.
+        """Say in a sentence why a model can hardly be of use, whatever the rows are; "" if it can.
 
         Parameters
         ----------
@@ -164,8 +164,7 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
 
     def warn_of_doubt(self, rows: int, size: int) -> None:
         """Warn with `doubt`, before anything is charged."""
-        told = self.doubt(rows if self.relation == "replace-one" else None, size)
-        if told:
+        if told := self.doubt(rows if self.relation == "replace-one" else None, size):
             warn_of_little_use(told)
 
     def require_weights(self) -> None:

@@ -46,7 +46,7 @@ RowsOf = Callable[[Support, tuple[int, ...], random.Random], ModelRows]
 
 
 class Plan(ABC):
-    """What is drawn, before a row is read; all of it is public.
+    """Plan of a draw, before a row is read; all of it is public.
 
     Attributes
     ----------
@@ -183,9 +183,7 @@ class ArrayPlan(Plan):
 
         Its parameters are checked for every column of X: after the draw it would be too late.
         """
-        layout, size = self.layout, len(self.layout.column_names)
-        features = min(most_features(self.method), len(layout.groups))
-        width = layout.features.most_columns(features)
+        size, width = len(self.layout.column_names), self._width
         for start in range(0, size, width):
             columns = tuple(range(min(start, size - width), min(start + width, size)))
             promised = self._model_of(columns).promise(width)
@@ -193,13 +191,16 @@ class ArrayPlan(Plan):
                 break
         return promised
 
+    @property
+    def _width(self) -> int:
+        """The most columns of a model."""
+        features = min(most_features(self.method), len(self.layout.groups))
+        return self.layout.features.most_columns(features)
+
     def warn_of_doubt(self, n: int) -> None:
-        """Warn if a model of few features can hardly be of use for n rows."""
-        groups = self.layout.groups
-        by_width = sorted(range(len(groups)), key=lambda j: len(groups[j]))
-        size = min(asked_sizes(self.method) or (self.method.n_features_to_select,))
-        least = tuple(sorted(by_width[:size]))
-        self.model_on(least).warn_of_doubt(n, len(self.columns_of(least)))
+        """Warn if a model of as many columns as are drawn can hardly be of use for n rows."""
+        width = self._width
+        self._model_of(tuple(range(width))).warn_of_doubt(n, width)
 
     def release(
         self,
@@ -301,7 +302,10 @@ class TablePlan(Plan):
         n : int or None
             Number of rows; None where it is private.
         """
-        return tuple(filter(None, (self._doubt_of_the_target, self._doubt_of_few_rows(n))))
+        columns = len(self.columns_of(self.widest))
+        of_the_model = self.model_on(self.widest).doubt(n, columns)
+        found = (of_the_model, self._doubt_of_the_target, self._doubt_of_few_rows(n))
+        return tuple(filter(None, found))
 
     @property
     def _doubt_of_the_target(self) -> str:
@@ -369,19 +373,9 @@ class TablePlan(Plan):
     @property
     def widest(self) -> Support:
         """Largest support that may be selected, of the features with the most columns."""
-        return tuple(sorted(self._by_width[: self.size]))
-
-    @property
-    def narrowest(self) -> Support:
-        """Smallest support that may be selected, of the features with the fewest columns."""
-        least = min(asked_sizes(self.method) or (self.size,))
-        return tuple(sorted(self._by_width[-least:]))
-
-    @property
-    def _by_width(self) -> list[int]:
-        """All features, from those with the most columns to those with the fewest."""
         features = self.public.features
-        return sorted(range(len(features)), key=lambda j: -len(features[j].columns()))
+        by_width = sorted(range(len(features)), key=lambda j: -len(features[j].columns()))
+        return tuple(sorted(by_width[: self.size]))
 
     def model_on(self, support: Support) -> PrivateLinearModel:
         """Make the estimator of the coefficients for some selected fields."""

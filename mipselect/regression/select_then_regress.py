@@ -346,8 +346,6 @@ class SelectThenRegress(NumberPredictor):
         n = scored.n if plan.regressor.relation == "replace-one" else None
         if n is not None:
             warn_near_chance(scored.problem, plan.method, n)
-        least = plan.narrowest
-        plan.model_on(least).warn_of_doubt(scored.n, len(plan.columns_of(least)))
         for told in plan.doubts(n):
             warn_of_little_use(told)
         rows, selection = plan.rows_of_model(table, scored), plan.law(scored, sources[0])

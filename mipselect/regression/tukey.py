@@ -223,53 +223,26 @@ class TukeyRegressor(PrivateRegressor):
             model.set_params(fallback=self.fallback.for_features(widths))
         return model
 
-    def enough_rows(self, size: int) -> int:
-        """Return how many rows the test needs for a model on so many columns; public.
-
-        Parameters
-        ----------
-        size : int
-            Columns, without the intercept.
-        """
-        columns = size + self.fit_intercept
-        return (self.block_size or columns) * self._enough_blocks(columns)
-
-    def enough_epsilon(self, rows: int, size: int) -> float:
-        """Return ε for which the test needs so many rows, for a model on so many columns; public.
-
-        Parameters
-        ----------
-        rows : int
-        size : int
-            Columns, without the intercept.
-        """
-        return self.epsilon * self.enough_rows(size) / rows
-
-    def expects_failure(self, rows: int, size: int) -> bool:
-        """Return whether the test is likely to fail with so few rows, whatever they are; public.
-
-        Parameters
-        ----------
-        rows : int
-        size : int
-            Columns, without the intercept.
-        """
-        columns = size + self.fit_intercept
-        return rows // (self.block_size or columns) < TOO_FEW * self._enough_blocks(columns)
-
     def doubt(self, rows: int | None, size: int) -> str:
-        """Say that its test is likely to fail; see `PrivateLinearModel.doubt`.
+        """Say that its test is likely to fail, or what it needs where n is private.
 
-        Nothing where another regressor answers then.
+        Nothing where another regressor answers then; see `PrivateLinearModel.doubt`.
         """
-        if rows is None or self.fallback is not None or not self.expects_failure(rows, size):
+        if self.fallback is not None:
             return ""
-        few, more = f"few rows, {rows:,}, for this ε: {FAILS}", self.enough_rows(size)
-        enough, larger = f"about {float(f'{more:.2g}'):,.0f} rows", self.enough_epsilon(rows, size)
-        return f"{few}; {enough} or ε = {float(f'{larger:.2g}'):g} would do"
-
-    def _enough_blocks(self, columns: int) -> int:
-        return enough_blocks(columns, self._halves()[0], self._delta_of_the_test)
+        columns = size + self.fit_intercept
+        height = self.block_size or columns
+        blocks = enough_blocks(columns, self._halves()[0], self.delta)
+        enough = f"about {float(f'{height * blocks:.2g}'):,.0f} rows"
+        if rows is None:
+            return f"the Tukey mechanism needs {enough} at this ε: with far fewer {FAILS}"
+        if rows // height >= TOO_FEW * blocks:
+            return ""
+        larger = f"{float(f'{self.epsilon * height * blocks / rows:.2g}'):g}"
+        return (
+            f"few rows, {rows:,}, for this ε: {FAILS}; {enough} or ε = {larger} for the model "
+            "would do"
+        )
 
     @property
     def _delta_of_the_test(self) -> float:

@@ -567,7 +567,7 @@ def test_an_interrupt_while_drawing_says_that_the_ledger_stays_charged(
     file = table.with_name("study.ledger")
     ledger = Ledger.create(file, epsilon=100.0)
 
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(plan.ModelTable, "of", interrupted)
