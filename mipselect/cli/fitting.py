@@ -18,11 +18,12 @@ from mipselect.cli.releasing import NOT_SPENT, amount, spent_by, without_numbers
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored.files import StoredData
-from mipselect.regression import ModelRelease
+from mipselect.regression import ModelRelease, TukeyRegressor
 from mipselect.regression.coefficients import CoefficientTable, reading_notes
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.plan import TablePlan
 from mipselect.regression.ranges import PRIVATE
+from mipselect.regression.tukey import FAILS
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
@@ -165,8 +166,14 @@ class FitPlan:
         return HeldOut.of_table(rows, question, share, self.options.relation, source)
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
-        """See `SupportPlan`."""
-        return self.drawn.doubts(n)
+        """See `SupportPlan`; of unknown rows also how many the test of Tukey's mechanism needs."""
+        told, widest = self.drawn.doubts(n), self.drawn.widest
+        model = self.drawn.model_on(widest)
+        if n is not None or not isinstance(model, TukeyRegressor):
+            return told
+        enough = float(f"{model.enough_rows(len(self.drawn.columns_of(widest))):.2g}")
+        needs = f"--regression tukey needs about {enough:,.0f} rows at this ε"
+        return (*told, f"{needs}: with far fewer {FAILS}")
 
     @property
     def rows(self) -> Any:

@@ -223,25 +223,24 @@ class TukeyRegressor(PrivateRegressor):
             model.set_params(fallback=self.fallback.for_features(widths))
         return model
 
-    def doubt(self, rows: int | None, size: int) -> str:
-        """Say that its test is likely to fail, or what it needs where n is private.
-
-        Nothing where another regressor answers then; see `PrivateLinearModel.doubt`.
-        """
-        if self.fallback is not None:
-            return ""
+    def enough_rows(self, size: int) -> int:
+        """Return how many rows the test needs for a model on so many columns; public."""
         columns = size + self.fit_intercept
-        height = self.block_size or columns
-        blocks = enough_blocks(columns, self._halves()[0], self.delta)
-        enough = f"about {float(f'{height * blocks:.2g}'):,.0f} rows"
-        if rows is None:
-            return f"the Tukey mechanism needs {enough} at this ε: with far fewer {FAILS}"
-        if rows // height >= TOO_FEW * blocks:
+        blocks = enough_blocks(columns, self._halves()[0], self._delta_of_the_test)
+        return (self.block_size or columns) * blocks
+
+    def doubt(self, rows: int | None, size: int) -> str:
+        """Say that its test is likely to fail; see `PrivateLinearModel.doubt`.
+
+        Nothing where another regressor answers then.
+        """
+        enough, height = self.enough_rows(size), self.block_size or size + self.fit_intercept
+        if rows is None or self.fallback is not None or rows // height >= TOO_FEW * enough / height:
             return ""
-        larger = f"{float(f'{self.epsilon * height * blocks / rows:.2g}'):g}"
+        larger = float(f"{self.epsilon * enough / rows:.2g}")
         return (
-            f"few rows, {rows:,}, for this ε: {FAILS}; {enough} or ε = {larger} for the model "
-            "would do"
+            f"few rows, {rows:,}, for this ε: {FAILS}; about {float(f'{enough:.2g}'):,.0f} rows "
+            f"or ε = {larger:g} for the model would do"
         )
 
     @property
