@@ -202,7 +202,7 @@ class CoefficientIntervals:
 
     Examples
     --------
-    >>> from mipselect.regression import CoefficientIntervals
+    >>> from mipselect.regression.intervals import CoefficientIntervals
     >>> found = CoefficientIntervals(0.9, ("age", "dose"), (0.5, 1.5), (0.4, 1.2), (0.6, 1.8))
     >>> print(found)
     90 % intervals, each on its own:

@@ -138,7 +138,7 @@ class Plan(ABC):
         selection.prepare()
         what = f"{selection.name}, then {type(self.regressor).__name__}"
         # A warning would tell about the data. NumPy's state is that of the thread.
-        with paid(ledger, guarantee, what) as promised, np.errstate(all="ignore"):
+        with paid(ledger, guarantee, what), np.errstate(all="ignore"):
             support = features_of(selection.sample(source))
             columns = self.columns_of(support)
             model = self.model_on(support)
@@ -151,7 +151,7 @@ class Plan(ABC):
             replace(drawn, mechanism=f"{selection.name}, then {drawn.mechanism}"),
             support,
             tuple(layout.feature_names[j] for j in support),
-            replace(guarantee, conditions=promised.conditions),
+            guarantee,
             classes,
             columns=tuple(layout.column_names[c] for c in named),
             table=rows.table,
