@@ -9,7 +9,7 @@ from typing import Any
 
 from mipselect.cli.arguments import chosen_loss, flags_of, of_blocks, refuse_bounds
 from mipselect.cli.cautions import note_of_the_target
-from mipselect.cli.declared import given, refuse
+from mipselect.cli.declared import refuse
 from mipselect.cli.inputs import NumberTable, SchemaTable, TaskSource
 from mipselect.cli.options import option_named, require_positive
 from mipselect.cli.options import stated as stated_options
@@ -50,7 +50,6 @@ def select(arguments: SelectArguments) -> None:
         head={"command": "select", **table.head, **_titles(table.schema)},
         source=source,
         plan=plan,
-        asked=given(arguments.question),
     )
     deliver_task(task, delivery, dry_run=drawing.dry_run)
 

@@ -412,11 +412,6 @@ class ModelOptions:
         """True if the regression is (ε, δ)-private, not pure."""
         return self.way is not Regression.OBJECTIVE
 
-    @property
-    def looks_for_ranges(self) -> bool:
-        """True if a part of ε may find where most values of a number lie."""
-        return self.way is not Regression.TUKEY
-
 
 def split_names(option: str, text: str) -> list[str]:
     """Split names at commas; a name in double quotes may have commas and outer blanks."""

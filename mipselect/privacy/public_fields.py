@@ -44,7 +44,7 @@ def _number(value: Any, name: str) -> float:
 
 PUBLIC_FIELDS: Mapping[str, PublicField] = {
     "n": PublicField(int, "rows", of_the_rows=True),
-    "p": PublicField(int, "columns that they make"),
+    "p": PublicField(int, "columns"),
     "n_features": PublicField(int, "features to choose from"),
     "support_size": PublicField(int, "columns in a release"),
     "complexity": PublicField(float, "complexity of the prior over sizes"),
@@ -70,7 +70,19 @@ PUBLIC_FIELDS: Mapping[str, PublicField] = {
     "blocks": PublicField(int, "blocks"),
     "mcmc_steps": PublicField(int, "steps of the chain"),
     "mcmc_radius": PublicField(float, "radius of the coefficients of the chain"),
+    "model_loss": PublicField(str, "loss of the model"),
+    "model_coef_bound": PublicField(float, "largest length of its coefficients"),
+    "model_residual_bound": PublicField(float, "its residuals are clipped to ±"),
+    "model_rounds": PublicField(int, "rounds of boosting"),
 }
+
+
+def in_words(name: str, value: Any) -> str:
+    """Say a public setting, by its key in a report."""
+    words = PUBLIC_FIELDS[name].words if name in PUBLIC_FIELDS else name
+    if isinstance(value, list | tuple):
+        return f"{words}: {min(value):.15g} to {max(value):.15g}, by feature"
+    return f"{words}: {value if isinstance(value, str) else f'{value:.15g}'}"
 
 
 def public_under(relation: str) -> tuple[str, ...]:
