@@ -50,7 +50,7 @@ def run_in(target: Path, *arguments: str) -> str:
     ).stdout
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_wheel_solves_and_releases_on_its_own(unpacked: Path) -> None:
     where = run_in(unpacked, "-c", "import mipselect; print(mipselect.__file__)")
     assert Path(where.strip()).is_relative_to(unpacked)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache, wraps
 from importlib import import_module
 from importlib.metadata import entry_points
 from inspect import Parameter, Signature, signature
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,9 +18,11 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from mipselect.cli.declared import DeclaredOption, chooser, declared_of
+from mipselect.cli.declared import DeclaredOption, chooser, declared_of, with_further
 from mipselect.cli.start import say
 from mipselect.errors import InvalidInput
+from mipselect.parameters import parameters_of
+from mipselect.selectors import BY_NAME
 from mipselect.toml_files import read_toml
 from mipselect.validation import did_you_mean, printable, shown
 
@@ -122,12 +125,12 @@ class CommandGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Put the command itself in the place of its first line."""
         if args[0] in known_commands():
-            self.commands[args[0]] = imported(args[0])
+            self.commands[args[0]] = imported(args[0], args[1:])
         return super().resolve_command(ctx, args)
 
 
-def imported(name: str) -> Any:
-    """Import the module that declares a command, and make the command.
+def imported(name: str, words: Sequence[str] = ()) -> Any:
+    """Import the module that declares a command, and make the command for the words behind it.
 
     A module with an `app` is a group of commands.
     """
@@ -137,8 +140,35 @@ def imported(name: str) -> Any:
         alone.add_typer(module.app, name=name)
     else:
         epilog, run = getattr(module, "EXAMPLES", None), getattr(module, function_name(name))
+        run = with_options_of_method(run, words)
         alone.command(name, epilog=epilog)(run if name not in OWN else with_project(name, run))
     return get_group(alone).commands[name]
+
+
+KINDS: Mapping[str, type] = {"int": int, "float": float, "bool": bool}
+"""Types of parameters by the first word of their `kind`; others are texts."""
+
+
+def with_options_of_method(run: Callable[..., None], words: Sequence[str]) -> Callable[..., None]:
+    """Let a command take the options that the method named in its words has beyond its own.
+
+    So a selector that declares an option of the command line is all that the option needs.
+    """
+    known = {declared.name: declared.choices for declared in declared_of(run)}
+    texts = [text for word in words for text in word.split("=", 1)]
+    method = next((after for text, after in pairwise(texts) if text == "--method"), "")
+    if known.get("--method") is not BY_NAME or method not in BY_NAME:
+        return run
+    more = [
+        DeclaredOption(
+            about.flag,
+            {"help": about.meaning, "metavar": None, "rich_help_panel": f"Of {method}"},
+            annotation=KINDS.get(about.kind.partition(",")[0], str) | None,
+        )
+        for about in parameters_of(BY_NAME[method]).values()
+        if about.flag is not None and about.flag not in known
+    ]
+    return with_further(run, more) if more else run
 
 
 def add_first_lines(app: typer.Typer) -> None:

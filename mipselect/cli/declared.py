@@ -22,12 +22,13 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from dataclasses import Field as DataclassField
 from functools import wraps
 from importlib import import_module
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, signature
 from types import NoneType
 from typing import (
     Annotated,
     Any,
     TypeVar,
+    cast,
     dataclass_transform,
     get_args,
     get_origin,
@@ -42,6 +43,9 @@ from mipselect.validation import did_you_mean, plain_digits, shown
 
 DECLARED = "declared"
 """Key of an option or a group in the metadata of a field."""
+
+FURTHER = "further"
+"""Name of a field, a mapping, for the options of `with_further` by their names."""
 
 Group = TypeVar("Group")
 Arguments = TypeVar("Arguments")
@@ -278,13 +282,27 @@ def _of_options(
 
     @wraps(run)
     def called(**given: Any) -> None:
-        function = own()
+        function, more = own(), given.pop(FURTHER, {})
         let_signals_raise()
-        function(_built(kind, {names[key]: value for key, value in given.items()}))
+        function(_built(kind, {names[key]: value for key, value in given.items()}, more))
 
     called.__signature__ = Signature([option.parameter for option in declared])  # type: ignore[attr-defined]
     called.__annotations__ = {}
     called.declared = tuple(declared)  # type: ignore[attr-defined]
+    return called
+
+
+def with_further(run: Callable[..., None], more: Collection[DeclaredOption]) -> Callable[..., None]:
+    """Let a command, as `command` has made it, take more options than its dataclass declares."""
+
+    @wraps(run)
+    def called(**given: Any) -> None:
+        taken = {option.name: given.pop(option.field) for option in more}
+        run(**given, **{FURTHER: taken})
+
+    own = signature(run).parameters.values()
+    called.__signature__ = Signature([*own, *(option.parameter for option in more)])  # type: ignore[attr-defined]
+    called.declared = (*declared_of(run), *more)  # type: ignore[attr-defined]
     return called
 
 
@@ -296,7 +314,8 @@ def declared_of(run: Callable[..., None]) -> tuple[DeclaredOption, ...]:
 
 def given(chosen: Any) -> dict[str, Any]:
     """Return the options of a group that are not at their defaults, by their names."""
-    found: dict[str, Any] = {}
+    more = getattr(chosen, FURTHER, {})
+    found: dict[str, Any] = {name: value for name, value in more.items() if value is not None}
     for each, declared in _declared(type(chosen)):
         value = getattr(chosen, each.name)
         if isinstance(declared, _Group):
@@ -320,7 +339,8 @@ def refuse(chosen: Any, why: str, names: Collection[str] | None = None) -> None:
 
 def _declared(kind: Any) -> Iterator[tuple[DataclassField[Any], DeclaredOption | _Group]]:
     for each in fields(kind):
-        yield each, each.metadata[DECLARED]
+        if each.name != FURTHER:
+            yield each, each.metadata[DECLARED]
 
 
 def _options(kind: type) -> Iterator[DeclaredOption]:
@@ -338,13 +358,14 @@ def _options(kind: type) -> Iterator[DeclaredOption]:
             yield replace(declared, words=words, annotation=annotation, default=each.default)
 
 
-def _built(kind: type[Arguments], values: Mapping[str, Any]) -> Arguments:
-    """Make a dataclass of the values of options, by their names."""
-    chosen: dict[str, Any] = {}
+def _built(kind: type[Arguments], values: Mapping[str, Any], more: Mapping[str, Any]) -> Arguments:
+    """Make a dataclass of the values of options, by their names; see `with_further` for `more`."""
+    takes_more = FURTHER in (each.name for each in fields(cast(Any, kind)))
+    chosen: dict[str, Any] = {FURTHER: more} if takes_more else {}
     for each, declared in _declared(kind):
         if isinstance(declared, _Group):
             own = {name: v for name, v in values.items() if name not in declared.without}
-            chosen[each.name] = _built(declared.kind, own)
+            chosen[each.name] = _built(declared.kind, own, more)
         elif declared.name in values:
             chosen[each.name] = values[declared.name]
     return kind(**chosen)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -218,6 +219,7 @@ class MethodOptions:
         show_default="r√s, with r the coef_bound",
     )
     search: SearchArguments = group(SearchArguments)
+    further: Mapping[str, Any] = field(default_factory=dict)
 
 
 @options

@@ -14,7 +14,7 @@ from rich.console import Console
 from mipselect.backends.discovery import NATIVE, solver_by_name
 from mipselect.cli.arguments import check_sizes, flags_of, of_nothing
 from mipselect.cli.cautions import note_of_the_table, warnings
-from mipselect.cli.inputs import MomentsFile, TaskSource
+from mipselect.cli.inputs import TaskSource
 from mipselect.cli.ledger_entry import charged_report, ledger_entry, print_charged
 from mipselect.cli.options import AUTO, Delivery
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
@@ -32,6 +32,7 @@ from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.chance_level import ChanceLevel, chance_level
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
+from mipselect.selectors.scored import RowsSelector
 from mipselect.tables.public_map import people_in_words
 from mipselect.validation import listed, sizes_in_words
 
@@ -100,9 +101,7 @@ class Task:
 
     def chance_level(self, problem: Problem, n: int | None) -> ChanceLevel | None:
         """Compare what a draw from n rows can find with its noise; None if that is not known."""
-        votes = "--blocks" in flags_of(type(self.plan.method))
-        votes_of_folds = votes and isinstance(self.source, MomentsFile)
-        if n is None or self.hides_n or votes_of_folds:
+        if n is None or self.hides_n:
             return None
         return chance_level(problem, self.plan.method, n)
 
@@ -197,7 +196,10 @@ def _deliver_answer(task: Task, delivery: Delivery) -> None:
 
 
 OF_ROWS = ("top_k", "alpha", "blocks", "mcmc_steps", "mcmc_radius")
-"""Recorded options of the methods without a certified search: named as on the command line."""
+"""Recorded options of the methods here that draw from rows: named as on the command line."""
+
+OF_THE_GUARANTEE = ("relation", "delta")
+"""Options that the guarantee records."""
 
 
 def settings_report(problem: Problem, method: PrivateSelector, n: int | None) -> dict[str, Any]:
@@ -232,14 +234,16 @@ def settings_report(problem: Problem, method: PrivateSelector, n: int | None) ->
         search = method.search
         report["tolerance"] = search.proven_tolerance
         name = NATIVE if search.solver == AUTO else search.solver
-        own = version("mipselect") if name == NATIVE else solver_by_name(name).status.version
-        report["solver"] = {"name": name, "version": own}
+        ours = name == NATIVE
+        release = version("mipselect") if ours else solver_by_name(name).status.version
+        report["solver"] = {"name": name, "version": release}
         if isinstance(method, TopRSelector) or method.test_epsilon is not None:
             report["pool_size"] = number_of_listed(asked, search.pool_size)
-    for name, known_as in parameters_of(method).items():
-        key = (known_as.flag or "").removeprefix("--").replace("-", "_")
-        if key in OF_ROWS:
-            report[key] = getattr(method, name)
+    if isinstance(method, RowsSelector):
+        for name, own in parameters_of(method).items():
+            key = (own.flag or "").removeprefix("--").replace("-", "_")
+            if key and key not in OF_THE_GUARANTEE:
+                report[key] = getattr(method, name)
     if "--mcmc-radius" in flags_of(type(method)):
         report["mcmc_radius"] = cast("MCMCSelector", method).radius_of(asked)
     return {**report, "mipselect": version("mipselect")}

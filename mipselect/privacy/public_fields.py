@@ -46,7 +46,7 @@ PUBLIC_FIELDS: Mapping[str, PublicField] = {
     "n": PublicField(int, "rows", of_the_rows=True),
     "p": PublicField(int, "columns"),
     "n_features": PublicField(int, "features to choose from"),
-    "support_size": PublicField(int, "columns in a release"),
+    "support_size": PublicField(int, "features in a release"),
     "complexity": PublicField(float, "complexity of the prior over sizes"),
     "x_bound": PublicField(float, "features are clipped to ±"),
     "y_bound": PublicField(float, "the target is clipped to ±"),

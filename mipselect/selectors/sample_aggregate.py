@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable
 from functools import partial
@@ -11,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from mipselect.arrays import FloatArray
+from mipselect.documents.blocks import Cited
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
 from mipselect.mechanisms.base import Mechanism, Support
@@ -32,8 +32,7 @@ from mipselect.selectors.lasso_ballots import (
     votes_of_folds,
     with_largest_one,
 )
-from mipselect.selectors.scored import ScoreSelector
-from mipselect.selectors.top_k import NOISE, checked_top_k, top_k_named
+from mipselect.selectors.scored import ScoreSelector, checked_top_k, top_k_named
 from mipselect.validation import checked_choice, checked_flag, checked_positive
 
 FOLDS_OF_A_ROW = {"add-remove": 1.0, "replace-one": 2.0}
@@ -76,6 +75,17 @@ class SampleAggregateSelector(ScoreSelector):
     >>> selector.get_support(indices=True).tolist()
     [4]
     """
+
+    name = "sample-aggregate"
+    sentence = "sample and aggregate: a private choice among the votes of blocks of rows"
+    papers = (
+        Cited(
+            "Kifer, Smith and Thakurta, “Private convex empirical risk minimization and "
+            "high-dimensional regression”, 2012,",
+            "PMLR 23:25",
+            "https://proceedings.mlr.press/v23/kifer12.html",
+        ),
+    )
 
     alpha: float | None = parameter(
         "float, optional",
@@ -140,13 +150,6 @@ class SampleAggregateSelector(ScoreSelector):
             top_k=top_k_named(self.top_k, MECHANISMS),
             relation=self.relation,
         )
-
-    def limits(self, problem: Problem, n: int) -> tuple[float, float] | None:
-        """See `ScoreSelector`; of rows, for the folds of moments are blocks of another number."""
-        blocks, noise = self.n_blocks, NOISE.get(top_k_named(self.top_k, MECHANISMS))
-        if not isinstance(blocks, int):
-            blocks = max(1, math.isqrt(n) if blocks is None else n // problem.support_size)
-        return None if noise is None else (float(min(blocks, n)), noise)
 
     def _of_rows(self, problem: Problem, rows: Rows, source: random.Random) -> Mechanism[Support]:
         return SampleAggregate(

@@ -96,7 +96,7 @@ def test_release_by_every_method(run: Run, more: tuple[str, ...]) -> None:
     for key in ("features", "groups", "x_bound", "coef_bound", "mcmc_radius", "always_counts"):
         assert plan[key] == report[key]
     text = run("release", "tiny-groups", "--epsilon", "5", *more).out
-    assert "p = 11 columns, 6 features" in text
+    assert "columns: 11; features to choose from: 6" in text
     assert "Always in: age, an intercept" in text
 
 
@@ -118,7 +118,7 @@ def test_solvers_agree_and_bench_runs_every_selector(run: Run, tmp_path: Path) -
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     rows = [row for line in lines for row in line["readings"]]
     assert all(row["n_features"] == 6 and max(row["support"]) < 6 for row in rows)
-    assert "p = 11 columns, 6 features" in run(*asked, "--mcmc-steps", "300").out
+    assert "columns: 11; features to choose from: 6" in run(*asked, "--mcmc-steps", "300").out
 
 
 def test_what_the_list_of_instances_says(run: Run) -> None:

@@ -89,14 +89,20 @@ def test_a_selector_of_ones_own_is_a_method_by_its_line(
     head = ("select", folder / "data.csv", "--target", "y", "--support-size", "2", "--epsilon", "1")
     run(*head, *asked).failed_with(2, "'--method': must be one of", "got 'sign'")
     monkeypatch.setitem(cast(Any, BY_NAME), "sign", own["SignSelector"])
-    for command in (head, ("release", folder / "instance.toml", "--epsilon", "1")):
-        outcome = run(*command, *(asked if command is head else ("--method", "sign", "--json")))
-        assert (outcome.code, outcome.report["method"], outcome.report["private"]) == (
-            0,
-            "sign",
-            True,
-        )
-        assert outcome.report["releases"][0]["guarantee"]["epsilon"] == 1.0
+    for command in ((*head, *X), ("release", folder / "instance.toml", "--epsilon", "1")):
+        outcome = run(*command, "--method=sign", "--dead-zone", "0.5", "--json")
+        report = outcome.report
+        assert (outcome.code, report["method"], report["private"]) == (0, "sign", True)
+        assert report["releases"][0]["guarantee"]["epsilon"] == 1.0
+        assert report["dead_zone"] == 0.5
+        run(*command, "--method", "sign", "--dead-zone", "-1").failed_with(2, "--dead-zone must be")
+        run(*command, "--method", "sign", "--dead", "1").failed_with(2, "No such option: --dead")
+        run(*command, "--dead-zone", "0.5").failed_with(2, "No such option: --dead-zone")
+    (folder / "release.json").write_text(outcome.out)
+    text = run("report", folder / "release.json").out
+    assert own["SignSelector"].sentence in text
+    assert "Sure independence screening for ultrahigh" in text
+    assert "--dead-zone" in run("select", "--method", "sign", "--help").out
 
 
 @pytest.mark.parametrize("method", PRIVATE)
@@ -178,9 +184,9 @@ def test_under_add_remove_the_number_of_rows_is_not_told(
     assert report["guarantee_of_all_draws"]["relation"] == "add-remove"
     text = run(*hidden).out
     assert "adding or removing one row" in text
-    assert "n = " not in text
+    assert "rows: " not in text
     assert not re.search(r"\b20\b", text)
-    assert "n = 20" in run(*select(folder, method)).out
+    assert "rows: 20;" in run(*select(folder, method)).out
     run(*select(folder, method), "--relation", "swap").failed_with(
         2, "--relation must be 'replace-one' or 'add-remove', got 'swap'"
     )

@@ -34,7 +34,7 @@ def test_schema_target_size_and_epsilon_are_enough(run: Run, tmp_path: Path) -> 
     assert [report[name] for name in unused] == [None] * 4
     assert outcome.unforeseen == ""
     text = select(run, path).out
-    assert "no ranges were used" in text
+    assert "score: block-r2;" in text
     report = select(run, path, "--score", "loss", "--json").report
     assert report["releases"][0]["feature_names"] == ["ward"]
     assert (report["target_scale"], report["target_offset"]) == (30.0, 30.0)

@@ -159,7 +159,7 @@ def test_box_losses_under_replacing_a_row(loss: str) -> None:
         assert 0.02 < lost <= ROUNDING
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("loss", BOX)
 def test_box_losses_on_all_pairs(loss: str) -> None:
     for options in ({}, {"sizes": (1, 2)}):

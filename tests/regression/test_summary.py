@@ -25,8 +25,6 @@ from mipselect.regression import (
     confidence_intervals,
 )
 from mipselect.regression.coefficients import (
-    CoefficientTable,
-    reading_notes,
     rows_below_noise,
     rows_of_ridge,
 )
@@ -381,7 +379,7 @@ def spread(regressor: Any, target: str, rows: int) -> float:
     return float(np.std(found))
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("regressor", "target", "telling", "words"),
     [

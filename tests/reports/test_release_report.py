@@ -21,7 +21,7 @@ from mipselect.regression import ModelRelease
 from mipselect.regression.rows import RowMap
 from mipselect.reports import ReleaseReport
 from mipselect.reports.guarantees import conclusion, factor
-from mipselect.reports.methods import AUTHORS, METHODS, PRIVACY, TITLE
+from mipselect.reports.methods import AUTHORS, PRIVACY, TITLE, described
 from mipselect.reports.released import LedgerNote, ReportedRelease
 from mipselect.selectors import BY_NAME
 from tests.support.pages import checked_page, markdown_tables
@@ -281,15 +281,17 @@ def test_sources_are_those_of_the_package(repository: Path) -> None:
     assert AUTHORS in cff
     assert TITLE in cff
     known = (repository / "docs" / "references.md").read_text(encoding="utf-8")
-    for paper in {each for _, *papers in METHODS.values() for each in papers} | {PRIVACY}:
+    named = [*BY_NAME, *Regression]
+    for paper in {each for name in named for each in described(name)[1:]} | {PRIVACY}:
         authors, title, year = re.fullmatch(r"(.+), “(.+)”, (\d{4}),", paper.text).groups()
         line = f'- {authors}, "{title}", {year}, [{paper.words}]({paper.address})'
         assert line in known, line
 
 
 def test_every_method_and_regression_has_its_paper() -> None:
-    assert set(METHODS) == {*BY_NAME, *Regression} - {"all-features"}
-    assert all(words and papers for words, *papers in METHODS.values())
+    for name in (*BY_NAME, *Regression):
+        words, *papers = described(name)
+        assert papers, words
     text = report(reported(method="sis", regression="tukey", version="0.2.0")).markdown()
     assert "arXiv:2408.10862" in text
     assert "arXiv:2208.07353" in text

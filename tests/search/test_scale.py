@@ -161,7 +161,7 @@ def test_float32_data_give_what_their_float64_copy_gives(fits: bool) -> None:
     assert mistake_levels(narrow).values == pytest.approx(mistake_levels(wide).values, rel=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_native_and_highs_agree_at_p_1000(seed: int) -> None:
     X, y = correlated_gaussian(5000, 1000, rho=0.1, snr=5.0, support_size=5, seed=seed)

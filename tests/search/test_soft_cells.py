@@ -90,7 +90,7 @@ def test_cells_of_features_of_several_columns(block: int, convex: bool) -> None:
         judged.check_sampler()
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("convex", [False, True])
 def test_cells_of_many_hostile_designs(convex: bool) -> None:
     for seed in range(1000, 1100 if convex else 1400):

@@ -24,7 +24,6 @@ from mipselect.problem.problem import Problem
 from mipselect.selectors import KendallSelector
 from mipselect.selectors.kendall import (
     GRID,
-    OfAllRows,
     Rankings,
     RelevanceLessRedundancy,
     inversions,
@@ -50,7 +49,7 @@ def correlations(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def scorer(rows: Rows, seed: int = 1, redundancy: str = "max") -> RelevanceLessRedundancy:
     ranks = Rankings.of(rows, seed).ranks
-    return RelevanceLessRedundancy(OfAllRows(Rankings(ranks[:-1]), ranks[-1]), redundancy)
+    return RelevanceLessRedundancy(Rankings(ranks[:-1]), ranks[-1], redundancy)
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -235,8 +234,8 @@ def test_the_mixture_over_all_ways_to_break_ties() -> None:
         def law(rows: Rows) -> np.ndarray:
             probabilities = []
             for *columns, target in product(*map(consistent, rows.T)):
-                rankings = OfAllRows(Rankings(np.array(columns)), np.array(target))
-                scores = RelevanceLessRedundancy(rankings)
+                rankings = Rankings(np.array(columns))
+                scores = RelevanceLessRedundancy(rankings, np.array(target))
                 mechanism = AdaptivePeeling(scores, 1, epsilon, sensitivities=[sensitivity])
                 probabilities.append([mechanism.log_probability([j]) for j in range(2)])
             return np.log(np.exp(probabilities).mean(axis=0))

@@ -18,7 +18,6 @@ from mipselect.tables.mapping import table_of
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.columns import TableBlockColumns, TableColumns
 from mipselect.tables.public_map import TableQuestion
-from mipselect.tables.streamed_rows import StreamedRows
 
 NUMBER = {"type": "number", "constraints": {"minimum": 0, "maximum": 10}}
 FIELDS: list[dict[str, Any]] = [
@@ -110,8 +109,6 @@ def test_one_name_alone_is_a_list_of_one_where_it_was_so() -> None:
     assert moments.columns.question.never == ("crp",)
     instance = Instance.from_moments(moments, support_size=1, always="age")
     assert instance.feature_names == ("ward", "dose")
-    streamed = StreamedRows.of(rows, ROWS, target="days", support_size=1, always="age", never="crp")
-    assert streamed.problem.feature_names == ("ward", "dose")
     with pytest.raises(InvalidInput, match="never must be a list of field names, got 'crp'"):
         BlockScores.from_table(rows, ROWS, target="days", support_size=1, never="crp")
 

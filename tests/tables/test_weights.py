@@ -16,7 +16,6 @@ from mipselect import BlockScores
 from mipselect.errors import InvalidInput
 from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, map_table
 from mipselect.tables.public_map import TableQuestion
-from mipselect.tables.streamed_rows import StreamedRows
 
 UNIT = {"minimum": -1, "maximum": 1}
 W: dict[str, Any] = {
@@ -184,7 +183,5 @@ def test_a_minimum_changes_nothing() -> None:
 
 def test_doors_that_make_no_use_of_a_weight_refuse_it() -> None:
     rows = pa.table({"a": [0.0, 0.5], "w": [1.0, 2.0], "y": [0.0, 0.5]})
-    with pytest.raises(InvalidInput, match=r"the survey weight \(mipselect:role\)"):
-        StreamedRows.of(rows, schema(W), target="y", support_size=1)
     with pytest.raises(InvalidInput, match="score 'blocks', which is the default then"):
         BlockScores.from_table(rows, schema(W), target="y", support_size=1)
