@@ -60,14 +60,7 @@ from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.numbers import header, read_table
 from mipselect.tables.public_map import TableQuestion
 from mipselect.tables.schema import TableSchema
-from mipselect.validation import (
-    LARGEST_SCALE,
-    checked_choice,
-    checked_integer,
-    checked_number,
-    checked_scale,
-    listed,
-)
+from mipselect.validation import checked_choice, checked_integer, checked_scale, listed
 
 if TYPE_CHECKING:  # Reading releases takes long to import.
     from mipselect.cli.release_file import ReleasedFeatures
@@ -227,8 +220,11 @@ def _table(
         refuse(numbers, HAS_SCHEMA)
         return table.source, arguments.question.question_about(schema, table.target)
     refuse(arguments.question, NEEDS_SCHEMA)
-    of_features, of_target = ends_of_bounds(numbers.x_bound, numbers.y_bound, numbers.target_shift)
-    if not private and (of_features is None or of_target is None):
+    bounds = {"--x-bound": numbers.x_bound, "--y-bound": numbers.y_bound}
+    for option, bound in bounds.items():
+        if bound is not None:
+            checked_scale(bound, option)
+    if not private and None in bounds.values():
         raise InvalidInput(
             "--schema (begin one with 'mipselect describe') or, for a table of numbers, "
             "--x-bound and --y-bound must be given: the bounds are public assumptions, chosen "
@@ -242,36 +238,9 @@ def _table(
         X, y, names = read_table(table.source, table.target, numbers.chosen)
         source = pa.table({**{name: X[:, j] for j, name in enumerate(names)}, table.target: y})
     with about(table.data):
+        of_features, of_target = (None if b is None else (-b, b) for b in bounds.values())
         ranges = {**dict.fromkeys(names, of_features), table.target: of_target}
         return source, TableQuestion(TableSchema.of_numbers(ranges), table.target)
-
-
-def ends_of_bounds(
-    x_bound: float | None, y_bound: float | None, target_shift: float
-) -> tuple[tuple[float, float] | None, tuple[float, float] | None]:
-    """Return the ranges of the features and of the target of a table of numbers.
-
-    Raises
-    ------
-    InvalidInput
-    """
-    for bound, option in ((x_bound, "--x-bound"), (y_bound, "--y-bound")):
-        if bound is not None:
-            checked_scale(bound, option)
-    within = f"a number between ±{LARGEST_SCALE:g}"
-    checked_number(target_shift, "--target-shift", within, lambda v: abs(v) <= LARGEST_SCALE)
-    of_features = None if x_bound is None else (-x_bound, x_bound)
-    if y_bound is None:
-        if target_shift:
-            raise InvalidInput("--target-shift goes with --y-bound, which is meant around it")
-        return of_features, None
-    low, high = target_shift - y_bound, target_shift + y_bound
-    if not low < target_shift < high:
-        raise InvalidInput(
-            f"--target-shift {target_shift:g} is so far from 0 that --y-bound {y_bound:g} is "
-            "lost beside it; choose other units"
-        )
-    return of_features, (low, high)
 
 
 def _about(question: TableQuestion, released: ReleasedFeatures, data: str) -> TableQuestion:

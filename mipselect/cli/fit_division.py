@@ -70,8 +70,8 @@ def estimator(
     shared["epsilon"] = epsilon
     if options.way is not Regression.OBJECTIVE:
         return WITH_DELTA[options.way](delta=delta, **shared)
-    loss = options.objective.loss or (LOSS_OF_CLASSES if of_classes else LOSS_OF_NUMBERS)
-    shared |= {"loss": loss, "coef_bound": options.objective.bound}
+    loss = options.loss or (LOSS_OF_CLASSES if of_classes else LOSS_OF_NUMBERS)
+    shared["loss"] = loss
     with about("--model-loss"):
         if loss.startswith(("logistic", "smoothed-hinge")):
             if not of_classes:

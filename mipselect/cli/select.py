@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -86,9 +85,7 @@ def _of_numbers(arguments: SelectArguments, plan: SupportPlan, size: int) -> Tas
     refuse(arguments.question, NEEDS_SCHEMA)
     table, numbers, bounds = arguments.table, arguments.numbers, arguments.bounds()
     blocks = _blocks(arguments, plan, stated=bool(bounds))
-    if not math.isfinite(numbers.target_shift):
-        raise InvalidInput(f"--target-shift must be a finite number, got {numbers.target_shift}")
-    given = (table.source, table.target, numbers.chosen, numbers.target_shift)
+    given = (table.source, table.target, numbers.chosen)
     if blocks is not None:
         refuse(replace(numbers, features=None), NO_RANGE)
         settings: dict[str, Any] = {"loss": None}

@@ -72,7 +72,6 @@ def test_the_question(run: Run, tmp_path: Path) -> None:
     [
         (("--x-bound", "1"), "--x-bound does not apply with --schema"),
         (("--features", "age"), "--features does not apply with --schema"),
-        (("--target-shift", "1"), "--target-shift does not apply with --schema"),
         (("--always", "ages"), "always: the schema has no field 'ages'; its fields"),
         (("--always", '"age'), "--always: a double quote has no partner"),
         (("--range", "age"), "--range must be a field with its ends"),

@@ -83,7 +83,6 @@ COMMANDS = {
     "bench": ("bench", "paper-p1000", "--selectors", "uniform", "--epsilon", "1"),
     "compare": ("compare", "tiny-plain"),
     "plot": ("plot", "rows.jsonl", "--output", "figure.svg"),
-    "demo": ("demo",),
     "solvers": ("solvers",),
     "instances": ("instances",),
     "help": ("--help",),
