@@ -1,4 +1,4 @@
-"""What is said of a release before its draw: by options and the ledger, never by rows."""
+"""Warnings and notes about a release before its draw: by options and the ledger, never by rows."""
 
 from __future__ import annotations
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mipselect.validation import checked_integer, checked_name, checked_number
-
 
 @dataclass(frozen=True)
 class PublicField:
@@ -26,20 +24,6 @@ class PublicField:
     kind: type
     words: str
     of_the_rows: bool = False
-
-    def checked(self, value: Any, name: str) -> int | float | str | tuple[float, ...]:
-        """Return a value that was read; raise `InvalidInput` if it is of another kind."""
-        if self.kind is int:
-            return checked_integer(value, name, 0)
-        if self.kind is str:
-            return checked_name(value, name)
-        if isinstance(value, list):
-            return tuple(_number(each, name) for each in value)
-        return _number(value, name)
-
-
-def _number(value: Any, name: str) -> float:
-    return checked_number(value, name, "a finite number", lambda v: abs(v) <= 1e300)
 
 
 PUBLIC_FIELDS: Mapping[str, PublicField] = {
