@@ -6,7 +6,7 @@ What was typed becomes a `FitPlan`, which reads no row; its draw is a `FittedMod
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -47,9 +47,8 @@ from mipselect.problem.stored.files import StoredData
 from mipselect.regression import ModelRelease, TukeyRegressor
 from mipselect.regression.coefficients import CoefficientTable, reading_notes
 from mipselect.regression.evaluation import HeldOut
+from mipselect.regression.plan import TablePlan
 from mipselect.regression.ranges import ADVICE, PRIVATE, WAYS, PrivateRanges
-from mipselect.regression.table_pair import TablePair
-from mipselect.regression.table_plan import TablePlan
 from mipselect.regression.tukey import FAILS
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors import BY_NAME
@@ -304,10 +303,8 @@ class FitPlan:
 
     @property
     def together(self) -> Guarantee:
-        """See `SupportPlan`; of a part of a table with its condition, and not private if seeded."""
-        promise, ledger = self.drawn.promise, self.ledger
-        stated = promise if ledger is None else ledger.promised(promise)
-        return replace(stated, private=self.seed is None)
+        """See `SupportPlan`; not private if seeded."""
+        return replace(self.drawn.promise, private=self.seed is None)
 
     @property
     def parts(self) -> dict[str, Guarantee]:
@@ -358,26 +355,14 @@ class FitPlan:
         return {**told, "epsilon": self.options.epsilon, "delta": delta}
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
-        """See `SupportPlan`: of target and rows, and of Tukey's test, which needs many rows."""
-        return (*self.drawn.doubts(n), *self._doubts_of_the_test(n))
-
-    def _doubts_of_the_test(self, n: int | None) -> Iterator[str]:
-        drawn = self.drawn
-        model, most = drawn.model_on(drawn.widest), drawn.columns_of(drawn.widest)
-        if not isinstance(model, TukeyRegressor):
-            return
-        rows = f"about {float(f'{model.enough_rows(most):.2g}'):,.0f} rows"
-        if n is None:
-            yield f"--regression tukey needs {rows} at this ε: with far fewer {FAILS}"
-        elif model.expects_failure(n, most):
-            wide = f"where fields of many columns are drawn (in all up to {most}) "
-            always = model.expects_failure(n, drawn.columns_of(drawn.narrowest))
-            larger = self.options.epsilon * model.enough_epsilon(n, most) / model.epsilon
-            yield (
-                f"--regression tukey has few rows, {n:,}, for this ε: {'' if always else wide}"
-                f"{FAILS}. {rows.capitalize()} or ε = {float(f'{larger:.2g}'):g} would do, or "
-                "another --regression"
-            )
+        """See `SupportPlan`; of unknown rows also how many the test of Tukey's mechanism needs."""
+        told, widest = self.drawn.doubts(n), self.drawn.widest
+        model = self.drawn.model_on(widest)
+        if n is not None or not isinstance(model, TukeyRegressor):
+            return told
+        enough = float(f"{model.enough_rows(len(self.drawn.columns_of(widest))):.2g}")
+        needs = f"--regression tukey needs about {enough:,.0f} rows at this ε"
+        return (*told, f"{needs}: with far fewer {FAILS}")
 
     @cached_property
     def apart(self) -> HeldOut | None:
@@ -450,12 +435,11 @@ class FitPlan:
         scored, drawn = data.drawn_from(), self.drawn
         made = drawn.rows_of_model(self.rows, scored)
         with without_numbers(self.method, NOT_SPENT):
-            pair = TablePair.of(
-                drawn, made, source, private=private, scored=scored, progress=progress
-            )
-            pair.pair.selection.prepare()
+            law = drawn.law(scored, source, progress)
+            law.prepare()
         with without_numbers(self.method, spent_by(ledger)):
-            model = pair.release(ledger, (source, source), self.rows)
+            sources = (source, source)
+            model = drawn.release(law, scored, made, self.rows, ledger, sources, private=private)
             if self.apart is not None:
                 model = self.apart.measured(model)
         return FittedModel(model, self.of_parts(model.guarantee))

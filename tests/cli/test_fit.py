@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from mipselect.privacy import Guarantee, Ledger
-from mipselect.regression import ModelRelease, table_pair, table_plan
+from mipselect.regression import ModelRelease, plan
 from mipselect.tables import TableSchema, map_table
 from tests.support.commandline import LISTENING, TABLE, Outcome, Run
 from tests.support.shared_data import TABLES, wants_data
@@ -447,7 +447,6 @@ def test_bad_ways_to_ranges(run: Run, tmp_path: Path, more: tuple[str, ...], wor
         (("--x-bound", "1"), "--x-bound does not apply with --schema"),
         (("--always", "ages"), "always: the schema has no field 'ages'"),
         (("--never", "who"), "never: the schema has no"),
-        (("--part", "a=b"), "--part goes with --ledger"),
         (("--epsilon", "0"), "--epsilon must be"),
         (("--epsilon", "1e9"), "--epsilon and --delta: epsilon must lie between"),
         (("--unit-rule", "any"), "unit_rule must be"),
@@ -494,14 +493,14 @@ def test_the_ledger_refuses_before_the_table_is_opened(run: Run, table: Path) ->
     fit(run, table, "--ledger", pays).failed_with(2, "no such file")
 
 
-def test_parts_and_relations_of_a_ledger(run: Run, table: Path) -> None:
+def test_the_relation_of_a_ledger(run: Run, table: Path) -> None:
     file = table.with_name("study.ledger")
     ledger = Ledger.create(file, epsilon=60.0, relation="add-remove", unit="patient")
-    more = ("--ledger", file, "--part", "hospital=A", "--json")
+    more = ("--ledger", file, "--json")
     report = fit(run, table, *more).report
     assert report["guarantee"]["relation"] == "add-remove"
     assert report["ledger"]["unit"] == "patient"
-    assert ledger.entries[0].part == ("hospital", "A")
+    assert len(ledger.entries) == 1
     assert report["n"] is None
 
 
@@ -560,16 +559,16 @@ def test_an_interrupt_while_drawing_says_that_the_ledger_stays_charged(
     file = table.with_name("study.ledger")
     ledger = Ledger.create(file, epsilon=100.0)
 
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(table_plan.ModelTable, "of", interrupted)
+    monkeypatch.setattr(plan.ModelTable, "of", interrupted)
     outcome = fit(run, table, "--ledger", file)
     assert outcome.code == 130
     assert "nothing was released, nothing was written, no budget is spent" in outcome.err
     assert ledger.entries == ()
     monkeypatch.undo()
-    monkeypatch.setattr(table_pair.Pair, "_all_named", interrupted)
+    monkeypatch.setattr(plan, "released", interrupted)
     output = table.with_name("m.json")
     outcome = fit(run, table, "--ledger", file, "--output", output)
     assert outcome.code == 130
@@ -579,6 +578,7 @@ def test_an_interrupt_while_drawing_says_that_the_ledger_stays_charged(
     assert ledger.spent == Guarantee(60.0)
 
 
+@pytest.mark.deep
 def test_an_interrupt_while_searching_charges_nothing(tmp_path: Path) -> None:
     path = written(tmp_path / "t.csv", rows(20_000))
     ledger = Ledger.create(tmp_path / "l", epsilon=1.0)
