@@ -172,7 +172,8 @@ def test_a_release_says_what_is_public_about_it(run: Run, folder: Path) -> None:
         "a, b, c",
     ):
         assert fragment in text
-    assert f"pool of 3; tolerance 1e-05, solver native {version('mipselect')}" in text
+    assert "supports in the pool: 3; tolerance, in units of the sensitivity: 1e-05;" in text
+    assert f"solver: native {version('mipselect')}" in text
     assert (report["sizes"], report["complexity"]) == (None, None)
     exact = run(*default, "--json").report
     assert exact["method"] == exact["releases"][0]["mechanism"] == "permute-and-flip"
