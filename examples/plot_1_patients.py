@@ -102,10 +102,9 @@ print(ledger.remaining)
 # In the units of the table: days of stay per unit of each measurement. The picture shows released
 # numbers only, so it is as private as they are.
 
-release = model.release_
-columns, days = table.public.columns, table.public.target
+release, public = model.release_, table.public
 for j, coefficient in zip(release.support, release.coefficients, strict=True):
-    print(columns[j].name, round(days.scale * coefficient / columns[j].scale, 3))
+    print(public.columns[j].name, public.target.scale * coefficient / public.columns[j].scale)
 
 figure, axes = plt.subplots(figsize=(6, 2.4), layout="constrained")
 axes.barh(release.feature_names, 15.0 * np.asarray(release.coefficients), color="C0")

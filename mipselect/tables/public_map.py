@@ -182,7 +182,7 @@ class PublicMap(InputMap):
 
     @property
     def protected_unit(self) -> str:
-        """What one row of X is about: "row", or the field of the privacy unit."""
+        """The name of what one row of X is about: "row", or the field of the privacy unit."""
         return "row" if self.unit is None else self.unit.name
 
     @property
