@@ -47,7 +47,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             before.append(given["seed"])
         late = "seed" in given and before.index(given["seed"]) >= FEW_SEEDS
         starts = STARTING.intersection(item.fixturenames)
-        if late or starts or any(each in EXECUTABLES for each in map(str, given.values())):
+        named = [each for each in given.values() if isinstance(each, str)]
+        if late or starts or any(each in EXECUTABLES for each in named):
             item.add_marker("deep")
 
 
