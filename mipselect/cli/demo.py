@@ -10,7 +10,7 @@ from mipselect.cli.options import SearchArguments
 from mipselect.cli.output import PLAIN_WIDTH, text_console
 from mipselect.cli.progress import Watch
 from mipselect.cli.releasing import SupportPlan
-from mipselect.cli.solved import Solved, clipped, print_solved
+from mipselect.cli.solve import Solved, clipped, print_solved
 from mipselect.mechanisms import ExponentialMechanism
 from mipselect.privacy import Guarantee
 from mipselect.problem.stored.files import load_problem
