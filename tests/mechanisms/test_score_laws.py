@@ -24,7 +24,6 @@ from mipselect.mechanisms import (
 )
 from mipselect.mechanisms.noise.noise import NOISES
 from mipselect.mechanisms.noise.opendp_draws import _within, laplace
-from mipselect.mechanisms.scores.top_k import MAX_ORDERED
 from mipselect.mechanisms.scores.utilities import spendable
 from mipselect.privacy import Guarantee, Ledger
 from tests.support.enumeration import (
@@ -237,18 +236,6 @@ def test_one_shot_and_peeling_are_the_same_with_gumbel_noise_and_differ_otherwis
             for mechanism in (OneShotTopK, Peeling)
         )
         assert (np.abs(one - two).max() < 1e-9) == same
-
-
-def test_peeling_by_monte_carlo_agrees_with_all_orders() -> None:
-    assert Peeling(SCORES, 3, 3.0, noise="exponential").estimate((0, 2, 5)).method == "quadrature"
-    scores = np.array([*SCORES, 1.5, 2.0, 0.5, -1.0, 3.5])
-    chosen = np.flatnonzero(scores >= 0.0).tolist()
-    assert len(chosen) > MAX_ORDERED
-    mechanism = Peeling(scores, len(chosen), 9.0, noise="exponential")
-    sampled, exact = mechanism.estimate(chosen), mechanism._over_all_orders(chosen)
-    assert (exact.method, sampled.method) == ("quadrature", "Monte Carlo")
-    assert 0.0 < sampled.error < 0.2
-    assert abs(sampled.log_probability - exact.log_probability) < 2 * sampled.error
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.25, 0.5, 1.0])

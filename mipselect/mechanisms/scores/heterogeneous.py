@@ -6,7 +6,6 @@ import math
 import random
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -248,61 +247,3 @@ class HeterogeneousNoisyMax(HeterogeneousScores, ScoreDistribution[int]):
             winners = self._largest(source, min(step, MONTE_CARLO - start))
             drawn += np.bincount(winners, minlength=size)
         return drawn / MONTE_CARLO
-
-
-@dataclass(frozen=True)
-class RuleOfThumb:
-    """Advice on whether a sensitivity of its own for each item is likely to help.
-
-    Attributes
-    ----------
-    correlation : float
-        Correlation of scores and sensitivities; NaN if either is constant.
-    favours : {"heterogeneous", "homogeneous"}
-        With a positive correlation `RandomStopping` and an optimistic `GeneralizedExponential`,
-        otherwise `NoisyMax` with the largest sensitivity. `GeneralizedExponential` as it is
-        does best where the best items have small sensitivities.
-
-    Examples
-    --------
-    >>> from mipselect.mechanisms import rule_of_thumb
-    >>> rule_of_thumb(public_scores=[0.9, 0.7, 0.2], sensitivities=[0.1, 0.2, 0.3]).favours
-    'homogeneous'
-    """
-
-    correlation: float
-    favours: Literal["heterogeneous", "homogeneous"]
-
-
-def rule_of_thumb(public_scores: ArrayLike, sensitivities: ArrayLike) -> RuleOfThumb:
-    """Correlate scores and sensitivities, and say which mechanisms that favours.
-
-    Parameters
-    ----------
-    public_scores : array_like of float, shape (d,)
-        Expected scores from a domain expert or from public data. **Never the sensitive scores**:
-        the answer is not private, and neither is a choice that is based on it.
-    sensitivities : array_like of float, shape (d,)
-        Δ_a ≥ 0.
-
-    Raises
-    ------
-    InvalidInput
-        If an input is not finite or the lengths differ.
-
-    References
-    ----------
-    "Private Selection with Heterogeneous Sensitivities", section 2.
-
-    Examples
-    --------
-    >>> from mipselect.mechanisms import rule_of_thumb
-    >>> rule_of_thumb(public_scores=[0.9, 0.7, 0.2], sensitivities=[0.3, 0.2, 0.1]).favours
-    'heterogeneous'
-    """
-    scores = differences(checked_scores(public_scores), 0.0)
-    widths = checked_sensitivities(sensitivities, scores.size)
-    if np.ptp(scores) == 0.0 or np.ptp(widths) == 0.0:
-        return RuleOfThumb(math.nan, "homogeneous")
-    correlation = float(np.corrcoef(scores, widths)[0, 1])
-    return RuleOfThumb(correlation, "heterogeneous" if correlation > 0.0 else "homogeneous")
