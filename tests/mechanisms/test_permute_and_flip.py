@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import random
-import threading
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
@@ -19,8 +17,6 @@ from mipselect import (
     Instance,
     Ledger,
     PermuteAndFlip,
-    StableOptimum,
-    mistake_levels,
 )
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.mechanisms.scores.noisy_max import permute_and_flip_log_probability
@@ -94,15 +90,6 @@ def test_the_integral_of_thousands_of_weights(spread: float) -> None:
     for k in [0, 1, int(logs.argmax()), int(logs.argmin()), 2999]:
         expected = permute_and_flip_log_probability(logs, k)
         assert found[k] == pytest.approx(expected, rel=1e-11, abs=1e-11)
-
-
-def test_the_integral_of_a_million_weights() -> None:
-    logs = np.zeros(1_000_000)
-    flat = FlipIntegral(logs).log_probabilities(logs[:1])
-    assert flat[0] == pytest.approx(-math.log(1e6), abs=1e-12)
-    logs[1:] = -20.0 * np.random.default_rng(0).random(999_999)
-    found = FlipIntegral(logs).log_probabilities(logs)
-    assert np.exp(found).sum() == pytest.approx(1.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("e", [0.0, 1e-300, 1e-9, 0.3, 3.0, 40.0, 800.0, 1e5])
@@ -211,14 +198,6 @@ def test_frequencies_of_one_object(loss: str) -> None:
     most = 2000 if loss == "squared" else 120
     draw = partial(judged.mechanism.sample, source)
     frequencies_agree(draw, judged.supports, judged.flip_law, most)
-
-
-def test_frequencies_of_one_object_whose_scale_is_soon_proven() -> None:
-    judged, source = flipping(correlated(6, 3), 400.0, steps_before=0), random.Random(5)
-    draw = partial(judged.mechanism.sample, source)
-    frequencies_agree(draw, judged.supports, judged.flip_law, 4000)
-    assert scale_of(judged).proven
-    judged.check_cells()
 
 
 @pytest.mark.parametrize("convex", [False, True])
@@ -362,17 +341,6 @@ def test_a_time_limit_in_a_proof_releases_nothing(monkeypatch: pytest.MonkeyPatc
     assert len(mechanism.sample(1)) == 5
 
 
-def test_a_time_limit_in_the_preparation_comes_before_any_charge() -> None:
-    for most_listed, says in ((0, "No try was made"), (None, "0 of 792 supports were evaluated")):
-        mechanism = PermuteAndFlip(
-            correlated(12, 5), 100.0, most_listed=most_listed, time_limit=1e-9
-        )
-        ledger = Ledger(1e6)
-        with pytest.raises(NotCertified, match=says):
-            mechanism.release(ledger)
-        assert ledger.entries == ()
-
-
 def test_an_interrupt_leaves_everything_usable(monkeypatch: pytest.MonkeyPatch) -> None:
     source = random.Random(2)
     for stop in range(6):
@@ -394,51 +362,6 @@ def test_an_interrupt_leaves_everything_usable(monkeypatch: pytest.MonkeyPatch) 
         check_intervals(judged)
     draw = partial(judged.mechanism.sample, source)
     frequencies_agree(draw, judged.supports, judged.flip_law, 600)
-
-
-def test_threads_may_draw_from_one_object() -> None:
-    judged = flipping(correlated(7, 3), 60.0, steps_before=0)
-    mechanism = judged.mechanism
-    found: list[tuple[int, ...]] = []
-
-    def work(seed: int) -> None:
-        source = random.Random(seed)
-        for k in range(20):
-            found.append(mechanism.sample(source))
-            if k % 7 == 0:
-                mechanism.estimate(found[-1])
-
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(found) == 80
-    assert set(found) <= set(judged.supports)
-
-
-def test_seeds_reproduce_a_history_of_draws() -> None:
-    histories = []
-    for _ in range(2):
-        mechanism = flipping(correlated(8, 3), 50.0, steps_before=0).mechanism
-        source = random.Random(5)
-        histories.append([mechanism.sample(source) for _ in range(30)])
-    assert histories[0] == histories[1]
-    assert len(set(histories[0])) > 1
-
-
-def test_progress_is_told_while_it_draws() -> None:
-    told: list[Any] = []
-    mechanism = PermuteAndFlip(correlated(12, 5), 100.0, most_listed=0, progress=told.append)
-    mechanism.sample(0)
-    assert {report.stage for report in told} >= {"cells", "draw"}
-
-
-def test_it_is_a_fallback_like_others() -> None:
-    instance = correlated(6, 2)
-    stable = StableOptimum(mistake_levels(instance), 0.5, 1e-6, PermuteAndFlip(instance, 1.0))
-    assert stable.name == "stable optimum, permute-and-flip"
-    assert (stable.guarantee.epsilon, stable.guarantee.delta) == (1.5, 1e-6)
 
 
 def test_blocks_of_rows_are_instances_like_others() -> None:

@@ -70,10 +70,6 @@ BUILDS["stopping"] = (
     lambda q, e, sensitivity=1.0: RandomStopping(q, np.full(len(q), sensitivity), e, gamma=0.2),
     ONE,
 )
-IN_INTEGERS = [
-    name for name in BUILDS if "gumbel" in name or name[:3] in ("joi", "gem", "ada", "max", "can")
-]
-"""Those that take any ε: no quadrature is in their probabilities, or a good one."""
 
 
 def loss(name: str, one: Any, other: Any, epsilon: float = 1.0, **options: Any) -> float:

@@ -59,15 +59,3 @@ def test_what_nobody_sees_is_refused(character: str) -> None:
     for blank in ("", " ", "   "):
         with pytest.raises(InvalidInput, match="the value of a part must be one printable line"):
             ledger.part("site", blank)
-
-
-def test_what_is_printable_and_invisible_is_known() -> None:
-    """Of the marks without a width that Unicode calls ignorable, none passes."""
-    ignorable = [
-        *range(0x034F, 0x0350), *range(0x115F, 0x1161), *range(0x17B4, 0x17B6),
-        *range(0x180B, 0x1810), *range(0x200B, 0x2010), *range(0x2060, 0x2070), 0x3164,
-        *range(0xFE00, 0xFE10), 0xFEFF, 0xFFA0, *range(0xE0000, 0xE1000),
-    ]  # fmt: skip
-    for code in ignorable:
-        with pytest.raises(InvalidInput):
-            Ledger(1.0).part("site", f"A{chr(code)}")

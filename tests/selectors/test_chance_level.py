@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 from mipselect import Ledger
 from mipselect.arrays import FloatArray
@@ -126,13 +124,6 @@ def test_what_cannot_be_known_is_not_said() -> None:
     weights = np.r_[1e6, np.ones(P - 1)]
     preferring = PermuteAndFlipSelector(1, epsilon=0.01, prior_weights=weights)
     assert told(lambda: preferring.fit(X, y)) == []
-
-
-def test_a_pipeline_is_warned_in_the_line_that_fits_it() -> None:
-    X, y = rows()
-    chain = make_pipeline(FunctionTransformer(), PermuteAndFlipSelector(2, epsilon=0.1))
-    (near,) = told(lambda: chain.fit(X, y))
-    assert near.filename == __file__
 
 
 def test_a_pair_on_a_table_is_warned_too() -> None:

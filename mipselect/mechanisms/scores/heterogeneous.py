@@ -27,9 +27,6 @@ CHUNK = 4_000_000
 
 MONTE_CARLO = 100_000
 
-SMOOTH_BOTH_WAYS = ("laplace", "logistic")
-"""Noises whose density changes by a factor of at most e^t over a distance of t."""
-
 
 @completed_by(NoisyMax)
 @dataclass(frozen=True, eq=False)
@@ -158,9 +155,9 @@ def normalized_losses(
 class HeterogeneousNoisyMax(HeterogeneousScores, ScoreDistribution[int]):
     """RNMH, not ε-private: the largest q_a + (2Δ_a/ε) noise, each item with its own scale.
 
-    Its law is private for ``privacy_loss``, which is ε(1 + max Δ / min Δ)/2 in place of ε, and
-    infinite for most noises where an item cannot move. It is kept to be compared with: a
-    distribution only, without a guarantee and without a release. The mechanisms that are
+    Its law costs more than ε, and any ε for most noises where an item cannot move
+    (docs/mathematics/score-mechanisms.md, (8)). It is kept to be compared with: a distribution
+    only, without a guarantee and without a release. The mechanisms that are
     ε-private for these inputs are `NoisyMax` with the largest of the sensitivities,
     `GeneralizedExponential` and `RandomStopping`.
 
@@ -185,10 +182,8 @@ class HeterogeneousNoisyMax(HeterogeneousScores, ScoreDistribution[int]):
     >>> law = HeterogeneousNoisyMax([1.0, 0.0], [0.0, 1.0], 1.0)
     >>> law.sample(rng=0) in (0, 1)
     True
-    >>> hasattr(law, "guarantee"), law.privacy_loss
-    (False, inf)
-    >>> HeterogeneousNoisyMax([1.0, 0.0], [1.8, 1.0], 1.0).privacy_loss
-    1.4
+    >>> hasattr(law, "guarantee")
+    False
     """
 
     noise: str = field(default="exponential", kw_only=True)
@@ -198,23 +193,6 @@ class HeterogeneousNoisyMax(HeterogeneousScores, ScoreDistribution[int]):
         super().__post_init__()
         set_fields(self, scores=differences(np.asarray(self.scores), 0.0))
         noise_named(self.noise)
-
-    @property
-    def privacy_loss(self) -> float:
-        """The ε that the law keeps under the relation of the sensitivities; ``inf`` for none.
-
-        (ε/2)(1 + max Δ / min Δ), and 0 where no item moves. Laplace and logistic noise keep ε/2 for
-        each item that moves as well, if that is less
-        (docs/mathematics/score-mechanisms.md, (8)).
-        """
-        widths = np.asarray(self.sensitivities)
-        least, most = float(widths.min()), float(widths.max())
-        if most == 0.0 or widths.size == 1:
-            return 0.0
-        shifted = 0.5 * self.epsilon * (1.0 + most / least) if least > 0.0 else math.inf
-        if self.noise not in SMOOTH_BOTH_WAYS:
-            return shifted
-        return min(shifted, 0.5 * self.epsilon * int(np.count_nonzero(widths)))
 
     def sample(self, rng: Rng = None) -> int:
         """Draw an index, for comparisons only. See `Mechanism.sample`."""
