@@ -253,11 +253,6 @@ class Recipe:
         words = [each for each in settings.values() if isinstance(each, str) and each]
         return ", ".join([*words, *(f"{name} = {each}" for name, each in shown.items())])
 
-    @property
-    def sensitive(self) -> bool:
-        """Indicator that it is about somebody, without any table of --data."""
-        return False
-
     def on(self, table: str) -> Recipe:
         """Return the recipe for the table of this name."""
         return replace(self, **{"table": table})

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mipselect.pictures import Panel, Picture, Series, drawn
+from mipselect.pictures import Panel, Picture, Series, as_file, drawn, plain_style
 
 from .claims import Finding
 from .experiment import DifferenceMap, Experiment, Figure, LineFigure, Metric, Results
@@ -201,8 +201,6 @@ def _lines(made: Made, figure: LineFigure, notes: tuple[str, ...]) -> bytes:
 
 def _map(made: Made, figure: DifferenceMap, notes: tuple[str, ...]) -> bytes:
     """Draw differences of fractions as colours, the same bytes every time."""
-    import matplotlib as mpl
-    from matplotlib import style
     from matplotlib.figure import Figure as Canvas
 
     results, key = made.results, figure.metric.key
@@ -213,8 +211,7 @@ def _map(made: Made, figure: DifferenceMap, notes: tuple[str, ...]) -> bytes:
         rows.append({x: first[x].value - second[x].value for x in first if x in second})
     xs = sorted({x for row in rows for x in row})
     values = np.array([[row.get(x, np.nan) for x in xs] for row in rows])
-    reproducible = {"svg.hashsalt": "mipselect", "svg.fonttype": "none"}
-    with style.context("default"), mpl.rc_context(reproducible):
+    with plain_style():
         canvas = Canvas(figsize=(7.5, 1.6 + 0.32 * len(names)), layout="constrained")
         axes = canvas.subplots()
         image = axes.imshow(values, cmap="PuOr", vmin=-1.0, vmax=1.0, aspect="auto")
@@ -224,6 +221,4 @@ def _map(made: Made, figure: DifferenceMap, notes: tuple[str, ...]) -> bytes:
         axes.set(title=title, xlabel=figure.x_label)
         canvas.colorbar(image, ax=axes)
         canvas.supxlabel("\n".join(notes), fontsize="small", color="#444444")
-        target = io.BytesIO()
-        canvas.savefig(target, format="svg", dpi=150, metadata={"Date": None})
-    return target.getvalue()
+        return as_file(canvas, ".svg")

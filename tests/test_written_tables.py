@@ -16,7 +16,6 @@ from benchmarks.__main__ import main
 from benchmarks.stored import RESULTS, StoredRun
 from docs import written_tables
 from docs.written_tables import DOCS, WrongTable
-from tests.support.commandline import Run
 
 RECORDS = [
     {"method": "loss", "table": "bikes", "epsilon": 0.5, "ways": [0.25, 0.75]},
@@ -254,7 +253,7 @@ def test_the_command_writes_and_compares(
 
 
 def test_a_run_comes_back_as_it_was_stored(tmp_path: Path) -> None:
-    head = ("mipselect bench", "2026-11-01", "2 cores", "1 to 10")
+    head = ("mipselect plan", "2026-11-01", "2 cores", "1 to 10")
     run = StoredRun(
         *head, records=[{"n": 3000, "way": "ε", "x": [0.5, 1]}], versions={"numpy": "2"}
     )
@@ -271,26 +270,6 @@ def test_a_run_comes_back_as_it_was_stored(tmp_path: Path) -> None:
 def test_what_is_no_list_of_flat_records_is_not_stored(records: Any) -> None:
     with pytest.raises(ValueError, match="record"):
         StoredRun("c", "d", "m", "s", records=records, versions={})
-
-
-def test_what_bench_prints_is_stored(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    options = ["--epsilon", "1,2", "--trials", "2", "--selectors", "sis,uniform"]
-    printed = run("bench", "diabetes", *options, "--output", tmp_path / "b.jsonl", "--json").out
-    (tmp_path / "printed.json").write_text(printed, encoding="utf-8")
-    given = ["command", "--store", "bench", "--seeds", "0"]
-    given += ["--records", str(tmp_path / "printed.json"), "--", "mipselect", "bench", "diabetes"]
-    monkeypatch.setattr(stored, "RESULTS", tmp_path)
-    assert main(given) == 0
-    found = StoredRun.read(tmp_path / "bench.json").records
-    assert [(each["selector"], each["epsilon"]) for each in found] == [
-        ("sis", 1.0),
-        ("sis", 2.0),
-        ("uniform", 1.0),
-        ("uniform", 2.0),
-    ]
-    assert all(each["n"] == 442 and 0.0 <= each["exact"] <= 1.0 for each in found)
 
 
 def test_a_command_that_fails_stores_nothing(
@@ -321,13 +300,7 @@ def test_an_interpreter_in_a_command_is_no_place() -> None:
     assert typed == "python -m b --peer PYTHON FILE"
 
 
-def test_records_of_an_experiment_and_of_a_plan() -> None:
-    selector = {"selector": "sis", "epsilon": 1.0, "exact": 0.5, "f1": 0.7, "seconds_per_fit": None}
-    instance = {"instance": "a", "n": 9, "selectors": [{**selector, "seconds_per_draw": 0.1}]}
-    assert stored.records_of({"command": "bench", "instances": [instance]}) == [
-        {"instance": "a", "n": 9, "selector": "sis", "epsilon": 1.0, "exact": 0.5, "f1": 0.7,
-         "seconds_per_draw": 0.1}
-    ]  # fmt: skip
+def test_records_of_a_plan() -> None:
     line = {"method": "sis", "score": "loss", "tables": 4, "cells": [{"found": 0.5}]}
     plan = {"command": "plan", "epsilons": [2.0], "chance_level": 0.1, "lines": [line]}
     selections = [

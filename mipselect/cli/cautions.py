@@ -78,7 +78,7 @@ def _of_the_unit(ledger: Ledger | None, unit: str, *, schema: bool) -> str:
 
 def _of_other_tables(ledger: Ledger | None, table: str) -> str:
     """Say that a ledger has paid for draws from a table of another name."""
-    paid = () if ledger is None else ledger.touching
+    paid = () if ledger is None else ledger.entries
     others = [name for name in tables_of(paid) if name != table]
     if not others:
         return ""

@@ -20,10 +20,10 @@ from typer.main import get_group
 
 from mipselect.cli.declared import DeclaredOption, chooser, declared_of, with_further
 from mipselect.cli.start import say
+from mipselect.disk import read_toml
 from mipselect.errors import InvalidInput
 from mipselect.parameters import parameters_of
 from mipselect.selectors import BY_NAME
-from mipselect.toml_files import read_toml
 from mipselect.validation import did_you_mean, printable, shown
 
 OWN = {

@@ -94,10 +94,8 @@ class FitPlan:
 
     @property
     def together(self) -> Guarantee:
-        """See `SupportPlan`; of a part of a table with its condition, and not private if seeded."""
-        promise, ledger = self.drawn.promise, self.ledger
-        stated = promise if ledger is None else ledger.promised(promise)
-        return replace(stated, private=self.seed is None)
+        """See `SupportPlan`; not private if seeded."""
+        return replace(self.drawn.promise, private=self.seed is None)
 
     @property
     def parts(self) -> dict[str, Guarantee]:

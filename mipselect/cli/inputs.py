@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from mipselect.cli.declared import refuse
 from mipselect.cli.options import option_named, parse_sizes, stated
 from mipselect.cli.table_options import SourceOptions
+from mipselect.disk import toml_text
 from mipselect.errors import InvalidInput, about
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.instance import Instance
@@ -30,7 +31,6 @@ from mipselect.tables.moments import Moments
 from mipselect.tables.numbers import header, read_table
 from mipselect.tables.problems import problem_of_moments
 from mipselect.tables.table_file import TableFile
-from mipselect.toml_files import toml_text
 from mipselect.validation import checked_integer
 
 if TYPE_CHECKING:

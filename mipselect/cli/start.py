@@ -146,7 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def leave(codes: Sequence[int]) -> None:
-    """End the process with the last of these codes, if there is one, at once.
+    """Leave the process with the last of these codes, if there is one, at once.
 
     A library whose threads still start or stop while its static objects go ends the process by
     SIGABRT, with a line of its own after the answer. Nothing of ours is left to do then.

@@ -30,9 +30,9 @@ from mipselect.blocks.r_squared_choice import (
     BlockR2Choice,
     r_squared_seconds,
 )
-from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_target
+from mipselect.parameters import completed_by
 from mipselect.problem.data import Rows, problem_with_rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Always, Groups, Layout

@@ -331,12 +331,8 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         columns, apart = tuple(range(size)), self._kept_apart(len(table), source)
         fitted = slice(None) if apart is None else apart.fitted
         self.warn_of_doubt(len(table) if apart is None else int(apart.fitted.sum()), size)
-        with (
-            paid(self.ledger, guarantee, type(self).__name__) as promised,
-            np.errstate(all="ignore"),
-        ):
+        with paid(self.ledger, guarantee, type(self).__name__), np.errstate(all="ignore"):
             drawn = self._draw(ModelRows(table[fitted], target[fitted]), source, private)
-            guarantee = replace(guarantee, conditions=promised.conditions)
             release = released(drawn, columns, names, guarantee, self._classes())
             if apart is not None:
                 release = apart.measured(release, table, target)

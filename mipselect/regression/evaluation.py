@@ -95,9 +95,9 @@ def evaluate_model(
     bound = None if public.target.classes is not None else 1.0
     require_measurable(public.target.classes is not None, bound, relation)
     parts = open_table(source, public)
-    with paid(ledger, guarantee, EVALUATION) as promised:
+    with paid(ledger, guarantee, EVALUATION):
         predictions = predictions_of(model, parts, public)
-        return quality_of(predictions, promised, source_of_integers)
+        return quality_of(predictions, guarantee, source_of_integers)
 
 
 @dataclass(frozen=True, eq=False)

@@ -128,7 +128,7 @@ class Pair:
         self.selection.prepare()
         what = f"{self.selection.name}, then {self.name}"
         # A warning would tell about the data. NumPy's state is that of the thread.
-        with paid(ledger, self.guarantee, what) as promised, np.errstate(all="ignore"):
+        with paid(ledger, self.guarantee, what), np.errstate(all="ignore"):
             support = features_of(self.selection.sample(source))
             columns = columns_of(self.layout, support)
             model = self.model_on(support, columns)
@@ -140,7 +140,7 @@ class Pair:
             drawn,
             support,
             tuple(names[j] for j in support),
-            replace(self.guarantee, conditions=promised.conditions),
+            self.guarantee,
             classes,
             columns=self._named(columns) if rows.table is None else self._all_named(columns),
             table=rows.table,

@@ -277,11 +277,6 @@ def _left(releases: Sequence[ReportedRelease], ledger: Ledger) -> Iterator[Block
             "The ledger counts ρ of zero-concentrated privacy, in which small releases add up to "
             "less: its ε is not the sum above."
         )
-    if any(entry.part is not None for entry in ledger.entries):
-        notes.append(
-            "Some charges are for a part of the table. Those of disjoint parts count once, so that "
-            "less may be spent than the sum above."
-        )
     yield BulletList(tuple(notes))
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
+from mipselect.parameters import completed_by
 from mipselect.tables import dates, values
 from mipselect.tables.fields import IGNORED, POINTS, ROLE, Field, outward
 from mipselect.validation import checked_name, did_you_mean, shown

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from mipselect.docstrings import completed_by
+from mipselect.parameters import completed_by
 from mipselect.tables.derived import DerivedField
 from mipselect.tables.encoders import Column, Encoder, Indicators, Ranked, Scaled, Target
 from mipselect.tables.fields import Field

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
+from mipselect.parameters import completed_by
 from mipselect.tables.encoders import (
     Column,
     Encoder,

@@ -113,17 +113,6 @@ def test_a_ledger_of_another_table_is_told_before_the_draw(
     assert f"mipselect: warning: {note}" in found.err
 
 
-def test_disjoint_parts_are_no_other_tables(run: Run, table: Path) -> None:
-    other = table.with_name("b.csv")
-    other.write_bytes(table.read_bytes())
-    paid = ("--epsilon", "1", "--ledger", ledger_of(table, "row"))
-    draw = (*asked(other, "select", "rows.json"), *paid, "--dry-run")
-    assert run(*asked(table, "select", "rows.json"), *paid, "--part", "ward=A").code == 0
-    assert "another table" not in run(*draw, "--part", "ward=B").err
-    for part in (("--part", "ward=A"), ()):
-        assert "charged for another table before: t.csv" in run(*draw, *part).err
-
-
 def test_the_report_says_it_as_a_condition(run: Run, table: Path, tmp_path: Path) -> None:
     file, draw = ledger_of(table, "patient"), ("--epsilon", "1", "--ledger")
     for schema, is_condition in (("rows.json", True), ("schema.json", False)):

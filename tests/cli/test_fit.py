@@ -454,7 +454,6 @@ def test_bad_ways_to_ranges(run: Run, tmp_path: Path, more: tuple[str, ...], wor
         (("--x-bound", "1"), "--x-bound does not apply with --schema"),
         (("--always", "ages"), "always: the schema has no field 'ages'"),
         (("--never", "who"), "never: the schema has no"),
-        (("--part", "a=b"), "--part goes with --ledger"),
         (("--epsilon", "0"), "--epsilon must be"),
         (("--epsilon", "1e9"), "--epsilon and --delta: epsilon must lie between"),
         (("--unit-rule", "any"), "unit_rule must be"),
@@ -501,14 +500,14 @@ def test_the_ledger_refuses_before_the_table_is_opened(run: Run, table: Path) ->
     fit(run, table, "--ledger", pays).failed_with(2, "no such file")
 
 
-def test_parts_and_relations_of_a_ledger(run: Run, table: Path) -> None:
+def test_the_relation_of_a_ledger(run: Run, table: Path) -> None:
     file = table.with_name("study.ledger")
     ledger = Ledger.create(file, epsilon=60.0, relation="add-remove", unit="patient")
-    more = ("--ledger", file, "--part", "hospital=A", "--json")
+    more = ("--ledger", file, "--json")
     report = fit(run, table, *more).report
     assert report["guarantee"]["relation"] == "add-remove"
     assert report["ledger"]["unit"] == "patient"
-    assert ledger.entries[0].part == ("hospital", "A")
+    assert len(ledger.entries) == 1
     assert report["n"] is None
 
 

@@ -160,19 +160,6 @@ unit_rule = "mean"
     assert "SENSITIVE: stay = " in text
     plan = run("release", tmp_path / "stay.toml", "--epsilon", "1", "--dry-run", "--json").report
     assert plan["features"] == ["age", "ward", "noise, plain"]
-    asked = ("--epsilon", "1e5", "--trials", "2", "--mcmc-steps", "50", "--json")
-    bench = run("bench", tmp_path / "stay.toml", *asked, "--output", tmp_path / "b.jsonl")
-    (entry,) = bench.report["instances"]
-    assert (entry["p"], entry["n_features"]) == (11, 3)
-    assert {line["selector"]: line["exact"] for line in entry["selectors"]}["exponential"] == 1.0
-    text = (tmp_path / "stay.toml").read_text()
-    other = tmp_path / "died.toml"
-    other.write_text(
-        text.replace('"stay"', '"died"')
-        .replace('never = ["died"]\n', "")
-        .replace("[data]", 'loss = "hinge"\n[data]')
-    )
-    run("bench", other, "--output", tmp_path / "b.jsonl").failed_with(2, "not for hinge")
     output = ("--output", tmp_path / "schema.json")
     run("release", tmp_path / "stay.toml", "--epsilon", "1", *output).failed_with(
         2, "is what is read"

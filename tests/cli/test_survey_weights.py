@@ -111,18 +111,6 @@ def test_moments_hold_them_and_say_so(run: Run, path: Path, tmp_path: Path) -> N
     assert "Rows count by the survey weight w." in text.out
 
 
-def test_a_bench_of_rows_refuses(run: Run, path: Path) -> None:
-    by_rows = path.with_name("t.toml")
-    by_rows.write_text(
-        '[instance]\nsupport_size = 1\n[data]\nsource = "table"\npath = "t.csv"\n'
-        'schema = "schema.json"\ntarget = "y"\n'
-    )
-    output = str(path.with_name("b.jsonl"))
-    run("bench", by_rows, "--trials", "1", "--output", output).failed_with(
-        2, "its rows count by a survey weight"
-    )
-
-
 def test_fit_evaluate_predict_and_the_report(run: Run, path: Path, tmp_path: Path) -> None:
     model, schema = tmp_path / "model.json", path.with_name("schema.json")
     fit = ("fit", *asked(path, "--support-size", "1", "--epsilon", "8", "--quality-share", "0.3"))

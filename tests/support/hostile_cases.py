@@ -47,8 +47,8 @@ COMMON = ("--target", "y", "--support-size", "2", "--epsilon", "1", *BOUNDS)
 SELECT = ("select", "data.csv", *COMMON)
 SOLVE = ("solve", "instance.toml")
 RELEASE = ("release", "instance.toml", "--epsilon", "1")
-BENCH = ("bench", "instance.toml", "--selectors", "uniform", "--epsilon", "1", "--trials", "1")
-PLOT = ("plot", "rows.jsonl", "--output", "figure.svg")
+REPRODUCE = ("reproduce", "kendall-copies", "--quick", "--output")
+TRIALS = "kendall-copies-quick.jsonl"
 ASKED = ("--target", "y", "--support-size", "1", "--epsilon", "1")
 FIT = ("fit", "data.csv", *ASKED, "--x-bound", "3", "--y-bound", "5")
 FIT_BY_SCHEMA = ("fit", "data.csv", *ASKED, "--schema", "schema.json")
@@ -228,17 +228,6 @@ def dates_in_parquet(path: Path) -> None:
     parquet.write_table(pa.table({"day": days, "a": [1.0] * 4, "y": [2.0] * 4}), path)
 
 
-def bench_line(path: Path, old: str, new: str) -> None:
-    """A line of `mipselect bench` with a change."""
-    code, _, err = run_here(
-        ("bench", "instance.toml", *BENCH[2:], "--output", path.name), path.parent
-    )
-    assert code == 0, err
-    line = path.read_text()
-    assert old in line
-    path.write_text(line.replace(old, new, 1))
-
-
 def model_file(path: Path, old: str = "", new: str = "") -> None:
     """A model of data.csv, with a change."""
     table = path.with_name("table.csv")
@@ -253,10 +242,6 @@ def model_file(path: Path, old: str = "", new: str = "") -> None:
 
 def model_with(old: str, new: str) -> Maker:
     return lambda path: model_file(path, old, new)
-
-
-def rows_with(old: str, new: str) -> Maker:
-    return lambda path: bench_line(path, old, new)
 
 
 def options(
@@ -313,9 +298,7 @@ CASES: list[Case] = [
     *options("--draws", "99999999999999", "0"),
     *options("--x-bound", "1" * 400),
     *options("--seed", "1" * 5000),
-    *options("--trials", "9" * 400, to=BENCH[:-2]),
-    Case("bench --rows 99999999999999", ("bench", "paper-p100", *BENCH[2:], "--rows", "9" * 14),
-         ("memory",)),
+    *options("--data-seed", "9" * 400, to=(*REPRODUCE, ".")),
     Case("ridge 0", (*RELEASE, "--method", "top-r"), ("instance.toml", "ridge"),
          {"instance.toml": with_ridge("0")}),
     # Instance files.
@@ -363,15 +346,12 @@ CASES: list[Case] = [
         Case(f"long: {words[0]}", arguments, words[1:])
         for *words, arguments in (
             ("TOML", "cannot be read", ("solve", LONG + ".toml")),
-            ("bench TOML", "cannot be read", ("bench", LONG + ".toml")),
             ("CSV", "cannot be read", ("select", LONG + ".csv", *COMMON)),
             ("Parquet", "cannot be read", ("select", LONG + ".parquet", *COMMON)),
             ("--output", "name too long", (*SOLVE, "--output", LONG)),
             ("release --output", "name too long", (*RELEASE, "--output", LONG)),
             ("compare --output", "name too long", ("compare", "tiny-plain", "--output", LONG)),
-            ("bench --output", "name too long", (*BENCH, "--output", LONG)),
-            ("plot --output", "name too long", (*PLOT[:3], LONG + ".svg")),
-            ("plot", "cannot be read", ("plot", LONG, *PLOT[2:])),
+            ("reproduce --output", "name too long", (*REPRODUCE, LONG)),
         )
     ),
     tomls("a long path", INSTANCE.replace("data.csv", LONG + ".csv"), "cannot be read"),
@@ -385,8 +365,7 @@ CASES: list[Case] = [
             ("TOML", "cannot be read: Permission denied", ("solve", "locked/x.toml")),
             ("--output", "--output locked/x.json",
              ("solve", "tiny-plain", "--output", "locked/x.json")),
-            ("bench", "--output locked/rows.jsonl",
-             ("bench", "tiny-plain", "--output", "locked/rows.jsonl")),
+            ("reproduce", "--output locked/made", (*REPRODUCE, "locked/made")),
         )
     ),
     Case("--output: a device", (*RELEASE, "--output", "/dev/null"), ("not a regular file",)),
@@ -442,7 +421,7 @@ CASES: list[Case] = [
         ), {"t.parquet": b"", "t.xlsx": b"PK"})
         for command in (
             ("release", "data.csv", "--epsilon", "1"),
-            ("compare", "t.parquet"), ("bench", "t.xlsx", *BENCH[2:]),
+            ("compare", "t.parquet"), ("solve", "t.xlsx"),
         )
     ),
     Case("a table without a target: solve", ("solve", "data.csv"),
@@ -587,22 +566,12 @@ CASES: list[Case] = [
     Case("check: any rows", CHECK, ("SENSITIVE", "unreadable"), code=0,
          files={"schema.json": SCHEMA, "data.csv": b"a,y\n\x00,\xff\n1e999,nan\n3\n,,,\n\"\n"}),
     # Files of trials.
-    *(
-        Case(f"{command[0]}: {name}", command, ("rows.jsonl, line 1", *words),
-             {"rows.jsonl": content})
-        for command in (PLOT, (*BENCH, "--output", "rows.jsonl"))
-        for name, content, *words in (
-            ("NaN", rows_with('"loss_gap": ', '"loss_gap": NaN, "x": '), "numbers"),
-            ("1e999", rows_with('"loss_gap": ', '"loss_gap": 1e999, "x": '), "numbers"),
-            ("an integer of 400 digits", rows_with('"n": ', '"n": ' + "1" * 400), "numbers"),
-            ("deep nesting", "[" * 100_000 + "]" * 100_000 + "\n", "nested too deeply"),
-        )
-    ),
-    Case("plot: a pipe", PLOT, ("rows.jsonl", "pipe or a device"), {"rows.jsonl": os.mkfifo}),
-    Case("plot: endless", PLOT, ("pipe or a device",), {"rows.jsonl": link_to("/dev/zero")}),
-    Case("plot: a folder", PLOT, ("rows.jsonl", "folder"), {"rows.jsonl": Path.mkdir}),
-    Case("bench: a pipe", (*BENCH, "--output", "rows.jsonl"), ("not a regular file",),
-         {"rows.jsonl": os.mkfifo}),
+    Case("reproduce: no trials", (*REPRODUCE, "."), (f"{TRIALS}, line 1", "nested too deeply"),
+         {TRIALS: "[" * 100_000 + "]" * 100_000 + "\n"}),
+    Case("reproduce: a pipe", (*REPRODUCE, "."), ("not a regular file",), {TRIALS: os.mkfifo}),
+    Case("reproduce: endless", (*REPRODUCE, "."), ("not a regular file",),
+         {TRIALS: link_to("/dev/zero")}),
+    Case("reproduce: a folder", (*REPRODUCE, "."), (TRIALS, "regular"), {TRIALS: Path.mkdir}),
 ]  # fmt: skip
 
 

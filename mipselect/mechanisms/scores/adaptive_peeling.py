@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 
 from mipselect.array_checks import checked_items, checked_scores, checked_sensitivity_of_draws
 from mipselect.arrays import IntArray, ScoreArray
-from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.scores.base import Estimate
 from mipselect.mechanisms.scores.noisy_max import NoisyMax
 from mipselect.mechanisms.scores.top_k import SelectionMechanism, log_in_any_order
 from mipselect.mechanisms.scores.utilities import spendable, utilities
+from mipselect.parameters import completed_by
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee

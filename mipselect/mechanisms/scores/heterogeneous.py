@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 
 from mipselect.array_checks import checked_index, checked_scores, checked_sensitivities
 from mipselect.arrays import FloatArray, IntArray, ScoreArray
-from mipselect.docstrings import completed_by
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.scores.base import Estimate, ScoreDistribution, WeightedItem
 from mipselect.mechanisms.scores.noisy_max import NoisyMax
 from mipselect.mechanisms.scores.utilities import LARGEST, differences, reach, scaled, spendable
+from mipselect.parameters import completed_by
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator

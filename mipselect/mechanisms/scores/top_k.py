@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 
 from mipselect.array_checks import checked_items, checked_scores
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise import opendp_draws
@@ -25,6 +24,7 @@ from mipselect.mechanisms.noise.quadrature import Competitors
 from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism
 from mipselect.mechanisms.scores.noisy_max import NoisyMax, permute_and_flip
 from mipselect.mechanisms.scores.utilities import spendable, utilities
+from mipselect.parameters import completed_by
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator

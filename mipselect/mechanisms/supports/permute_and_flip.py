@@ -29,11 +29,11 @@ import numpy as np
 from numpy.polynomial.polynomial import polyval
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.docstrings import completed_by
 from mipselect.mechanisms.noise.quadrature import Panels
 from mipselect.mechanisms.supports.base import Interval
 from mipselect.mechanisms.supports.exact import ExactDraws
 from mipselect.mechanisms.supports.rejection_sampler import Cells, Race
+from mipselect.parameters import completed_by
 from mipselect.privacy.concentrated import pure_rho
 from mipselect.privacy.randomness import IntegerWeights, coin, log_ratio, standard_exponential
 from mipselect.search.soft import LargestWeight
