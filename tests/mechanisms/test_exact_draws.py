@@ -176,14 +176,6 @@ def test_a_time_limit_holds_while_supports_are_listed() -> None:
     assert ledger.entries == ()
 
 
-def test_an_estimate_that_runs_out_of_time_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    judged = Judged(correlated(12, 5), 1000.0)
-    monkeypatch.setattr(judged.draws, "_time_limit", 1e-9)
-    with pytest.raises(NotCertified, match="time limit"):
-        judged.mechanism.estimate((0, 1, 2, 3, 4), width=1e-6)
-    judged.check_intervals()
-
-
 def test_seeds_reproduce_a_history_of_draws() -> None:
     instance = correlated(8, 3)
     histories = []
@@ -277,15 +269,6 @@ def test_bounds_are_raised_by_what_rounding_may_hide(monkeypatch: pytest.MonkeyP
     for _ in range(400):
         mechanism.sample(source)
     assert mechanism.acceptance == pytest.approx(math.exp(-0.7), abs=0.1)
-
-
-def test_how_many_supports_are_listed_can_be_stated() -> None:
-    instance = correlated(5, 2)
-    assert ExponentialMechanism(instance, 1.0, most_listed=10).listed
-    assert not ExponentialMechanism(instance, 1.0, most_listed=9).listed
-    for wrong in (-1, 10.0, True):
-        with pytest.raises(InvalidInput, match="most_listed must be an integer ≥ 0"):
-            ExponentialMechanism(instance, 1.0, most_listed=wrong)  # type: ignore[arg-type]
 
 
 def test_rounding_pays_for_the_prior_too() -> None:

@@ -185,29 +185,6 @@ def test_a_large_problem_has_exact_unlisted_draws_at_once() -> None:
     assert mechanism.log_probability(drawn) == pytest.approx(-np.log(float(comb(p, s))), abs=1e-2)
 
 
-def test_levels_are_left_by_as_many_features_as_drawn() -> None:
-    p, s = 40, 30
-    values = np.linspace(0.0, 1e-3, 11)
-    levels = replace(
-        levels_of(SMALL),
-        supports=np.array([[*range(k), *range(10, 40 - k)] for k in range(11)]),
-        values=values,
-        bounds=values,
-        n_features=p,
-        feature_names=tuple(f"x{j}" for j in range(p)),
-    )
-    mechanism = Mistakes(levels, 1.0)
-    sizes = np.array(levels.sizes, dtype=float)
-    for seed in range(20):
-        drawn = mechanism.sample(seed)
-        assert drawn == tuple(sorted(set(drawn)))
-        assert len(drawn) == s
-        level = levels.level_of(drawn)
-        logs = np.log(sizes) - values / (2.0 * levels.sensitivity)
-        expected = logs[level] - logsumexp(logs) - np.log(sizes[level])
-        assert mechanism.log_probability(drawn) == pytest.approx(expected, rel=1e-12)
-
-
 def test_extreme_epsilon_and_one_support_are_legal() -> None:
     for epsilon in (1e-300, 1e300):
         mechanism = TopR(pool_of(SMALL, 5), epsilon)
@@ -358,20 +335,6 @@ def test_the_ledger_is_charged_before_anything_is_drawn(name: str) -> None:
     assert ledger.entries == (LedgerEntry(seeded, mechanism.name),)
     with pytest.raises(InvalidInput):
         mechanism.release(Ledger(10.0, 0.5), rng="seed")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_only_the_operating_system_makes_a_release_private(name: str) -> None:
-    mechanism, _ = mechanisms()[name]
-    if name == "mistakes":
-        mechanism = Mistakes(levels_of(CLEAR), 1.0)
-    assert mechanism.release().private
-    assert mechanism.release(rng=random.SystemRandom()).private
-    for rng in (7, np.int64(7), random.Random(7), np.random.default_rng(7)):
-        assert not mechanism.release(rng=rng).private
-    assert (
-        mechanism.sample(7) == mechanism.sample(np.int32(7)) == mechanism.sample(random.Random(7))
-    )
 
 
 def test_printing_tells_no_sensitive_value() -> None:

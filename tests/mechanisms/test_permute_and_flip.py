@@ -19,7 +19,6 @@ from mipselect import (
     PermuteAndFlip,
 )
 from mipselect.errors import InvalidInput, NotCertified
-from mipselect.mechanisms.scores.noisy_max import permute_and_flip_log_probability
 from mipselect.mechanisms.supports import permute_and_flip, rejection_sampler
 from mipselect.mechanisms.supports.law import EPS, with_another_row
 from mipselect.mechanisms.supports.permute_and_flip import (
@@ -76,20 +75,6 @@ def test_the_law_of_integer_weights_is_that_of_their_ratios(logs: list[float]) -
     np.testing.assert_allclose(law.log_probabilities(), expected, rtol=1e-12, atol=1e-12)
     one_by_one = [law.log_probability(k) for k in range(len(logs))]
     np.testing.assert_allclose(one_by_one, expected, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.parametrize("spread", [0.0, 1.0, 5.0, 40.0, 600.0])
-def test_the_integral_of_thousands_of_weights(spread: float) -> None:
-    """Against the expectation of 1/(1 + number of other heads), built up coin by coin."""
-    rng = np.random.default_rng(4)
-    logs = -spread * rng.random(3000) ** 2
-    logs[:40] = np.round(logs[:40])
-    logs -= logs.max()
-    found = FlipIntegral(logs).log_probabilities(logs)
-    assert np.exp(found).sum() == pytest.approx(1.0, abs=1e-12)
-    for k in [0, 1, int(logs.argmax()), int(logs.argmin()), 2999]:
-        expected = permute_and_flip_log_probability(logs, k)
-        assert found[k] == pytest.approx(expected, rel=1e-11, abs=1e-11)
 
 
 @pytest.mark.parametrize("e", [0.0, 1e-300, 1e-9, 0.3, 3.0, 40.0, 800.0, 1e5])
@@ -257,19 +242,6 @@ def test_it_is_never_worse_than_the_exponential_mechanism() -> None:
             assert flip[values.argmin()] >= plain[values.argmin()] - 1e-12
 
 
-def test_where_the_prior_alone_speaks() -> None:
-    """Weights of features and sizes are weights like others: the race is among them."""
-    X, y = np.zeros((3, 4)), np.ones(3)
-    instance = Instance(X, y, support_size=2, x_bound=1.0, y_bound=1.0, coef_bound=1.0, ridge=1.0)
-    omega = np.array([1.0, 2.0, 3.0, 4.0])
-    pairs = list(combinations(range(4), 2))
-    expected = flip_law(np.log([omega[a] * omega[b] for a, b in pairs]))
-    found = PermuteAndFlip(instance, 1.0, prior_weights=omega)
-    np.testing.assert_allclose(
-        [found.log_probability(pair) for pair in pairs], expected, atol=1e-11
-    )
-
-
 def test_the_guarantee_is_pure_and_not_of_bounded_range() -> None:
     mechanism = PermuteAndFlip(correlated(5, 2), 0.5)
     assert mechanism.guarantee.rho == 0.125
@@ -339,29 +311,6 @@ def test_a_time_limit_in_a_proof_releases_nothing(monkeypatch: pytest.MonkeyPatc
         mechanism.release(ledger)
     monkeypatch.undo()
     assert len(mechanism.sample(1)) == 5
-
-
-def test_an_interrupt_leaves_everything_usable(monkeypatch: pytest.MonkeyPatch) -> None:
-    source = random.Random(2)
-    for stop in range(6):
-        judged = flipping(correlated(8, 3), 300.0, steps_before=0)
-        with monkeypatch.context() as patch:
-            left = [stop]
-
-            def tick(left: list[int] = left) -> None:
-                left[0] -= 1
-                if left[0] < 0:
-                    raise KeyboardInterrupt
-
-            patch.setattr(judged.partition, "_tick", tick)
-            patch.setattr(permute_and_flip, "LATE", -1.0)
-            patch.setattr(FirstHeads, "takes", lambda *_: False)
-            with pytest.raises(KeyboardInterrupt):
-                judged.mechanism.sample(source)
-        judged.check_cells()
-        check_intervals(judged)
-    draw = partial(judged.mechanism.sample, source)
-    frequencies_agree(draw, judged.supports, judged.flip_law, 600)
 
 
 def test_blocks_of_rows_are_instances_like_others() -> None:

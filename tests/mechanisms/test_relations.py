@@ -11,7 +11,6 @@ import pytest
 
 from mipselect import (
     ExponentialMechanism,
-    Guarantee,
     Instance,
     Ledger,
     Mistakes,
@@ -229,28 +228,6 @@ def test_the_stable_optimum_passes_its_exact_audit_under_replace_one() -> None:
     for a, b in (*pairs()[::4], *separated_pairs()[::4], tied_pair()):
         logs, other = log_probabilities(stable(a), a), log_probabilities(stable(b), b)
         assert excess(logs, other, 1.5) <= 1e-3 * (1.0 + 1e-9)
-
-
-class OfOnesOwn(ExponentialMechanism):
-    """A fallback that states something else under add-remove than under replace-one."""
-
-    other: Guarantee
-
-    @property
-    def guarantees(self) -> dict[str, Guarantee]:
-        return {"replace-one": self.guarantee, "add-remove": self.other}
-
-
-def test_a_fallback_of_ones_own_is_stated_as_it_says() -> None:
-    data, _ = separated()[0]
-    fallback = OfOnesOwn(data.instance, EPSILON)
-    fallback.other = Guarantee(0.75, 1e-2, "add-remove")
-    stated = StableOptimum(pool_of(data, 3), 0.5, 1e-3, fallback).guarantees
-    assert (stated["add-remove"].epsilon, stated["add-remove"].delta) == (1.0, 0.011)
-    assert (stated["replace-one"].epsilon, stated["replace-one"].delta) == (1.5, 1e-3)
-    fallback.other = Guarantee(0.75, conditions=("all is well",), relation="add-remove")
-    with pytest.raises(InvalidInput, match="conditions"):
-        StableOptimum(pool_of(data, 3), 0.5, 1e-3, fallback)
 
 
 def test_what_is_no_stable_optimum_is_refused() -> None:

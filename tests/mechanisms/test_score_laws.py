@@ -109,11 +109,6 @@ def test_releases(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_nothing_sensitive_is_printed(name: str) -> None:
-    assert "0.123456" not in repr(CASES[name][0](np.full(6, 0.123456), 1.0))
-
-
-@pytest.mark.parametrize("name", CASES)
 def test_bad_scores_are_refused(name: str) -> None:
     build, _ = CASES[name]
     for bad in (np.nan, np.inf, -np.inf):
@@ -143,19 +138,6 @@ def test_outcomes_that_are_none_are_refused(name: str) -> None:
 
 
 K_ITEMS = (OneShotTopK, Peeling, CanonicalLipschitz, JointExponential)
-
-
-@pytest.mark.parametrize("build", K_ITEMS)
-def test_k_must_be_between_one_and_d(build: Any) -> None:
-    for k in (0, -1, 7, 2.0, True):
-        with pytest.raises(InvalidInput, match=r"k must be an integer in 1\.\.6"):
-            build(SCORES, k, 1.0)
-    everything = build(SCORES, 6, 1.0)
-    assert sorted(everything.sample()) == list(range(6))
-    if build is not JointExponential:
-        assert everything.log_probability(range(6)) == pytest.approx(0.0, abs=1e-12)
-    assert build([2.0], 1, 1.0).sample() == (0,)
-    assert build([2.0], 1, 1.0).log_probability([0]) == pytest.approx(0.0, abs=1e-12)
 
 
 def test_other_parameters_are_checked() -> None:
@@ -287,14 +269,6 @@ def test_joint_is_the_exponential_mechanism_on_all_rankings(k: int, epsilon: flo
         mechanism = JointExponential(q, k, epsilon, sensitivity=0.5)
         expected = joint_law(q, k, epsilon, 0.5)
         np.testing.assert_allclose(log_law(mechanism, rankings(6, k)), expected, atol=1e-11)
-
-
-@pytest.mark.parametrize("name", sorted(CASES.keys() - {"response", "stopping", "gem"}))
-def test_ties_are_treated_alike(name: str) -> None:
-    """Except by randomised response and items without noise, which must have a best one."""
-    build, outcomes = CASES[name]
-    logs = log_law(build(np.zeros(6), 1.0), outcomes)
-    np.testing.assert_allclose(logs, -np.log(len(outcomes)), atol=1e-9)
 
 
 def test_vetted_noise_is_never_too_small_and_never_beyond_double_precision() -> None:

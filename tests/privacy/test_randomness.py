@@ -186,21 +186,6 @@ def test_the_draw_is_exact(seed: int) -> None:
     assert [law[k] for k in range(20)] == expected
 
 
-def test_all_probabilities_at_once_are_those_of_each() -> None:
-    logs = np.append(np.random.default_rng(0).normal(0.0, 300.0, 50), -1e9)
-    weights = IntegerWeights.from_logs(logs, {3: comb(10_000, 50), 50: 7})
-    each = [weights.log_probability(k) for k in range(51)]
-    assert weights.log_probabilities() == pytest.approx(each, rel=1e-12, abs=1e-12)
-
-
-def test_sizes_given_by_their_logs_are_multiplicities() -> None:
-    counts = {0: 1, 1: 7, 2: 10**40, 3: 3}
-    logs = [0.0, -1.0, -300.0, -2.0]
-    exact = IntegerWeights.from_logs(logs, counts)
-    rounded = IntegerWeights.from_logs(logs, log_sizes=np.log([float(m) for m in counts.values()]))
-    assert rounded.log_probabilities() == pytest.approx(exact.log_probabilities(), abs=1e-12)
-
-
 def test_sizes_come_in_after_the_floor() -> None:
     size = comb(10_000, 50)
     weights = IntegerWeights.from_logs(

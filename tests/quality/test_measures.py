@@ -53,15 +53,6 @@ def test_r2_without_noise_is_that_of_the_clipped_rows() -> None:
     assert r2.value == pytest.approx(1.0 - (errors**2).sum() / (distances**2).sum(), abs=0.01)
 
 
-def test_rows_without_a_target_count_nowhere() -> None:
-    y, fitted = population(5000)
-    known = np.arange(5000) % 3 > 0
-    hidden = np.where(known, y, np.nan)
-    a = r2_of_numbers(hidden, fitted, known, None, REPLACE, MUCH, random.Random(0))
-    b = r2_of_numbers(y[known], fitted[known], known[known], None, REPLACE, MUCH, random.Random(0))
-    assert a == b
-
-
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_intervals_of_r2_hold_the_truth_as_often_as_they_say(relation: str) -> None:
     y, fitted = population(200_000)

@@ -68,21 +68,6 @@ def test_the_sentence_is_that_of_the_law_on_these_rows(more: dict[str, Any]) -> 
     assert ("smaller bounds" in found.sentence) is (more == BOUNDS)
 
 
-def test_sizes_may_stand_in_any_order() -> None:
-    """At this ε three columns cannot become likely, and one can."""
-    X, y = rows()
-    found = [
-        str(one.message)
-        for sizes in ([3, 2, 1, 3], range(1, 4))
-        for one in told(
-            lambda sizes=sizes: ExponentialSelector(epsilon=7.0, sizes=sizes, **BOUNDS).fit(X, y)  # type: ignore[misc]
-        )
-    ]
-    assert len(found) == 2
-    assert found[0] == found[1]
-    assert "no set of 2-3 fields can become likely, whatever the data" in found[0]
-
-
 def test_it_depends_on_no_row() -> None:
     tables = (rows(1), (np.zeros((N, P)), np.ones(N)), (np.full((N, P), 1e300), np.zeros(N)))
     found = {

@@ -12,10 +12,9 @@ import pytest
 from scipy.sparse import csr_matrix
 from scipy.stats import chisquare, kendalltau
 
-from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
+from mipselect.errors import InvalidInput
 from mipselect.mechanisms import Peeling
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
-from mipselect.privacy import Ledger
 from mipselect.privacy.audit import largest_loss, law_of
 from mipselect.problem import data
 from mipselect.problem.problem import Problem
@@ -291,27 +290,6 @@ def test_a_copy_comes_back_under_the_mean_and_not_under_the_maximum() -> None:
         assert len({0, 5}.intersection(selector.release_.support)) == copies
         two = KendallSelector(2, epsilon=1e5, redundancy=redundancy, random_state=0).fit(X, y)
         assert len({0, 5}.intersection(two.release_.support)) == 1
-
-
-def test_what_only_the_order_of_the_values_decides() -> None:
-    X, y = two_signals_and_a_copy()
-    laws = [
-        KendallSelector(1, epsilon=0.2).mechanism(*data) for data in ((X, y), (X**3, np.exp(y)))
-    ]
-    assert all(laws[0].log_probability([j]) == laws[1].log_probability([j]) for j in range(6))
-
-
-def test_the_ledger_is_charged_once_and_asked_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y = two_signals_and_a_copy()
-    ledger = Ledger(1.0, relation="add-remove")
-    selector = KendallSelector(2, epsilon=0.6, ledger=ledger).fit(X, y)
-    assert [entry.guarantee for entry in ledger.entries] == [selector.guarantee_]
-    monkeypatch.setattr(AdaptivePeeling, "sample", lambda *_: pytest.fail("something was drawn"))
-    with pytest.raises(BudgetExceeded):
-        selector.fit(X, y)
-    with pytest.raises(RelationMismatch):
-        KendallSelector(2, ledger=Ledger(9.0)).fit(X, y)
-    assert len(ledger.entries) == 1
 
 
 def test_a_seed_repeats_the_draw_and_is_not_private() -> None:

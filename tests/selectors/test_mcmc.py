@@ -8,7 +8,6 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import check_estimator
 
 from mipselect.errors import InvalidInput
 from mipselect.privacy.audit import worst_pair
@@ -91,16 +90,6 @@ def test_equal_and_opposite_columns_are_solved_to_the_end() -> None:
         assert gradient @ beta + bound * np.abs(gradient).max() <= 1e-11 * (1.0 + bound) ** 2
 
 
-@pytest.mark.parametrize("exponent", [-8, -14, -16, -30, -155, -170])
-def test_a_tiny_target_and_columns_that_depend_on_each_other(exponent: int) -> None:
-    rng = np.random.default_rng(5)
-    X, y = rng.uniform(-1.0, 1.0, (20, 4)), 10.0**exponent * rng.uniform(-1.0, 1.0, 20)
-    X[:, 2], X[:, 3] = X[:, 1], 0.0
-    values = ResidualSquares(X, y, 1.0)
-    for support in combinations(range(4), 2):
-        assert 0.0 <= values(support) <= y @ y + 1e-20
-
-
 def law(epsilon: float, p: int, s: int) -> Any:
     selector = MCMCSelector(s, epsilon=epsilon, **BOUNDS)
 
@@ -154,8 +143,6 @@ def test_the_signal_is_found_and_single_precision_is_taken() -> None:
 
 
 def test_conventions_and_refusals() -> None:
-    found = check_estimator(MCMCSelector(1, random_state=0, **BOUNDS), on_skip=None)
-    assert len(found) > 40
     X, y = np.eye(4), np.arange(4.0)
     for name in BOUNDS:
         with pytest.raises(InvalidInput, match=f"{name} .*without looking at the data"):
