@@ -29,8 +29,8 @@ from mipselect.cli.table_options import (
 from mipselect.cli.task import Task, deliver_task
 from mipselect.errors import InvalidInput, about
 from mipselect.problem.scores import LOSS
+from mipselect.regression.plan import TablePlan
 from mipselect.regression.ranges import ADVICE, PRIVATE, WAYS, PrivateRanges
-from mipselect.regression.table_plan import TablePlan
 from mipselect.selectors import BY_NAME
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.numbers import header, read_table

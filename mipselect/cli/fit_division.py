@@ -31,6 +31,7 @@ from mipselect.regression import (
     TukeyRegressor,
 )
 from mipselect.regression.base import PrivateLinearModel
+from mipselect.regression.plan import TablePlan
 from mipselect.regression.ranges import PrivateRanges
 from mipselect.regression.shares import (
     SHARE_OF_PRIVATE_RANGES,
@@ -39,7 +40,6 @@ from mipselect.regression.shares import (
     share_of_selection,
 )
 from mipselect.regression.smooth_losses import classification_loss, regression_loss
-from mipselect.regression.table_plan import TablePlan
 from mipselect.selectors import BY_NAME, MistakesSelector
 from mipselect.selectors.all_features import AllFeaturesSelector, in_place_of
 from mipselect.selectors.base import PrivateSelector

@@ -21,9 +21,8 @@ from mipselect.problem.stored.files import StoredData
 from mipselect.regression import ModelRelease, TukeyRegressor
 from mipselect.regression.coefficients import CoefficientTable, reading_notes
 from mipselect.regression.evaluation import HeldOut
+from mipselect.regression.plan import TablePlan
 from mipselect.regression.ranges import PRIVATE
-from mipselect.regression.table_pair import TablePair
-from mipselect.regression.table_plan import TablePlan
 from mipselect.regression.tukey import FAILS
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.all_features import AllFeaturesSelector
@@ -165,28 +164,14 @@ class FitPlan:
         return HeldOut.of_table(rows, question, share, self.options.relation, source)
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
-        """See `SupportPlan`: of target and rows, and of Tukey's test."""
-        return (*self.drawn.doubts(n), *self._doubts_of_the_test(n))
-
-    def _doubts_of_the_test(self, n: int | None) -> tuple[str, ...]:
-        """Say that the private test of --regression tukey, which needs many rows, may fail."""
-        drawn = self.drawn
-        model, most = drawn.model_on(drawn.widest), drawn.columns_of(drawn.widest)
-        if not isinstance(model, TukeyRegressor):
-            return ()
-        rows = f"about {float(f'{model.enough_rows(most):.2g}'):,.0f} rows"
-        if n is None:
-            return (f"--regression tukey needs {rows} at this ε: with far fewer {FAILS}",)
-        if not model.expects_failure(n, most):
-            return ()
-        wide = f"where fields of many columns are drawn (in all up to {most}) "
-        always = model.expects_failure(n, drawn.columns_of(drawn.narrowest))
-        larger = self.options.epsilon * model.enough_epsilon(n, most) / model.epsilon
-        return (
-            f"--regression tukey has few rows, {n:,}, for this ε: {'' if always else wide}{FAILS}. "
-            f"{rows.capitalize()} or ε = {float(f'{larger:.2g}'):g} would do, or another "
-            "--regression",
-        )
+        """See `SupportPlan`; of unknown rows also how many the test of Tukey's mechanism needs."""
+        told, widest = self.drawn.doubts(n), self.drawn.widest
+        model = self.drawn.model_on(widest)
+        if n is not None or not isinstance(model, TukeyRegressor):
+            return told
+        enough = float(f"{model.enough_rows(len(self.drawn.columns_of(widest))):.2g}")
+        needs = f"--regression tukey needs about {enough:,.0f} rows at this ε"
+        return (*told, f"{needs}: with far fewer {FAILS}")
 
     @property
     def rows(self) -> Any:
@@ -235,13 +220,11 @@ class FitPlan:
         scored, drawn = data.drawn_from(), self.drawn
         made = drawn.rows_of_model(self.rows, scored)
         with without_numbers(self.method, NOT_SPENT):
-            private = self.seed is None
-            pair = TablePair.of(
-                drawn, made, source, private=private, scored=scored, progress=progress
-            )
-            pair.pair.selection.prepare()
+            law = drawn.law(scored, source, progress)
+            law.prepare()
         with without_numbers(self.method, spent_by(ledger)):
-            model = pair.release(ledger, (source, source), self.rows)
+            sources, private = (source, source), self.seed is None
+            model = drawn.release(law, scored, made, self.rows, ledger, sources, private=private)
             if self.apart is not None:
                 model = self.apart.measured(model)
         return FittedModel(model, self.of_parts(model.guarantee), self.all_terms)

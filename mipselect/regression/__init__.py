@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from mipselect.regression.adassp import BoostedAdaSSPRegressor as BoostedAdaSSPRegressor
     from mipselect.regression.evaluation import evaluate_model as evaluate_model
     from mipselect.regression.intervals import confidence_intervals as confidence_intervals
-    from mipselect.regression.intervals import mean_intervals as mean_intervals
     from mipselect.regression.objective_perturbation import (
         ObjectivePerturbationClassifier as ObjectivePerturbationClassifier,
     )
@@ -34,7 +33,6 @@ _HOMES = {
     "adassp_from_moments": "summed",
     "confidence_intervals": "intervals",
     "evaluate_model": "evaluation",
-    "mean_intervals": "intervals",
 }
 
 __all__ = sorted(_HOMES)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
-from mipselect.documents.blocks import TextTable
-from mipselect.documents.pages import html_part
 from mipselect.errors import InvalidInput
 from mipselect.pictures import COLOURS, require_matplotlib
 from mipselect.privacy.guarantee import ROW
-from mipselect.privacy.release import line_block
 from mipselect.regression.intervals import CoefficientIntervals, confidence_intervals
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.smooth_losses import HINGE, HUBER
@@ -189,11 +185,6 @@ def _odds_ratio(term: Term) -> float:
     return math.inf if term.odds_ratio is None else term.odds_ratio
 
 
-TELLING, TELLING_ODDS = 0.1, math.log(1.5)
-"""Noise worth telling: in halves of the range of the target, and in log-odds."""
-
-MOST_ROWS = 1e15
-
 OF_NUMBERS = "A coefficient is in units of the target"
 OF_STEPS = "A coefficient is in steps"
 OF_COLUMNS = "A coefficient is per unit of its column"
@@ -210,12 +201,7 @@ OF_HUBER = (
     "Large errors count by their size and not by its square: where the target has a long tail, "
     "predictions lie between its median and its mean. For means take the squared loss"
 )
-OF_RARE_CLASSES = (
-    "that is so where both classes are as frequent, and in about three times as many rows where "
-    "one in ten is of the rarer class, in eight times as many where one in thirty is"
-)
-"""A row of probability p weighs p(1-p), a quarter at most: 2.8 and 7.8 times less."""
-
+OF_RARE = "The coefficient of a category that few rows have, or none, is mostly noise"
 OF_WEIGHTS = "Rows counted by the survey weight"
 OF_INTERVALS = "They hold neither the choice of the features nor what the ranges cut off"
 OF_RIDGE = (
@@ -241,7 +227,7 @@ def reading_notes(
     if HUBER in release.mechanism:
         notes.append(f"{OF_HUBER}.")
     if any(row.term.kind == CATEGORY for row in table.rows):
-        notes.append(_of_rare_categories(table))
+        notes.append(f"{OF_RARE}.")
     if release.table is not None and release.table.weight is not None:
         notes.append(f"{OF_WEIGHTS} {release.table.weight}.")
     if release.table is not None and (ranges := release.table.ranges):
@@ -279,60 +265,6 @@ def _of_a_coefficient(table: CoefficientTable) -> str:
                 f"of its interval, is a difference of the share of {rule.target}={second}"
             )
     return f"{per}, {OF_NOISE}."
-
-
-def _of_rare_categories(table: CoefficientTable) -> str:
-    """Write the sentence on categories that few rows have, or none."""
-    log_odds = table.rule.log_odds
-    rare, shrunk = rows_below_noise(table.release), rows_of_ridge(table.release)
-    rows = max(rare or 0, shrunk or 0)
-    few = f"In a category that fewer than some {rows} rows have, or none,"
-    if shrunk is not None and shrunk == rows:
-        return f"{few} the ridge takes half of the coefficient or more, and leaves mostly noise."
-    if rare is None:
-        return "The coefficient of a category that few rows have, or none, is mostly noise."
-    noise = (
-        "changes the odds by a factor of 1.5"
-        if log_odds
-        else "is a twentieth of the range of the target"
-    )
-    rarer = f"; {OF_RARE_CLASSES}" if log_odds else ""
-    return f"{few} noise alone {noise} or more{rarer}."
-
-
-def rows_below_noise(release: ModelRelease) -> int | None:
-    """Compute the rows of a category up to which noise alone matters: (σ/t - c)/h, in two digits.
-
-    Noise of deviation σ in the gradient moves the coefficient of a column by σ/(H + c) or more, c
-    the ridge, and m rows with a one in it add hm to H at most, h the curvature of the loss. All of
-    it is public. None where it is not known, and for scores, which have no unit.
-    """
-    bounds = release.bounds
-    if release.classes is not None and not release.has_probabilities:
-        return None
-    if not {"noise_deviation", "curvature", "ridge"} <= set(bounds):
-        return None
-    telling = TELLING if release.classes is None else TELLING_ODDS
-    return _rows_that_weigh(bounds["noise_deviation"] / telling - bounds["ridge"], bounds)
-
-
-def rows_of_ridge(release: ModelRelease) -> int | None:
-    """Compute how many rows with a one in a column weigh as much as the ridge: c/h, in two digits.
-
-    Up to so many the ridge takes half of its coefficient or more. None where it is not known.
-    """
-    bounds = release.bounds
-    if not {"curvature", "ridge"} <= set(bounds):
-        return None
-    return _rows_that_weigh(bounds["ridge"], bounds)
-
-
-def _rows_that_weigh(weight: float, bounds: Mapping[str, float]) -> int | None:
-    """Return the rows whose curvature is this, in two digits; None for one row or fewer."""
-    # A file may hold any numbers.
-    if not bounds["curvature"] > 0.0 or not 2.0 <= weight / bounds["curvature"] <= MOST_ROWS:
-        return None
-    return int(float(f"{weight / bounds['curvature']:.2g}"))
 
 
 WIDTH, ROW_HEIGHT, MARGINS = 7.0, 0.32, 1.4
@@ -389,42 +321,20 @@ def whole_range(release: ModelRelease, term: Term) -> tuple[str, float]:
 
 
 ELSEWHERE = "to_frame() has them"
-HEADINGS = ("coefficient", f"{100.0 * LEVEL:g} % interval", "odds", "")
 
 
 def summary_text(release: ModelRelease, level: float) -> str:
     """Write the model in words; see `ModelRelease.summary`."""
     checked_share(level, "level", closed=False)
-    before, after = _around(release)
-    if release.has_model:
-        table = CoefficientTable.of(release, level)
-        before += [*table.lines(), *reading_notes(table, ELSEWHERE)]
-    return "\n".join([*before, *after])
-
-
-def summary_html(release: ModelRelease) -> str:
-    """Write the summary with a table of the coefficients: escaped, without scripts and styles."""
-    before, after = _around(release)
-    if not release.has_model:
-        return html_part(map(line_block, [*before, *after]))
-    table = CoefficientTable.of(release, LEVEL)
-    rows = [cells for _, cells in table.listed()]
-    kept = [k for k in range(len(HEADINGS)) if any(cells[k] for cells in rows)]
-    made = TextTable(
-        tuple(HEADINGS[k] for k in kept), tuple(tuple(cells[k] for k in kept) for cells in rows)
-    )
-    lines = [*before, table.head], [*reading_notes(table, ELSEWHERE), *after]
-    return html_part([*map(line_block, lines[0]), made, *map(line_block, lines[1])])
-
-
-def _around(release: ModelRelease) -> tuple[list[str], list[str]]:
-    """Write the lines before the coefficients, and those behind them."""
     table = release.table
-    before, guarantee = release._said(ROW if table is None else table.unit)
+    lines, guarantee = release._said(ROW if table is None else table.unit)
     drawn = "" if release.has_model else ": no model, for the private test failed"
-    before.append(f"Model: {release.mechanism}{drawn}")
-    features = release.feature_names or tuple(map(str, release.support))
+    features = ", ".join(release.feature_names or map(str, release.support))
     always = "" if table is None or not table.always else f"; always in: {', '.join(table.always)}"
-    before.append(f"Features: {', '.join(features)}{always}")
-    quality = [] if release.quality is None else [*release.quality.lines]
-    return before, [*quality, guarantee, *(f"Note: {note}." for note in release.footnotes)]
+    lines += [f"Model: {release.mechanism}{drawn}", f"Features: {features}{always}"]
+    if release.has_model:
+        coefficients = CoefficientTable.of(release, level)
+        lines += [*coefficients.lines(), *reading_notes(coefficients, ELSEWHERE)]
+    if release.quality is not None:
+        lines += release.quality.lines
+    return "\n".join([*lines, guarantee, *(f"Note: {note}." for note in release.footnotes)])

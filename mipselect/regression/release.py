@@ -183,11 +183,7 @@ class ModelRelease(Release):
         if chosen != self.feature_names:
             raise InvalidInput("the features of the model are not those of its table")
         if self.classes is not None:
-            # Classes were texts in files of before, and a boolean's not spelled as by the schema.
-            known = [table.classes, table.public.target.classes]
-            if table.public.target.encoder.field.type == "boolean":
-                known += [(False, True), ("false", "true")]
-            if self.classes not in known:
+            if self.classes not in (table.classes, table.public.target.classes):
                 raise InvalidInput("the classes of the model are not those of its table")
             set_fields(self, classes=table.classes)
         if self.coefficients is not None:
@@ -336,10 +332,6 @@ class ModelRelease(Release):
             raise InvalidInput("this is no model of a table; `predict` takes its columns")
         self._released()
         return map(self._of_columns, self.table.batches(source, replaced))
-
-    def predictions(self, source: Any) -> Iterator[np.ndarray[Any, Any]]:
-        """Yield the predictions for the rows of a table, some at a time; see `predict`."""
-        return map(self.predictions_of, self.decisions(source))
 
     def predictions_of(
         self, decisions: FloatArray, *, threshold: float = 0.5
@@ -522,12 +514,6 @@ class ModelRelease(Release):
         from mipselect.regression.coefficients import coefficient_plot
 
         return coefficient_plot(self, axes, level)
-
-    def _repr_html_(self) -> str:
-        """Write the summary with a table of the coefficients, for a notebook; it loads nothing."""
-        from mipselect.regression.coefficients import summary_html
-
-        return summary_html(self)
 
     def __str__(self) -> str:
         return self.summary()

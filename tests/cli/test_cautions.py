@@ -220,26 +220,18 @@ def test_a_private_test_that_must_fail_is_told_before_the_draw(run: Run, table: 
     draw = (*asked(table, "fit", "rows.json"), *TUKEY, "--epsilon")
     few = run(*draw, "1", "--json")
     (note,) = few.report["notes"]
-    assert note.startswith("--regression tukey has few rows, 300, for this ε: its private test")
+    assert note.startswith("few rows, 300, for this ε: its private test")
     assert f"mipselect: warning: {note}" in few.err
     assert few.report["has_model"] is False
     enough = float(note.partition("or ε = ")[2].split()[0])
     assert run(*draw, str(2.0 * enough), "--json").report["notes"][1:] == []
     # Before a row is read, and where their number is private, what is needed is said.
-    rows_needed = note.partition("About ")[2].partition(" or ε")[0]
+    rows_needed = note.partition("; about ")[2].partition(" or ε")[0]
     for more in (("--dry-run",), ("--relation", "add-remove")):
         (unknown,) = run(*draw, "1", *more, "--json").report["notes"]
         assert unknown.startswith("--regression tukey needs about ")
         assert "300" not in unknown
     assert rows_needed in run(*draw, "1", "--dry-run").err
-
-
-def test_a_private_test_that_fails_for_wide_fields_is_told_too(run: Run, table: Path) -> None:
-    written(table, rows(3000))
-    (note,) = run(*asked(table, "fit", "rows.json"), *TUKEY, "--epsilon", "1", "--json").report[
-        "notes"
-    ]
-    assert "where fields of many columns are drawn (in all up to 5) its private test" in note
 
 
 def test_other_regressions_have_no_test(run: Run, table: Path) -> None:

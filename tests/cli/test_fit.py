@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from mipselect.privacy import Guarantee, Ledger
-from mipselect.regression import ModelRelease, table_pair, table_plan
+from mipselect.regression import ModelRelease, plan
 from mipselect.tables import TableSchema, map_table
 from tests.support.commandline import LISTENING, TABLE, Outcome, Run
 from tests.support.shared_data import TABLES, wants_data
@@ -566,16 +566,16 @@ def test_an_interrupt_while_drawing_says_that_the_ledger_stays_charged(
     file = table.with_name("study.ledger")
     ledger = Ledger.create(file, epsilon=100.0)
 
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(table_plan.ModelTable, "of", interrupted)
+    monkeypatch.setattr(plan.ModelTable, "of", interrupted)
     outcome = fit(run, table, "--ledger", file)
     assert outcome.code == 130
     assert "nothing was released, nothing was written, no budget is spent" in outcome.err
     assert ledger.entries == ()
     monkeypatch.undo()
-    monkeypatch.setattr(table_pair.Pair, "_all_named", interrupted)
+    monkeypatch.setattr(plan, "released", interrupted)
     output = table.with_name("m.json")
     outcome = fit(run, table, "--ledger", file, "--output", output)
     assert outcome.code == 130
@@ -585,6 +585,7 @@ def test_an_interrupt_while_drawing_says_that_the_ledger_stays_charged(
     assert ledger.spent == Guarantee(60.0)
 
 
+@pytest.mark.deep
 def test_an_interrupt_while_searching_charges_nothing(tmp_path: Path) -> None:
     path = written(tmp_path / "t.csv", rows(20_000))
     ledger = Ledger.create(tmp_path / "l", epsilon=1.0)

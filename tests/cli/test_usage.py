@@ -193,6 +193,7 @@ def test_interrupt_while_answering_counts_as_spent(
     run(*RELEASE).failed_with(130, "its budget as spent")
 
 
+@pytest.mark.deep
 def test_interrupted_process() -> None:
     program = f"""
 import sys, time
@@ -224,6 +225,7 @@ sys.exit(main(["release", "diabetes", "--epsilon", "1"]))
     ]
 
 
+@pytest.mark.deep
 def test_json_survives_a_terminal_without_greek(folder: Path) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     for extra in ("--json",), ():
@@ -285,6 +287,7 @@ def test_a_long_draw_tells_its_stage_and_only_where_it_may_its_cells(
         ]
 
 
+@pytest.mark.deep
 @wants("/dev/full", os.path.exists("/dev/full"))
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_standard_output_that_cannot_be_written_is_one_line(form: tuple[str, ...]) -> None:

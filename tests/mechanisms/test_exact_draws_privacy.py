@@ -188,6 +188,10 @@ def test_what_is_really_drawn_by_cells_is_private() -> None:
         assert 0.2 * epsilon < largest_loss(law, added) <= 0.5 * epsilon * ROUNDING
     sizes = largest_loss(partial(drawn_log_law, epsilon=1.0, sizes=(1, 2)), replaced[::3])
     assert sizes <= ROUNDING
+
+
+@pytest.mark.deep
+def test_box_losses_really_drawn_by_cells_are_private() -> None:
     for loss in BOX:
         law = partial(drawn_log_law, epsilon=1.0)
         assert largest_loss(law, replaced_rows(loss, 16)[::50]) <= ROUNDING

@@ -28,9 +28,8 @@ from mipselect.regression import (
     TukeyRegressor,
 )
 from mipselect.regression.drawn import ModelRows
+from mipselect.regression.plan import TablePlan
 from mipselect.regression.shares import default_range_share
-from mipselect.regression.table_pair import TablePair
-from mipselect.regression.table_plan import TablePlan
 from mipselect.selectors import (
     ExponentialSelector,
     KendallSelector,
@@ -92,10 +91,8 @@ def test_every_regressor_on_columns_of_the_public_map(name: str) -> None:
     read = ModelRelease.from_dict(json.loads(json.dumps(release.to_dict())))
     assert read == release
     np.testing.assert_array_equal(read.predict(frame), model.predict(frame))
-    np.testing.assert_array_equal(
-        np.concatenate(list(read.predictions(frame.drop(columns=["stay", "died"])))),
-        model.predict(frame),
-    )
+    without = frame.drop(columns=["stay", "died"])
+    np.testing.assert_array_equal(read.predict(without), model.predict(frame))
     assert model.score(frame, frame["stay"].astype(float)) > 0.8
     assert "ward is b and not a" in str(release)
 
@@ -133,13 +130,13 @@ def test_features_are_drawn_from_blocks_unless_something_asks_for_the_loss(
     selector: Any, regressor: Any, question: Any, score: str, monkeypatch: Any
 ) -> None:
     seen: list[tuple[str, float]] = []
-    make = TablePair.of
+    make = TablePlan.law
 
-    def noted(plan: TablePlan, *given: Any, scored: Any, **more: Any) -> Any:
+    def noted(plan: TablePlan, scored: Any, *given: Any) -> Any:
         seen.append((scored.problem.score, plan.method.epsilon))
-        return make(plan, *given, scored=scored, **more)
+        return make(plan, scored, *given)
 
-    monkeypatch.setattr(TablePair, "of", noted)
+    monkeypatch.setattr(TablePlan, "law", noted)
     pair(selector, regressor).fit_table(patients(300), SCHEMA, **question)
     share = 10.0 if score == "loss" else 6.0
     assert seen == [(score, share)]
@@ -498,7 +495,7 @@ def test_files_are_written_and_read_again(tmp_path: Path) -> None:
     adassp = AdaSSPRegressor(x_bound=1.0, y_bound=1.0, delta=1e-6)
     of_arrays = pair(KendallSelector(1, **REPLACE), adassp).fit(np.ones((9, 2)), np.ones(9))
     with pytest.raises(InvalidInput, match="no model of a table"):
-        list(of_arrays.release_.predictions(patients(3)))
+        list(of_arrays.release_.decisions(patients(3)))
 
 
 def test_the_promise_is_known_before_a_row_is_read_and_is_that_of_the_draw() -> None:
@@ -509,9 +506,9 @@ def test_the_promise_is_known_before_a_row_is_read_and_is_that_of_the_draw() -> 
         assert (plan.promise.epsilon, plan.promise.delta) == (epsilon, 1e-6)
         assert plan.promise.relation == relation
         instance = Instance.from_table(patients(50), SCHEMA, target="stay", support_size=2)
-        drawn = TablePair.of(plan, instance, random.SystemRandom(), private=True)
-        assert drawn.pair.guarantee == plan.promise
-        assert drawn.pair.guarantee.rho == plan.promise.rho is not None
+        drawn = plan.law(instance, random.SystemRandom())
+        assert plan.promised(drawn.guarantees) == plan.promise
+        assert plan.promised(drawn.guarantees).rho == plan.promise.rho is not None
 
 
 def test_a_part_of_a_range_that_was_drawn_is_no_reason_for_a_warning() -> None:

@@ -227,6 +227,7 @@ def test_the_ballots_of_the_published_baselines() -> None:
     assert penalty_ballot(X[:1], y[:1], k=None, penalty=1.0) == []
 
 
+@pytest.mark.deep
 def test_the_ballot_of_the_path_is_the_first_model_with_k_and_has_no_units() -> None:
     rng = np.random.default_rng(7)
     for _ in range(8):
