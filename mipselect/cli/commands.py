@@ -73,10 +73,6 @@ OWN = {
         "listings_options",
         "List the back ends that are installed, and whether they can be used here.",
     ),
-    "demo": (
-        "demo_options",
-        "Run the main job on two stored instances: search, proof, exact private draw.",
-    ),
     "report": (
         "report_options",
         "Write a report on releases for everybody: results, guarantee, costs, how to cite.",
@@ -201,7 +197,7 @@ OF_ONE_RUN: Mapping[str, str] = {
 """Options that never come from a file, and why."""
 
 
-WITHOUT_DEFAULTS = ("demo", "instances", "ledger", "schema", "solvers")
+WITHOUT_DEFAULTS = ("instances", "ledger", "schema", "solvers")
 """Commands of this package that look at no such file."""
 
 
