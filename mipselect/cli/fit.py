@@ -77,7 +77,7 @@ def fit(arguments: FitArguments) -> None:
     if options.model.way is not arguments.model.way:
         say(f"note: {FOR_DELTA}.")
     note_of_the_target(question.schema, table.target)
-    plan = FitPlan(options, drawn, table.data, source, arguments.all_terms, released)
+    plan = FitPlan(options, drawn, table.data, source, released)
     task = Task(
         title=table.title,
         head={"command": "fit", **table.head},

@@ -135,12 +135,6 @@ class FitArguments:
         without=("--draws", "--budget", "--relation", "--delta"),
         help={"--method": METHODS_IN_WORDS},
     )
-    all_terms: bool = option(
-        "--all-terms",
-        "Print the terms for values in no list too, and for missing ones of fields whose schema "
-        "does not say that they may be missing, and numbers in place of 'open'.",
-        default=False,
-    )
     delivery: Delivery = group(Delivery)
 
 

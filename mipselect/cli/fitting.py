@@ -33,7 +33,7 @@ NO_MODEL = (
     "the same: take more rows, a larger --epsilon or --delta, or another --regression"
 )
 
-ALL_TERMS = "--all-terms lists them, as the file of --output does"
+ELSEWHERE = "the file of --output has them"
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +48,6 @@ class FitPlan:
         That of the table, as it was given.
     source : object
         What its rows are read from; None where no row was read.
-    all_terms : bool
-        Whether terms that are usually only counted are printed.
     released : ReleasedFeatures or None
         Where the features are from, if they were not to be drawn.
     """
@@ -58,7 +56,6 @@ class FitPlan:
     drawn: TablePlan
     path: str
     source: Any = field(repr=False)
-    all_terms: bool
     released: ReleasedFeatures | None = None
 
     @property
@@ -227,7 +224,7 @@ class FitPlan:
             model = drawn.release(law, scored, made, self.rows, ledger, sources, private=private)
             if self.apart is not None:
                 model = self.apart.measured(model)
-        return FittedModel(model, self.of_parts(model.guarantee), self.all_terms)
+        return FittedModel(model, self.of_parts(model.guarantee))
 
     def _show_parts(self, console: Console) -> None:
         parts, options = self.parts, self.options
@@ -268,13 +265,10 @@ class FittedModel:
     model : ModelRelease
     guarantees : mapping
         Guarantees of all and of its parts, as part of a JSON object.
-    all_terms : bool
-        Whether terms that are usually only counted are printed.
     """
 
     model: ModelRelease
     guarantees: Mapping[str, Any]
-    all_terms: bool
 
     @property
     def private(self) -> bool:
@@ -311,7 +305,7 @@ class FittedModel:
 
     def show(self, console: Console, title: str, unit: str) -> None:
         """Print the model in the units of its table, and its guarantee."""
-        model, table, all_terms = self.model, self.coefficients, self.all_terms
+        model, table = self.model, self.coefficients
         if not model.private:
             banner(console, NOT_PRIVATE)
         kind = "released model" if model.private else "drawn model, not private"
@@ -320,8 +314,7 @@ class FittedModel:
         if table is None:
             line(console, "No model: the private test failed.")
         else:
-            notes = reading_notes(table, ALL_TERMS, all_terms=all_terms)
-            for text in (*table.lines(all_terms=all_terms), *notes):
+            for text in (*table.lines(), *reading_notes(table, ELSEWHERE)):
                 line(console, text)
         for drawn in model.drawn_ranges:
             line(

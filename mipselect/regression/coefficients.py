@@ -100,18 +100,17 @@ class CoefficientTable:
         scored = self.rule.classes is not None and not self.rule.log_odds
         return scored and not any(loss in self.release.mechanism for loss in (HUBER, HINGE))
 
-    def listed(self, *, all_terms: bool = False) -> list[tuple[CoefficientRow, tuple[str, ...]]]:
+    def listed(self) -> list[tuple[CoefficientRow, tuple[str, ...]]]:
         """Return rows with their cells: coefficient, interval, odds, and what it is per.
 
-        Terms that say nothing where no row has such a value are listed with `all_terms` only, and
-        so are the numbers of coefficients that are open.
+        Terms that say nothing where no row has such a value are left out, and so are the numbers of
+        coefficients that are open.
         """
-        rows = [row for row in self.rows if all_terms or not row.term.aside]
-        return [(row, self._cells(row, hidden=row.is_open and not all_terms)) for row in rows]
+        return [(row, self._cells(row)) for row in self.rows if not row.term.aside]
 
-    def _cells(self, row: CoefficientRow, *, hidden: bool) -> tuple[str, ...]:
+    def _cells(self, row: CoefficientRow) -> tuple[str, ...]:
         term, interval = row.term, ""
-        if hidden:
+        if row.is_open:
             return OPEN, "", "", term.meaning
         if row.low is not None and row.high is not None:
             interval = f"[{row.low:.6g}, {row.high:.6g}]"
@@ -129,9 +128,9 @@ class CoefficientTable:
         """Words for the sum of the rows."""
         return f"{self.rule.aim} = the sum of:"
 
-    def lines(self, *, all_terms: bool = False) -> list[str]:
+    def lines(self) -> list[str]:
         """Write the model as a sum, with a line for each row that is listed."""
-        rows = [cells for _, cells in self.listed(all_terms=all_terms)]
+        rows = [cells for _, cells in self.listed()]
         # What it is per is not padded: names may be of any letters.
         value, *others = (max((len(cells[k]) for cells in rows), default=0) for k in range(3))
         lines = [self.head]
@@ -209,9 +208,7 @@ OF_RIDGE = (
 )
 
 
-def reading_notes(
-    table: CoefficientTable, elsewhere: str = "", *, all_terms: bool = False
-) -> list[str]:
+def reading_notes(table: CoefficientTable, elsewhere: str) -> list[str]:
     """Write sentences that say once how to read the rows, and what is left out of them.
 
     Parameters
@@ -219,8 +216,6 @@ def reading_notes(
     table : CoefficientTable
     elsewhere : str
         Where what is left out can be found, in words.
-    all_terms : bool
-        As for `CoefficientTable.listed`.
     """
     release, rule = table.release, table.rule
     notes = [_of_a_coefficient(table)]
@@ -239,12 +234,10 @@ def reading_notes(
         level = f"{100.0 * table.intervals.level:.6g} %"
         notes.append(f"Brackets are {level} intervals, each on its own. {OF_RIDGE}.")
         notes.append(f"{OF_INTERVALS}.")
-    found = f"; {elsewhere}" if elsewhere else ""
-    if not all_terms:
-        if any(row.is_open and not row.term.aside for row in table.rows):
-            notes.append(f"What is {OPEN} could be any number, by its interval{found}.")
-        if rule.left_out:
-            notes.append(f"Not listed: {rule.left_out}{found}.")
+    if any(row.is_open and not row.term.aside for row in table.rows):
+        notes.append(f"What is {OPEN} could be any number, by its interval; {elsewhere}.")
+    if rule.left_out:
+        notes.append(f"Not listed: {rule.left_out}; {elsewhere}.")
     return notes
 
 
