@@ -81,9 +81,9 @@ $(VENV)/with-docs: $(VENV)/installed
 	$(INSTALL) '.[dev,docs]'
 	@touch $@
 
-# Every case of bad input and hostile surroundings on the command line, and how many hold.
+# Every case of bad input and hostile surroundings on the command line.
 hostile: $(VENV)/installed
-	$(BIN)/python -m tests.soak.hostile_commands
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto -m "" tests/cli/test_hostile_commands.py
 
 # Ten thousand processes killed while they charge a ledger, and what came of it: four minutes.
 faults: $(VENV)/installed

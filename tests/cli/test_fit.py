@@ -582,6 +582,7 @@ def test_an_interrupt_while_drawing_says_that_the_ledger_stays_charged(
     assert ledger.spent == Guarantee(60.0)
 
 
+@pytest.mark.deep
 def test_an_interrupt_while_searching_charges_nothing(tmp_path: Path) -> None:
     path = written(tmp_path / "t.csv", rows(20_000))
     ledger = Ledger.create(tmp_path / "l", epsilon=1.0)

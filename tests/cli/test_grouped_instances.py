@@ -107,12 +107,6 @@ def test_solvers_agree(run: Run) -> None:
     assert (report["instances"][0]["p"], report["instances"][0]["n_features"]) == (11, 6)
 
 
-def test_what_the_list_of_instances_says(run: Run) -> None:
-    listed = {entry["name"]: entry for entry in run("instances", "--json").report["instances"]}
-    assert (listed["tiny-groups"]["p"], listed["tiny-groups"]["n_features"]) == (11, 6)
-    assert listed["tiny-plain"]["n_features"] == listed["tiny-plain"]["p"] == 8
-
-
 WRONG = [
     ("x_bound = [1.0", 'x_bound = ["1"', "x_bound must be a number, or a list of numbers"),
     ("x_bound = [1.0, ", "x_bound = [", "x_bound must be a number, or one per feature, 6; got 5"),

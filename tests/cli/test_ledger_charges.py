@@ -244,6 +244,7 @@ def test_a_second_interrupt_promises_nothing(
     run(*command).failed_with(130, "the ledger may have been charged")
 
 
+@pytest.mark.deep
 def test_an_interrupt_after_the_answer_changes_nothing(folder: Path, file: Path) -> None:
     ledger, output = Ledger.create(file, epsilon=3.0), folder / "answer.json"
     command = ["release", "instance.toml", "--epsilon", "1", "--ledger", str(file)]
@@ -279,6 +280,7 @@ sys.exit(mipselect.cli.main())
     assert ledger.remaining == Guarantee(2.0)
 
 
+@pytest.mark.deep
 def test_a_killed_command_has_paid_for_what_it_told(folder: Path, file: Path) -> None:
     """Killed at any moment: whoever saw a release finds it charged."""
     ledger = Ledger.create(file, epsilon=100.0)

@@ -140,6 +140,7 @@ def test_what_is_wrong_with_the_table_is_one_line(run: Run, folder: Path) -> Non
     assert not out.exists()
 
 
+@pytest.mark.deep
 def test_an_interrupted_pass_goes_on_with_resume(run: Run, folder: Path) -> None:
     """The third file is a pipe's length away: the process is interrupted while it waits for it."""
     script = (

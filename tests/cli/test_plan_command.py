@@ -274,6 +274,7 @@ def test_the_schema_is_not_replaced(run: Run, question: tuple[str | Path, ...]) 
     run(*question, "--plot", link).failed_with(2, "would be replaced")
 
 
+@pytest.mark.deep
 def test_an_interrupt_ends_it_with_one_line(question: tuple[str | Path, ...]) -> None:
     code = f"{LISTENING}; import sys; from mipselect.cli import main; sys.exit(main())"
     process = subprocess.Popen(

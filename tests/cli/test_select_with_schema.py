@@ -96,6 +96,7 @@ def test_options_that_need_a_schema(run: Run, folder: Path) -> None:
     )
 
 
+@pytest.mark.deep
 def test_no_field_of_a_release_depends_on_the_rows(run: Run, tmp_path: Path) -> None:
     """All but the drawn features; with bad rows, repeated people and every loss."""
 

@@ -172,6 +172,7 @@ def propose_test_release(
     return build
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("tolerance", [0.0, 1.0])
 @pytest.mark.parametrize("delta", [1e-3, 0.1])
 def test_propose_test_release_is_private_on_all_data(tolerance: float, delta: float) -> None:

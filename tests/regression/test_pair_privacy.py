@@ -193,6 +193,7 @@ def test_a_pair_keeps_its_epsilon(relation: str, name: str, loss: str) -> None:
     assert 0.1 * planned.promise.epsilon < found <= planned.promise.epsilon * (1.0 + 1e-9)
 
 
+@pytest.mark.deep
 def test_a_range_that_is_not_paid_for_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where coefficients get all of the ε of the model."""
     planned = plan(ExponentialSelector(epsilon=0.01), "huber(0.25)", "replace-one")
@@ -246,6 +247,7 @@ def test_rows_without_a_class_count_for_no_model_after_any_loss_of_classes(
     assert [y.tolist() for y in fitted] == [[1.0, -1.0, 1.0, 0.0]]
 
 
+@pytest.mark.deep
 def test_densities_add_up_to_one() -> None:
     planned = plan(ExponentialSelector(epsilon=EPSILON), "squared", "replace-one")
     grid = np.linspace(-RADIUS, RADIUS, 40_001)

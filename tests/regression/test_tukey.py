@@ -227,6 +227,7 @@ def one_sided(far: int) -> tuple[Models, Models]:
     return models, other
 
 
+@pytest.mark.deep
 def test_the_published_weights_fail_and_ours_do_not() -> None:
     """ε = 0.5 + 0.5, δ = 1e-5, m = 240: exp(εT) in place of exp(εT/2)."""
     half, delta = 0.5, 1e-5

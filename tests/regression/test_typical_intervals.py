@@ -202,6 +202,7 @@ def test_no_log_weight_is_so_large_that_its_rounding_is_not_paid_for() -> None:
             assert abs(logs[0] - logs[1]) <= epsilon
 
 
+@pytest.mark.deep
 def test_draws_follow_the_law() -> None:
     values = np.array([3.0, 3.5, 4.0, 5.0, 5.5, 6.0, 6.5, 40.0] * 4)
     law, source, draws = IntervalLaw(values, 1.0, 3), random.Random(5), 500
