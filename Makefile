@@ -24,7 +24,10 @@ $(VENV)/installed: $(VENV)/runs
 	@touch $@
 
 demo: $(VENV)/runs
-	@$(BIN)/python -m mipselect demo
+	@$(BIN)/python -m mipselect solve diabetes
+	@$(BIN)/python -m mipselect release diabetes --epsilon 5
+	@$(BIN)/python -m mipselect solve paper-p100
+	@$(BIN)/python -m mipselect release paper-p100 --epsilon 1
 
 test: lint types check
 

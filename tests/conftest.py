@@ -1,7 +1,7 @@
 """Fixtures of all tests, the command line among them.
 
 A test is deep, and left to `make deep`, if it is marked so, if it asks for a fixture that starts
-something, or if it is one of many seeds.
+something or for a back end that is an executable, or if it is of one seed of many.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from tests.support.commandline import INSTANCE, TABLE, Outcome, Run
 
 STARTING = frozenset({"chromium", "shell", "unpacked"})
 """Fixtures that start a process or a browser."""
+EXECUTABLES = frozenset({"cbc", "glpk"})
 FEW_SEEDS = 5
 
 # A deadline would judge the machine: an example that waits for a busy core is not wrong. The same
@@ -45,7 +46,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "seed" in given and given["seed"] not in before:
             before.append(given["seed"])
         late = "seed" in given and before.index(given["seed"]) >= FEW_SEEDS
-        if late or STARTING & set(item.fixturenames):
+        starts = STARTING.intersection(item.fixturenames)
+        if late or starts or any(each in EXECUTABLES for each in map(str, given.values())):
             item.add_marker("deep")
 
 

@@ -24,6 +24,7 @@ from mipselect.validation import (
     checked_integer,
     checked_line,
     checked_name,
+    checked_number,
     shown,
     sizes_in_words,
 )
@@ -224,9 +225,7 @@ def _file_name(report: Mapping[str, Any], key: str) -> str:
 def _settings(report: Mapping[str, Any], relation: str) -> dict[str, Any]:
     """Read the public settings; those that tell the number of rows only where it is public."""
     read = {
-        name: field.checked(report[name], name)
-        for name, field in PUBLIC_FIELDS.items()
-        if report.get(name) is not None
+        name: _checked(report[name], name) for name in PUBLIC_FIELDS if report.get(name) is not None
     }
     found: dict[str, Any] = {key: read[key] for key in public_under(relation) if key in read}
     if (sizes := report.get("sizes")) is not None:
@@ -238,6 +237,22 @@ def _settings(report: Mapping[str, Any], relation: str) -> dict[str, Any]:
     if (solver := report.get("solver")) is not None:
         found["solver"] = checked_name(f"{solver['name']} {solver['version']}", "the solver")
     return found
+
+
+def _checked(value: Any, name: str) -> int | float | str | tuple[float, ...]:
+    """Return a public setting that was read; raise `InvalidInput` if it is of another kind."""
+    kind = PUBLIC_FIELDS[name].kind
+    if kind is int:
+        return checked_integer(value, name, 0)
+    if kind is str:
+        return checked_name(value, name)
+    if isinstance(value, list):
+        return tuple(_finite(each, name) for each in value)
+    return _finite(value, name)
+
+
+def _finite(value: Any, name: str) -> float:
+    return checked_number(value, name, "a finite number", lambda v: abs(v) <= 1e300)
 
 
 def _names(report: Mapping[str, Any], key: str, what: str) -> tuple[str, ...]:

@@ -56,8 +56,7 @@ def test_schema_target_size_and_epsilon_are_enough(run: Run, table: Path) -> Non
     for words in (
         "Features: ward", "stay = ", "ward is b and not a", "Not listed: 2 terms of the model",
         "Guarantee of features and coefficients: 60-", "nothing remembers this release",
-        "ε = 18 for the features by permute-and-flip", "Model: huber loss",
-        "no ranges were used to draw features",
+        "ε = 18 for the features by permute-and-flip", "loss of the model: huber",
         "replacing all rows of one id;", "the file of --output has them",
     ):  # fmt: skip
         assert words in text
@@ -269,7 +268,7 @@ def test_the_file_is_the_model_and_its_equation(run: Run, table: Path, tmp_path:
         (("--range-share", "0"), (18.0, 42.0), 0.0),
         (("--range-share", "0.3"), (18.0, 42.0), 0.0),
         (("--sizes", "1-2"), (18.0, 42.0), 0.0),
-        (("--model-loss", "squared", "--model-bound", "2"), (18.0, 42.0), 0.0),
+        (("--model-loss", "squared"), (18.0, 42.0), 0.0),
         (("--loss", "huber(0.3)", "--coef-bound", "1", "--ridge", "2"), (30.0, 30.0), 0.0),
     ],
 )
@@ -341,10 +340,10 @@ def test_two_classes(run: Run, table: Path, tmp_path: Path) -> None:
 
 def test_numbers_without_a_schema(run: Run, folder: Path) -> None:
     output = folder / "model.json"
-    command = ("fit", folder / "data.csv", *PLAIN, *NUMBERS, "--target-shift", "1")
+    command = ("fit", folder / "data.csv", *PLAIN, *NUMBERS)
     report = run(*command, "--output", output, "--json").report
     assert report["model"]["feature_names"] == ["a"]
-    assert report["target_offset"] == 1.0
+    assert report["target_offset"] == 0.0
     assert report["target_scale"] == 5.0
     model = ModelRelease.load(output)
     (term,) = model.in_units.terms
@@ -358,8 +357,6 @@ def test_numbers_without_a_schema(run: Run, folder: Path) -> None:
     assert run(*command, "--features", "b,c", "--json").report["features"] == ["b", "c"]
     refused = command[: command.index("--y-bound")]
     run(*refused).failed_with(2, "error: --schema (begin", "--x-bound and --y-bound must be given")
-    shifted = (*command[: command.index("--x-bound")], "--target-shift", "1")
-    run(*shifted).failed_with(2, "--target-shift goes with --y-bound")
     (folder / "data.csv").write_text("a,b,y\n1,2,3\n1,red,3\n")
     run(*command).failed_with(2, "(sensitive)", "line 3, column 'b' holds text")
 
@@ -438,8 +435,7 @@ def test_bad_ways_to_ranges(run: Run, tmp_path: Path, more: tuple[str, ...], wor
         ),
         (("--relation", "both"), "--relation must be"),
         (("--relation", "add-remove", "--method", "mcmc", "--delta", "1e-6"), "only"),
-        (("--regression", "adassp", "--delta", "1e-6", "--model-bound", "1"), "does not apply"),
-        (("--model-bound", "0"), "--model-bound must be"),
+        (("--regression", "adassp", "--delta", "1e-6", "--model-loss", "huber"), "does not apply"),
         (("--model-loss", "cubic"), "--model-loss: loss must be one of"),
         (("--model-loss", "huber(-1)"), "--model-loss: the parameter"),
         (("--loss", "cubic"), "--loss: loss 'cubic' is unknown"),

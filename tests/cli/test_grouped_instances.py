@@ -96,7 +96,7 @@ def test_release_by_every_method(run: Run, more: tuple[str, ...]) -> None:
     for key in ("features", "groups", "x_bound", "coef_bound", "mcmc_radius", "always_counts"):
         assert plan[key] == report[key]
     text = run("release", "tiny-groups", "--epsilon", "5", *more).out
-    assert "p = 11 columns, 6 features" in text
+    assert "columns: 11; features to choose from: 6" in text
     assert "Always in: age, an intercept" in text
 
 

@@ -233,7 +233,7 @@ def test_moments_of_blocks_are_those_of_the_table(
     of_another = ("release", path, "--support-size", 2, "--epsilon", 1, "--score", "block-r2")
     run(*of_another).failed_with(2, "--score is for an instance: moments have the score")
     dry = run("release", path, "--support-size", 2, "--epsilon", 1, "--dry-run")
-    assert f"blocks of {block_rows} rows, in 3 partitions" in dry.out
+    assert f"rows of a block: {block_rows}; partitions into blocks: 3" in dry.out
     ledger = folder / "l.ledger"
     run("ledger", "create", ledger, "--epsilon", 3, "--relation", "add-remove")
     run("release", path, "--support-size", 2, "--epsilon", 1, "--ledger", ledger).failed_with(

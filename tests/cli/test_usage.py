@@ -159,13 +159,6 @@ def test_listings(run: Run) -> None:
     assert "highs" in run("solvers").out
 
 
-def test_demo_runs_on_two_instances(run: Run) -> None:
-    outcome = run("demo")
-    assert outcome.code == 0
-    for name in ("diabetes", "paper-p100"):
-        assert f"{name}: released supports" in outcome.out
-
-
 def test_a_file_that_cannot_be_written_releases_nothing(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
