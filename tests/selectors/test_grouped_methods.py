@@ -242,6 +242,19 @@ def test_centred_scores_are_lengths_of_covariances_and_move_by_four_at_most() ->
     assert all(3.5 < most <= 4.0 for most in worst.values()), worst
 
 
+@pytest.mark.parametrize("method", [SISSelector, KendallSelector])
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_laws_keep_their_epsilon(method: Any, relation: str) -> None:
+    rng = np.random.default_rng(5)
+    kept = method(epsilon=1.0, relation=relation)
+    law = law_of(lambda data: data.law(kept, 3), list(combinations(range(3), 2)))
+    pairs = []
+    for k in range(12):
+        given = rows(10, seed=k)
+        pairs.append((given, neighbour(given, rng, relation)))
+    assert largest_loss(law, pairs).epsilon <= 1.0 + 1e-9
+
+
 @pytest.mark.parametrize("penalised", [False, True])
 def test_blocks_vote_for_features_beside_what_is_always_in(penalised: bool) -> None:
     """The Lasso without a penalty on two columns, by cvxpy; with one on the intercept or none."""
