@@ -199,7 +199,7 @@ PRIVACY = within(
         "if any(price > left[name] for name, price in prices.items()):",
         "if any(price > 2 * left[name] for name, price in prices.items()):",
         "a ledger is overdrawn",
-        "test_ledger.py::test_a_little_more_than_the_budget_is_too_much",
+        "test_ledger.py::test_the_refusal_says_what_is_left",
     ),
     (
         "accountant.py",
