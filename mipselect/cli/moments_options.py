@@ -26,9 +26,6 @@ EXAMPLES = """Examples:
 mipselect moments visits/*.parquet --schema visits.schema.json --target cost \\
     --output visits.npz
 
-mipselect moments visits/ --schema visits.schema.json --target cost \\
-    --output visits.npz --folds 10
-
 mipselect release visits.npz --support-size 4 --epsilon 1 --always age,sex
 
 mipselect moments visits/*.parquet --schema visits.schema.json --target cost \\
