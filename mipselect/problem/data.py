@@ -1,27 +1,29 @@
-"""Rows of a problem, which are sensitive: clipped to its bounds, with R(S) of any support."""
+"""Data of a problem, which are sensitive: clipped rows, or exact sums, with R(S) of any support."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix, refuse_another_order
-from mipselect.losses import CertifiedLoss, PreparedLoss, RestrictedFit
+from mipselect.grid import rounded
+from mipselect.losses import CertifiedLoss, Loss, PreparedLoss, RestrictedFit, SquaredLoss
 from mipselect.losses.base import degree_of
 from mipselect.problem.layout import Groups, Layout
 from mipselect.problem.problem import OfProblem, Problem
+from mipselect.restricted.gram import FULL_GRAM_BYTES, KnownGram
 from mipselect.restricted.grouping import on_features
+from mipselect.restricted.squared import EPS, ROUNDINGS, PreparedSquared
 from mipselect.validation import set_fields
 
 if TYPE_CHECKING:
-    from mipselect.problem.sums import ExactSums
     from mipselect.tables import TableCoefficients, Units
     from mipselect.tables.moments import Moments
 
@@ -151,6 +153,147 @@ class ClippedRows(Rows):
         """Bound the difference between a value and R; public. Sums over n rows are rounded."""
         y_bound = problem.bound("y_bound")
         return problem.stated_loss.value_error(n, y_bound, problem.prediction_bound)
+
+
+@dataclass(frozen=True, eq=False)
+class ExactSums:
+    """Sums over rows that are not here, and that no rounding has entered.
+
+    Attributes
+    ----------
+    moments : Moments
+        Sensitive.
+    layout : Layout
+        Its columns are named as in the moments.
+    """
+
+    moments: Moments = field(repr=False)
+    layout: Layout = field(repr=False)
+    has_rows: ClassVar[bool] = False
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.moments.n
+
+    @property
+    def X(self) -> NoReturn:
+        """No rows: raises `InvalidInput`, for there are only sums."""
+        raise self._no_rows()
+
+    @property
+    def y(self) -> NoReturn:
+        """No target: raises `InvalidInput`, for there are only sums."""
+        raise self._no_rows()
+
+    def _no_rows(self) -> InvalidInput:
+        return InvalidInput(
+            "an instance from moments has sums and no rows; what needs rows needs "
+            "Instance.from_table or Instance(X, y, ...)"
+        )
+
+    @property
+    def of_blocks(self) -> bool:
+        """True if the sums are over blocks of rows."""
+        return self.moments.columns.blocks is not None
+
+    @property
+    def partitions(self) -> int:
+        """Times that the loss of the rows is in the sums: T where they are of blocks, else 1."""
+        blocks = self.moments.columns.blocks
+        return 1 if blocks is None else blocks.partitions
+
+    @cached_property
+    def places(self) -> IntArray:
+        """Rows of the matrix of moments: columns of the features, then those always in."""
+        names = {name: k for k, name in enumerate(self.moments.columns.names, 1)}
+        return np.array([names[self.layout.column_names[j]] for j in self.layout.order.tolist()])
+
+    @property
+    def units(self) -> list[float]:
+        """The unit of each of these columns."""
+        return [self.moments.columns.x_bounds[k - 1] for k in self.places.tolist()]
+
+    @property
+    def shares(self) -> FloatArray:
+        """Unit of each column of a feature, as a share of the feature's bound."""
+        widths = self.layout.features.widths
+        each = np.repeat(self.layout.bounds, widths)
+        shares = np.array(self.units[: len(each)]) / each
+        # Rounded down: those of a feature have squares of at most 1 together.
+        return np.where(shares < 1.0, np.nextafter(shares, 0.0), 1.0)
+
+    @cached_property
+    def _entries(self) -> tuple[IntArray, FloatArray]:
+        """Rows of the matrix for all coefficients, an intercept last, and their units."""
+        places, units = self.places, np.array(self.units)
+        if self.layout.intercept:
+            places, units = np.append(places, self.moments.columns.ones), np.append(units, 1.0)
+        return places, units
+
+    @cached_property
+    def gram(self) -> FloatArray:
+        """XᵀX in the order of the layout and the units of the columns, shape (C, C)."""
+        size = self.layout.features.size
+        if 8 * size**2 > FULL_GRAM_BYTES:
+            raise InvalidInput(
+                f"{size:,} columns need XᵀX, which is larger than 1 GiB beyond 11,585 columns"
+            )
+        places, units = self._entries
+        gram, inside = np.zeros((size, size)), slice(len(places))
+        gram[inside, inside] = rounded(self.moments.matrix[np.ix_(places, places)])
+        gram[inside, inside] *= np.outer(units, units) / self.partitions
+        gram.flags.writeable = False
+        return gram
+
+    @cached_property
+    def moment(self) -> FloatArray:
+        """Xᵀy, shape (C,)."""
+        places, units = self._entries
+        moment = np.zeros(self.layout.features.size)
+        moment[: len(places)] = rounded(self.moments.matrix[places, -1]) * (
+            units * self.moments.columns.y_bound / self.partitions
+        )
+        moment.flags.writeable = False
+        return moment
+
+    @property
+    def target_norm(self) -> float:
+        """yᵀy."""
+        square: float = rounded(self.moments.matrix[-1:, -1])[0]
+        return float(square) * self.moments.columns.y_bound**2 / self.partitions
+
+    def prepared(self, problem: Problem) -> PreparedLoss:
+        """Tie the squared loss to the sums; raise `InvalidInput` for others."""
+        require_squared(problem.stated_loss)
+        return PreparedSquared(
+            KnownGram(self.gram),
+            self.moment,
+            self.target_norm,
+            problem.terms(self.n),
+            ridge=problem.bound("ridge"),
+            radius=problem.bound("coef_bound"),
+        )
+
+    def value_error(self, problem: Problem, n: int) -> float:
+        """Bound rounding of d - 2b·β + βᵀGβ, a sum of terms of at most n(b_y + U)² in all; public.
+
+        The sums over rows are exact, whatever n is. What is left are a few roundings for each
+        column, in the sum and in the solution of the normal equations, whose backward error moves
+        the minimum over the ball by no more than it moves G on it.
+        """
+        columns = problem.layout.features.most_columns(problem.support_size)
+        spread = problem.stated_loss.spread(problem.bound("y_bound"), problem.prediction_bound)
+        return 2.0 * (ROUNDINGS + 16 * columns) * EPS * spread
+
+
+def require_squared(loss: Loss) -> None:
+    """Raise `InvalidInput` unless sums of squares and products are all that a loss needs."""
+    if not isinstance(loss, SquaredLoss):
+        raise InvalidInput(
+            f"moments are sums of squares and products, which the {loss.name} loss cannot be "
+            "computed from; it needs rows: Instance.from_table or Instance(X, y, ...)"
+        )
 
 
 class Restricted(OfProblem):

@@ -22,12 +22,11 @@ from mipselect.problem.block_scores import (
     BlockScores,
     problem_of_block_r2,
 )
-from mipselect.problem.data import ClippedRows, Rows, leave_out
+from mipselect.problem.data import ClippedRows, ExactSums, Rows, leave_out
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import BLOCKS, R2
 from mipselect.problem.stored.files import SETTINGS
-from mipselect.problem.sums import ExactSums
 from mipselect.tables.mapping import known_rows, open_table, read_rows
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.block_sums import block_sums

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 from ..claims import (
     AHEAD,
@@ -228,7 +230,8 @@ def varied(
     base: SupportRecovery, setting: str, values: tuple[float, ...], draws: int
 ) -> tuple[SupportRecovery, ...]:
     """Vary one setting, which is x."""
-    return tuple(replace(base, x=x, draws=draws, **{setting: x}) for x in values)
+    changes: Iterator[dict[str, Any]] = ({"x": x, setting: x} for x in values)
+    return tuple(replace(base, draws=draws, **change) for change in changes)
 
 
 def _jumps(results: Results) -> Finding:

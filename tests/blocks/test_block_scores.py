@@ -29,7 +29,6 @@ FIELDS: list[dict[str, Any]] = [
     {"name": "cost", "type": "number"},
 ]
 SCHEMA = TableSchema.of({"fields": FIELDS})
-OF_PEOPLE = TableSchema.of({"fields": FIELDS, "csvw-eo:privacyUnit": "person"})
 
 
 def frame(n: int = 90, seed: int = 0) -> pd.DataFrame:
@@ -132,26 +131,6 @@ def test_partitions_are_those_of_the_operating_system_without_a_seed() -> None:
     assert (one.counts != other.counts).any()
     assert one.settings.blocks.seed != other.settings.blocks.seed
     assert str(one.settings.blocks.seed) not in repr(one) + str(one.public())
-
-
-@pytest.mark.parametrize("rule", ["first", "last", "mean"])
-def test_people_with_several_rows_have_one_each(rule: str) -> None:
-    some = frame(60)
-    question: dict[str, Any] = {
-        "target": "cost",
-        "support_size": 2,
-        "block_rows": 6,
-        "unit_rule": rule,
-    }
-    several = pd.concat([some, some.iloc[:20]], ignore_index=True)
-    scores = BlockScores.from_table(several, OF_PEOPLE, **question)
-    assert scores.n == 60
-    assert "person" not in scores.feature_names
-    guarantee = ExponentialMechanism(scores, 1.0).guarantee
-    assert guarantee.epsilon == 1.0
-    assert scores.public()["protected_unit"] == "person"
-    with pytest.raises(InvalidInput, match="unit_rule"):
-        BlockScores.from_table(some, SCHEMA, **{**question, "unit_rule": "sum"})
 
 
 def test_a_draw_takes_no_other_sizes() -> None:

@@ -309,15 +309,6 @@ def test_constant_scenarios_against_all_items() -> None:
     assert value(readings, "uniform", "mse") == 2.0
 
 
-def test_random_scenarios_have_the_correlation_of_their_name() -> None:
-    for panel, sign in (("4, positive", 1.0), ("6, negative", -1.0)):
-        sets, widths = RandomScores(panel, (), 20).sets_and_widths(DataSeed(0, 1))
-        other, _ = RandomScores(panel, (), 20).sets_and_widths(DataSeed(0, 2))
-        assert sets.shape == (20, 100)
-        assert not np.array_equal(sets, other)
-        assert sign * np.corrcoef(sets.mean(axis=0), widths)[0, 1] > 0.5
-
-
 def test_copies_return_under_the_mean_and_not_under_the_maximum() -> None:
     readings = read(Copies(1000, 3, epsilon=50.0))
     assert value(readings, "mean, as published", "both", 2.0) == 0.0

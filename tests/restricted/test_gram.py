@@ -82,21 +82,6 @@ def test_long_products_look_at_the_clock(monkeypatch: pytest.MonkeyPatch, n: int
     assert gram_module._look.get() is None
 
 
-@pytest.mark.parametrize("held", [False, True])
-def test_largest_entries_of_rows_are_found_once_for_the_same_candidates(held: bool) -> None:
-    def made() -> Gram:
-        gram = Gram(data(0, np.float64))
-        if held:
-            gram.full()
-        return gram
-
-    gram, looked = made(), []
-    for L, count in ((9, 2), (9, 2), (9, 3), (8, 3), (8, 3)):
-        tops = gram.row_tops(np.arange(L), count, lambda L=L: looked.append(L))
-        np.testing.assert_array_equal(tops, made().row_tops(np.arange(L), count, lambda: None))
-    assert looked == [9, 9, 8]
-
-
 @pytest.mark.parametrize("width", [3, 70_000])
 def test_rows_are_picked_before_columns(width: int) -> None:
     matrix = np.arange(5.0 * width).reshape(5, width)
