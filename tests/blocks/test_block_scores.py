@@ -130,7 +130,7 @@ def test_partitions_are_those_of_the_operating_system_without_a_seed() -> None:
     one, other = (BlockScores(X, y, support_size=2) for _ in range(2))
     assert (one.counts != other.counts).any()
     assert one.settings.blocks.seed != other.settings.blocks.seed
-    assert str(one.settings.blocks.seed) not in repr(one) + str(one.public())
+    assert str(one.settings.blocks.seed) not in repr(one) + str(one.problem.public())
 
 
 def test_a_draw_takes_no_other_sizes() -> None:
