@@ -24,7 +24,10 @@ $(VENV)/installed: $(VENV)/runs
 	@touch $@
 
 demo: $(VENV)/runs
-	@$(BIN)/python -m mipselect demo
+	@$(BIN)/python -m mipselect solve diabetes
+	@$(BIN)/python -m mipselect release diabetes --epsilon 5
+	@$(BIN)/python -m mipselect solve paper-p100
+	@$(BIN)/python -m mipselect release paper-p100 --epsilon 1
 
 test: lint types check
 
@@ -81,9 +84,9 @@ $(VENV)/with-docs: $(VENV)/installed
 	$(INSTALL) '.[dev,docs]'
 	@touch $@
 
-# Every case of bad input and hostile surroundings on the command line, and how many hold.
+# Every case of bad input and hostile surroundings on the command line.
 hostile: $(VENV)/installed
-	$(BIN)/python -m tests.soak.hostile_commands
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto -m "" tests/cli/test_hostile_commands.py
 
 # Ten thousand processes killed while they charge a ledger, and what came of it: four minutes.
 faults: $(VENV)/installed

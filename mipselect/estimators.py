@@ -35,7 +35,6 @@ from mipselect.frames import (
 from mipselect.parameters import Check, estimator, parameter, parameters_of
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
-from mipselect.tables.described import looking_like_identifiers
 from mipselect.validation import checked_feature_names, listed, require_public
 
 
@@ -379,6 +378,9 @@ def refuse_na(error: TypeError, X: Any, y: Any = None) -> None:
 def warn_of_names(X: Any, y: Any) -> None:
     """Warn where a column of a frame is called like an identifier, or as the target is."""
     names, name = list(getattr(X, "columns", ())), getattr(y, "name", None)
+    # What reads tables takes long to import.
+    from mipselect.tables.described import looking_like_identifiers
+
     alike, looks = looking_like_identifiers(names)
     if alike:
         warn_of_little_use(

@@ -1,7 +1,7 @@
-"""Fixtures of all tests, the command line among them; skips are added up at the end.
+"""Fixtures of all tests, the command line among them.
 
 A test is deep, and left to `make deep`, if it is marked so, if it asks for a fixture that starts
-something, or if it is one of many seeds.
+something or for a back end that is an executable, or if it is of one seed of many.
 """
 
 from __future__ import annotations
@@ -16,21 +16,11 @@ from hypothesis import settings
 from mipselect.cli import main
 from mipselect.cli.commands import FILE
 from tests.support.commandline import INSTANCE, TABLE, Outcome, Run
-from tests.support.wants import pytest_terminal_summary
-
-__all__ = [
-    "folder",
-    "pytest_collection_modifyitems",
-    "pytest_sessionstart",
-    "pytest_terminal_summary",
-    "repository",
-    "run",
-    "shell",
-]
 
 STARTING = frozenset({"chromium", "shell", "unpacked"})
 """Fixtures that start a process or a browser."""
-FEW_SEEDS = 10
+EXECUTABLES = frozenset({"cbc", "glpk"})
+FEW_SEEDS = 5
 
 # A deadline would judge the machine: an example that waits for a busy core is not wrong. The same
 # examples in every run, so that a change is judged by what it changed; `make fuzz` takes new ones.
@@ -56,7 +46,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "seed" in given and given["seed"] not in before:
             before.append(given["seed"])
         late = "seed" in given and before.index(given["seed"]) >= FEW_SEEDS
-        if late or STARTING & set(item.fixturenames):
+        starts = STARTING.intersection(item.fixturenames)
+        if late or starts or any(each in EXECUTABLES for each in map(str, given.values())):
             item.add_marker("deep")
 
 

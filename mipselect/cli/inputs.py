@@ -210,8 +210,6 @@ class NumberTable:
     target : str
     features : list of str or None
         None is all columns but the target.
-    target_shift : float
-        A public constant to subtract from the target.
     settings : mapping
         The other arguments of `Instance`.
     size_named : str
@@ -223,7 +221,6 @@ class NumberTable:
     source: TableFile
     target: str
     features: list[str] | None
-    target_shift: float
     settings: dict[str, Any]
     size_named: str
     blocks: BlockOptions | None = None
@@ -237,23 +234,16 @@ class NumberTable:
         """See `TaskSource`."""
         names = header(self.source, self.target, self.features)
         self._check_size(len(names))
-        shift, blocks = self.target_shift, self.blocks
-        if blocks is None:
-            return problem_of(self.settings, len(names), names, shift), None
+        if self.blocks is None:
+            return problem_of(self.settings, len(names), names), None
         with about(str(self.path)):
-            return problem_of(self.settings, len(names), names, blocks=blocks), None
+            return problem_of(self.settings, len(names), names, blocks=self.blocks), None
 
     def data(self) -> StoredData:
         """See `TaskSource`."""
         arrays = read_table(self.source, self.target, self.features)
         self._check_size(arrays[0].shape[1])
-        stored = StoredData.of_arrays(
-            self.path,
-            arrays,
-            self.settings,
-            target_shift=self.target_shift,
-            blocks=self.blocks,
-        )
+        stored = StoredData.of_arrays(self.path, arrays, self.settings, blocks=self.blocks)
         if self.blocks is None:
             return stored
         return StoredData.of_made(self.path, stored.drawn_from(), self.settings)

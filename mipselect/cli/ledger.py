@@ -169,14 +169,13 @@ def _entry(entry: LedgerEntry) -> Mapping[str, Any]:
     return {
         "rows": list(entry.rows),
         **picked(entry, "time", "what", "asked", "status"),
-        "part": None if entry.part is None else dict([entry.part]),
         "guarantee": entry.guarantee.to_dict(),
     }
 
 
 def _print_entries(console: Console, entries: Sequence[LedgerEntry]) -> None:
     """Print what was charged, a line each, with its rows of the file."""
-    titles = ("rows", "time (UTC)", "what", "table", "target", "part", "ε", "δ", "ρ", "status")
+    titles = ("rows", "time (UTC)", "what", "table", "target", "ε", "δ", "ρ", "status")
     table = table_of(*titles, right=("ε", "δ", "ρ"), fold=titles)
     latest = ""
     for entry in entries:
@@ -189,7 +188,6 @@ def _print_entries(console: Console, entries: Sequence[LedgerEntry]) -> None:
             escape(entry.what),
             escape(table_named(entry.asked or {})),
             escape(str((entry.asked or {}).get("target") or "")),
-            "" if entry.part is None else escape("{} = {}".format(*entry.part)),
             f"{guarantee.epsilon:.15g}",
             f"{guarantee.delta:.15g}",
             "" if rho is None else f"{rho:.6g}",

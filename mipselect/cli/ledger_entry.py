@@ -13,7 +13,7 @@ from rich.console import Console
 
 from mipselect.cli.options import LedgerOptions
 from mipselect.cli.output import InterruptedDelivery, line
-from mipselect.errors import InvalidInput, MipselectError
+from mipselect.errors import MipselectError
 from mipselect.privacy import Guarantee, Ledger, LedgerEntry
 from mipselect.privacy.public_fields import public_under
 from mipselect.validation import sizes_in_words
@@ -39,23 +39,13 @@ class InterruptedDraw(InterruptedDelivery):
 
 
 def opened(options: LedgerOptions) -> Ledger | None:
-    """Open the ledger, for its part; None where no ledger was given.
+    """Open the ledger; None where none was given.
 
     Raises
     ------
     InvalidInput, LedgerBroken
     """
-    if options.file is None:
-        if options.part is None:
-            return None
-        raise InvalidInput("--part goes with --ledger: it says what the ledger is charged for")
-    ledger = Ledger.open(options.file)
-    if options.part is None:
-        return ledger
-    column, equals, value = options.part.partition("=")
-    if not (column and equals and value):
-        raise InvalidInput(f"--part must be COLUMN=VALUE, such as hospital=A, got {options.part!r}")
-    return ledger.part(column, value)
+    return None if options.file is None else Ledger.open(options.file)
 
 
 def relation_of(ledger: Ledger | None, given: str | None) -> str:

@@ -120,12 +120,6 @@ class LedgerOptions:
         metavar="FILE",
         show_default="nothing remembers the release",
     )
-    part: str | None = option(
-        "--part",
-        "With --ledger: the data are all rows with this value of a public column; draws from "
-        "disjoint parts count once.",
-        metavar="COLUMN=VALUE",
-    )
 
     @property
     def files(self) -> list[Path]:

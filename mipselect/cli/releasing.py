@@ -258,7 +258,7 @@ def _stated(method: PrivateSelector, ledger: Ledger | None) -> Guarantee:
     """Return the guarantee of one draw, under the ledger's relation if the method states it."""
     if ledger is None:
         return method.guarantee
-    return ledger.promised(method.guarantees.get(ledger.relation, method.guarantee))
+    return method.guarantees.get(ledger.relation, method.guarantee)
 
 
 def ledger_of(budget: Guarantee) -> Ledger:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from mipselect.cli.arguments import chosen_loss, flags_of, of_blocks, refuse_bounds
 from mipselect.cli.cautions import note_of_the_target
-from mipselect.cli.declared import given, refuse
+from mipselect.cli.declared import refuse
 from mipselect.cli.inputs import NumberTable, SchemaTable, TaskSource
 from mipselect.cli.options import option_named, require_positive
 from mipselect.cli.options import stated as stated_options
@@ -50,7 +49,6 @@ def select(arguments: SelectArguments) -> None:
         head={"command": "select", **table.head, **_titles(table.schema)},
         source=source,
         plan=plan,
-        asked=given(arguments.question),
     )
     deliver_task(task, delivery, dry_run=drawing.dry_run)
 
@@ -87,9 +85,7 @@ def _of_numbers(arguments: SelectArguments, plan: SupportPlan, size: int) -> Tas
     refuse(arguments.question, NEEDS_SCHEMA)
     table, numbers, bounds = arguments.table, arguments.numbers, arguments.bounds()
     blocks = _blocks(arguments, plan, stated=bool(bounds))
-    if not math.isfinite(numbers.target_shift):
-        raise InvalidInput(f"--target-shift must be a finite number, got {numbers.target_shift}")
-    given = (table.source, table.target, numbers.chosen, numbers.target_shift)
+    given = (table.source, table.target, numbers.chosen)
     if blocks is not None:
         refuse(replace(numbers, features=None), NO_RANGE)
         settings: dict[str, Any] = {"loss": None}

@@ -109,11 +109,10 @@ def adassp_from_moments(
     rows = _row_map(instance, instance.moments, columns, len(chosen))
     sigma = deviations(budget, small, relation, 1, columns=rows.columns)
     guarantee = Guarantee(budget, small, relation=relation, private=private)
-    with paid(ledger, guarantee, "adassp from moments") as promised, np.errstate(all="ignore"):
+    with paid(ledger, guarantee, "adassp from moments"), np.errstate(all="ignore"):
         sums = _sums(instance, instance.moments, columns)
         drawn = _drawn(*sums, rows, instance.y_bound, sigma, source, private=private)
     names = tuple(instance.column_names[j] for j in columns)
-    guarantee = replace(guarantee, conditions=promised.conditions)
     return released(drawn, columns, names, guarantee)
 
 

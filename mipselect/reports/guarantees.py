@@ -15,7 +15,6 @@ from mipselect.reports.released import (
     unit_conditions,
     units_of,
 )
-from mipselect.tables.public_map import RULES, people_in_words
 from mipselect.validation import joined, plural
 
 DIGITS = Context(prec=3, rounding=ROUND_CEILING)
@@ -94,6 +93,9 @@ def _whose(releases: Sequence[ReportedRelease], units: Sequence[str]) -> str:
         f"The guarantee is about all rows with the same {joined(known)}, made one row{stands}: it "
         "covers everything that the table holds about that one."
     )
+    # What reads tables takes long to import.
+    from mipselect.tables.public_map import RULES, people_in_words
+
     rules = ((one.unit, one.settings.get("unit_rule")) for one in releases)
     for unit, rule in dict.fromkeys(each for each in rules if each[1] in RULES):
         said += f" {people_in_words(unit, str(rule))}."
@@ -276,11 +278,6 @@ def _left(releases: Sequence[ReportedRelease], ledger: Ledger) -> Iterator[Block
         notes.append(
             "The ledger counts ρ of zero-concentrated privacy, in which small releases add up to "
             "less: its ε is not the sum above."
-        )
-    if any(entry.part is not None for entry in ledger.entries):
-        notes.append(
-            "Some charges are for a part of the table. Those of disjoint parts count once, so that "
-            "less may be spent than the sum above."
         )
     yield BulletList(tuple(notes))
 

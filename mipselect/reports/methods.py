@@ -19,7 +19,7 @@ from mipselect.documents.blocks import (
     Paragraph,
     TextTable,
 )
-from mipselect.privacy.public_fields import PUBLIC_FIELDS
+from mipselect.privacy.public_fields import in_words
 from mipselect.reports.guarantees import amount
 from mipselect.reports.released import ReportedRelease
 from mipselect.selectors import BY_NAME
@@ -179,8 +179,7 @@ def _done(one: ReportedRelease) -> Iterator[tuple[str, str]]:
     yield "Mechanism", "; then ".join(described(name)[0] for name in names)
     if len(draws) > 1:
         yield "Privacy loss of one draw", amount(draws[0].guarantee)
-    words = {name: field.words for name, field in PUBLIC_FIELDS.items()}
-    told = [f"{words.get(name, name)}: {_text(value)}" for name, value in one.settings.items()]
+    told = [in_words(name, value) for name, value in one.settings.items()]
     always = [f"always in: {', '.join(one.always)}"] if one.always else []
     yield "Public settings", "; ".join([*told, *always])
     if one.candidates:
@@ -203,9 +202,3 @@ def _composition(one: ReportedRelease) -> str:
     if one.model.quality is not None:
         said += " The quality is of rows that were kept apart from both, and adds nothing."
     return said
-
-
-def _text(value: float | str | tuple[float, ...]) -> str:
-    if isinstance(value, tuple):
-        return f"{min(value):.15g} to {max(value):.15g}, by feature"
-    return value if isinstance(value, str) else f"{value:.15g}"

@@ -119,6 +119,7 @@ def test_the_command_says_so_in_one_line_and_the_ledger_is_as_it_was(
     assert ledger.remaining.epsilon == 8.0
 
 
+@pytest.mark.deep
 def test_an_interrupt_while_blocks_are_scored_costs_nothing(table: Path, tmp_path: Path) -> None:
     """Every batch waits for a minute, or for the interrupt."""
     books = tmp_path / "a.ledger"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +58,7 @@ def test_ranges_always_and_never_take_their_names(run: Run, table: Any) -> None:
     outcome = run("select", *table, *asked, *named, "--dry-run")
     assert outcome.code == 0, outcome.err
     assert "Always in: month" in outcome.out
-    text, _, check = outcome.out.partition("Expects that the curator has looked at: mipselect ")
-    assert "root of age" not in text
-    copied = run(*shlex.split(check), "--json")
-    assert (copied.code, copied.err) == (0, "")
+    assert "root of age" not in outcome.out
     wrong = run("select", *table, *asked, "--always", "admitted", "--dry-run")
     assert wrong.code == 2
     assert "type date is used through mipselect:features" in wrong.err

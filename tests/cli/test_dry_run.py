@@ -13,7 +13,6 @@ import pytest
 from pyarrow import parquet
 
 from mipselect import Ledger
-from mipselect.cli.cautions import expected_check
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import Mechanism
 from mipselect.tables.numbers import header
@@ -172,18 +171,11 @@ def test_a_long_line_is_no_header(folder: Path, monkeypatch: pytest.MonkeyPatch)
         header(folder / "data.csv", "y", None)
 
 
-def test_the_check_that_is_expected_reads_the_file_in_the_same_way() -> None:
-    head = {"data": "t.csv", "delimiter": ";", "target": "y", "schema": "s.json"}
-    said = expected_check(head, {})
-    assert said.endswith("check t.csv --schema s.json --target y --delimiter ';'")
-
-
 def test_columns_like_identifiers_are_named_before_they_are_drawn(run: Run, tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     rows = "".join(f"{30_000 + k},{k % 7},{k},{k % 5}\n" for k in range(40))
     table.write_text("provnum,age,rownames,y\n" + rows)
     command = ("select", table, "--target", "y", "--support-size", "1", "--epsilon", "1")
-    assert "every column is read as a number" in run(*command, "--dry-run").out
     ways = [
         (*command, *more) for more in ((), ("--dry-run",), ("--dry-run", "--json"), ("--json",))
     ]

@@ -184,9 +184,9 @@ def test_under_add_remove_the_number_of_rows_is_not_told(
     assert report["guarantee_of_all_draws"]["relation"] == "add-remove"
     text = run(*hidden).out
     assert "adding or removing one row" in text
-    assert "n = " not in text
+    assert "rows: " not in text
     assert not re.search(r"\b20\b", text)
-    assert "n = 20" in run(*select(folder, method)).out
+    assert "rows: 20;" in run(*select(folder, method)).out
     run(*select(folder, method), "--relation", "swap").failed_with(
         2, "--relation must be 'replace-one' or 'add-remove', got 'swap'"
     )

@@ -140,6 +140,7 @@ def test_what_is_wrong_with_the_table_is_one_line(run: Run, folder: Path) -> Non
     assert not out.exists()
 
 
+@pytest.mark.deep
 def test_an_interrupted_pass_goes_on_with_resume(run: Run, folder: Path) -> None:
     """The third file is a pipe's length away: the process is interrupted while it waits for it."""
     script = (
@@ -232,7 +233,7 @@ def test_moments_of_blocks_are_those_of_the_table(
     of_another = ("release", path, "--support-size", 2, "--epsilon", 1, "--score", "block-r2")
     run(*of_another).failed_with(2, "--score is for an instance: moments have the score")
     dry = run("release", path, "--support-size", 2, "--epsilon", 1, "--dry-run")
-    assert f"blocks of {block_rows} rows, in 3 partitions" in dry.out
+    assert f"rows of a block: {block_rows}; partitions into blocks: 3" in dry.out
     ledger = folder / "l.ledger"
     run("ledger", "create", ledger, "--epsilon", 3, "--relation", "add-remove")
     run("release", path, "--support-size", 2, "--epsilon", 1, "--ledger", ledger).failed_with(

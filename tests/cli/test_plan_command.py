@@ -14,17 +14,16 @@ from typing import Any
 
 import pytest
 
-from mipselect.cli.app import app  # noqa: F401  (options of the command line are declared by it)
+from mipselect.cli.commands import app  # noqa: F401  (options of the command line are declared by it)
 from mipselect.cli.fit_division import FitOptions
 from mipselect.cli.plan import PlanArguments, fit_of
 from mipselect.cli.plan_options import GuessOptions
-from mipselect.cli.table_options import DivisionOptions, ModelOptions, Regression, ScoreOptions
+from mipselect.cli.table_options import DivisionOptions, ModelOptions, Regression
 from mipselect.planning import Guesses, Question, plan_fit, plan_selection
 from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegress
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.problems import default_coef_bound
-from mipselect.tables.public_map import TableQuestion
 from tests.support.commandline import LISTENING, Run
 from tests.support.planned_schemas import NUMBERS, PEOPLE
 
@@ -274,6 +273,7 @@ def test_the_schema_is_not_replaced(run: Run, question: tuple[str | Path, ...]) 
     run(*question, "--plot", link).failed_with(2, "would be replaced")
 
 
+@pytest.mark.deep
 def test_an_interrupt_ends_it_with_one_line(question: tuple[str | Path, ...]) -> None:
     code = f"{LISTENING}; import sys; from mipselect.cli import main; sys.exit(main())"
     process = subprocess.Popen(
@@ -365,21 +365,21 @@ def test_the_estimators_are_those_of_fit(
         "model": ModelOptions(regression=regression),
         "division": DivisionOptions(**division),
     }
-    options = FitOptions(epsilon=0.7, in_blocks=True, scores=ScoreOptions(), **shared)
-    of_fit = options.table_plan(TableQuestion(schema, target), 2, fit_intercept=True)
+    options = FitOptions(epsilon=0.7, in_blocks=True, **shared)
+    method, of_classes = options.selection(), target != "y"
+    regressor = options.regressor(method, of_classes=of_classes, fit_intercept=True)
     asked = {"schema": Path("s"), "target": target, "rows": 500, "support_size": 2}
     question = Question(schema=schema, target=target, rows=500, support_size=2)
     _, fitted = fit_of(PlanArguments(**asked, **shared), question)
     fitted.set_params(epsilon=0.7)
     mine = fitted._plan_of_table(question.table, None, random.Random(0))
-    assert type(mine.method) is type(of_fit.method)
-    assert mine.promise == of_fit.promise
-    assert mine.method.guarantee.epsilon == of_fit.method.guarantee.epsilon
-    parameters = (p.model_on(p.widest).get_params() for p in (mine, of_fit))
+    assert type(mine.method) is type(method)
+    assert mine.method.guarantee.epsilon == method.guarantee.epsilon
+    parameters = (each.get_params() for each in (mine.regressor, regressor))
     first, second = ({k: str(v) for k, v in each.items()} for each in parameters)
     assert first == second
-    assert (mine.blocks is None) == (of_fit.blocks is None)
-    assert mine.range_share == of_fit.range_share
+    assert mine.blocks is not None
+    assert mine.range_share == division.get("range_share")
     assert fitted.quality_share == division.get("quality_share")
 
 

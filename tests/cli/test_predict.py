@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mipselect.cli import predict
 from mipselect.regression import ModelRelease
 from mipselect.tables import parts
 from tests.support.commandline import Run
@@ -101,8 +100,6 @@ def test_batches_make_no_difference(
     expected = run("predict", model, tmp_path / "t.parquet").out
     monkeypatch.setattr("mipselect.tables.stored_files.ROWS", 7)
     monkeypatch.setattr(parts, "ROWS", 7)
-    monkeypatch.setattr(predict, "IN_MEMORY", 10)
-    monkeypatch.setattr(predict, "PIECE", 11)
     assert run("predict", model, tmp_path / "t.parquet").out == expected
     report = run("predict", model, tmp_path / "t.parquet", "--json").report
     assert report["predictions"] == [float(line) for line in expected.split()[1:]]

@@ -105,7 +105,7 @@ def test_commands_that_take_no_defaults_look_at_no_file(run: Run, project: Path)
         takes = made is not None and with_project(name, made) is not made
         assert takes == (name not in WITHOUT_DEFAULTS), name
     assert run("solvers").code == 0
-    assert "--no-project" not in run("demo", "--help").out
+    assert "--no-project" not in run("solvers", "--help").out
 
 
 def test_the_file_of_the_folder_alone_counts(

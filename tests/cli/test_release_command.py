@@ -164,9 +164,16 @@ def test_a_release_says_what_is_public_about_it(run: Run, folder: Path) -> None:
     assert report["solver"] == {"name": "highs", "version": solver_by_name("highs").status.version}
     assert report["mipselect"] == version("mipselect")
     text = run(*arguments).out
-    for fragment in ("n = 20, p = 3, s = 2", "coef_bound 1.5", "target_shift 0.25", "a, b, c"):
+    for fragment in (
+        "rows: 20; columns: 3;",
+        "features in a release: 2",
+        "largest length of the coefficients: 1.5",
+        "subtracted from the target: 0.25",
+        "a, b, c",
+    ):
         assert fragment in text
-    assert f"pool of 3; tolerance 1e-05, solver native {version('mipselect')}" in text
+    assert "supports in the pool: 3; tolerance, in units of the sensitivity: 1e-05;" in text
+    assert f"solver: native {version('mipselect')}" in text
     assert (report["sizes"], report["complexity"]) == (None, None)
     exact = run(*default, "--json").report
     assert exact["method"] == exact["releases"][0]["mechanism"] == "permute-and-flip"
@@ -224,7 +231,9 @@ def test_sizes_are_drawn_and_named(run: Run, folder: Path) -> None:
     largest = load_instance(folder / "instance.toml").with_support_size(3)
     assert report["sensitivity"] == largest.sensitivity
     text = run(*arguments, "--sizes", "1-3").out
-    assert "n = 20, p = 3, s of 1-3 with complexity 1, squared loss" in text
+    assert "complexity of the prior over sizes: 1" in text
+    assert "loss: squared" in text
+    assert "sizes: 1-3" in text
     one = run(*arguments, "--sizes", "3", "--json").report
     assert (one["sizes"], one["complexity"], one["number_of_supports"]) == ([3], None, 1)
 

@@ -286,16 +286,15 @@ def test_the_terminal_says_too_that_a_ledger_is_another_one(
     assert line.endswith(": it is another ledger.")
 
 
-def test_a_ledger_of_parts_and_of_rho(run: Run, folder: Path) -> None:
+def test_a_ledger_of_rho(run: Run, folder: Path) -> None:
     books, output = folder / "a.ledger", folder / "r.json"
     run("ledger", "create", books, "--rho", "1", "--delta", "1e-6")
     draw = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", books)
-    assert run(*draw, "--part", "ward=a", "--output", output).code == 0
+    assert run(*draw, "--output", output).code == 0
     text = run("report", output, "--ledger", books).out
     (account,) = (t for t in markdown_tables(text) if t[0][0] == "ledger a.ledger")
     spent = [float(row[3]) for row in account[2:]]
     assert spent == pytest.approx([1.0, 0.125, 0.875])
-    assert "disjoint parts count once" in text
 
 
 def test_a_seeded_release_is_marked_and_its_report_is_for_its_owner(

@@ -34,7 +34,7 @@ def test_schema_target_size_and_epsilon_are_enough(run: Run, tmp_path: Path) -> 
     assert [report[name] for name in unused] == [None] * 4
     assert outcome.unforeseen == ""
     text = select(run, path).out
-    assert "no ranges were used" in text
+    assert "score: block-r2;" in text
     report = select(run, path, "--score", "loss", "--json").report
     assert report["releases"][0]["feature_names"] == ["ward"]
     assert (report["target_scale"], report["target_offset"]) == (30.0, 30.0)
@@ -72,7 +72,6 @@ def test_the_question(run: Run, tmp_path: Path) -> None:
     [
         (("--x-bound", "1"), "--x-bound does not apply with --schema"),
         (("--features", "age"), "--features does not apply with --schema"),
-        (("--target-shift", "1"), "--target-shift does not apply with --schema"),
         (("--always", "ages"), "always: the schema has no field 'ages'; its fields"),
         (("--always", '"age'), "--always: a double quote has no partner"),
         (("--range", "age"), "--range must be a field with its ends"),
@@ -96,6 +95,7 @@ def test_options_that_need_a_schema(run: Run, folder: Path) -> None:
     )
 
 
+@pytest.mark.deep
 def test_no_field_of_a_release_depends_on_the_rows(run: Run, tmp_path: Path) -> None:
     """All but the drawn features; with bad rows, repeated people and every loss."""
 

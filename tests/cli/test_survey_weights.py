@@ -49,7 +49,7 @@ def test_select_counts_by_weights_and_says_so(
     assert "w" not in report["features"]
     assert outcome.unforeseen == ""
     text = run("select", *asked(path, *size, "--epsilon", "1", *more)).out
-    assert "Weights: rows count by w, clipped to 0 and 4; 0 where it is missing" in text
+    assert "survey weight of a row: w; weights are clipped to 0 and: 4;" in text
     dry = run("select", *asked(path, *size, "--epsilon", "1", *more, "--dry-run", "--json")).report
     assert (dry["weight"], dry["weight_bound"]) == ("w", MOST)
 
@@ -122,7 +122,7 @@ def test_fit_evaluate_predict_and_the_report(run: Run, path: Path, tmp_path: Pat
     text = run("report", model).out
     assert "survey weight of a row: w; weights are clipped to 0 and: 4" in text
     assert "Rows counted by the survey weight w." in text
-    assert "Weights: rows count by w" in run(*fit).out
+    assert "survey weight of a row: w" in run(*fit).out
     path = path.rename(path.with_name("next-year.csv"))
     run("evaluate", model, path, "--epsilon", "1").failed_with(
         2, "was fitted with the survey weight w: give a schema"

@@ -19,6 +19,7 @@ from mipselect import PermuteAndFlip
 from mipselect.cli import output
 from mipselect.cli.commands import function_name, imported, known_commands
 from mipselect.cli.progress import Watch
+from mipselect.problem.stored.files import load_problem, public_problem
 from mipselect.search.progress import Progress
 from tests.support.commandline import LISTENING, Run
 from tests.support.wants import wants
@@ -142,20 +143,20 @@ def test_help_and_version(run: Run) -> None:
 
 
 def test_listings(run: Run) -> None:
-    names = [entry["name"] for entry in run("instances", "--json").report["instances"]]
+    listed = run("instances", "--json").report["instances"]
+    names = [entry["name"] for entry in listed]
     assert names == sorted(names)
-    assert {"diabetes", "paper-p100", "paper-p1000"} <= set(names)
+    assert {"diabetes", "paper-p100", "paper-p1000", "tiny-groups"} <= set(names)
+    for entry in listed:
+        problem, n = public_problem(entry["name"])
+        known = load_problem(entry["name"]).data.n if n is None else n
+        said = (entry["n"], entry["p"], entry["n_features"], entry["support_size"])
+        assert said == (known, problem.p, problem.n_features, problem.support_size)
+        assert entry["description"]
     solvers = {entry["name"]: entry for entry in run("solvers", "--json").report["solvers"]}
     assert solvers["highs"]["usable"] is True
     assert "paper-p100" in run("instances").out
     assert "highs" in run("solvers").out
-
-
-def test_demo_runs_on_two_instances(run: Run) -> None:
-    outcome = run("demo")
-    assert outcome.code == 0
-    for name in ("diabetes", "paper-p100"):
-        assert f"{name}: released supports" in outcome.out
 
 
 def test_a_file_that_cannot_be_written_releases_nothing(
@@ -193,6 +194,7 @@ def test_interrupt_while_answering_counts_as_spent(
     run(*RELEASE).failed_with(130, "its budget as spent")
 
 
+@pytest.mark.deep
 def test_interrupted_process() -> None:
     program = f"""
 import sys, time
@@ -224,6 +226,7 @@ sys.exit(main(["release", "diabetes", "--epsilon", "1"]))
     ]
 
 
+@pytest.mark.deep
 def test_json_survives_a_terminal_without_greek(folder: Path) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     for extra in ("--json",), ():
@@ -285,6 +288,7 @@ def test_a_long_draw_tells_its_stage_and_only_where_it_may_its_cells(
         ]
 
 
+@pytest.mark.deep
 @wants("/dev/full", os.path.exists("/dev/full"))
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_standard_output_that_cannot_be_written_is_one_line(form: tuple[str, ...]) -> None:

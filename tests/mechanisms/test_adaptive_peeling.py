@@ -167,6 +167,7 @@ def test_bad_outcomes_and_later_scores_are_refused() -> None:
         shrinking.sample()
 
 
+@pytest.mark.deep
 def test_audit_and_half_the_sensitivities_fail() -> None:
     """Scores are a vector of 4 and a matrix of 16, and each may move by its Δ_t."""
 

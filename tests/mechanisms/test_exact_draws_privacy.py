@@ -197,6 +197,7 @@ def test_what_is_really_drawn_by_cells_is_private() -> None:
     assert sizes <= ROUNDING
 
 
+@pytest.mark.deep
 def test_box_losses_really_drawn_by_cells_are_private() -> None:
     for loss in BOX:
         replaced = replaced_rows(loss, 16)[::50]

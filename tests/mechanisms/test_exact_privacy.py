@@ -172,8 +172,8 @@ def propose_test_release(
     return build
 
 
-@pytest.mark.parametrize("tolerance", [0.0, 1.0])
-@pytest.mark.parametrize("delta", [1e-3, 0.1])
+@pytest.mark.parametrize("tolerance", [pytest.param(0.0, marks=pytest.mark.deep), 1.0])
+@pytest.mark.parametrize("delta", [1e-3, pytest.param(0.1, marks=pytest.mark.deep)])
 def test_propose_test_release_is_private_on_all_data(tolerance: float, delta: float) -> None:
     test_epsilon, epsilon = 0.3, 0.7
     build = propose_test_release(test_epsilon, epsilon, delta, tolerance)

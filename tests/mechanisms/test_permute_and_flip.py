@@ -214,6 +214,7 @@ def test_frequencies_of_one_object(loss: str) -> None:
     frequencies_agree(draw, judged.supports, judged.flip_law, most)
 
 
+@pytest.mark.deep
 def test_frequencies_of_one_object_whose_scale_is_soon_proven() -> None:
     judged, source = flipping(correlated(6, 3), 400.0, steps_before=0), random.Random(5)
     draw = partial(judged.mechanism.sample, source)
@@ -388,6 +389,7 @@ def test_a_time_limit_in_the_preparation_comes_before_any_charge() -> None:
         assert ledger.entries == ()
 
 
+@pytest.mark.deep
 def test_an_interrupt_leaves_everything_usable(monkeypatch: pytest.MonkeyPatch) -> None:
     source = random.Random(2)
     for stop in range(6):

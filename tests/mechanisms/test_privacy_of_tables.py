@@ -173,6 +173,7 @@ def all_searched(data: Data) -> SupportMechanism:
     return TopR(top_supports(data.instance, everything, tolerance=0.0), EPSILON)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("build", [exponential, listed, searched, all_listed])
 def test_no_raw_row_tells_more_than_epsilon(build: Build) -> None:
     assert len(pairs()) > 200

@@ -81,6 +81,7 @@ def test_it_writes_a_figure_tables_a_verdict_and_the_trials(run: Run, tmp_path: 
     assert (folder / "kendall-copies-quick.svg").read_text().startswith("<?xml")
 
 
+@pytest.mark.deep
 def test_the_same_command_draws_the_same_and_another_seed_another(run: Run, tmp_path: Path) -> None:
     one, two, other = (tmp_path / name for name in "abc")
     quick = ("reproduce", "sis-instability", "--quick", "--repeats", "1")
@@ -123,6 +124,7 @@ def test_it_goes_on_after_an_interrupt(
     assert trials.read_bytes() == before
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("pause", [0.0, 0.15, 1.5])
 def test_an_interrupt_from_outside_ends_all_processes(pause: float, tmp_path: Path) -> None:
     arguments = ["reproduce", "mip-1a", "--quick", "--jobs", "2", "--output", str(tmp_path / "o")]
@@ -163,6 +165,7 @@ def test_repeats_can_follow_later(run: Run, tmp_path: Path) -> None:
     assert files_of(tmp_path / "made") == files_of(tmp_path / "whole")
 
 
+@pytest.mark.deep
 def test_two_processes_find_the_same_as_one(run: Run, tmp_path: Path) -> None:
     run(*COPIES, "--output", tmp_path / "one")
     assert run(*COPIES, "--output", tmp_path / "two", "--jobs", "2").code == 0

@@ -276,7 +276,7 @@ def test_rows_with_right_hashes_must_still_make_sense(path: Path, ledger: Ledger
         ("charged", charge.replace("0.9", '"0.1"'), "epsilon must be"),
         ("charged", charge.replace("replace-one", "add-remove"), "kept under"),
         ("charged", "[" * 100_000, "row 2"),
-        ("charged", "{}", "'part' is missing"),
+        ("charged", "{}", "'asked' is missing"),
         ("drawn", '{"of": 7}', "7 is missing"),
         ("refunded", "{}", "'refunded' is not known"),
     ]:
@@ -578,7 +578,7 @@ def test_any_name_of_a_file(tmp_path: Path) -> None:
 def test_any_flipped_byte_is_noticed_or_harmless(path: Path, ledger: Ledger) -> None:
     """Never another error than ours, and never another sum than the one that was written."""
     for k in range(6):
-        ledger.part("h", str(k % 2)).noting({"k": k}).spend(Guarantee(0.05, 1e-8), f"release {k}")
+        ledger.noting({"k": k}).spend(Guarantee(0.05, 1e-8), f"release {k}")
     spent, whole = ledger.spent, path.read_bytes()
     rng = np.random.default_rng(0)
     noticed = 0

@@ -28,7 +28,7 @@ from mipselect.quality.classes import (
 from mipselect.quality.draw import Predictions, quality_of
 from mipselect.quality.noisy_sums import ratio_interval
 from mipselect.quality.numbers import concordance_of_numbers, halves, r2_of_numbers, random_pairs
-from mipselect.reports.models import quality_blocks
+from mipselect.reports.qualities import quality_blocks
 
 REPLACE = "replace-one"
 MUCH = Fraction(10**9)

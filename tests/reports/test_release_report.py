@@ -193,7 +193,7 @@ def account(**more: Any) -> Any:
         "budget": Guarantee(3.0),
         "spent": Guarantee(2.0),
         "remaining": Guarantee(1.0),
-        "entries": [SimpleNamespace(part=None)] * 2,
+        "entries": [SimpleNamespace()] * 2,
         "rows": lambda: [SimpleNamespace(hash="f" * 64)],
     }
     return SimpleNamespace(**{**fields, **more})
@@ -214,7 +214,7 @@ def test_the_account_of_a_ledger() -> None:
     assert "Of all rows with the same id the last in the order of the file counts" in said
     assert "more than one row" not in said
     assert made.warnings == []
-    whole = report(reported(ledger=NOTE), ledger=account(entries=[SimpleNamespace(part=None)]))
+    whole = report(reported(ledger=NOTE), ledger=account(entries=[SimpleNamespace()]))
     assert "not in this report" not in whole.markdown()
 
 
@@ -236,14 +236,6 @@ def test_a_ledger_of_rho_says_what_it_counts() -> None:
     (table,) = (t for t in markdown_tables(text) if t[0][0] == "ledger s.ledger")
     assert [row[3] for row in table] == ["ρ", "---:", "0.5", "0.125", "0.375"]
     assert "its ε is not the sum above" in text
-
-
-def test_parts_of_a_table_are_told() -> None:
-    told = report(
-        reported(ledger=NOTE), ledger=account(entries=[SimpleNamespace(part=("ward", "a"))] * 2)
-    ).markdown()
-    assert "Those of disjoint parts count once" in told
-    assert "disjoint" not in report(reported(ledger=NOTE), ledger=account()).markdown()
 
 
 def test_a_model_that_was_not_released() -> None:

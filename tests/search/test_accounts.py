@@ -68,6 +68,7 @@ def test_a_search_tells_which_strategies_helped(problem: str, names: set[str]) -
     assert all(0 <= own.successes <= own.calls for own in tried)
 
 
+@pytest.mark.deep
 def test_levels_and_masters_have_accounts_too() -> None:
     levels = mistake_levels(PROBLEMS["easy"]())
     assert Strategy.ROOT_CUTS in {own.name for own in levels.effort.strategies}

@@ -210,6 +210,7 @@ def test_wide_data_stop_in_time_with_what_was_proven(monkeypatch: pytest.MonkeyP
     assert caught.value.bound <= found.values[0]
 
 
+@pytest.mark.deep
 def test_top_r_on_a_million_supports() -> None:
     p, s, R = 2_000, 3, 1_000_000
     rng = np.random.default_rng(5)

@@ -151,6 +151,7 @@ for alpha in (None, 1e-3):
 """
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("entry", ["0", "1000"])
 def test_threads_say_nothing_on_either_of_two_neighbours(entry: str) -> None:
     done = subprocess.run(

@@ -122,6 +122,7 @@ def law(epsilon: float, p: int, s: int) -> Any:
     return stationary
 
 
+@pytest.mark.deep
 def test_the_stationary_law_keeps_its_epsilon_and_nearly_needs_it() -> None:
     space = ReplacedRow(4, np.full(7, -1.0), np.full(7, 1.0))
     found = worst_pair(law(1.0, 6, 1), space, starts=2, rounds=2, seed=3)

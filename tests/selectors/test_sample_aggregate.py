@@ -131,6 +131,7 @@ def test_laplace_noise_of_its_stated_scale_keeps_epsilon() -> None:
         assert 0.6 < largest_loss(law, [pair]).epsilon <= 2.0 * (1.0 + 1e-9)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 def test_the_whole_of_it_is_not_blamed(relation: str) -> None:
     quiet = np.full(9, -1.0)
@@ -297,6 +298,7 @@ def test_the_published_baselines_find_a_signal() -> None:
         assert selector.fit(X, y).get_support(indices=True).tolist() == [3, 8]
 
 
+@pytest.mark.deep
 def test_the_ballot_of_the_path_is_the_first_model_with_k_and_has_no_units() -> None:
     rng = np.random.default_rng(7)
     for _ in range(8):

@@ -20,6 +20,7 @@ assert master.run(cutoff=np.inf, time_limit=60.0).chosen is not None
 """
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("threads", [None, 1])
 @pytest.mark.parametrize("name", back_ends(Capability.MILP))
 def test_a_master_prints_nothing(name: str, threads: int | None) -> None:

@@ -81,7 +81,6 @@ COMMANDS = {
     "solve": ("solve", "paper-p1000"),
     "reproduce": ("reproduce", "mip-1a", "--quick"),
     "compare": ("compare", "tiny-plain"),
-    "demo": ("demo",),
     "solvers": ("solvers",),
     "instances": ("instances",),
     "help": ("--help",),

@@ -210,6 +210,7 @@ def test_wrong_arguments_are_one_clear_line(question: dict[str, Any], words: str
         check_table(patients(10), SCHEMA, **question)
 
 
+@pytest.mark.deep
 def test_a_table_larger_than_memory_streams(tmp_path: Path) -> None:
     """Twenty times the rows take no more memory of Python and NumPy."""
     path, rng = tmp_path / "t.parquet", np.random.default_rng(0)

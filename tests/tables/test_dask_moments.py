@@ -55,6 +55,7 @@ def slow_once(frame: Any, marker: str) -> Any:
     return frame
 
 
+@pytest.mark.deep
 def test_processes_with_a_killed_worker_give_the_same_bits(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed")
     marker = tmp_path / "killed"

@@ -238,6 +238,7 @@ TWO = TableSchema.of(
 )
 
 
+@pytest.mark.deep
 def test_the_sensitivity_is_the_formula_and_is_attained() -> None:
     """By every support and every pair of extreme rows of a small table."""
 

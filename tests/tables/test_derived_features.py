@@ -62,6 +62,7 @@ def test_every_value_becomes_what_the_page_says() -> None:
     agree_with_the_hand(CLINIC_ROWS + [[value] * len(NAMES) for value in CLINIC_HOSTILE])
 
 
+@pytest.mark.deep
 @given(st.data())
 def test_odd_rows_become_what_the_page_says(data: st.DataObject) -> None:
     dates = st.dates().map(str) | st.datetimes().map(lambda t: t.isoformat())
