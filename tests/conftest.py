@@ -47,7 +47,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             before.append(given["seed"])
         late = "seed" in given and before.index(given["seed"]) >= FEW_SEEDS
         starts = STARTING.intersection(item.fixturenames)
-        if late or starts or any(each in EXECUTABLES for each in map(str, given.values())):
+        if (
+            late
+            or starts
+            or any(each in EXECUTABLES for each in given.values() if isinstance(each, str))
+        ):
             item.add_marker("deep")
 
 
