@@ -339,7 +339,7 @@ CLI = within(
     (
         "release_file.py",
         'if report.get("sensitive") is True and not is_seeded:',
-        'if report.get("sensitive") is True and is_seeded:',
+        'if report.get("sensitive") is None:',
         "a sensitive file becomes a report",
         "test_report_command.py::test_html_says_the_same_and_loads_nothing",
     ),
