@@ -80,13 +80,6 @@ def test_moments_and_instances_know_them(run: Run, table: Any, tmp_path: Path) -
     assert best[0] == best[1] == ["log income", "root of age"]
 
 
-def test_a_plan_needs_the_schema_alone(run: Run, table: Any) -> None:
-    asked = (*ASKED, "--support-size", "2", "--epsilon", "2", "--rows", "500", "--tables", "2")
-    outcome = run("plan", *table[1:], *asked, "--json")
-    assert outcome.code == 0, outcome.err
-    assert json.loads(outcome.out)["command"] == "plan"
-
-
 def test_a_wrong_declaration_is_one_line_with_its_place(run: Run, table: Any) -> None:
     content = json.loads(json.dumps(CONTENT))
     content["mipselect:features"][0]["transfrom"] = "log"

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import openpyxl
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
 from mipselect.tables import TableSchema
 from tests.support.commandline import Run
-from tests.support.stored_tables import as_dta, as_sav, as_xlsx, columns
+from tests.support.stored_tables import as_dta, as_sav, columns
 
 
 @pytest.fixture
@@ -157,18 +156,6 @@ def test_a_codebook_is_given(run: Run, tmp_path: Path) -> None:
     both.failed_with(2, "--codebook begins a new schema")
     again = run("describe", table, *given, "--output", tmp_path / "c.json")
     again.failed_with(2, "is what is read")
-
-
-def test_a_spreadsheet_has_no_types(run: Run, tmp_path: Path) -> None:
-    path = as_xlsx(columns(), tmp_path / "t.xlsx")
-    outcome = run("describe", path)
-    assert "nor has a sheet of Excel" in outcome.out
-    book = openpyxl.load_workbook(path)
-    book.create_sheet("report", 0).append(["Report of 2020"])
-    book.save(path)
-    run("describe", path).failed_with(2, "'report' has one name only; the header must be the first")
-    assert run("describe", path, "--sheet", "Sheet").out == outcome.out
-    assert run("describe", path, "--sheet", "Sheet", "--types-from-data").code == 0
 
 
 def test_ways_that_are_wrong_are_named_by_their_option(run: Run, survey: Path) -> None:

@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 
 from mipselect.cli import main, release_file
-from mipselect.privacy import Guarantee, Ledger, Release
+from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import compose
-from mipselect.quality import Measure, Quality
 from mipselect.regression import AdaSSPRegressor, ModelRelease
 from mipselect.reports.methods import FACTS
 from tests.support.commandline import Run
@@ -153,18 +152,6 @@ def test_the_plot_has_the_model_in_it(run: Run, made: Path, tmp_path: Path) -> N
             (truth[1] - truth[0]) * (ends[2] - ends[0]), abs=1e-2 * abs(truth[2] - truth[0])
         )
     assert len(zeros) == 1
-
-
-def test_titles_and_units_come_from_the_schema(run: Run, made: Path) -> None:
-    fields = json.loads((made / "numbers.json").read_text())["model"]["table"]["schema"]["fields"]
-    (stay,) = (field for field in fields if field["name"] == "stay")
-    assert (stay["title"], stay["unit"]) == TITLES["stay"]
-    (table,) = (
-        t
-        for t in markdown_tables(run("report", made / "numbers.json").out)
-        if t[0][:2] == ["field", "meaning"]
-    )
-    assert ["stay", "Length of stay, in days", "target"] in table
 
 
 def test_what_was_spent_is_the_sum_and_what_the_ledger_says(run: Run, made: Path) -> None:
@@ -359,22 +346,6 @@ def test_ranges_that_nobody_stated_are_told_with_their_cost(run: Run, tmp_path: 
     for each in drawn:
         ends = f"{each['minimum']:.4g} to {each['maximum']:.4g}"
         assert f"The range of {each['field']}, {ends}, was found privately, with ε = " in text
-
-
-UNKNOWN = {
-    "command": "audit",
-    "private": True,
-    "sensitive": False,
-    "data": f"folder/{EVIL}",
-    "guarantee": Guarantee(0.5, relation="add-remove").to_dict(),
-    "mipselect": "0.2.0",
-}
-
-
-def test_a_kind_without_words_is_refused(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "audit.json"
-    path.write_text(json.dumps(UNKNOWN))
-    run("report", path).failed_with(2, f"{path}: is no release that a report has words for")
 
 
 @pytest.mark.parametrize("depth", [900, 960, 990, 3_000])
@@ -589,25 +560,6 @@ def test_under_add_remove_the_number_of_rows_is_left_out(run: Run, release: Path
     assert not re.search(r"\brows: |sensitivity: ", text)
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"releases": []}, "no draws"),
-        ({"releases": 5}, "release.json: "),
-        ({"method": 5}, "method"),
-        ({"method": "a\nb"}, "method"),
-        ({"n": "many"}, "n must be"),
-        ({"ridge": 1e999}, "not valid JSON"),
-        ({"guarantee_of_all_draws": {"epsilon": 1.0}}, "'delta' is missing"),
-        ({"guarantee_of_one_draw": Guarantee(0.1).to_dict()}, "contradict"),
-    ],
-)
-def test_what_is_wrong_in_a_selection(
-    run: Run, release: Path, changes: dict[str, Any], words: str
-) -> None:
-    run("report", changed(release, **changes)).failed_with(2, words)
-
-
 def test_features_with_bounds_of_their_own(run: Run, folder: Path) -> None:
     file, output = folder / "bounds.toml", folder / "bounds.json"
     text = (folder / "instance.toml").read_text()
@@ -655,19 +607,6 @@ def test_nothing_but_the_release_is_in_it(run: Run, here: Path) -> None:
     after = run("report", path).out
     assert "123.45" not in after
     assert re.sub("[0-9a-f]{64}", "", after) == re.sub("[0-9a-f]{64}", "", before)
-
-
-def test_objects_in_a_notebook_have_one_style() -> None:
-    seeded = Release((0,), (EVIL,), Guarantee(1.0), "exponential", False)
-    page = checked_page(seeded._repr_html_())
-    assert page.tags == {"p", "strong"}
-    assert page.text.startswith("NOT PRIVATE")
-    poor = Quality(measures=(Measure("R²", 0.1, -0.2, 0.4),), guarantee=Guarantee(1.0))
-    page = checked_page(poor._repr_html_())
-    assert page.tags == {"p", "strong", "table", "tr", "th", "td"}
-    assert page.text.startswith("Not known to be better than predicting the mean")
-    assert "R²0.100-0.2000.400" in page.text
-    assert "1-differentially private" in page.text
 
 
 def test_the_hash_of_a_file_is_that_of_what_was_read(
