@@ -152,6 +152,8 @@ def _becomes(field: Field) -> str:
     """Say in words what a field is for the selection."""
     if field.gap:
         return ""
+    if field.role is not None:
+        return f"how much a row counts, 0 to {field.maximum:g}"
     missing = "" if field.required else " and =missing"
     if isinstance(field, DerivedField) and field.categories is None:
         return f"made of {escape(field.source.name)}{missing}"

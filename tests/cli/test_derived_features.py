@@ -23,11 +23,11 @@ def table(tmp_path: Path) -> tuple[Any, ...]:
 
 
 def test_describe_lists_what_is_made_of_fields(run: Run, table: Any) -> None:
-    outcome = run("describe", *table, "--json")
+    outcome = run("describe", table[0], "--codebook", table[2], "--json")
     report = json.loads(outcome.out)
     gaps = {field["name"]: field["to_fill_in"] for field in report["fields"]}
     assert gaps["root of age"] == gaps["month"] == gaps["log income"] == ""
-    text = " ".join(run("describe", *table).out.split())
+    text = " ".join(run("describe", table[0], "--codebook", table[2]).out.split())
     for words in ("made into month", "12 categories", "made of age", "made of income"):
         assert words in text
 
