@@ -27,7 +27,7 @@ from mipselect.cli.output import (
     table_of,
 )
 from mipselect.cli.progress import Watch
-from mipselect.cli.solved import RELATIVE, compared, effort_counts
+from mipselect.cli.solve import RELATIVE, compared, effort_counts
 from mipselect.cli.start import say
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure, about
 from mipselect.problem.instance import Instance

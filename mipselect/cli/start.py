@@ -139,7 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
     with Interruptions(ends_process=ends_process) as interruptions:
         # Signals raise when the command, with NumPy and SciPy, is there too.
-        from mipselect.cli.app import run
+        from mipselect.cli.commands import run
 
         codes.append(run(arguments, interruptions))
     return codes[-1]

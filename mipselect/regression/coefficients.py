@@ -103,7 +103,7 @@ class CoefficientTable:
     def listed(self) -> list[tuple[CoefficientRow, tuple[str, ...]]]:
         """Return rows with their cells: coefficient, interval, odds, and what it is per.
 
-        Terms that say nothing where no row has such a value are left out, as are the numbers of
+        Terms that say nothing where no row has such a value are left out, and so are the numbers of
         coefficients that are open.
         """
         return [(row, self._cells(row)) for row in self.rows if not row.term.aside]
@@ -184,31 +184,7 @@ def _odds_ratio(term: Term) -> float:
     return math.inf if term.odds_ratio is None else term.odds_ratio
 
 
-OF_NUMBERS = "A coefficient is in units of the target"
-OF_STEPS = "A coefficient is in steps"
-OF_COLUMNS = "A coefficient is per unit of its column"
-OF_ODDS = (
-    "A coefficient is added to the logarithm of the odds of the class, which it multiplies by the "
-    "number shown"
-)
-OF_NOISE = "with noise for privacy beside the error of any sample"
-OF_RANGES = (
-    "Numbers count within their ranges, or the parts that were found to hold most values, and as "
-    "the middle where they are missing"
-)
-OF_HUBER = (
-    "Large errors count by their size and not by its square: where the target has a long tail, "
-    "predictions lie between its median and its mean. For means take the squared loss"
-)
-OF_RARE = "The coefficient of a category that few rows have, or none, is mostly noise"
-OF_WEIGHTS = "Rows counted by the survey weight"
-OF_INTERVALS = "They hold neither the choice of the features nor what the ranges cut off"
-OF_RIDGE = (
-    "The ridge draws a coefficient towards 0 and not its interval, so that it may lie outside"
-)
-
-
-def reading_notes(table: CoefficientTable, elsewhere: str = "") -> list[str]:
+def reading_notes(table: CoefficientTable, elsewhere: str) -> list[str]:
     """Write sentences that say once how to read the rows, and what is left out of them.
 
     Parameters
@@ -218,47 +194,60 @@ def reading_notes(table: CoefficientTable, elsewhere: str = "") -> list[str]:
         Where what is left out can be found, in words.
     """
     release, rule = table.release, table.rule
-    notes = [_of_a_coefficient(table)]
+    notes = [f"{_of_a_coefficient(table)}."]
     if HUBER in release.mechanism:
-        notes.append(f"{OF_HUBER}.")
+        notes.append(
+            "Large errors count by their size and not by its square: where the target has a long "
+            "tail, predictions lie between its median and its mean. For means take the squared "
+            "loss."
+        )
     if any(row.term.kind == CATEGORY for row in table.rows):
-        notes.append(f"{OF_RARE}.")
+        notes.append("The coefficient of a category that few rows have, or none, is mostly noise.")
     if release.table is not None and release.table.weight is not None:
-        notes.append(f"{OF_WEIGHTS} {release.table.weight}.")
+        notes.append(f"Rows counted by the survey weight {release.table.weight}.")
     if release.table is not None and (ranges := release.table.ranges):
         told = [f"{name} {low:.6g} to {high:.6g}" for name, (low, high) in ranges.items()]
-        notes.append(f"{OF_RANGES}: {', '.join(told)}.")
+        notes.append(
+            "Numbers count within their ranges, or the parts that were found to hold most values, "
+            f"and as the middle where they are missing: {', '.join(told)}."
+        )
     if table.intervals is None:
         notes.append(table.reason)
     else:
-        level = f"{100.0 * table.intervals.level:.6g} %"
-        notes.append(f"Brackets are {level} intervals, each on its own. {OF_RIDGE}.")
-        notes.append(f"{OF_INTERVALS}.")
-    found = f"; {elsewhere}" if elsewhere else ""
+        notes.append(
+            f"Brackets are {100.0 * table.intervals.level:.6g} % intervals, each on its own. The "
+            "ridge draws a coefficient towards 0 and not its interval, so that it may lie outside."
+        )
+        notes.append("They hold neither the choice of the features nor what the ranges cut off.")
     if any(row.is_open and not row.term.aside for row in table.rows):
-        notes.append(f"What is {OPEN} could be any number, by its interval{found}.")
+        notes.append(f"What is {OPEN} could be any number, by its interval; {elsewhere}.")
     if rule.left_out:
-        notes.append(f"Not listed: {rule.left_out}{found}.")
+        notes.append(f"Not listed: {rule.left_out}; {elsewhere}.")
     return notes
 
 
 def _of_a_coefficient(table: CoefficientTable) -> str:
     """Say what a coefficient is in units of, or what it is added to."""
-    rule = table.rule
+    rule, noise = table.rule, "with noise for privacy beside the error of any sample"
     if rule.step:
-        return f"{OF_STEPS} of {rule.target}, {OF_NOISE}: {rule.step}."
+        return f"A coefficient is in steps of {rule.target}, {noise}: {rule.step}"
     if rule.log_odds:
-        return f"{OF_ODDS}, {OF_NOISE}."
-    per = OF_COLUMNS if table.release.table is None else OF_NUMBERS
-    if rule.classes is not None:
-        first, second = rule.classes
-        per = f"A coefficient is added to a score, below 0 for {first} and above 0 for {second}"
-        if table.of_shares:
-            per = (
-                f"The score is -1 for {first} and +1 for {second}, so half of a coefficient, and "
-                f"of its interval, is a difference of the share of {rule.target}={second}"
-            )
-    return f"{per}, {OF_NOISE}."
+        return (
+            "A coefficient is added to the logarithm of the odds of the class, which it multiplies "
+            f"by the number shown, {noise}"
+        )
+    if rule.classes is None:
+        column = table.release.table is None
+        per = "per unit of its column" if column else "in units of the target"
+        return f"A coefficient is {per}, {noise}"
+    first, second = rule.classes
+    if not table.of_shares:
+        score = f"below 0 for {first} and above 0 for {second}"
+        return f"A coefficient is added to a score, {score}, {noise}"
+    return (
+        f"The score is -1 for {first} and +1 for {second}, so half of a coefficient, and of its "
+        f"interval, is a difference of the share of {rule.target}={second}, {noise}"
+    )
 
 
 WIDTH, ROW_HEIGHT, MARGINS = 7.0, 0.32, 1.4

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -140,49 +135,6 @@ def test_what_is_wrong_with_the_table_is_one_line(run: Run, folder: Path) -> Non
     assert not out.exists()
 
 
-@pytest.mark.deep
-def test_an_interrupted_pass_goes_on_with_resume(run: Run, folder: Path) -> None:
-    """The third file is a pipe's length away: the process is interrupted while it waits for it."""
-    script = (
-        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "import time\n"
-        "from dataclasses import replace\n"
-        "from mipselect.tables.moments import moments\n"
-        "was = moments.open_tables\n"
-        "def slow(names):\n"
-        "    print('waiting', flush=True); time.sleep(60)\n"
-        "def opened(*asked):\n"
-        "    *others, last = was(*asked)\n"
-        "    return (*others, replace(last, read=slow))\n"
-        "moments.open_tables = opened\n"
-        "from mipselect.cli import main\n"
-        "sys.exit(main(sys.argv[1:]))\n"
-    )
-    arguments = [
-        "moments", str(folder / "data"), "--schema", str(folder / "t.schema.json"),
-        "--target", "y", "--output", str(folder / "m.npz"),
-    ]  # fmt: skip
-    process = subprocess.Popen(
-        [sys.executable, "-c", script, *arguments],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ},
-    )  # fmt: skip
-    assert process.stdout is not None
-    assert process.stdout.readline() == "waiting\n"
-    time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "--resume goes on with it" in errors
-    notes = folder / "m.npz.partial"
-    assert notes.exists()
-    assert not (folder / "m.npz").exists()
-    counted(run, folder).failed_with(2, "add --resume")
-    run("solve", notes, "--support-size", 1).failed_with(2, "")
-    assert counted(run, folder, "--resume").code == 0
-    assert not notes.exists()
-    assert Moments.load(folder / "m.npz").n == 300
-
-
 PLAIN = [{"name": name, "type": "number"} for name in ("a", "b", "c", "d", "y")]
 
 
@@ -279,7 +231,6 @@ def test_blocks_of_several_sites_add_up(run: Run, without_ranges: Path) -> None:
     [
         (("--score", "block-r2"), "sums are not enough: 'mipselect select --score block-r2'"),
         (("--score", "blocks", "--folds", 2), "--folds goes with --score loss"),
-        (("--score", "blocks", "--resume"), "--resume goes with --score loss"),
         (("--score", "blocks", "--range", "a=0:1"), "--range goes with --score loss"),
         (("--block-rows", 4), "--block-rows goes with scores from blocks"),
         (("--score", "blocks", "--block-rows", 1), "block_rows must be an integer in 2..256"),

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from mipselect.cli.app import app  # noqa: F401  (options of the command line are declared by it)
+from mipselect.cli.commands import app  # noqa: F401  (options of the command line are declared by it)
 from mipselect.cli.fit_division import FitOptions
 from mipselect.cli.plan import PlanArguments, fit_of
 from mipselect.cli.plan_options import GuessOptions

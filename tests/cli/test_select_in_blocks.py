@@ -380,30 +380,9 @@ def test_wrong_files_of_block_r2(run: Run, scored: Path, old: str, new: str, fra
         run("release", scored, "--epsilon", "1", *more).failed_with(2, str(scored), fragment)
 
 
-def test_solve_lists_the_supports_of_block_r2(run: Run, scored: Path) -> None:
-    scores = load_problem(scored).drawn_from()
-    supports = np.array(list(combinations(range(5), 2)))
-    order = np.argsort(-scores.scores(supports), kind="stable")
-    report = run("solve", scored, "--pool-size", "all", "--json").report
-    assert report["supports"] == supports[order].tolist()
-    assert report["scores"] == scores.scores(supports[order]).tolist()
-    assert report["best"]["names"] == ["a", "d"]
-    assert report["best"]["share"] == report["best"]["score"] / 100
-    told = ("sensitive", "score", "block_rows", "partitions", "sensitivity", "pool_size", "n")
-    assert [report[name] for name in told] == [True, "block-r2", 6, 5, 1.0, 10, 600]
-    text = run("solve", scored, "--show", "2")
-    for words in ("SENSITIVE", "The 2 best of 10 supports", "blocks of 6 rows, in 5", "a, d"):
-        assert words in text.out
-    assert len(run("solve", scored, "--pool-size", "3", "--json").report["supports"]) == 3
-    for more in (
-        ("--method", "mistakes"),
-        ("--formulation", "big-m", "--solver", "highs"),
-        ("--solver", "highs"),
-        ("--tolerance", "0.1"),
-        ("--profile",),
-    ):
-        run("solve", scored, *more).failed_with(2, more[0], "")
-    run("solve", scored, "--time-limit", "1e-9").failed_with(1, "0 of 500 blocks were scored")
+def test_block_r2_has_no_objective(run: Run, scored: Path) -> None:
+    run("compare", scored).failed_with(2, str(scored), "has no objective")
+    run("solve", scored).failed_with(2, "score 'block-r2' is for supports that are listed")
     scored.write_text(BLOCK_R2 + "[expected]\nsupport = [0, 3]\nvalue = 1.0\n")
     run("solve", scored).failed_with(2, "[expected] is about an objective")
 
@@ -418,11 +397,6 @@ def test_another_score_than_that_of_the_file(run: Run, table: Path, scored: Path
     assert [drawn[name] for name in told] == ["blocks", 4, 3, 1.0, "squared"]
     dry = run(*release, "--score", "block-r2", "--partitions", "2", "--dry-run").report
     assert [dry[name] for name in told] == ["block-r2", 32, 2, None, None]
-    listed = run("solve", "diabetes", "--score", "block-r2", "--json").report
-    assert (listed["method"], listed["block_rows"]) == ("listing", 12)
-    searched = run("solve", scored, "--score", "blocks", "--json").report
-    assert searched["certified"]
-    assert searched["expected"] is None
     other = run("release", scored, "--epsilon", "9", "--partitions", "1", "--json").report
     assert [other[name] for name in told[:3]] == ["block-r2", 6, 1]
     of_classes = run("release", "breast-cancer", "--epsilon", "9", "--score", "block-r2", "--json")

@@ -273,7 +273,6 @@ def test_what_a_table_needs_is_named(run: Run, folder: Path) -> None:
     run("solve", table, "--target", "y").failed_with(2, "needs --target and --support-size")
     run("solve", table, "--target", "z", "--support-size", "1").failed_with(2, "no column 'z'")
     asked = ("solve", table, "--target", "y", "--support-size")
-    run(*asked, "1", "--score", "blocks").failed_with(2, "--score is for an instance")
     run(*asked, "4").failed_with(2, "support_size must be an integer in 1..3, got 4")
     run(*asked, "1", "--never", "d").failed_with(2, "never", "got 'd'")
     run("solve", "diabetes", "--target", "y").failed_with(2, "--target is for a table")

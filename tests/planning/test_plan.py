@@ -258,7 +258,7 @@ def test_a_plan_is_the_mean_over_its_tables() -> None:
             partition_seed=made.partition_seed(number),
         )  # fmt: skip
         law = PermuteAndFlip(scores, 1.0)
-        shares.append(np.asarray(law.inclusion_probabilities().low)[made.right(number)].mean())
+        shares.append(law.inclusion_probabilities()[made.right(number)].mean())
     found = three.lines[0].cells[0]
     assert found.found == pytest.approx(np.mean(shares))
     assert found.standard_error == pytest.approx(np.std(shares, ddof=1) / 3**0.5)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import warnings
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import clone, is_classifier
 
 from mipselect import Instance, Ledger
 from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
@@ -244,13 +243,7 @@ def test_ranges_cost_a_part_of_the_model() -> None:
             assert planned.epsilon_of_a_range(support) == pytest.approx(spent)
             assert planned.model_on(support).epsilon == pytest.approx(1.0 - spent)
     # From too few rows a part of a range would be noise.
-    for rows, share, spent in (
-        (99, None, 0.0),
-        (101, None, 16 / 101),
-        (200, None, 0.08),
-        (401, None, 0.04),
-        (10, 0.3, 0.3),
-    ):
+    for rows, share, spent in ((99, None, 0.0), (200, None, 0.08), (10, 0.3, 0.3)):
         asked = {"range_share": share, "rows": rows}
         planned = TablePlan(question, ExponentialSelector(1), HUBER, 1, **asked)
         assert planned.epsilon_of_a_range((0,)) == pytest.approx(spent)
@@ -287,18 +280,6 @@ def test_the_share_of_ranges() -> None:
         assert default_range_share(numbers, product, pure=True) == pytest.approx(share)
     assert default_range_share(1, 399.0, pure=False) == 0.0
     assert default_range_share(1, 401.0, pure=False) == 0.04
-
-
-@pytest.mark.parametrize("rows", [3, 5, 8, 12, 400])
-def test_rho_of_few_rows_is_no_more_than_stated(rows: int) -> None:
-    """An (ε, δ) model has little ρ beside pure draws of the same ε."""
-    _, schema = aged(1)
-    regressor = AdaSSPRegressor(epsilon=40.0, delta=1e-6)
-    planned = TablePlan(TableQuestion(schema, "stay"), ExponentialSelector(1), regressor, 1)
-    known = replace(planned, rows=rows)
-    ranges = 0.5 * known.epsilon_of_a_range((0,)) ** 2
-    rest = known.model_on((0,)).promise(2).rho
-    assert ranges + rest <= planned.model_promise.rho * (1.0 + 1e-9)
 
 
 @pytest.mark.parametrize("n", [40, 3000])
@@ -401,21 +382,6 @@ def test_classes(loss: str, model_loss: str) -> None:
     assert str(read.in_units).startswith(f"{aim} of died=true = ")
 
 
-def test_classifiers_on_arrays() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1.0, 1.0, (2000, 4))
-    y = np.where(X[:, 2] + 0.1 * rng.normal(size=2000) > 0.0, "ill", "well")
-    bounds = {"x_bound": 1.0, "coef_bound": 4.0}
-    hinge = ExponentialSelector(1, loss="hinge", ridge=1.0, x_bound=1.0, coef_bound=1.0)
-    model = pair(hinge, ObjectivePerturbationClassifier(**bounds)).fit(X, y)
-    assert np.flatnonzero(model.support_).tolist() == [2]
-    assert model.classes_.tolist() == ["ill", "well"]
-    assert model.score(X, y) > 0.9
-    assert model.predict(X).dtype.kind == "U"
-    assert is_classifier(model)
-    assert is_regressor(pair())
-
-
 def test_features_of_several_columns_on_arrays() -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0, 1.0, (2000, 6))
@@ -431,19 +397,6 @@ def test_features_of_several_columns_on_arrays() -> None:
     assert np.flatnonzero(model.support_).tolist() == [0, 3, 5]
     np.testing.assert_allclose(model.coef_, [0.5, 0, 0, -0.4, 0, 0.3], atol=0.05)
     np.testing.assert_allclose(model.predict(X), X @ model.coef_ + model.intercept_)
-
-
-def test_a_seed_repeats_the_draw_and_takes_the_privacy_away() -> None:
-    frame = patients(300)
-
-    def drawn(seed: Any) -> ModelRelease:
-        seeded = ExponentialSelector(1, random_state=seed)
-        model = pair(seeded, ObjectivePerturbationRegressor(random_state=seed))
-        return model.fit_table(frame, SCHEMA, target="stay").release_
-
-    assert drawn(1) == drawn(1)
-    assert not drawn(1).private
-    assert drawn(None).private
 
 
 def test_no_field_of_a_release_depends_on_hostile_rows() -> None:

@@ -26,7 +26,7 @@ from tests.soak.mutated import MUTATIONS, Mutation
 
 ROOT = Path(__file__).parents[2]
 WORKERS = 2
-SECONDS = 600
+SECONDS = 1_200
 LINKED = {"mipselect_papers": "papers", "mipselect_solvers": "solvers"}
 """Packages by the folder of their files: in a copy they must not be found in the repository."""
 

@@ -202,8 +202,7 @@ class StoredData:
         if self.problem.score == R2:
             raise InvalidInput(
                 f"{self.path}: score 'block-r2' is for supports that are listed, and has no "
-                "objective: 'release' draws by it and 'solve' lists; here score = 'blocks' or "
-                "'loss' is wanted"
+                "objective: 'release' draws by it; here score = 'blocks' or 'loss' is wanted"
             )
         data = self._held
         if not isinstance(data, Rows) or isinstance(data, ClippedRows):
