@@ -20,6 +20,7 @@ from mipselect.cli.output import (
 )
 from mipselect.tables.derived import FEATURES, DerivedField
 from mipselect.tables.described import (
+    NO_CODEBOOK,
     Described,
     described,
     proposed_types,
