@@ -14,7 +14,6 @@ from pyarrow import parquet
 from mipselect import Instance, top_supports
 from mipselect.blocks import partitions
 from mipselect.blocks.partitions import Blocks
-from mipselect.cli import progress
 from mipselect.errors import InvalidInput
 from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments
@@ -261,30 +260,3 @@ def test_people_and_too_few_rows_are_refused(run: Run, without_ranges: Path) -> 
         "moments", folder / "one.csv", "--schema", folder / "t.schema.json", "--target", "y",
         "--score", "blocks", "--output", folder / "m.npz",
     ).failed_with(2, "1 row is no block of 2 rows")  # fmt: skip
-
-
-def test_a_pass_over_blocks_says_how_far_it_is(
-    run: Run, without_ranges: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
-    outcome = counted(run, without_ranges, "--score", "blocks")
-    assert "adding up window 1: 300 rows" in outcome.err
-    assert "file" not in outcome.err
-
-
-def test_a_damaged_file_of_blocks_is_one_line(run: Run, without_ranges: Path) -> None:
-    counted(run, without_ranges, "--score", "blocks")
-    path = without_ranges / "m.npz"
-    with np.load(path) as archive:
-        about, totals = json.loads(str(archive["about"][()])), archive["totals"]
-    changes: list[tuple[str, Any]] = [
-        ("block_rows", 0), ("block_rows", "2"), ("partitions", 10**6), ("target", "z"),
-        ("kind", "blocks of cheese"), ("never", ["z"]), ("schema", {}),
-    ]  # fmt: skip
-    for key, value in changes:
-        wrong = {**about, "columns": {**about["columns"], key: value}}
-        np.savez(path, about=np.array(json.dumps(wrong)), totals=totals)
-        run("release", path, "--support-size", 1, "--epsilon", 1).failed_with(2, str(path))
-    for wrong_totals in (totals[:, :-1, :-1], totals * 2**20, -totals):
-        np.savez(path, about=np.array(json.dumps(about)), totals=wrong_totals)
-        run("release", path, "--support-size", 1, "--epsilon", 1).failed_with(2, "damaged")
