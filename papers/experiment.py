@@ -13,6 +13,9 @@ from .sources import DataKind, DataSource
 if TYPE_CHECKING:
     from .claims import Claim
 
+Support = tuple[int, ...]
+"""Chosen features, sorted."""
+
 MIP = "Differentially Private High-dimensional Variable Selection via Integer Programming"
 DP_SIS = "Feature Selection from Differentially Private Correlations"
 CANONICAL = "Differentially Private Top-k Selection via Canonical Lipschitz Mechanism"

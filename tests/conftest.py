@@ -47,7 +47,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             before.append(given["seed"])
         late = "seed" in given and before.index(given["seed"]) >= FEW_SEEDS
         starts = STARTING.intersection(item.fixturenames)
-        if late or starts or any(each in EXECUTABLES for each in map(str, given.values())):
+        executed = [
+            each for each in given.values() if isinstance(each, str) and each in EXECUTABLES
+        ]
+        if late or starts or executed:
             item.add_marker("deep")
 
 

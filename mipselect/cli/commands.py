@@ -73,9 +73,9 @@ OWN = {
         "compare_options",
         "Find the mistake levels of each INSTANCE with several solvers. The report is SENSITIVE.",
     ),
-    "instances": ("listings_options", "List the stored instances."),
+    "instances": ("instances", "List the stored instances."),
     "solvers": (
-        "listings_options",
+        "solvers",
         "List the back ends that are installed, and whether they can be used here.",
     ),
     "report": (
@@ -185,7 +185,6 @@ OF_ONE_RUN: Mapping[str, str] = {
     "replace": "it is about one file",
     "plot": "it would be replaced at every run",
     "yes": "a confirmation is a person's",
-    "resume": "it is about one pass",
     "dry-run": "it is about one run",
     "json": "it is about one run",
 }

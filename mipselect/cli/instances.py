@@ -8,13 +8,24 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from mipselect.cli.listings_options import ListingArguments
+from mipselect.cli.declared import command, group, options
+from mipselect.cli.options import NO_FILE, Delivery
 from mipselect.cli.output import table_of
 from mipselect.problem.stored.descriptions import Description, read_description, stored_names
 
+EXAMPLES = "Example: mipselect instances --json"
 
-def instances(arguments: ListingArguments) -> None:
-    """Run the command."""
+
+@options
+class InstancesArguments:
+    """Arguments of `instances`."""
+
+    delivery: Delivery = group(Delivery, without=NO_FILE)
+
+
+@command
+def instances(arguments: InstancesArguments) -> None:
+    """List the stored instances."""
     listed = [{"name": name, **_in_short(read_description(name))} for name in stored_names()]
 
     def render(console: Console) -> None:

@@ -322,7 +322,7 @@ def chance(law: Mechanism[Any], right: IntArray, source: random.Random, clock: D
     The numbers are exact where the law lists all supports, else frequencies.
     """
     if isinstance(law, ExactDraws) and law.listed:
-        each = np.asarray(law.inclusion_probabilities().low)
+        each = law.inclusion_probabilities()
         return float(each[right].mean()), math.exp(law.log_probability(right))
     drawn: list[tuple[int, ...]] = []
     while len(drawn) < DRAWS and clock.remaining > 0.0:

@@ -15,9 +15,9 @@ from mipselect.grid import rounded
 from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.privacy.ledger import Ledger, checked_ledger, paid
 from mipselect.privacy.randomness import Rng, generator
+from mipselect.problem.data import ExactSums
 from mipselect.problem.instance import Instance
 from mipselect.problem.scores import LOSS
-from mipselect.problem.sums import ExactSums
 from mipselect.regression.adassp import Deviations, NoisyGram, deviations
 from mipselect.regression.drawn import Drawn, released
 from mipselect.regression.noise import plus_gaussian

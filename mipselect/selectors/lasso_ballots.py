@@ -16,7 +16,7 @@ from scipy.linalg import lapack
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.grid import GRID, rounded
-from mipselect.problem.sums import ExactSums
+from mipselect.problem.data import ExactSums
 from mipselect.restricted.features import Features, plain_features
 
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]

@@ -19,9 +19,8 @@ from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.supports.metropolis import MetropolisHastings, mixing_guarantee
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.problem.data import Rows
+from mipselect.problem.data import ExactSums, Rows
 from mipselect.problem.problem import Problem
-from mipselect.problem.sums import ExactSums
 from mipselect.selectors.scored import RowsSelector
 from mipselect.validation import checked_epsilon, checked_integer, checked_scale, checked_share
 

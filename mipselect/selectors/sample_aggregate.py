@@ -18,9 +18,8 @@ from mipselect.mechanisms.scores.sample_aggregate import Ballot, checked_blocks
 from mipselect.mechanisms.scores.top_k import TopK
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.problem.data import Rows
+from mipselect.problem.data import ExactSums, Rows
 from mipselect.problem.problem import Problem
-from mipselect.problem.sums import ExactSums
 from mipselect.restricted.features import Features
 from mipselect.selectors.lasso_ballots import (
     beside_fixed,

@@ -17,10 +17,9 @@ from mipselect.mechanisms.scores.top_k import TopK
 from mipselect.parameters import Check, estimator, parameter
 from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.privacy.randomness import Rng, generator
-from mipselect.problem.data import Rows
+from mipselect.problem.data import ExactSums, Rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
-from mipselect.problem.sums import ExactSums
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
 from mipselect.validation import checked_choice, checked_epsilon

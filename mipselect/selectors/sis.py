@@ -26,10 +26,9 @@ from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.scores.top_k import TopK, stated_by
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.problem.data import Rows
+from mipselect.problem.data import ExactSums, Rows
 from mipselect.problem.layout import Layout
 from mipselect.problem.problem import Problem
-from mipselect.problem.sums import ExactSums
 from mipselect.selectors.scored import ScoreSelector, checked_top_k, top_k_named
 
 GRID = 2.0**16

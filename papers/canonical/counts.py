@@ -11,7 +11,6 @@ from scipy.optimize import brentq
 
 from mipselect.mechanisms import CanonicalLipschitz
 
-from ..arrays import FloatArray
 from ..claims import (
     NOT_SEEN,
     OPEN,
@@ -32,7 +31,7 @@ from ..experiment import (
     Results,
     Scale,
 )
-from ..sources import SCORES, DataSource
+from ..sources import SCORES, DataSource, FloatArray
 from .laws import joint_event, one_shot_event, peeled_shares
 
 EPSILONS = tuple(float(f"{e:.3g}") for e in np.geomspace(1e-3, 1e3, 19))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 from ..claims import (
     AHEAD,
@@ -215,10 +217,8 @@ POOLS = (2, 300, *range(1000, 15_000, 1000), 14_200, 14_300, 15_000)
 LEVEL_ENDS = (292, 14_260)
 """Supports with at most one and two mistakes, 1 + 3·97 and 1 + 3·97 + 3·C(97, 2)."""
 
-RIDGES = (120.0, 140.0, 160.0, 180.0, 200.0)
-BOUNDS = (0.5, 0.75, 1.0, 1.25, 1.5)
-
 ABLATED = SupportRecovery(0.0, 4000, 100, 5, (TOP_R, MISTAKES, EXACT, WIDE), 100)
+OF_BOUNDS = replace(ABLATED, ridge=300.0)
 
 
 def pool(size: int, draws: int) -> SupportRecovery:
@@ -226,14 +226,12 @@ def pool(size: int, draws: int) -> SupportRecovery:
     return SupportRecovery(float(size), 1000, 100, 3, (TOP_R, EXACT), draws, ridge=80.0, pool=size)
 
 
-def ridge(value: float, draws: int) -> SupportRecovery:
-    """Vary λ."""
-    return replace(ABLATED, x=value, draws=draws, ridge=value)
-
-
-def bound(value: float, draws: int) -> SupportRecovery:
-    """Vary b = b_x = b_y at λ = 300."""
-    return replace(ABLATED, x=value, draws=draws, ridge=300.0, bound=value)
+def varied(
+    base: SupportRecovery, setting: str, values: tuple[float, ...], draws: int
+) -> tuple[SupportRecovery, ...]:
+    """Vary one setting, which is x."""
+    changes: Iterator[dict[str, Any]] = ({"x": x, setting: x} for x in values)
+    return tuple(replace(base, draws=draws, **change) for change in changes)
 
 
 def _jumps(results: Results) -> Finding:
@@ -291,8 +289,8 @@ ABLATION_RIDGE = experiment(
         Rises("a very large λ harms top-R", CHANCE.key, (TOP_R,), falls=True),
         Rises("a very large λ harms mistakes", CHANCE.key, (MISTAKES,), falls=True),
     ),
-    full=Scale(tuple(ridge(value, 100) for value in RIDGES), 10, 0.7),
-    quick=Scale(tuple(ridge(value, 50) for value in (120.0, 200.0)), 2, 0.1),
+    full=Scale(varied(ABLATED, "ridge", (120.0, 140.0, 160.0, 180.0, 200.0), 100), 10, 0.7),
+    quick=Scale(varied(ABLATED, "ridge", (120.0, 200.0), 50), 2, 0.1),
     notes=("ε = 1, SNR 5, ρ = 0.1, r = 1.1; exact draws and the wide pool are ours.", PAID),
 )
 
@@ -302,8 +300,8 @@ ABLATION_BOUND = experiment(
     title="Recovery by the bound b of X and y: p = 100, s = 5, n = 4,000, λ = 300",
     figures=figures("b"),
     claims=(_maximum_inside(TOP_R), _maximum_inside(MISTAKES)),
-    full=Scale(tuple(bound(value, 100) for value in BOUNDS), 10, 0.8),
-    quick=Scale(tuple(bound(value, 50) for value in (0.5, 1.0, 1.5)), 2, 0.15),
+    full=Scale(varied(OF_BOUNDS, "bound", (0.5, 0.75, 1.0, 1.25, 1.5), 100), 10, 0.8),
+    quick=Scale(varied(OF_BOUNDS, "bound", (0.5, 1.0, 1.5), 50), 2, 0.15),
     notes=("ε = 1, SNR 5, ρ = 0.1, r = 1.1; exact draws and the wide pool are ours.", PAID),
 )
 
@@ -312,6 +310,7 @@ ROW = "D.1.3"
 METHODS = (*PUBLISHED, EXACT, WIDE)
 ROWS = (3000, 4000, 5000, 6000, 7000, 8000)
 BASE = SupportRecovery(0.0, 4000, 100, 5, METHODS, 50, 5)
+LONGER = replace(BASE, n=8000)
 
 NOTES = (
     PAID,
@@ -332,16 +331,6 @@ def sizes(draws: int, ns: tuple[int, ...]) -> tuple[SupportRecovery, ...]:
         for s in (5, 8)
         for n in ns
     )
-
-
-def strengths(draws: int, values: tuple[float, ...]) -> tuple[SupportRecovery, ...]:
-    """Vary the signal-to-noise ratio, n = 4,000."""
-    return tuple(replace(BASE, x=value, snr=value, draws=draws) for value in values)
-
-
-def correlations(draws: int, values: tuple[float, ...]) -> tuple[SupportRecovery, ...]:
-    """Vary the correlation of neighbouring columns, n = 8,000."""
-    return tuple(replace(BASE, x=value, rho=value, n=8000, draws=draws) for value in values)
 
 
 def large(p: int, n: int, draws: int) -> SupportRecovery:
@@ -413,8 +402,8 @@ BY_SNR = experiment(
         *_asked("n = 4,000"),
         EXACT_NEVER_BEHIND,
     ),
-    full=Scale(strengths(50, (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)), 10, 1.1),
-    quick=Scale(strengths(30, (1.0, 5.0)), 2, 0.1),
+    full=Scale(varied(BASE, "snr", (0.5, 1.0, 2.0, 3.0, 5.0, 10.0), 50), 10, 1.1),
+    quick=Scale(varied(BASE, "snr", (1.0, 5.0), 30), 2, 0.1),
     notes=NOTES,
 )
 
@@ -428,8 +417,8 @@ BY_RHO = experiment(
         *_asked("n = 8,000"),
         EXACT_NEVER_BEHIND,
     ),
-    full=Scale(correlations(50, (0.1, 0.3, 0.5, 0.7, 0.9)), 10, 1.2),
-    quick=Scale(correlations(30, (0.1, 0.7)), 2, 0.2),
+    full=Scale(varied(LONGER, "rho", (0.1, 0.3, 0.5, 0.7, 0.9), 50), 10, 1.2),
+    quick=Scale(varied(LONGER, "rho", (0.1, 0.7), 30), 2, 0.2),
     notes=NOTES,
 )
 

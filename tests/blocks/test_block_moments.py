@@ -90,26 +90,6 @@ def test_arrays(rows: int, question: dict[str, Any], small_pieces: None) -> None
         assert instance.n == 101
 
 
-def test_one_size_of_pieces_is_as_good_as_another(
-    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
-    """But for windows, which are public and part of the law."""
-    X, y = numbers(3000)
-
-    def matrix(rows: int, **question: Any) -> np.ndarray:
-        found = Instance.from_blocks(
-            X, y, support_size=2, block_rows=rows, partitions=2, partition_seed=5, **question
-        ).moments
-        assert found is not None
-        return found.matrix
-
-    wanted = [matrix(2), matrix(4), matrix(2, **QUESTION), matrix(3, **QUESTION)]
-    request.getfixturevalue("small_pieces")
-    monkeypatch.setattr(partitions, "WINDOW", 1 << 16)
-    found = [matrix(2), matrix(4), matrix(2, **QUESTION), matrix(3, **QUESTION)]
-    assert all((one == other).all() for one, other in zip(wanted, found, strict=True))
-
-
 def in_batches(X: np.ndarray, y: np.ndarray, size: int) -> Iterator[Any]:
     return ((X[k : k + size], y[k : k + size]) for k in range(0, len(y), size))
 
@@ -255,13 +235,6 @@ def test_dask_has_blocks_within_its_parts() -> None:
     assert instance.n == 100
 
 
-def test_dask_frames_of_a_table() -> None:
-    frames = pytest.importorskip("dask.dataframe")
-    source = frames.from_pandas(table(90).to_pandas(), npartitions=4)
-    columns = TableBlockColumns(TableQuestion(WITHOUT_RANGES, "stay"), Blocks(2, 3, seed=1))
-    assert Moments.of_blocks(source, columns).n == 90
-
-
 @pytest.mark.parametrize("entries", [block_sums.SIGNS, block_sums.ON_GRID])
 def test_sums_are_exact_up_to_their_limit(entries: block_sums.Entries) -> None:
     """Where every product is as large as it can be, but for one that makes the sum odd."""
@@ -280,25 +253,6 @@ def test_sums_are_exact_up_to_their_limit(entries: block_sums.Entries) -> None:
     sums.add(rows[:1], 1)
     sums.move_to(totals)
     assert totals[0, 0] == entries.most_blocks * ONE + last
-
-
-def test_sums_that_are_full_are_moved(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before they would be rounded; in the same bits (`test_arrays` has sums of four blocks)."""
-    X, y = numbers(500)
-    moved = []
-    right = block_sums.PartialSums.move_to
-
-    def counted(sums: block_sums.PartialSums, totals: np.ndarray) -> None:
-        moved.append(sums.blocks)
-        right(sums, totals)
-
-    monkeypatch.setattr(block_sums.PartialSums, "move_to", counted)
-    monkeypatch.setattr(block_sums, "CHUNK_BLOCKS", 10)
-    monkeypatch.setattr(block_sums, "CHUNK_ENTRIES", 1)
-    monkeypatch.setattr(block_sums, "SIGNS", replace(block_sums.SIGNS, most_blocks=40))
-    Instance.from_blocks(X, y, support_size=2, partitions=4)
-    assert sum(moved) == 1000
-    assert max(moved) <= 40
 
 
 def value_by_hand(Z: np.ndarray, y: np.ndarray, ridge: float, radius: float, terms: float) -> float:

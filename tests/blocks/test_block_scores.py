@@ -13,9 +13,6 @@ import pytest
 from mipselect import BlockScores, ExponentialMechanism
 from mipselect.blocks.r_squared import ListedFeatures
 from mipselect.errors import InvalidInput
-from mipselect.problem.block_scores import BlockOptions
-from mipselect.problem.data import Rows
-from mipselect.problem.problem import Problem
 from mipselect.tables import TableSchema
 from mipselect.tables.instances import rows_of_table
 from mipselect.tables.moments.columns import parts_of_table
@@ -32,7 +29,6 @@ FIELDS: list[dict[str, Any]] = [
     {"name": "cost", "type": "number"},
 ]
 SCHEMA = TableSchema.of({"fields": FIELDS})
-OF_PEOPLE = TableSchema.of({"fields": FIELDS, "csvw-eo:privacyUnit": "person"})
 
 
 def frame(n: int = 90, seed: int = 0) -> pd.DataFrame:
@@ -129,61 +125,12 @@ def test_arrays_frames_and_order_of_columns_give_the_same_scores() -> None:
     assert np.abs(grouped.counts - moved.counts).max() <= 3
 
 
-def test_rows_of_a_problem_give_the_scores_of_its_arrays() -> None:
-    X, y = arrays()
-    question: dict[str, Any] = {"groups": [[0, 3], [1], [4, 2]], "always": [5, 6]}
-    problem = Problem.of_columns(7, None, support_size=2, loss=None, **question)
-    options: dict[str, Any] = {"block_rows": 9, "partitions": 2, "partition_seed": 1}
-    settled = BlockOptions(score="block-r2", **options).problem_of_arrays(problem, 200)
-    found = BlockScores.of_rows(settled, Rows(problem.layout.ordered(X), y))
-    plain = BlockScores(X, y, support_size=2, **question, **options)
-    assert (found.counts == plain.counts).all()
-    assert found.problem.public() == plain.problem.public()
-
-
 def test_partitions_are_those_of_the_operating_system_without_a_seed() -> None:
     X, y = arrays()
     one, other = (BlockScores(X, y, support_size=2) for _ in range(2))
     assert (one.counts != other.counts).any()
     assert one.settings.blocks.seed != other.settings.blocks.seed
-    assert str(one.settings.blocks.seed) not in repr(one) + str(one.public())
-
-
-@pytest.mark.parametrize("rule", ["first", "last", "mean"])
-def test_people_with_several_rows_have_one_each(rule: str) -> None:
-    some = frame(60)
-    question: dict[str, Any] = {
-        "target": "cost",
-        "support_size": 2,
-        "block_rows": 6,
-        "unit_rule": rule,
-    }
-    several = pd.concat([some, some.iloc[:20]], ignore_index=True)
-    scores = BlockScores.from_table(several, OF_PEOPLE, **question)
-    assert scores.n == 60
-    assert "person" not in scores.feature_names
-    guarantee = ExponentialMechanism(scores, 1.0).guarantee
-    assert guarantee.epsilon == 1.0
-    assert scores.public()["protected_unit"] == "person"
-    with pytest.raises(InvalidInput, match="unit_rule"):
-        BlockScores.from_table(some, SCHEMA, **{**question, "unit_rule": "sum"})
-
-
-def test_the_order_of_people_does_not_come_from_the_table() -> None:
-    question: dict[str, Any] = {"target": "cost", "support_size": 2, "block_rows": 6}
-    one, other = (
-        BlockScores.from_table(frame(), OF_PEOPLE, partition_seed=1, **question) for _ in range(2)
-    )
-    assert (one.counts != other.counts).any()
-
-
-def test_public_numbers_are_said() -> None:
-    X, y = arrays()
-    public = BlockScores(X, y, support_size=2, block_rows=8, partitions=3).public()
-    assert public["score"] == "block-r2"
-    assert (public["block_rows"], public["partitions"]) == (8, 3)
-    assert public["x_bound"] is public["y_bound"] is public["coef_bound"] is public["loss"] is None
-    assert public["number_of_supports"] == 21
+    assert str(one.settings.blocks.seed) not in repr(one) + str(one.problem.public())
 
 
 def test_a_draw_takes_no_other_sizes() -> None:

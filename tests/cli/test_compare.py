@@ -16,7 +16,7 @@ from mipselect.cli import compare as compare_command
 from mipselect.cli.compare import FoundBySolver, contradictions
 from mipselect.problem.stored import files
 from mipselect.search import MistakeLevels, mistake_levels
-from tests.support.back_ends import BY_PYOMO, back_ends
+from tests.support.back_ends import back_ends
 from tests.support.commandline import Run
 
 
@@ -64,15 +64,6 @@ def test_whole_models_are_compared_with_the_search(run: Run, solver: str) -> Non
     names = [(a["solver"], a["formulation"]) for a in outcome.report["instances"][0]["answers"]]
     assert names == [("highs", "cuts"), (solver, "cuts"), (solver, "whole")]
     assert outcome.report["skipped"] == ["highs, whole: it takes no models with quadratic terms"]
-
-
-def test_solvers_that_pyomo_knows_are_compared_by_their_names(run: Run) -> None:
-    names = ["native", "highs", BY_PYOMO]
-    outcome = run("compare", "tiny-plain", "paper-p100", "--solvers", ",".join(names), "--json")
-    assert outcome.code == 0, outcome.err
-    for each in outcome.report["instances"]:
-        assert [answer["solver"] for answer in each["answers"]] == names
-    assert outcome.report["instances"][1]["answers"][2]["effort"]["masters"] > 0
 
 
 @pytest.mark.parametrize("solver", back_ends(Capability.MISOCP))

@@ -97,17 +97,3 @@ def test_what_was_given_is_what_is_not_at_its_default() -> None:
     refuse(Depth(), "is not for snorkels")
     with pytest.raises(InvalidInput, match=r"^--metres is not for snorkels$"):
         refuse(Depth(metres=0.0), "is not for snorkels")
-
-
-def test_two_options_of_one_name_are_a_mistake_of_the_program() -> None:
-    @options
-    class Twice:
-        delta: float = option("--delta", "One.", default=0.0)
-        depth: Depth = group(Depth)
-
-    def dive(arguments: Any) -> None:
-        """Dive."""
-
-    dive.__annotations__["arguments"] = Twice
-    with pytest.raises(ValueError, match="duplicate parameter"):
-        command(dive)

@@ -183,13 +183,6 @@ def test_a_release_says_what_is_public_about_it(run: Run, folder: Path) -> None:
     assert (levels["pool_size"], levels["tolerance"]) == (None, 1e-5)
 
 
-def test_a_pool_is_no_larger_than_there_are_supports(run: Run) -> None:
-    for size in ("all", "100000", "120"):
-        arguments = ("release", "diabetes", "--method", "top-r", "--epsilon", "1")
-        report = run(*arguments, "--pool-size", size, "--json").report
-        assert report["pool_size"] == 120
-
-
 @pytest.mark.parametrize(
     ("method", "paid"), [("top-r", 1.00001), ("exponential", 1.0), ("permute-and-flip", 1.0)]
 )
@@ -236,12 +229,6 @@ def test_sizes_are_drawn_and_named(run: Run, folder: Path) -> None:
     assert "sizes: 1-3" in text
     one = run(*arguments, "--sizes", "3", "--json").report
     assert (one["sizes"], one["complexity"], one["number_of_supports"]) == ([3], None, 1)
-
-
-def test_a_large_complexity_prefers_small_supports(run: Run, folder: Path) -> None:
-    arguments = ("release", folder / "instance.toml", "--epsilon", "1", "--draws", "50")
-    report = run(*arguments, "--sizes", "1-3", "--complexity", "20", "--json").report
-    assert {len(release["support"]) for release in report["releases"]} == {1}
 
 
 @pytest.mark.parametrize(

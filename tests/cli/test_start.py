@@ -24,16 +24,6 @@ def test_nothing_that_takes_time_is_loaded_before_signals_are_caught() -> None:
 
 
 @pytest.mark.deep
-def test_tables_load_what_checks_them_when_it_is_used() -> None:
-    program = (
-        "import sys, mipselect.tables as tables; name = 'mipselect.tables.check'; "
-        "before = name in sys.modules; tables.check_table; print(before, name in sys.modules)"
-    )
-    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    assert shown.stdout == b"False True\n"
-
-
-@pytest.mark.deep
 def test_nothing_runs_after_the_answer() -> None:
     program = (
         "import sys; from mipselect.cli import main\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import json
 import os
-import signal
 import subprocess
 import sys
 from importlib import import_module
@@ -21,8 +20,7 @@ from mipselect.cli.commands import function_name, imported, known_commands
 from mipselect.cli.progress import Watch
 from mipselect.problem.stored.files import load_problem, public_problem
 from mipselect.search.progress import Progress
-from tests.support.commandline import LISTENING, Run
-from tests.support.wants import wants
+from tests.support.commandline import Run
 
 GROUPS = ("ledger", "schema")
 OTHER = "does not apply to --method permute-and-flip"
@@ -195,38 +193,6 @@ def test_interrupt_while_answering_counts_as_spent(
 
 
 @pytest.mark.deep
-def test_interrupted_process() -> None:
-    program = f"""
-import sys, time
-{LISTENING}
-from mipselect import PermuteAndFlip
-from mipselect.cli import main
-
-def prepare(*_, **__):
-    print("ready", flush=True)
-    time.sleep(60)
-
-PermuteAndFlip.prepare = prepare
-sys.exit(main(["release", "diabetes", "--epsilon", "1"]))
-"""
-    with subprocess.Popen(
-        [sys.executable, "-c", program],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-        process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=30)
-    assert (process.returncode, out) == (130, "")
-    assert err.splitlines() == [
-        "mipselect: error: interrupted: nothing was released, nothing was written, "
-        "no budget is spent"
-    ]
-
-
-@pytest.mark.deep
 def test_json_survives_a_terminal_without_greek(folder: Path) -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     for extra in ("--json",), ():
@@ -286,20 +252,6 @@ def test_a_long_draw_tells_its_stage_and_only_where_it_may_its_cells(
             "mipselect: preparing an exact draw from diabetes, 12 s",
             "mipselect: drawing from diabetes, 24 s",
         ]
-
-
-@pytest.mark.deep
-@wants("/dev/full", os.path.exists("/dev/full"))
-@pytest.mark.parametrize("form", [(), ("--json",)])
-def test_standard_output_that_cannot_be_written_is_one_line(form: tuple[str, ...]) -> None:
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "mipselect", *RELEASE, *form],
-            stdout=full, stderr=subprocess.PIPE, encoding="utf-8", timeout=120, check=False,
-        )  # fmt: skip
-    assert done.returncode == 1
-    assert done.stderr.startswith("mipselect: error: the answer could not be written to standard")
-    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("command", known_commands())

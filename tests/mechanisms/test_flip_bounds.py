@@ -9,10 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from mipselect import PermuteAndFlip
 from mipselect.mechanisms.supports.permute_and_flip import Masses
-from tests.mechanisms.test_exact_draws import correlated
-from tests.support.soft_draws import Judged
 
 KNOWN = [0.0, 0.3, 1.0]
 
@@ -68,16 +65,3 @@ def test_a_support_taken_out_leaves_no_more_and_no_less_than_the_others(seed: in
     for end in (1.0, 0.3):
         exact = integral(fractions(taken, *others), Fraction(end))
         assert Fraction(left.most_integral(taken, end)) >= exact
-
-
-def test_a_feature_that_is_nearly_certain_is_not_ruled_out_by_rounding() -> None:
-    """The upper ends are at most 10⁻¹⁵ below 1, as the probabilities are."""
-    judged = Judged(correlated(6, 3), 400.0, kind=PermuteAndFlip)
-    with mpmath.workdps(60):
-        logs = [mpmath.mpf(judged.draws._log_weight(np.array(S))) for S in judged.supports]
-        weights = [mpmath.exp(log - max(logs)) for log in logs]
-        included = judged.mechanism.inclusion_probabilities()
-        for j, high in enumerate(included.high.tolist()):
-            without = [k for k, support in enumerate(judged.supports) if j not in support]
-            missing = [weights[k] * integral(weights[:k] + weights[k + 1 :]) for k in without]
-            assert high >= 1 - sum(missing)

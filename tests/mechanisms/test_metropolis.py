@@ -137,17 +137,6 @@ def test_a_coin_of_any_bias(log_probability: float) -> None:
     assert abs(heads - share) <= 5.0 * np.sqrt(share * (1.0 - share) / 20_000)
 
 
-def test_a_coin_uses_bits_beyond_those_of_a_double() -> None:
-    class Zeros(random.Random):
-        def getrandbits(self, k: int, /) -> int:
-            asked.append(k)
-            return 0
-
-    asked: list[int] = []
-    assert happens(-100.0, Zeros())
-    assert sum(asked) == 53 + 144  # e^-100 is 2^-144.3
-
-
 def test_what_is_refused() -> None:
     for wrong, value in (
         ("epsilon", 0.0),

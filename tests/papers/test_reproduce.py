@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import multiprocessing
 import os
 import re
 import signal
@@ -13,7 +12,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -155,35 +153,6 @@ def test_an_interrupt_from_outside_ends_all_processes(pause: float, tmp_path: Pa
     assert "Traceback" not in err.decode()
     time.sleep(0.5)
     assert not any(Path(f"/proc/{child}/exe").exists() for child in children)
-
-
-def test_an_interrupt_waits_until_a_pool_is_there_and_again_until_it_is_gone() -> None:
-    """Within `concurrent.futures` it could leave a lock that is waited for at the end."""
-    done: list[str] = []
-
-    def signalled_among_others() -> None:
-        with runner._signals_held_back():
-            signal.raise_signal(signal.SIGINT)
-            signal.raise_signal(signal.SIGTERM)
-            done.append("all")
-
-    def signalled_as_processes_run() -> None:
-        with runner._pool_of(2) as pool:
-            running.extend(pool.submit(time.sleep, 100.0) for _ in range(4))
-            signal.raise_signal(signal.SIGINT)
-
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            signalled_among_others()
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    assert done == ["all"]
-    running: list[Future[None]] = []
-    with pytest.raises(KeyboardInterrupt):
-        signalled_as_processes_run()
-    assert all(future.done() for future in running)
-    assert not multiprocessing.active_children()
 
 
 def test_repeats_can_follow_later(run: Run, tmp_path: Path) -> None:

@@ -60,26 +60,6 @@ def test_expected_values_are_those_of_enumeration(name: str) -> None:
     assert wanted.level_values == pytest.approx(best, rel=1e-9)
 
 
-def test_expected_values_of_the_paper_setting_belong_to_its_supports() -> None:
-    instance, wanted = load_instance("paper-p100"), expected("paper-p100")
-    assert wanted is not None
-    assert (instance.n, instance.p, instance.support_size) == (4000, 100, 5)
-    best_of_level = [[1, 3, 5, 7, 9], [2, 3, 5, 7, 9], [2, 3, 7, 9, 58], [2, 3, 7, 10, 58]]
-    values = [instance.objective(support) for support in best_of_level]
-    assert wanted.level_values is not None
-    assert wanted.level_values[:4] == pytest.approx(values, rel=1e-9)
-
-
-def test_the_tiny_instances_are_what_they_say() -> None:
-    active, wanted = load_instance("tiny-active-norm"), expected("tiny-active-norm")
-    assert wanted is not None
-    assert active.fit(wanted.support).multiplier > 0.0
-    repeated = load_instance("tiny-duplicates")
-    np.testing.assert_array_equal(repeated.X[:, 1], repeated.X[:, 4])
-    assert np.ptp(repeated.X[:, 2]) == 0.0
-    assert not repeated.X[:, 6].any()
-
-
 def test_paths_are_relative_to_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from mipselect import Instance
-from mipselect.problem.sums import ExactSums
+from mipselect.problem.data import ExactSums
 from mipselect.tables.moments import Moments
 
 

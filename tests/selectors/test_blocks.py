@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -142,20 +141,6 @@ def test_score_is_a_parameter_that_scikit_learn_does_not_call() -> None:
         _ = selector.score
     X, y = table()
     assert make_pipeline(ExponentialSelector(2, epsilon=9.0)).fit_transform(X, y).shape[1] == 2
-
-
-def test_groups_and_always_are_those_of_a_loss() -> None:
-    X, y = table(2000)
-    frame = pd.DataFrame(X, columns=list("abcdefg"))
-    selector = ExponentialSelector(
-        1,
-        epsilon=9.0,
-        groups={"pair": ["c", "d"], "e": ["e"], "f": ["f"]},
-        always=["a", ["b", "g"]],
-    ).fit(frame, y)
-    assert selector.release_.feature_names[0] in ("pair", "f")
-    assert selector.get_support()[[0, 1, 6]].all()
-    assert selector.get_support().sum() == 3 + (2 if selector.release_.support == (0,) else 1)
 
 
 def test_a_ledger_pays_under_replace_one_only() -> None:

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 from mipselect import Ledger
 from mipselect.arrays import FloatArray
@@ -70,21 +68,6 @@ def test_the_sentence_is_that_of_the_law_on_these_rows(more: dict[str, Any]) -> 
     assert ("smaller bounds" in found.sentence) is (more == BOUNDS)
 
 
-def test_sizes_may_stand_in_any_order() -> None:
-    """At this ε three columns cannot become likely, and one can."""
-    X, y = rows()
-    found = [
-        str(one.message)
-        for sizes in ([3, 2, 1, 3], range(1, 4))
-        for one in told(
-            lambda sizes=sizes: ExponentialSelector(epsilon=7.0, sizes=sizes, **BOUNDS).fit(X, y)  # type: ignore[misc]
-        )
-    ]
-    assert len(found) == 2
-    assert found[0] == found[1]
-    assert "no set of 2-3 fields can become likely, whatever the data" in found[0]
-
-
 def test_it_depends_on_no_row() -> None:
     tables = (rows(1), (np.zeros((N, P)), np.ones(N)), (np.full((N, P), 1e300), np.zeros(N)))
     found = {
@@ -126,13 +109,6 @@ def test_what_cannot_be_known_is_not_said() -> None:
     weights = np.r_[1e6, np.ones(P - 1)]
     preferring = PermuteAndFlipSelector(1, epsilon=0.01, prior_weights=weights)
     assert told(lambda: preferring.fit(X, y)) == []
-
-
-def test_a_pipeline_is_warned_in_the_line_that_fits_it() -> None:
-    X, y = rows()
-    chain = make_pipeline(FunctionTransformer(), PermuteAndFlipSelector(2, epsilon=0.1))
-    (near,) = told(lambda: chain.fit(X, y))
-    assert near.filename == __file__
 
 
 def test_a_pair_on_a_table_is_warned_too() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso, lars_path
 
-from mipselect.selectors.lasso_ballots import Segment, lasso_ballot, lasso_path, path_ballot
+from mipselect.selectors.lasso_ballots import lasso_ballot, lasso_path, path_ballot
 
 KINDS = ("normal", "signs", "related", "wide", "equal", "sums")
 
@@ -104,13 +104,6 @@ def test_the_coefficients_at_a_penalty_are_those_of_scikit_learn() -> None:
             np.testing.assert_allclose(
                 segment.at(share * start), model.coef_, atol=1e-5 * np.abs(model.coef_).max()
             )
-
-
-def test_a_penalty_beyond_a_segment_is_taken_at_its_end() -> None:
-    ends = (np.zeros(1), np.ones(1))
-    segment = Segment((2.0, 1.0), ends)
-    assert [segment.at(penalty)[0] for penalty in (9.0, 2.0, 1.5, 1.0, 0.0)] == [0, 0, 0.5, 1, 1]
-    assert Segment((2.0, 2.0), ends).at(2.0) == ends[1]
 
 
 HOSTILE = [0.0, 1.0, -1.0, 3.0, 5e-324, 1e-300, 1e-160, 1e16, 1e154, 1e200, 1e308, -1e308, 1.7e308]

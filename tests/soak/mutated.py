@@ -199,7 +199,7 @@ PRIVACY = within(
         "if any(price > left[name] for name, price in prices.items()):",
         "if any(price > 2 * left[name] for name, price in prices.items()):",
         "a ledger is overdrawn",
-        "test_ledger.py::test_a_little_more_than_the_budget_is_too_much",
+        "test_ledger.py::test_the_refusal_says_what_is_left",
     ),
     (
         "accountant.py",
@@ -339,7 +339,7 @@ CLI = within(
     (
         "release_file.py",
         'if report.get("sensitive") is True and not is_seeded:',
-        'if report.get("sensitive") is True and is_seeded:',
+        'if report.get("sensitive") is None:',
         "a sensitive file becomes a report",
         "test_report_command.py::test_html_says_the_same_and_loads_nothing",
     ),

@@ -84,7 +84,6 @@ def test_what_is_wrong_is_one_line() -> None:
         (lambda: Moments.of(frame(2), x_bound=1.0, y_bound=1.0), "a pair"),
         (lambda: Moments.of(arrays, SCHEMA, target="stay"), "one Dask data frame"),
         (lambda: Moments.of(arrays, y_bound=1.0), "x_bound must be given"),
-        (lambda: Moments.of(frame(2), SCHEMA, target="stay", checkpoint="c"), "leave out check"),
     ):
         with pytest.raises(InvalidInput, match=message):
             wrong()

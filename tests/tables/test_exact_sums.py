@@ -206,7 +206,6 @@ def test_progress_counts_rows_and_batches_are_not_kept(monkeypatch: Any) -> None
         (lambda: Moments.of(TABLE.slice(0, 0), SCHEMA, target="stay"), "no rows"),
         (lambda: Moments.of(numbers(3), x_bound=1, y_bound=1, folds=0), "folds must be"),
         (lambda: Moments.of(numbers(3), x_bound=1, y_bound=1, folds=10**7), "1 GiB"),
-        (lambda: Moments.of(numbers(3), x_bound=1, y_bound=1, checkpoint="c"), "only a pass over"),
         (lambda: Moments.of(TABLE, {"fields": []}, target="stay"), "schema must be a TableSchema"),
     ],
 )  # fmt: skip

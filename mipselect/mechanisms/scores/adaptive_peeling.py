@@ -24,9 +24,6 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 from mipselect.validation import set_fields
 
-MAX_FOLLOWED = 12
-"""Up to this k the 2^k sets that the draws can pass through are all followed."""
-
 KEPT_SETS = 64
 """The scores of so many chosen sets are kept."""
 
@@ -119,11 +116,6 @@ class AdaptivePeeling(SelectionMechanism):
             If `outcome` is not k distinct indices, or k is above `MAX_FOLLOWED`.
         """
         items = sorted(checked_items(outcome, self.k, self._size))
-        if self.k > MAX_FOLLOWED:
-            raise InvalidInput(
-                f"probabilities need the scores of 2^k sets; k must be at most {MAX_FOLLOWED} for "
-                f"that, got {self.k}"
-            )
 
         def following(chosen: Support) -> Iterator[tuple[int, float]]:
             left, weights = self._round(chosen)

@@ -27,7 +27,6 @@ from functools import cached_property, partial
 
 import numpy as np
 from numpy.polynomial.polynomial import polyval
-from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.mechanisms.noise.quadrature import Panels
@@ -37,7 +36,7 @@ from mipselect.mechanisms.supports.rejection_sampler import Cells, Race
 from mipselect.parameters import completed_by
 from mipselect.privacy.concentrated import pure_rho
 from mipselect.privacy.randomness import IntegerWeights, coin, log_ratio, standard_exponential
-from mipselect.search.soft import LargestWeight, LogInterval
+from mipselect.search.soft import LargestWeight
 from mipselect.search.soft.cells import Cell
 
 LATE = 3.0
@@ -306,30 +305,6 @@ class FlippedCells:
         low, high = known.probability(support, self._cells.log_weight(support))
         return Interval(_log(low), min(_log(high), 0.0))
 
-    def of_sizes(self) -> dict[int, LogInterval]:
-        """See `CellLaw`."""
-        known, totals = Known.of(self._cells, self._largest), self._cells.totals.of_sizes()
-        least = known.shares(
-            np.array([float(part.low) for part in totals.values()]),
-            np.array([size == len(known.best) for size in totals]),
-        )
-        most = 1.0 - (math.fsum(least) - least)
-        return {
-            size: LogInterval(np.log(low), np.log(high))
-            for size, low, high in zip(totals, least, most, strict=True)
-        }
-
-    def of_features(self, p: int) -> LogInterval:
-        """See `CellLaw`."""
-        known = Known.of(self._cells, self._largest)
-        inside, log_all = self._cells.totals.of_features(p).low, known.log_least
-        with np.errstate(divide="ignore"):
-            rest = np.log(np.maximum(-np.expm1(np.minimum(inside - log_all, 0.0)) - LOST, 0.0))
-        best = np.isin(np.arange(p), known.best)
-        least = known.shares(inside, best)
-        most = 1.0 - known.shares(log_all + rest, ~best)
-        return LogInterval(np.log(least), np.log(most))
-
     def refine(self) -> bool:
         """Prove the largest weight, then refine the cell whose supports leave the most open."""
         if not self._largest.proven:
@@ -392,12 +367,6 @@ class Known:
         everything = cls(cells, numbered, log_scale, best, log_best, masses, slack)
         return replace(everything, masses=everything.without(best))
 
-    @property
-    def log_least(self) -> float:
-        """Log of a lower bound on the sum of all weights."""
-        lower = self.cells.totals.lower
-        return float(np.logaddexp.reduce([lower(*each).log_total for each in self.numbered]))
-
     def probability(self, support: IntArray, log_weight: float) -> tuple[float, float]:
         """Bound the probability of a support with this log weight, from below and above."""
         low, high = self._low(log_weight), self._high(log_weight)
@@ -408,25 +377,6 @@ class Known:
             masses = self.without(support)
         below = low * masses.least_integral(min(most, 1.0))
         return below, high * masses.most_integral(least, 1.0 / max(low, least))
-
-    def shares(self, log_sums: FloatArray, with_best: NDArray[np.bool_]) -> FloatArray:
-        """Bound the probabilities of sets of supports from below.
-
-        Parameters
-        ----------
-        log_sums : ndarray of shape (K,)
-            Logs of lower bounds on the sums of their weights, as cells have them.
-        with_best : ndarray of bool, shape (K,)
-            True for those that the best known support is in.
-        """
-        place, positions = self._place(self.best)
-        number, cell = self.numbered[place]
-        own = self._low(self.cells.totals.lower(number, cell).log_member(positions))
-        sums = np.exp(log_sums - self.log_scale - self.slack)
-        others = np.maximum(sums - with_best * own, 0.0)
-        integral = self.masses.least_integral(min(self._high(self.log_best), 1.0))
-        best, _ = self.probability(self.best, self.log_best)
-        return np.asarray(np.minimum(others * integral + with_best * best, 1.0))
 
     def without(self, support: IntArray) -> Masses:
         """Return the masses of all supports but the best and this one."""

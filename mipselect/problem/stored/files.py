@@ -14,7 +14,7 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, about
 from mipselect.frames import numeric_matrix, numeric_vector
 from mipselect.problem.block_scores import BlockOptions, BlockScores
-from mipselect.problem.data import ClippedRows, Rows
+from mipselect.problem.data import ClippedRows, ExactSums, Rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import LOSS, OF_BLOCKS, R2, SCALES, SCORES, require_together
@@ -29,7 +29,6 @@ from mipselect.problem.stored.descriptions import (
     read_description,
     shifted,
 )
-from mipselect.problem.sums import ExactSums
 from mipselect.validation import checked_choice, shown
 
 SETTINGS = ("score", *OF_BLOCKS)

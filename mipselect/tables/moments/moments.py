@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -45,15 +43,12 @@ from mipselect.tables.moments.sums import (
 from mipselect.tables.parts import Part
 from mipselect.tables.public_map import Ranges, TableQuestion
 from mipselect.tables.schema import TableSchema
-from mipselect.validation import checked_integer, listed, set_fields, shown
+from mipselect.validation import checked_integer, set_fields, shown
 
 FORMAT = "mipselect moments 1"
 SENSITIVE = (
     "SENSITIVE: computed from the data without any privacy. Keep it where the data may be kept."
 )
-
-SECONDS_BETWEEN_NOTES = 10.0
-"""Seconds between two times that the record of a pass is written."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,7 +115,6 @@ class Moments:
         y_bound: float | None = None,
         folds: int = 1,
         progress: Progress | None = None,
-        checkpoint: str | Path | None = None,
     ) -> Moments:
         """Add up a table in one pass; no more than some batches of it are in memory.
 
@@ -150,10 +144,6 @@ class Moments:
             one of them there are ballots of blocks.
         progress : callable, optional
             Receives a `Counting` for every batch.
-        checkpoint : path, optional
-            A file that remembers what has been counted of a source of several files, now and then
-            and when a pass is interrupted. If it is there the pass goes on from it. It is as
-            sensitive as the moments.
 
         Raises
         ------
@@ -191,16 +181,14 @@ class Moments:
         if is_dask(source):
             from mipselect.tables.moments.dask_collections import dask_sums
 
-            if checkpoint is not None:
-                raise InvalidInput("Dask keeps what has been counted; leave out checkpoint")
             columns, sums = dask_sums(source, described, x_bound, y_bound, number)
         elif described is not None:
             columns, parts = described, open_tables(source, described.public)
-            sums = _counted(columns, parts, number, progress, checkpoint)
+            sums = _counted(columns, parts, number, progress)
         else:
             names, pairs = checked_pairs(source)
             columns = array_columns(names, x_bound, y_bound)
-            sums = _counted(columns, [part_of_arrays(pairs)], number, progress, checkpoint)
+            sums = _counted(columns, [part_of_arrays(pairs)], number, progress)
         if sums.rows == 0:
             raise InvalidInput("the table has no rows")
         return cls(columns, sums.totals)
@@ -247,17 +235,11 @@ class Moments:
         InvalidInput
             Naming the file and what is wrong with it.
         """
-        found = read(Path(path))
-        if not found.whole:
-            raise InvalidInput(
-                f"{path}: a pass was interrupted after {len(found.counted)} files; go on with it "
-                "(mipselect moments --resume, or checkpoint in Moments.of)"
-            )
-        return cls(found.columns, found.totals)
+        return cls(*read(Path(path)))
 
     def save(self, path: str | Path) -> None:
         """Write an .npz file, whole or not at all, that only its owner can read. SENSITIVE."""
-        write(Path(path), Stored(self.columns, self.folds))
+        write(Path(path), self.columns, self.folds)
 
     def __add__(self, other: object) -> Moments:
         """Add the moments of two tables, which must have nobody in common."""
@@ -298,122 +280,31 @@ class Moments:
 
 
 def _counted(
-    columns: Columns,
-    parts: Iterable[Part],
-    folds: int,
-    progress: Progress | None,
-    checkpoint: str | Path | None,
+    columns: Columns, parts: Iterable[Part], folds: int, progress: Progress | None
 ) -> Sums:
     totals = Sums(folds, len(columns.names) + 2)
     unit = columns.public.unit if isinstance(columns, TableColumns) else None
     people = None if unit is None else PersonCounts(unit)
-    if checkpoint is None:
-        count(parts, columns, totals, people=people, progress=progress)
-    else:
-        listing = list(parts) if isinstance(parts, Sequence) else []
-        if not listing or any(part.file is None for part in listing):
-            raise InvalidInput("only a pass over files here can be resumed: leave out checkpoint")
-        notes = Notes(Path(checkpoint), columns, totals)
-        left = notes.go_on(listing)
-        if people is not None:
-            for part in listing:
-                for batch in part.read([people.unit.name]) if part not in left else ():
-                    people.add(batch.column(0))
-        try:
-            count(left, columns, totals, people=people, progress=progress, done=notes.note)
-        finally:
-            notes.write()
+    count(parts, columns, totals, people=people, progress=progress)
     return totals
 
 
-class Notes:
-    """Record of what has been counted, in a file."""
-
-    def __init__(self, path: Path, columns: Columns, totals: Sums) -> None:
-        self._path, self._totals = path, totals
-        self._counted = Stored(columns, totals.totals, {}, whole=False)
-        self._written = time.monotonic()
-
-    def go_on(self, parts: Sequence[Part]) -> list[Part]:
-        """Return the parts that are left, after those in the file are in the totals."""
-        if not os.path.lexists(self._path):
-            return list(parts)
-        found = read(self._path)
-        same = found.columns.to_dict() == self._counted.columns.to_dict()
-        if not same or found.totals.shape != self._totals.totals.shape:
-            raise InvalidInput(
-                f"{self._path}: what was counted is of another schema, target or number of folds; "
-                "remove the file to begin again"
-            )
-        files = {part.label: part.file for part in parts}
-        absent = [label for label in found.counted if label not in files]
-        if absent:
-            raise InvalidInput(
-                f"{self._path}: counted files are not in the source any more: {listed(absent)}"
-            )
-        for label, file in found.counted.items():
-            if file != files[label]:
-                raise InvalidInput(
-                    f"{shown(label)} was changed since it was counted in {self._path}; remove that "
-                    "file to begin again"
-                )
-        self._counted = replace(found, whole=False)
-        self._totals += Sums.of(found.totals)
-        return [part for part in parts if part.label not in found.counted]
-
-    def note(self, part: Part, totals: Sums) -> None:
-        """Note that a part is done: it and the totals with it become known in one step."""
-        counted = {**self._counted.counted, part.label: part.file}
-        self._counted = replace(self._counted, totals=totals.totals.copy(), counted=counted)
-        if time.monotonic() - self._written >= SECONDS_BETWEEN_NOTES:
-            self.write()
-
-    def write(self) -> None:
-        """Write what has been counted so far, if anything has."""
-        if self._counted.counted:
-            write(self._path, self._counted)
-        self._written = time.monotonic()
-
-
-@dataclass(frozen=True, eq=False)
-class Stored:
-    """Contents of a file of moments.
-
-    Attributes
-    ----------
-    columns : Columns
-    totals : ndarray of int64, shape (folds, p + 2, p + 2)
-    counted : dict of str to (int, int) or None
-        The parts that were added up, with bytes and time of those that are files here.
-    whole : bool
-        False where a pass was interrupted after these.
-    """
-
-    columns: Columns
-    totals: IntMatrix
-    counted: Mapping[str, tuple[int, int] | None] = field(default_factory=dict)
-    whole: bool = True
-
-
-def write(path: Path, stored: Stored) -> None:
+def write(path: Path, columns: Columns, totals: IntMatrix) -> None:
     """Write the file, or raise `MipselectError` and leave what was there."""
-    about = {
-        "format": FORMAT,
-        "sensitive": SENSITIVE,
-        "whole": stored.whole,
-        "columns": stored.columns.to_dict(),
-        "counted": [
-            {"label": label, "file": None if file is None else list(file)}
-            for label, file in stored.counted.items()
-        ],
-    }
+    about = {"format": FORMAT, "sensitive": SENSITIVE, "columns": columns.to_dict()}
     archive = io.BytesIO()
-    np.savez(archive, about=np.array(json.dumps(about, ensure_ascii=False)), totals=stored.totals)
+    np.savez(archive, about=np.array(json.dumps(about, ensure_ascii=False)), totals=totals)
     disk.save(path, archive.getvalue(), sensitive=True)
 
 
-def read(path: Path) -> Stored:
-    """Read and check a file; raise `InvalidInput`, naming it, for anything that is none."""
+def read(path: Path) -> tuple[Columns, IntMatrix]:
+    """Read and check a file; return the columns and the sums of each fold.
+
+    Raises
+    ------
+    InvalidInput
+        Naming it, for anything that is none.
+    """
     disk.regular_file(path)
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
@@ -424,8 +315,6 @@ def read(path: Path) -> Stored:
         raise InvalidInput(f"{path}: is no file of moments in the format {FORMAT!r}")
     try:
         columns = _columns(about["columns"])
-        counted = {entry["label"]: _file(entry["file"]) for entry in about["counted"]}
-        whole = bool(about["whole"])
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise InvalidInput(f"{path}: the file is damaged: {shown(error)}") from None
     except InvalidInput as error:
@@ -435,11 +324,7 @@ def read(path: Path) -> Stored:
         raise InvalidInput(f"{path}: the file is damaged: its sums must be {size} by {size}")
     if not (len(totals) and _are_sums(totals, columns)):
         raise InvalidInput(f"{path}: the file is damaged: its numbers are no sums of rows")
-    return Stored(columns, totals, counted, whole)
-
-
-def _file(entry: Sequence[int] | None) -> tuple[int, int] | None:
-    return None if entry is None else (int(entry[0]), int(entry[1]))
+    return columns, totals
 
 
 def _columns(content: Mapping[str, Any]) -> Columns:

@@ -249,7 +249,6 @@ class Counting:
 
 
 Progress = Callable[[Counting], object]
-Done = Callable[[Part, Sums], object]
 
 
 def count(
@@ -259,7 +258,6 @@ def count(
     *,
     people: PersonCounts | None = None,
     progress: Progress | None = None,
-    done: Done | None = None,
 ) -> None:
     """Add all rows of the parts to `totals`.
 
@@ -268,13 +266,10 @@ def count(
     parts : iterable of Part
     columns : Columns
     totals : Sums
-        Holds whole parts only, whatever ends the pass.
     people : PersonCounts, optional
         Who was there already, where one row of each person counts.
     progress : callable, optional
         Receives a `Counting` for every batch.
-    done : callable, optional
-        Is called when a part is in `totals`.
 
     Notes
     -----
@@ -300,8 +295,6 @@ def count(
             while waiting:
                 waiting.popleft().result()
             totals += added
-            if done is not None:
-                done(part, totals)
 
 
 @cache
