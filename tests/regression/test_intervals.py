@@ -239,7 +239,7 @@ def test_a_table_has_intervals_in_its_units() -> None:
     truth = {"ward is b and not a": 30.0, "ward is c and not a": 15.0, "sex is m and not f": 8.0,
              "sex is missing, compared with its middle": -4.0, "intercept": 10.0}  # fmt: skip
     held = []
-    for seed in range(20):
+    for seed in range(40):
         regressor = AdaSSPRegressor(delta=1e-6, random_state=seed)
         model = SelectThenRegress(ExponentialSelector(1, random_state=seed), regressor, epsilon=5.0)
         model.fit_table(patients(4000, seed), SCHEMA, target="stay", always=["sex"], never=["died"])
@@ -252,6 +252,6 @@ def test_a_table_has_intervals_in_its_units() -> None:
         for name in ("ward is missing, compared with a", "ward is in no list, compared with a"):
             assert ends[name] == (-math.inf, math.inf)
     assert 0.9 <= np.mean(held) < 1.0
-    assert len(held) == 20 * len(truth)
+    assert len(held) == 40 * len(truth)
     rule = model.release_.in_units
     assert found.coefficients == (*(term.coefficient for term in rule.terms), rule.intercept)

@@ -65,7 +65,7 @@ def hostile_pairs(rows: RowMap, relation: str, n: int, seed: int) -> Iterator[Pa
         at = rng.choice([-9.0, 9.0, 0.0, 1e-3], rows.size, p=[0.4, 0.4, 0.1, 0.1])
         return np.append(rows(at[None])[0], rng.choice([-1.0, 1.0]))
 
-    for _ in range(15):
+    for _ in range(30):
         kept = np.array([row() for _ in range(n - 1)]).reshape(n - 1, rows.columns + 1)
         if n > 1 and rng.random() < 0.5:
             kept[:] = kept[0]
