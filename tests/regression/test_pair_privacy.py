@@ -83,7 +83,7 @@ def plan(
 
 def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[tuple[int, int], np.ndarray]:
     """By support and range: log densities on the grid, and the logs of the chances of both ends."""
-    target = planned.public.units.target_name
+    target = planned.public.target_name
     asked = {"target": target, "never": ["y" if target == "ill" else "ill"]}
     # A selection by the hinge loss leaves nothing of rows without a class.
     loss = "hinge" if planned.classifies and isinstance(planned.method, TopRSelector) else "squared"
