@@ -135,7 +135,7 @@ def plan_of(arguments: FitArguments) -> FitPlan:
     method = in_place_of(asked, size, p)
     regressor = options.regressor(
         method,
-        of_classes=question.public.units.classes is not None,
+        of_classes=question.public.target.classes is not None,
         fit_intercept=not arguments.question.no_intercept,
     )
     scales, blocks = stated(**asdict(arguments.regularisation)), None
@@ -323,7 +323,7 @@ class FitPlan:
     @property
     def settings(self) -> Mapping[str, Any]:
         """Public settings besides those of the problem and the method: parts, and the model."""
-        division, units, one = self.options.division, self.drawn.public.units, self.released
+        division, public, one = self.options.division, self.drawn.public, self.released
         model = self.drawn.model_on(self.drawn.widest).get_params(deep=False)
         bounded = ("coef_bound", "residual_bound", "rounds")
         ranges = self.drawn.ranges
@@ -332,14 +332,14 @@ class FitPlan:
             "regression": self.options.model.way.value,
             "selection_share": self.options.share if self.selects else 0.0,
             "range_share": division.range_share,
-            "target_scale": units.target_scale,
-            "target_offset": units.target_offset,
+            "target_scale": public.target.scale,
+            "target_offset": public.target.offset,
             "model_loss": model.get("loss"),
             **{f"model_{name}": model[name] for name in bounded if name in model},
         }
         if ranges is not None:
             found["ranges"] = PRIVATE
-            if units.target_name in ranges.open:
+            if public.target_name in ranges.open:
                 found |= {"target_scale": None, "target_offset": None}
         if division.quality_share is not None:
             found["quality_share"] = division.quality_share

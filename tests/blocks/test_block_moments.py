@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +87,26 @@ def test_arrays(rows: int, question: dict[str, Any], small_pieces: None) -> None
         assert blocks.window < 44
         assert (moments.matrix == by_hand(ordered, blocks, moments.columns.parts)).all()
         assert instance.n == 101
+
+
+def test_one_size_of_pieces_is_as_good_as_another(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """But for windows, which are public and part of the law."""
+    X, y = numbers(3000)
+
+    def matrix(rows: int, **question: Any) -> np.ndarray:
+        found = Instance.from_blocks(
+            X, y, support_size=2, block_rows=rows, partitions=2, partition_seed=5, **question
+        ).moments
+        assert found is not None
+        return found.matrix
+
+    wanted = [matrix(2), matrix(4), matrix(2, **QUESTION), matrix(3, **QUESTION)]
+    request.getfixturevalue("small_pieces")
+    monkeypatch.setattr(partitions, "WINDOW", 1 << 16)
+    found = [matrix(2), matrix(4), matrix(2, **QUESTION), matrix(3, **QUESTION)]
+    assert all((one == other).all() for one, other in zip(wanted, found, strict=True))
 
 
 def in_batches(X: np.ndarray, y: np.ndarray, size: int) -> Iterator[Any]:
@@ -216,25 +235,6 @@ def test_more_blocks_than_fit_are_refused(tmp_path: Path) -> None:
         site(1)
 
 
-def test_dask_has_blocks_within_its_parts() -> None:
-    dask_array = pytest.importorskip("dask.array")
-    X, y = numbers(100)
-    sizes = ((33, 0, 1, 66), 7)
-    instance = Instance.from_blocks(
-        dask_array.from_array(X, chunks=sizes), dask_array.from_array(y, chunks=sizes[:1]),
-        support_size=2, block_rows=3, partitions=2, partition_seed=8,
-    )  # fmt: skip
-    moments = instance.moments
-    assert moments is not None
-    wanted = 0
-    ends = np.cumsum([0, *sizes[0]])
-    for number, (start, end) in enumerate(pairwise(ends)):
-        rows = np.column_stack([X, y])[start:end]
-        wanted += by_hand(rows, Blocks(3, 2, (8 << 32) + number), moments.columns.parts)
-    assert (moments.matrix == wanted).all()
-    assert instance.n == 100
-
-
 @pytest.mark.parametrize("entries", [block_sums.SIGNS, block_sums.ON_GRID])
 def test_sums_are_exact_up_to_their_limit(entries: block_sums.Entries) -> None:
     """Where every product is as large as it can be, but for one that makes the sum odd."""
@@ -253,6 +253,25 @@ def test_sums_are_exact_up_to_their_limit(entries: block_sums.Entries) -> None:
     sums.add(rows[:1], 1)
     sums.move_to(totals)
     assert totals[0, 0] == entries.most_blocks * ONE + last
+
+
+def test_sums_that_are_full_are_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before they would be rounded; in the same bits (`test_arrays` has sums of four blocks)."""
+    X, y = numbers(500)
+    moved = []
+    right = block_sums.PartialSums.move_to
+
+    def counted(sums: block_sums.PartialSums, totals: np.ndarray) -> None:
+        moved.append(sums.blocks)
+        right(sums, totals)
+
+    monkeypatch.setattr(block_sums.PartialSums, "move_to", counted)
+    monkeypatch.setattr(block_sums, "CHUNK_BLOCKS", 10)
+    monkeypatch.setattr(block_sums, "CHUNK_ENTRIES", 1)
+    monkeypatch.setattr(block_sums, "SIGNS", replace(block_sums.SIGNS, most_blocks=40))
+    Instance.from_blocks(X, y, support_size=2, partitions=4)
+    assert sum(moved) == 1000
+    assert max(moved) <= 40
 
 
 def value_by_hand(Z: np.ndarray, y: np.ndarray, ridge: float, radius: float, terms: float) -> float:
