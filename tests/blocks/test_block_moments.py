@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +87,26 @@ def test_arrays(rows: int, question: dict[str, Any], small_pieces: None) -> None
         assert blocks.window < 44
         assert (moments.matrix == by_hand(ordered, blocks, moments.columns.parts)).all()
         assert instance.n == 101
+
+
+def test_one_size_of_pieces_is_as_good_as_another(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """But for windows, which are public and part of the law."""
+    X, y = numbers(3000)
+
+    def matrix(rows: int, **question: Any) -> np.ndarray:
+        found = Instance.from_blocks(
+            X, y, support_size=2, block_rows=rows, partitions=2, partition_seed=5, **question
+        ).moments
+        assert found is not None
+        return found.matrix
+
+    wanted = [matrix(2), matrix(4), matrix(2, **QUESTION), matrix(3, **QUESTION)]
+    request.getfixturevalue("small_pieces")
+    monkeypatch.setattr(partitions, "WINDOW", 1 << 16)
+    found = [matrix(2), matrix(4), matrix(2, **QUESTION), matrix(3, **QUESTION)]
+    assert all((one == other).all() for one, other in zip(wanted, found, strict=True))
 
 
 def in_batches(X: np.ndarray, y: np.ndarray, size: int) -> Iterator[Any]:
@@ -214,25 +233,6 @@ def test_more_blocks_than_fit_are_refused(tmp_path: Path) -> None:
     assert Moments.load(tmp_path / "m.npz").n == most
     with pytest.raises(InvalidInput, match="1 row is no block of 2 rows: there must be at least 2"):
         site(1)
-
-
-def test_dask_has_blocks_within_its_parts() -> None:
-    dask_array = pytest.importorskip("dask.array")
-    X, y = numbers(100)
-    sizes = ((33, 0, 1, 66), 7)
-    instance = Instance.from_blocks(
-        dask_array.from_array(X, chunks=sizes), dask_array.from_array(y, chunks=sizes[:1]),
-        support_size=2, block_rows=3, partitions=2, partition_seed=8,
-    )  # fmt: skip
-    moments = instance.moments
-    assert moments is not None
-    wanted = 0
-    ends = np.cumsum([0, *sizes[0]])
-    for number, (start, end) in enumerate(pairwise(ends)):
-        rows = np.column_stack([X, y])[start:end]
-        wanted += by_hand(rows, Blocks(3, 2, (8 << 32) + number), moments.columns.parts)
-    assert (moments.matrix == wanted).all()
-    assert instance.n == 100
 
 
 @pytest.mark.parametrize("entries", [block_sums.SIGNS, block_sums.ON_GRID])
