@@ -182,19 +182,16 @@ METHODS: dict[str, dict[str, PrivateSelector]] = {
         "sis": SISSelector(epsilon=EPSILON, relation="add-remove", top_k="joint"),
     },
 }
-CASES = [(relation, name) for relation, known in METHODS.items() for name in known]
+LOSSES = ["squared", "huber(0.25)", "logistic", "smoothed-hinge"]
+CASES = [
+    (relation, name, loss)
+    for relation, known in METHODS.items()
+    for name in known
+    for loss in (LOSSES if name == "exponential" else LOSSES[:1])
+]
 
 
-@pytest.mark.parametrize(
-    "loss",
-    [
-        "squared",
-        pytest.param("huber(0.25)", marks=pytest.mark.deep),
-        "logistic",
-        pytest.param("smoothed-hinge", marks=pytest.mark.deep),
-    ],
-)
-@pytest.mark.parametrize(("relation", "name"), CASES)
+@pytest.mark.parametrize(("relation", "name", "loss"), CASES)
 def test_a_pair_keeps_its_epsilon(relation: str, name: str, loss: str) -> None:
     planned = plan(METHODS[relation][name], loss, relation)
     found = worst(planned, relation)
