@@ -32,7 +32,7 @@ def test_csv_values_are_exact_and_ordered(tmp_path: Path) -> None:
 
 
 def test_integers_may_turn_into_fractions_far_down(tmp_path: Path) -> None:
-    rows = ["1,2"] * 400_000 + ["0.5,3"]
+    rows = ["1,2"] * 90_000 + ["0.5,3"]
     X, _, _ = read_table(write(tmp_path, "a,y\n" + "\n".join(rows)), "y")
     assert X[-1, 0] == 0.5
 
@@ -85,9 +85,9 @@ def test_faults_in_columns_that_are_not_used_are_found_too(
 
 
 def test_a_bad_byte_far_down_is_found_by_its_line(tmp_path: Path) -> None:
-    rows = b"1,2,\xc3\xa9\n" * 300_000
+    rows = b"1,2,\xc3\xa9\n" * 90_000
     path = write(tmp_path, b"a,y,n\n" + rows + b"1,2,\xe9\n")
-    with pytest.raises(InvalidInput, match="line 300002 has a byte"):
+    with pytest.raises(InvalidInput, match="line 90002 has a byte"):
         read_table(path, "y", ["a"])
 
 

@@ -44,7 +44,6 @@ def test_it_is_the_map_of_tables() -> None:
     assert encoder().get_feature_names_out().tolist() == list(table.column_names) == NAMES
     assert list(encoder().groups.values()) == list(table.groups)
     assert list(encoder().groups) == list(table.feature_names)
-    assert encoder().widths == (2, 2, 5, 1)
 
 
 HOSTILE = pd.DataFrame(
@@ -88,7 +87,7 @@ def test_in_a_pipeline_with_names_and_groups() -> None:
     always = [groups.pop("sex")]
     bounds = {"x_bound": 1.0, "y_bound": 60.0}
     selector = SISSelector(1, epsilon=50.0, groups=groups, always=always, **bounds)
-    model = AdaSSPRegressor(epsilon=50.0, y_bound=60.0).for_features(encoder().widths[1:3])
+    model = AdaSSPRegressor(epsilon=50.0, y_bound=60.0).for_features((2, 5))
     pipe = make_pipeline(encoder(), selector, model)
     pipe.fit(frame, y)
     assert pipe[:-1].get_feature_names_out().tolist() == NAMES[2:9]
@@ -97,13 +96,13 @@ def test_in_a_pipeline_with_names_and_groups() -> None:
 
 
 def test_clones_pickles_and_parameters() -> None:
-    narrow = encoder(ranges={"age": (20.0, 60.0)})
+    narrow = encoder()
     again = pickle.loads(pickle.dumps(clone(narrow)))
     assert again.get_params() == narrow.get_params()
     frame = patients(20)
     same_bits(again.transform(frame), narrow.transform(frame))
-    wide = clone(narrow).set_params(ranges=None)
-    assert not np.array_equal(wide.transform(frame), narrow.transform(frame))
+    fewer = clone(narrow).set_params(never=["died", "age"])
+    assert fewer.transform(frame).shape[1] == len(NAMES) - 2
     every = SchemaEncoder(SCHEMA).get_feature_names_out().tolist()
     assert every == [*NAMES, "stay", "stay=missing", "died", "died=missing"]
 
@@ -115,7 +114,6 @@ def test_clones_pickles_and_parameters() -> None:
         (lambda: encoder(target="stey"), "did you mean 'stay'"),
         (lambda: encoder(never=["stay"]), "the target 'stay' cannot be in never"),
         (lambda: encoder(never="died"), "never must be a list of field names"),
-        (lambda: encoder(ranges={"stay": (0, 1)}), "fields that are not used: stay"),
         (lambda: encoder(never=["age", "sex", "ward", "dose", "died"]), "no field besides"),
         (
             lambda: SchemaEncoder(TableSchema.of({"fields": [{"name": "a", "type": "number"}]})),
