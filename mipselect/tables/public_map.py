@@ -270,8 +270,10 @@ class TableQuestion:
     def public(self) -> PublicMap:
         """The map of a row into [-1, 1]; `InvalidInput` for what is wrong with the question."""
         public = _map_of(self, with_ranges(self.schema, self.ranges), scaled=True)
-        used = {encoder.field.name for encoder in public.encoders}
-        require_used(self.ranges, {*used, self.target})
+        used = {self.target, *public.feature_names}
+        unused = sorted(set(self.ranges) - used)
+        if unused:
+            raise InvalidInput(f"ranges: fields that are not used: {listed(unused)}")
         return public
 
     @cached_property
@@ -429,13 +431,6 @@ def with_ranges(schema: TableSchema, ranges: Ranges | None) -> TableSchema:
 
     fields, derived = map(ranged, schema.fields), map(ranged, schema.derived)
     return replace(schema, fields=tuple(fields), derived=tuple(derived))
-
-
-def require_used(ranges: Ranges | None, used: Collection[str]) -> None:
-    """Raise `InvalidInput` if there are ranges of other fields."""
-    unused = sorted(set(ranges or ()) - set(used))
-    if unused:
-        raise InvalidInput(f"ranges: fields that are not used: {listed(unused)}")
 
 
 def checked_fields(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,6 @@ from mipselect import disk
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.grid import MOST_ROWS
-from mipselect.tables.mapping import PersonCounts
 from mipselect.tables.moments.block_sums import require_room, sums_of_source
 from mipselect.tables.moments.columns import (
     ArrayBlockColumns,
@@ -39,7 +38,6 @@ from mipselect.tables.moments.sums import (
     open_tables,
     part_of_arrays,
 )
-from mipselect.tables.parts import Part
 from mipselect.tables.public_map import Ranges, TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_integer, set_fields, shown
@@ -171,7 +169,7 @@ class Moments:
         if schema is None:
             names, pairs = checked_pairs(source)
             columns = array_columns(names, x_bound, y_bound)
-            sums = _counted(columns, [part_of_arrays(pairs)], number, progress)
+            sums = count([part_of_arrays(pairs)], columns, number, progress)
         else:
             if x_bound is not None or y_bound is not None:
                 raise InvalidInput("a schema has the bounds: leave out x_bound and y_bound")
@@ -181,7 +179,7 @@ class Moments:
             columns = TableColumns(
                 TableQuestion(schema, target, (), left_out, ranges or {}, unit_rule)
             )
-            sums = _counted(columns, open_tables(source, columns.public), number, progress)
+            sums = count(open_tables(source, columns.public), columns, number, progress)
         if sums.rows == 0:
             raise InvalidInput("the table has no rows")
         return cls(columns, sums.totals)
@@ -273,16 +271,6 @@ class Moments:
     def p(self) -> int:
         """Number of columns, without the one and the target."""
         return len(self.columns.names)
-
-
-def _counted(
-    columns: Columns, parts: Iterable[Part], folds: int, progress: Progress | None
-) -> Sums:
-    totals = Sums(folds, len(columns.names) + 2)
-    unit = columns.public.unit if isinstance(columns, TableColumns) else None
-    people = None if unit is None else PersonCounts(unit)
-    count(parts, columns, totals, people=people, progress=progress)
-    return totals
 
 
 def _read(path: Path) -> tuple[Columns, IntMatrix]:

@@ -22,7 +22,7 @@ from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix, numeric_target, refuse_another_order
 from mipselect.grid import MOST_ROWS, exact_sums
 from mipselect.tables.mapping import PersonCounts, open_table
-from mipselect.tables.moments.columns import Columns
+from mipselect.tables.moments.columns import Columns, TableColumns
 from mipselect.tables.parts import ROWS, Once, Part, total_rows
 from mipselect.tables.public_map import PublicMap
 from mipselect.validation import shown
@@ -246,22 +246,15 @@ Progress = Callable[[Counting], object]
 
 
 def count(
-    parts: Iterable[Part],
-    columns: Columns,
-    totals: Sums,
-    *,
-    people: PersonCounts | None = None,
-    progress: Progress | None = None,
-) -> None:
-    """Add all rows of the parts to `totals`.
+    parts: Iterable[Part], columns: Columns, folds: int, progress: Progress | None = None
+) -> Sums:
+    """Add up all rows of the parts, and of people the first row of each.
 
     Parameters
     ----------
     parts : iterable of Part
     columns : Columns
-    totals : Sums
-    people : PersonCounts, optional
-        Who was there already, where one row of each person counts.
+    folds : int
     progress : callable, optional
         Receives a `Counting` for every batch.
 
@@ -269,6 +262,9 @@ def count(
     -----
     Sums are exact, so it does not matter in which order the threads end.
     """
+    totals = Sums(folds, len(columns.names) + 2)
+    unit = columns.public.unit if isinstance(columns, TableColumns) else None
+    people = None if unit is None else PersonCounts(unit)
     listed = parts if isinstance(parts, Sequence) else None
     known = None if listed is None else total_rows(part.rows for part in listed)
     threads = min(MOST_THREADS, cores())
@@ -287,6 +283,7 @@ def count(
                     progress(Counting(part.label, number, rows, size, known))
         while waiting:
             waiting.popleft().result()
+    return totals
 
 
 @cache
