@@ -117,7 +117,7 @@ def _block_moments_in_memory(
     order = [*(places[name] for name in columns.names), *range(len(places), rows.shape[1])]
     rows = rows[:, order]
     part = Part("the rows", (), (), len(rows), lambda _: iter([rows]))
-    return Moments(columns, block_sums(columns, [part]).totals)
+    return Moments(columns, block_sums(columns, [part]))
 
 
 def rows_of_table(source: Any, public: PublicMap, order_seed: int | None = None) -> FloatArray:

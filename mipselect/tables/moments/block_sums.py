@@ -130,7 +130,7 @@ def fill_upper_half(totals: IntMatrix) -> None:
         totals[:start, start:end] = totals[start:end, :start].T
 
 
-def sums_of_source(source: Any, columns: BlockColumns, progress: Progress | None) -> Sums:
+def sums_of_source(source: Any, columns: BlockColumns, progress: Progress | None) -> IntMatrix:
     """Add up the blocks of a source; see `Moments.of_blocks`."""
     if isinstance(columns, TableBlockColumns):
         require_one_row_each(columns)
@@ -153,7 +153,7 @@ def require_one_row_each(columns: TableBlockColumns) -> None:
 
 def block_sums(
     columns: BlockColumns, parts: Iterable[Part], progress: Progress | None = None
-) -> Sums:
+) -> IntMatrix:
     """Add up the rows of the blocks of all partitions; the first entry counts rows of the table.
 
     A block has rows of one window, and a window is drawn from a span of consecutive rows of the
@@ -210,7 +210,7 @@ def block_sums(
         idle.get().move_to(of_rows)
     fill_upper_half(of_rows)
     totals[0, 0, 0] = n * ONE
-    return Sums.of(totals)
+    return totals
 
 
 def require_room(columns: BlockColumns, n: int) -> None:

@@ -32,8 +32,8 @@ from mipselect.tables.moments.sums import (
     ONE,
     IntMatrix,
     Progress,
-    Sums,
     checked_pairs,
+    checked_rows,
     count,
     open_tables,
     part_of_arrays,
@@ -214,7 +214,7 @@ class Moments:
         ----------
         docs/mathematics/blocks.md.
         """
-        return cls(columns, sums_of_source(source, columns, progress).totals)
+        return cls(columns, sums_of_source(source, columns, progress))
 
     @classmethod
     def load(cls, path: str | Path) -> Moments:
@@ -248,9 +248,8 @@ class Moments:
             raise InvalidInput(
                 f"moments in {len(self.folds)} and in {len(other.folds)} folds cannot be added"
             )
-        sums = Sums.of(self.folds.copy())
-        sums += Sums.of(other.folds)
-        return Moments(self.columns, sums.totals)
+        checked_rows(self.n + other.n)
+        return Moments(self.columns, self.folds + other.folds)
 
     def __repr__(self) -> str:
         return f"Moments(n={self.n}, p={self.p}, folds={len(self.folds)})"

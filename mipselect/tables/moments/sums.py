@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,13 +151,6 @@ class Sums:
         self.totals: IntMatrix = np.zeros((folds, size, size), dtype=np.int64)
         self.rows = 0
 
-    @classmethod
-    def of(cls, totals: IntMatrix) -> Sums:
-        """Return the sums that these totals are."""
-        sums = cls(*totals.shape[:2])
-        sums.totals, sums.rows = totals, int(totals[:, 0, 0].sum()) // ONE
-        return sums
-
     def add(self, Z: FloatArray, turn: AbstractContextManager[object] | None = None) -> None:
         """Add rows, shape (m, size): integers of at most 1/GRID, as doubles.
 
@@ -174,7 +167,7 @@ class Sums:
         """
         turn = nullcontext() if turn is None else turn
         with turn:
-            self.rows = _checked_rows(self.rows + len(Z))
+            self.rows = checked_rows(self.rows + len(Z))
         parts: Iterable[tuple[int, FloatArray]] = [(0, Z)]
         if len(self.totals) > 1:
             fold = folds_of(Z, len(self.totals))
@@ -184,13 +177,9 @@ class Sums:
             with turn:
                 self.totals[k] += products
 
-    def __iadd__(self, other: Sums) -> Self:
-        self.rows = _checked_rows(self.rows + other.rows)
-        self.totals += other.totals
-        return self
 
-
-def _checked_rows(rows: int) -> int:
+def checked_rows(rows: int) -> int:
+    """Return a number of rows; raise `InvalidInput` for more than sums can have."""
     if rows > MOST_ROWS:
         raise InvalidInput(
             f"moments hold at most {MOST_ROWS:,} rows, for sums of more do not fit into 64 bits; "
