@@ -20,7 +20,7 @@ from mipselect.cli.table_options import ScoreOptions
 from mipselect.errors import BoundViolated, ConditionNotMet, NotCertified, SolverFailure, about
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.privacy import Guarantee, Ledger, Release
-from mipselect.privacy.guarantee import ROW
+from mipselect.privacy.guarantee import ROW, amount
 from mipselect.privacy.randomness import Rng
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.stored.files import StoredData
@@ -74,13 +74,6 @@ def without_numbers(method: PrivateSelector, spent: str) -> Iterator[None]:
             "guarantee covers it; --test-epsilon with --delta never refuses for this reason, nor "
             f"do the other methods{details}"
         ) from None
-
-
-def amount(guarantee: Guarantee) -> str:
-    """Write (ε, δ) in short, or ε alone."""
-    if guarantee.delta == 0.0:
-        return f"ε = {guarantee.epsilon:.15g}"
-    return f"(ε, δ) = ({guarantee.epsilon:.15g}, {guarantee.delta:.15g})"
 
 
 MOST_DRAWS = 100_000
