@@ -4,12 +4,13 @@ Such a package names its commands under the entry points `mipselect.commands`; s
 `mipselect_papers.commands` for an example.
 """
 
-from mipselect.cli.declared import argument, command, group, option, options
+from mipselect.cli.declared import argument, command, group, option, options, required
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import (
     SENSITIVE,
     InterruptedRun,
     banner,
+    check_output,
     check_writable,
     deliver,
     heading,
@@ -27,6 +28,7 @@ __all__ = [
     "InterruptedRun",
     "argument",
     "banner",
+    "check_output",
     "check_writable",
     "checked_integer",
     "command",
@@ -36,6 +38,7 @@ __all__ = [
     "option",
     "options",
     "regular_file",
+    "required",
     "say",
     "unreadable",
     "write_whole",

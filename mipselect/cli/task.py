@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import chain
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from rich.console import Console
 
 from mipselect.backends.discovery import NATIVE, solver_by_name
 from mipselect.cli.arguments import check_sizes, flags_of, of_nothing
 from mipselect.cli.cautions import note_of_the_table, warnings
-from mipselect.cli.inputs import TaskSource
 from mipselect.cli.ledger_entry import charged_report, ledger_entry, print_charged
 from mipselect.cli.options import AUTO, Delivery
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, line
@@ -26,6 +25,7 @@ from mipselect.parameters import parameters_of
 from mipselect.privacy.guarantee import ROW
 from mipselect.privacy.public_fields import PUBLIC_FIELDS, in_words
 from mipselect.problem.problem import Problem
+from mipselect.problem.stored.files import StoredData
 from mipselect.search.supports import number_of_listed
 from mipselect.selectors import MistakesSelector, TopRSelector
 from mipselect.selectors.base import PrivateSelector
@@ -40,6 +40,18 @@ if TYPE_CHECKING:  # Each command imports its own.
     from mipselect.cli.fit import FitPlan
     from mipselect.cli.releasing import SupportPlan
     from mipselect.selectors import MCMCSelector
+
+
+class TaskSource(Protocol):
+    """Source of a problem and its data."""
+
+    def problem(self) -> tuple[Problem, int | None]:
+        """Return the problem, and the number of rows where it is known; no row is read."""
+        ...
+
+    def data(self) -> StoredData:
+        """Return all of it; sensitive."""
+        ...
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -75,6 +75,9 @@ class PrivateSelector(PrivateDraw):
     papers: ClassVar[tuple[Cited, ...]] = ()
     """Papers that a report cites for it."""
 
+    of_supports: ClassVar[bool] = False
+    """True if it draws from values of supports, which depend on the score; else from columns'."""
+
     looks_at_always: ClassVar[bool] = True
     """True if columns that are always in change what is drawn from."""
 

@@ -199,7 +199,7 @@ class MCMCSelector(RowsSelector):
     1
     """
 
-    name = "mcmc"
+    name, of_supports = "mcmc", True
     sentence = "a Metropolis chain whose law is that of the exponential mechanism in the limit"
     papers = (
         Cited(

@@ -75,6 +75,8 @@ class ProblemSelector(PrivateSelector):
     range of any column; with public bounds it is one of the rows.
     """
 
+    of_supports = True
+
     score: str | None = parameter(
         '{"blocks", "block-r2", "loss"}, optional',
         "Values of supports: least squares on blocks of rows, each normalised by itself; R² within "

@@ -194,13 +194,3 @@ def test_fields_that_lack_a_range_are_named_with_what_leaves_them_out(
     month = {"name": "month", "from": "day", "part": "month"}
     schema.write_text(json.dumps({"fields": fields, "mipselect:features": [month]}))
     assert "--never" not in run("check", tmp_path / "t.csv", "--schema", schema).out
-
-
-def test_codes_of_a_boolean_are_those_of_the_schema(run: Run, tmp_path: Path) -> None:
-    field = {"name": "smoker", "type": "boolean", "trueValues": ["1"], "falseValues": ["0"]}
-    path, schema = tmp_path / "t.csv", tmp_path / "schema.json"
-    schema.write_text(json.dumps({"fields": [field]}))
-    path.write_text("\n".join(["smoker", *["yes", "no", "1"] * 9]) + "\n")
-    out = check(run, path).out
-    assert "67 % of values are in no list; the file writes other codes than '1' for true and" in out
-    assert "'0' for false; see the codebook. Most frequent: 'no' (9 rows), 'yes' (9 rows)." in out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,9 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from mipselect import Ledger
-from mipselect.errors import InvalidInput
 from mipselect.mechanisms import Mechanism
-from mipselect.tables.numbers import header
 from tests.support.commandline import BOUNDS, INSTANCE, TABLE, Run
 
 METHODS: dict[str, tuple[int, tuple[str, ...]]] = {
@@ -77,7 +74,7 @@ def test_it_reads_no_row_draws_nothing_and_charges_nobody(
 
     monkeypatch.setattr(Mechanism, "release", fail)
     monkeypatch.setattr("mipselect.cli.inputs.load_problem", fail)
-    monkeypatch.setattr("mipselect.cli.inputs.read_table", fail)
+    monkeypatch.setattr("mipselect.cli.select.read_table", fail)
     monkeypatch.setattr("mipselect.selectors.searched.top_supports", fail)
     after = run(*select(folder, method), "--dry-run")
     assert (before.code, before.err) == (0, "")
@@ -165,12 +162,6 @@ def test_a_seed_and_a_file(run: Run, folder: Path) -> None:
     assert '"dry_run": true' in answer.read_text()
 
 
-def test_a_long_line_is_no_header(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mipselect.tables.numbers.LONGEST", 3)
-    with pytest.raises(InvalidInput, match=r"data\.csv.*header|there is no column"):
-        header(folder / "data.csv", "y", None)
-
-
 def test_columns_like_identifiers_are_named_before_they_are_drawn(run: Run, tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     rows = "".join(f"{30_000 + k},{k % 7},{k},{k % 5}\n" for k in range(40))
@@ -202,17 +193,3 @@ def test_a_private_number_of_rows_is_not_told_by_a_dry_run(run: Run, tmp_path: P
     for relation, told in (("replace-one", True), ("add-remove", False)):
         Ledger.create(tmp_path / relation, epsilon=1.0, relation=relation)
         assert ("near chance" in run(*draw, "--ledger", tmp_path / relation).err) is told
-
-
-def test_a_rule_for_several_rows_is_checked(run: Run, tmp_path: Path) -> None:
-    fields = [{"name": name, "type": "number"} for name in ("who", "x", "z", "y")]
-    (tmp_path / "t.csv").write_text("who,x,z,y\n1,2,3,4\n")
-    (tmp_path / "rows.json").write_text(json.dumps({"fields": fields}))
-    of_people = {"fields": fields, "csvw-eo:privacyUnit": "who"}
-    (tmp_path / "people.json").write_text(json.dumps(of_people))
-    draw = ("select", tmp_path / "t.csv", "--target", "y", "--support-size", "1", "--epsilon", "1")
-    draw = (*draw, "--dry-run", "--schema")
-    known = run(*draw, tmp_path / "people.json", "--unit-rule", "mean", "--json").report
-    assert known["unit_rule"] == "mean"
-    run(*draw, tmp_path / "people.json", "--unit-rule", "median").failed_with(2, "'median'")
-    run(*draw, tmp_path / "rows.json", "--unit-rule", "mean").failed_with(2, "needs csvw-eo:priv")

@@ -134,29 +134,6 @@ def test_the_features_of_a_release_are_not_drawn_again(
     assert len(Ledger.open(ledger).entries) <= ledger_before + 2
 
 
-def test_features_of_a_table_of_numbers(run: Run, tmp_path: Path) -> None:
-    path, fields = tmp_path / "t.csv", tmp_path / "fields.json"
-    path.write_text("a,b,y\n" + "".join(f"{k},{k % 7},{2 * k}\n" for k in range(200)))
-    select = ("select", path, "--target", "y", "--support-size", "1", "--epsilon", "90")
-    assert run(*select, "--output", fields).code == 0
-    asked = ("fit", path, "--target", "y", "--features-of", fields, "--epsilon", "90", "--json")
-    report = run(*asked).report
-    names = json.loads(fields.read_text())["releases"][0]["feature_names"]
-    assert report["model"]["feature_names"] == names
-    assert report["guarantee_of_selection"]["epsilon"] == 0.0
-    assert report["guarantee_of_ranges"]["epsilon"] == 18.0
-
-
-def test_private_ranges_of_fields_that_are_all_in(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("a,b,y\n" + "".join(f"{k},{k % 7},{2 * k}\n" for k in range(200)))
-    report = run("fit", path, *PLAIN[:2], "--support-size", "2", *PLAIN[4:], "--json").report
-    assert report["guarantee_of_selection"]["epsilon"] == 0.0
-    assert report["guarantee_of_ranges"]["epsilon"] == 40.0
-    assert report["guarantee_of_model"]["epsilon"] == 160.0
-    assert report["model"]["feature_names"] == ["a", "b"]
-
-
 def test_terms_that_say_nothing_without_such_values(run: Run, table: Path, tmp_path: Path) -> None:
     output = tmp_path / "m.json"
     intervals = ("--regression", "adassp", "--delta", "1e-6", "--output", output, "--replace")
@@ -405,20 +382,6 @@ def test_ranges_that_a_schema_does_not_state(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (("--ranges", "secret"), "--ranges must be"),
-        (("--ranges", "private", "--selection-share", "0.8"), "private ranges cost 0.2"),
-        (("--ranges", "private", "--relation", "add-remove"), "under replace-one"),
-        (("--ranges", "private", "--method", "kendall"), "drawn from blocks"),
-        (("--ranges", "private", "--score", "loss"), "drawn from blocks"),
-    ],
-)
-def test_bad_ways_to_ranges(run: Run, tmp_path: Path, more: tuple[str, ...], words: str) -> None:
-    fit(run, written(tmp_path / "t.csv", rows(9)), *more).failed_with(2, words)
-
-
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
         (("--regression", "adassp"), "--delta must be given for --regression adassp"),
         (("--method", "mcmc"), "--delta must be given for --method mcmc"),
         (("--delta", "1e-6", "--regression", "objective"), "both are pure"),
@@ -450,6 +413,11 @@ def test_bad_ways_to_ranges(run: Run, tmp_path: Path, more: tuple[str, ...], wor
         (("--epsilon", "0"), "--epsilon must be"),
         (("--epsilon", "1e9"), "--epsilon and --delta: epsilon must lie between"),
         (("--unit-rule", "any"), "unit_rule must be"),
+        (("--ranges", "secret"), "--ranges must be"),
+        (("--ranges", "private", "--selection-share", "0.8"), "private ranges cost 0.2"),
+        (("--ranges", "private", "--relation", "add-remove"), "under replace-one"),
+        (("--ranges", "private", "--method", "kendall"), "drawn from blocks"),
+        (("--ranges", "private", "--score", "loss"), "drawn from blocks"),
     ],
 )
 def test_bad_questions(run: Run, tmp_path: Path, more: tuple[str, ...], words: str) -> None:

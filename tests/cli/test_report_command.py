@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 
 from mipselect.cli import main, release_file
-from mipselect.privacy import Guarantee, Ledger, Release
+from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import compose
-from mipselect.quality import Measure, Quality
 from mipselect.regression import AdaSSPRegressor, ModelRelease
 from mipselect.reports.methods import FACTS
 from tests.support.commandline import Run
@@ -313,22 +312,6 @@ def test_ranges_that_nobody_stated_are_told_with_their_cost(run: Run, tmp_path: 
         assert f"The range of {each['field']}, {ends}, was found privately, with ε = " in text
 
 
-UNKNOWN = {
-    "command": "audit",
-    "private": True,
-    "sensitive": False,
-    "data": f"folder/{EVIL}",
-    "guarantee": Guarantee(0.5, relation="add-remove").to_dict(),
-    "mipselect": "0.2.0",
-}
-
-
-def test_a_kind_without_words_is_refused(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "audit.json"
-    path.write_text(json.dumps(UNKNOWN))
-    run("report", path).failed_with(2, f"{path}: is no release that a report has words for")
-
-
 @pytest.mark.parametrize("depth", [960, 3_000])
 def test_what_is_nested_deeply_is_one_line_or_harmless(run: Run, here: Path, depth: int) -> None:
     path = here / "fields.json"
@@ -582,19 +565,6 @@ def test_nothing_but_the_release_is_in_it(run: Run, here: Path) -> None:
     after = run("report", path).out
     assert "123.45" not in after
     assert re.sub("[0-9a-f]{64}", "", after) == re.sub("[0-9a-f]{64}", "", before)
-
-
-def test_objects_in_a_notebook_have_one_style() -> None:
-    seeded = Release((0,), (EVIL,), Guarantee(1.0), "exponential", False)
-    page = checked_page(seeded._repr_html_())
-    assert page.tags == {"p", "strong"}
-    assert page.text.startswith("NOT PRIVATE")
-    poor = Quality(measures=(Measure("R²", 0.1, -0.2, 0.4),), guarantee=Guarantee(1.0))
-    page = checked_page(poor._repr_html_())
-    assert page.tags == {"p", "strong", "table", "tr", "th", "td"}
-    assert page.text.startswith("Not known to be better than predicting the mean")
-    assert "R²0.100-0.2000.400" in page.text
-    assert "1-differentially private" in page.text
 
 
 def test_the_hash_of_a_file_is_that_of_what_was_read(

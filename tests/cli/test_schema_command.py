@@ -94,14 +94,6 @@ def test_mistakes(run: Run, schema: Path, arguments: tuple[str, ...], words: str
     assert sorted(os.listdir()) == before
 
 
-@pytest.mark.parametrize("name", ["to-csv", "from-csv", "confirm"])
-def test_every_command_of_the_group_has_examples(run: Run, name: str) -> None:
-    shown = run("schema", name, "--help")
-    assert shown.code == 0
-    assert "Examples:" in shown.out
-    assert f"mipselect schema {name}" in shown.out
-
-
 TEXT = "age;größe;smoker;y\n" + "".join(
     f"{20 + k};{k % 7};{['true', 'false'][k % 2]};{k % 5}\n" for k in range(40)
 )
@@ -170,15 +162,6 @@ def test_json_is_marked(run: Run, table: Path) -> None:
     assert report["delimiter"] == ";"
     assert report["schema"]["fields"][0]["mipselect:typeProposed"] is True
     assert run("describe", table, *WAYS, "--json").report["sensitive"] is False
-
-
-def test_a_file_of_types_has_none_to_propose(run: Run, table: Path) -> None:
-    schema = table.with_name("s.json")
-    schema.write_text(json.dumps({"fields": [{"name": "age", "type": "integer"}]}))
-    outcome = run("describe", table, *WAYS, "--types-from-data", "--schema", schema)
-    outcome.failed_with(2, "--types-from-data begins a new schema")
-    run("schema", "confirm", table).failed_with(2, "t.csv")
-    run("schema", "confirm", table.with_name("absent.json")).failed_with(2, "no such file")
 
 
 def test_texts_of_a_boolean_are_asked_for_with_its_type(

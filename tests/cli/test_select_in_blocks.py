@@ -144,11 +144,6 @@ def test_what_does_not_go_together(
         assert run(*select(table, *more)).code == 0
 
 
-def test_too_few_rows_for_a_block(run: Run, table: Path) -> None:
-    table.write_text("a,b,c,d,e,y\n1,2,3,4,5,6\n")
-    run(*select(table)).failed_with(2, "block")
-
-
 def test_a_ledger_under_add_remove_wants_a_loss(run: Run, table: Path, tmp_path: Path) -> None:
     books = tmp_path / "a.ledger"
     Ledger.create(books, epsilon=50.0, relation="add-remove", unit="person")
@@ -238,22 +233,6 @@ def test_a_schema_needs_no_ranges(run: Run, table: Path) -> None:
         )
     always = run(*select(table, *question, "--always", "a", "--never", "b", "--json")).report
     assert (always["features"], always["always"]) == (["c", "d", "e"], ["a"])
-
-
-def test_a_range_that_changes_the_score_is_told(run: Run, table: Path) -> None:
-    ends = {"minimum": -3, "maximum": 3}
-    fields = [{"name": name, "type": "number", "constraints": ends} for name in "abcdey"]
-    schema = table.with_name("schema.json")
-    schema.write_text(json.dumps({"fields": fields}))
-
-    def told(*more: str) -> str:
-        question = ("--schema", str(schema), "--dry-run", *more)
-        return str(run(*select(table, *question)).err)
-
-    words = "--range is for the loss of rows within ranges"
-    assert words in told("--range", "a=-2:2")
-    for other in ((), ("--score", "loss"), ("--loss", "squared"), ("--coef-bound", "1")):
-        assert words not in told(*other, *(("--range", "a=-2:2") if other else ()))
 
 
 def test_two_classes_come_from_blocks(run: Run, table: Path) -> None:
@@ -379,21 +358,6 @@ def test_a_file_of_block_r2_with_a_schema(run: Run, table: Path, scored: Path) -
     run("release", scored, "--epsilon", "1").failed_with(2, "intercept does not apply to score")
 
 
-def test_ledger_and_report_say_the_score_of_a_file(run: Run, scored: Path, tmp_path: Path) -> None:
-    books, out = tmp_path / "a.ledger", tmp_path / "r.json"
-    ledger = Ledger.create(books, epsilon=50.0, unit="person")
-    paid = ("release", scored, "--epsilon", "2", "--ledger", books, "--output", out)
-    assert run(*paid).code == 0
-    told = ("score", "block_rows", "partitions")
-    assert [ledger.entries[0].asked[name] for name in told] == ["block-r2", 6, 5]
-    text = run("report", out).out
-    for words in ("block-r2", "rows of a block", "partitions into blocks"):
-        assert words in text
-    other = tmp_path / "b.ledger"
-    Ledger.create(other, epsilon=50.0, relation="add-remove", unit="person")
-    run("release", scored, "--epsilon", "2", "--ledger", other).failed_with(2, "add-remove")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "fragment"),
     [
@@ -416,18 +380,8 @@ def test_wrong_files_of_block_r2(run: Run, scored: Path, old: str, new: str, fra
         run("release", scored, "--epsilon", "1", *more).failed_with(2, str(scored), fragment)
 
 
-def test_what_needs_an_objective_says_so(run: Run, scored: Path) -> None:
-    run("compare", scored).failed_with(2, str(scored), "has no objective")
-    for method in ("top-r", "mistakes"):
-        run("release", scored, "--epsilon", "1", "--method", method).failed_with(
-            2, "exact draws of one size"
-        )
-    for sizes in ("1-2", "1"):
-        for more in ((), ("--dry-run",)):
-            run("release", scored, "--epsilon", "1", "--sizes", sizes, *more).failed_with(2, "size")
-
-
 def test_block_r2_has_no_objective(run: Run, scored: Path) -> None:
+    run("compare", scored).failed_with(2, str(scored), "has no objective")
     run("solve", scored).failed_with(2, "score 'block-r2' is for supports that are listed")
     scored.write_text(BLOCK_R2 + "[expected]\nsupport = [0, 3]\nvalue = 1.0\n")
     run("solve", scored).failed_with(2, "[expected] is about an objective")

@@ -208,19 +208,6 @@ def test_real_tables_from_file_to_release(
     assert found in outcome.report["releases"][0]["feature_names"]
 
 
-def test_a_dry_run_reads_no_row(run: Run, tmp_path: Path) -> None:
-    path = written(tmp_path / "t.csv", [["\x00"] * 7])
-    plan = select(run, path, "--dry-run", "--json").report
-    assert plan["dry_run"] is True
-    assert (plan["n"], plan["sensitivity"], plan["ridge"]) == (None, None, None)
-    assert plan["features"] == ["age", "sex", "ward", "noise, plain", "died"]
-    assert (plan["score"], plan["coef_bound"]) == ("block-r2", None)
-    plan = select(run, path, "--dry-run", "--score", "loss", "--json").report
-    assert plan["coef_bound"] == pytest.approx(1.25 * 2**-0.5)
-    assert "dry run" in select(run, path, "--dry-run").out
-    select(run, path, "--dry-run", "--never", "who").failed_with(2, "never: the schema has no")
-
-
 OF_METHODS = {
     "top-r": (),
     "sis": ("--relation", "add-remove"),
@@ -250,17 +237,6 @@ def test_every_method_selects_fields(run: Run, tmp_path: Path, method: str) -> N
     assert {key: plan[key] for key in ("coef_bound", "mcmc_radius", "x_bound")} == {
         key: report[key] for key in ("coef_bound", "mcmc_radius", "x_bound")
     }
-
-
-def test_bounds_that_a_method_does_not_know(run: Run, tmp_path: Path) -> None:
-    path = written(tmp_path / "t.csv", rows(9))
-    for method, more in (
-        ("sis", ("--coef-bound", "1")),
-        ("kendall", ("--ridge", "1")),
-        ("mcmc", ("--ridge", "1")),
-        ("sample-aggregate", ("--loss", "squared")),
-    ):
-        select(run, path, "--method", method, *more).failed_with(2, f"{more[0]} does not apply")
 
 
 @pytest.mark.parametrize("more", [("--dry-run",), (), ("--method", "sis")])

@@ -155,11 +155,6 @@ def test_a_plan_says_that_weights_are_not_simulated(run: Run, path: Path) -> Non
     run(*plan, "--score", "block-r2").failed_with(2, "'block-r2' counts every row the same")
 
 
-def test_describe_says_what_the_field_is(run: Run, path: Path) -> None:
-    text = run("describe", path, "--schema", path.with_name("schema.json")).out
-    assert "how much a row counts, 0 to 4" in text
-
-
 def test_a_ledger_notes_the_weight(run: Run, path: Path, tmp_path: Path) -> None:
     ledger = tmp_path / "l.ledger"
     run("ledger", "create", ledger, "--epsilon", "5")

@@ -185,7 +185,15 @@ METHODS: dict[str, dict[str, PrivateSelector]] = {
 CASES = [(relation, name) for relation, known in METHODS.items() for name in known]
 
 
-@pytest.mark.parametrize("loss", ["squared", "huber(0.25)", "logistic", "smoothed-hinge"])
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "squared",
+        pytest.param("huber(0.25)", marks=pytest.mark.deep),
+        "logistic",
+        pytest.param("smoothed-hinge", marks=pytest.mark.deep),
+    ],
+)
 @pytest.mark.parametrize(("relation", "name"), CASES)
 def test_a_pair_keeps_its_epsilon(relation: str, name: str, loss: str) -> None:
     planned = plan(METHODS[relation][name], loss, relation)

@@ -15,7 +15,7 @@ from mipselect.errors import InvalidInput
 from mipselect.problem.layout import laid_out
 from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
 from mipselect.selectors.kendall import SENSITIVITIES
-from mipselect.selectors.lasso_ballots import lasso_ballot, path_ballot
+from mipselect.selectors.lasso_ballots import lasso_ballot
 from mipselect.selectors.sis import (
     UNIT,
     _unit_rows,
@@ -275,7 +275,7 @@ def test_blocks_vote_for_features_beside_what_is_always_in(penalised: bool) -> N
     assert sorted(lasso_ballot(table, given.y, k=None, alpha=alpha, **options)) == sorted(order)
     # What is always in explains y alone: no feature is left to vote for.
     assert lasso_ballot(table, table[:, 6], k=3, alpha=1e-3, **options) == []
-    assert path_ballot(table, given.y, k=1, features=features) == [0]
+    assert lasso_ballot(table, given.y, k=1, features=features) == [0]
 
 
 def test_one_row_changes_one_ballot_whatever_is_in_it() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso, lars_path
 
-from mipselect.selectors.lasso_ballots import lasso_ballot, lasso_path, path_ballot
+from mipselect.selectors.lasso_ballots import lasso_ballot, lasso_path
 
 KINDS = ("normal", "signs", "related", "wide", "equal", "sums")
 
@@ -117,7 +117,7 @@ def test_no_rows_make_a_ballot_fail_or_speak(alpha: float | None) -> None:
         m, p, k = (int(rng.integers(1, top)) for top in (7, 6, 4))
         X = rng.choice(HOSTILE, (m, p))
         y = rng.choice(HOSTILE, m) if rng.random() < 0.7 else X[:, 0]
-        ballot = path_ballot if alpha is None else partial(lasso_ballot, alpha=alpha)
+        ballot = lasso_ballot if alpha is None else partial(lasso_ballot, alpha=alpha)
         found = ballot(X, y, k=k)
         assert len(set(found)) == len(found) <= k
         assert set(found) <= set(range(p))

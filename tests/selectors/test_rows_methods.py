@@ -14,7 +14,7 @@ from mipselect.mechanisms import (
     SampleAggregate,
 )
 from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
-from mipselect.selectors.lasso_ballots import path_ballot
+from mipselect.selectors.lasso_ballots import lasso_ballot
 from mipselect.selectors.scored import RowsSelector
 from tests.support.tables_of_scores import Table
 
@@ -58,7 +58,7 @@ def bounds_of(method: RowsSelector) -> dict[str, float]:
 def test_sample_aggregate_hands_its_options_on() -> None:
     given = rows()
     found: Any = given.law(OF_ROWS["sample-aggregate"])
-    ballot = partial(path_ballot, k=2)
+    ballot = partial(lasso_ballot, k=2)
     laplace = partial(OneShotTopK, noise="laplace")
     wanted = SampleAggregate(
         given.X, given.y, 2, 0.5, ballot=ballot, n_blocks=4, top_k=laplace, relation="replace-one"

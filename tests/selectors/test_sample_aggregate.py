@@ -18,7 +18,7 @@ from mipselect.errors import InvalidInput
 from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
 from mipselect.privacy.audit import largest_loss
 from mipselect.selectors import SampleAggregateSelector
-from mipselect.selectors.lasso_ballots import lasso_ballot, path_ballot, penalty_ballot
+from mipselect.selectors.lasso_ballots import lasso_ballot
 
 Table = np.ndarray
 WIDTH = 12
@@ -221,10 +221,10 @@ def test_the_ballots_of_the_published_baselines() -> None:
         order = np.argsort(-np.abs(model.coef_[:8]))[:3].tolist()
         assert lasso_ballot(X, y, k=3, alpha=alpha, penalise_intercept=True) == order
         free = Lasso(alpha=alpha, tol=1e-12, max_iter=10**6).fit(X, y).coef_
-        found = penalty_ballot(X, y, k=None, penalty=40.0 * alpha)
+        found = lasso_ballot(X, y, k=None, penalty=40.0 * alpha)
         assert sorted(found) == np.flatnonzero(free).tolist()
-        assert penalty_ballot(X, y, k=2, penalty=40.0 * alpha) == found[:2]
-    assert penalty_ballot(X[:1], y[:1], k=None, penalty=1.0) == []
+        assert lasso_ballot(X, y, k=2, penalty=40.0 * alpha) == found[:2]
+    assert lasso_ballot(X[:1], y[:1], k=None, penalty=1.0) == []
 
 
 @pytest.mark.deep
@@ -233,13 +233,13 @@ def test_the_ballot_of_the_path_is_the_first_model_with_k_and_has_no_units() -> 
     for _ in range(8):
         X, k = rng.normal(size=(25, 10)), int(rng.integers(1, 5))
         y = X[:, :4] @ rng.normal(size=4) + rng.normal(size=25)
-        found = set(path_ballot(X, y, k=k))
+        found = set(lasso_ballot(X, y, k=k))
         for penalty in np.geomspace(3.0, 1e-3, 4000):
             coef = Lasso(alpha=penalty, tol=1e-10).fit(X, y).coef_
             if np.count_nonzero(coef) >= k:
                 break
         assert found == set(np.argsort(-np.abs(coef))[:k].tolist())
-        assert found == set(path_ballot(1e4 * X, 1e-6 * y + 3.0, k=k))
+        assert found == set(lasso_ballot(1e4 * X, 1e-6 * y + 3.0, k=k))
 
 
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
