@@ -81,13 +81,17 @@ def print_charged(console: Console, charged: Mapping[str, Any] | None) -> None:
     if charged is None:
         console.print(NOTHING_REMEMBERS)
         return
-    remaining = Guarantee.from_dict(charged["remaining"])
-    left = amount(remaining) if remaining.rho is None else f"ρ = {remaining.rho:.15g}"
+    left = in_words(Guarantee.from_dict(charged["remaining"]))
     line(
         console,
         f"Ledger {charged['file']}: charged; {left} is left. Its row "
         f"{charged['head']['number']} is {charged['head']['hash']}.",
     )
+
+
+def in_words(remaining: Guarantee) -> str:
+    """Write what is left in a ledger, in what it counts."""
+    return amount(remaining) if remaining.rho is None else f"ρ = {remaining.rho:.15g}"
 
 
 def table_named(asked: Mapping[str, Any]) -> str:
