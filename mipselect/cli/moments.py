@@ -55,7 +55,7 @@ def moments(arguments: MomentsArguments) -> None:
         **arguments.dialect.keywords,
         "columns": list(columns.names),
         "target": arguments.target,
-        "protected_unit": columns.public.units.unit,
+        "protected_unit": columns.public.protected_unit,
         **({} if known.weight is None else {"weight": known.weight.name}),
         "folds": arguments.folds,
         "files": len(pieces),

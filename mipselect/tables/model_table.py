@@ -130,10 +130,10 @@ class ModelTable:
         return cls(
             schema=TableSchema.of({**missing, "fields": fields, **features}),
             target=public.target.encoder.field.name,
-            always=public.units.always_names,
-            unit=public.units.unit,
+            always=public.always_names,
+            unit=public.protected_unit,
             sources=tuple(f["name"] for f in fields if f["name"] not in encoders),
-            weight=public.units.weight_name,
+            weight=public.weight_name,
             stated_ranges={
                 encoder.field.name: (encoder.low, encoder.high)
                 for encoder in (stated or public).encoders

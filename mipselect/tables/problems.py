@@ -83,10 +83,10 @@ def problem_of_table(
 
     The arguments are those of `Instance.from_table`.
     """
-    law, units = checked_loss(loss), public.units
-    if wants_classes(law) and units.classes is None:
+    law, classes = checked_loss(loss), public.target.classes
+    if wants_classes(law) and classes is None:
         raise InvalidInput(
-            f"the {law.name} loss needs a target of two classes; {units.target_name!r} is a number"
+            f"the {law.name} loss needs a target of two classes; {public.target_name!r} is a number"
         )
     layout = layout_of_table(public, intercept=intercept, bound=1.0)
     checked_integer(support_size, "support_size", 1, len(public.features))
@@ -99,8 +99,8 @@ def problem_of_table(
         y_bound=1.0,
         coef_bound=coef_bound,
         ridge=DEFAULT_RIDGE if ridge is None else ridge,
-        classes=units.classes,
-        units=units,
+        classes=classes,
+        units=public,
         weight_bound=None if public.weight is None else public.weight.maximum,
     )
 
@@ -131,7 +131,7 @@ def problem_of_table_blocks(
     problem = Problem(
         layout=layout_of_table(public, intercept=False, bound=None),
         support_size=support_size,
-        units=public.units,
+        units=public,
         weight_bound=None if public.weight is None else public.weight.maximum,
     )
     return problem.in_blocks(blocks, coef_bound, ridge)

@@ -28,7 +28,6 @@ from mipselect.tables.encoders import (
     places_of_columns,
     target_of,
 )
-from mipselect.tables.equation import Units
 from mipselect.tables.fields import IGNORED, ROLE, Field
 from mipselect.tables.schema import TableSchema, roles_of, unit_of
 from mipselect.tables.weights import weight_shares
@@ -177,19 +176,24 @@ class PublicMap(InputMap):
         return roles_of(self.unit, self.weight)
 
     @property
-    def units(self) -> Units:
-        """Map from the columns back to the units of the table."""
-        return Units(
-            columns=self.columns,
-            target_name=self.target.encoder.field.name,
-            target_scale=self.target.scale,
-            target_offset=self.target.offset,
-            classes=self.target.classes,
-            unit="row" if self.unit is None else self.unit.name,
-            always_names=tuple(encoder.field.name for encoder in self.always),
-            weight_name=None if self.weight is None else self.weight.name,
-            unit_rule=self.unit_rule,
-        )
+    def target_name(self) -> str:
+        """The field, or derived feature, to predict."""
+        return self.target.encoder.field.name
+
+    @property
+    def protected_unit(self) -> str:
+        """The name of what one row of X is about: "row", or the field of the privacy unit."""
+        return "row" if self.unit is None else self.unit.name
+
+    @property
+    def always_names(self) -> tuple[str, ...]:
+        """The fields that are always in."""
+        return tuple(encoder.field.name for encoder in self.always)
+
+    @property
+    def weight_name(self) -> str | None:
+        """The field that says how much a row counts."""
+        return None if self.weight is None else self.weight.name
 
     def shares(self, batch: pa.RecordBatch) -> NDArray[np.float64] | None:
         """Return the shares by which rows of a batch count, in [0, 1]; NaN for a missing weight."""

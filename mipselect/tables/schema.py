@@ -191,22 +191,14 @@ class TableSchema:
         """Begin a schema: what the header of a table says of its columns, and nothing else.
 
         These are names and stored types; of SPSS, Stata and SAS also labels, which become titles
-        and categories, and codes of no value; of Parquet and Arrow the labels of fields; of pandas
-        and Polars categories that are declared by the type of a column (`CategoricalDtype`,
-        `Enum`). No value of the table is looked at: whatever else there is to say a person
-        writes, from public knowledge. Files of CSV and Excel have no types; their fields are
-        texts.
+        and categories, and codes of no value; of Parquet and Arrow the labels of fields. No value
+        of the table is looked at: whatever else there is to say a person writes, from public
+        knowledge. Files of CSV and Excel have no types; their fields are texts.
 
         Parameters
         ----------
         source : path or table
             See `mipselect.tables.sources.open_source`.
-
-        Notes
-        -----
-        The categories of pandas are public only where they were declared.
-        ``frame["icd"].astype("category")`` takes them from the rows, and a schema with them voids
-        every guarantee; ``pandas.CategoricalDtype(["I", "J"])`` declares them.
         """
         from mipselect.tables.described import described
 

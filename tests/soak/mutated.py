@@ -342,7 +342,7 @@ CLI = within(
         'if report.get("sensitive") is True and not is_seeded:',
         'if report.get("sensitive") is None:',
         "a sensitive file becomes a report",
-        "test_report_command.py::test_html_says_the_same_and_loads_nothing",
+        "test_report_command.py::test_what_is_sensitive_is_never_in_a_report",
     ),
 )
 
