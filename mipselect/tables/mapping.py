@@ -17,11 +17,10 @@ from mipselect.tables import values
 from mipselect.tables.encoders import Scaled, Unscaled
 from mipselect.tables.fields import NUMBERS, Field
 from mipselect.tables.parts import ChosenRows, Part, require_columns, total_rows
-from mipselect.tables.public_map import InputMap, PublicMap, Ranges, TableQuestion
+from mipselect.tables.public_map import InputMap, PublicMap, Ranges, TableQuestion, counted_shares
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import open_source
 from mipselect.tables.table_file import TableFile
-from mipselect.tables.weights import counted_shares
 from mipselect.validation import listed
 
 FIRST_ROWS = 1 << 16

@@ -13,10 +13,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mipselect.errors import about
+from mipselect.tables.check import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, FieldRule
 from mipselect.tables.derived import FEATURES
 from mipselect.tables.encoders import Indicators, Scaled, checked_range, places_of_columns
 from mipselect.tables.equation import TableEquation, equation
-from mipselect.tables.field_rules import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, FieldRule
 from mipselect.tables.fields import POINTS
 from mipselect.tables.mapping import mapped_batches
 from mipselect.tables.parts import positions_of

@@ -188,32 +188,13 @@ def problem_of_moments(
             "moments of arrays need coef_bound and ridge, both public, and have no fields to leave "
             "out"
         )
-    layout = layout_of_arrays(
-        columns,
-        feature_names=feature_names,
-        groups=groups,
-        always=always,
-        intercept=intercept is True,
-    )
-    return Problem(layout=layout, loss=SquaredLoss(), y_bound=columns.y_bound, **settings)
-
-
-def layout_of_arrays(
-    columns: ArrayColumns,
-    *,
-    feature_names: Sequence[str] | None,
-    groups: Groups,
-    always: Always,
-    intercept: bool,
-) -> Layout:
-    """Lay out features of summed columns; each is bounded by those of all its columns together."""
     layout = laid_out(
         len(columns.names),
         columns.names,
         feature_names,
         groups=groups,
         always=always,
-        intercept=intercept,
+        intercept=intercept is True,
         x_bound=1.0,
     )
 
@@ -221,8 +202,10 @@ def layout_of_arrays(
         each = [columns.x_bounds[j] for j in part]
         return each[0] if len(each) == 1 else math.nextafter(math.hypot(*each), math.inf)
 
-    return replace(
+    # A feature is bounded by the bounds of all its columns together.
+    layout = replace(
         layout,
         limits=np.array([bound(group) for group in layout.groups]),
         always_limit=max(map(bound, layout.always), default=max(columns.x_bounds)),
     )
+    return Problem(layout=layout, loss=SquaredLoss(), y_bound=columns.y_bound, **settings)

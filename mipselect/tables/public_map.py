@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
 from mipselect.parameters import completed_by
+from mipselect.tables import values
 from mipselect.tables.encoders import (
     Column,
     Encoder,
@@ -30,7 +31,6 @@ from mipselect.tables.encoders import (
 )
 from mipselect.tables.fields import IGNORED, ROLE, Field
 from mipselect.tables.schema import TableSchema, roles_of, unit_of
-from mipselect.tables.weights import weight_shares
 from mipselect.validation import (
     LARGEST_SCALE,
     checked_choice,
@@ -347,6 +347,24 @@ def _map_of(question: TableQuestion, schema: TableSchema, *, scaled: bool) -> Pu
     )
     require_names(result.columns)
     return result
+
+
+def weight_shares(column: pa.Array, weight: Field) -> NDArray[np.float64]:
+    """Compute clip(v, 0, W)/W, in [0, 1], NaN for a missing weight; shape (rows,).
+
+    W is the public maximum of the survey weight: a row counts at most as
+    much as a row without weights.
+    """
+    assert weight.maximum is not None
+    found = np.clip(values.numbers(column, weight), 0.0, weight.maximum)
+    found /= weight.maximum
+    return found
+
+
+def counted_shares(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Let a row without a weight count 0, in place."""
+    shares[np.isnan(shares)] = 0.0
+    return shares
 
 
 def used_fields(

@@ -12,7 +12,6 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
-from scipy.optimize import brentq
 
 from mipselect import Instance, top_supports
 from mipselect.blocks import partitions
@@ -25,6 +24,7 @@ from mipselect.tables.moments import Moments, block_sums
 from mipselect.tables.moments.columns import ArrayBlockColumns, TableBlockColumns
 from mipselect.tables.moments.sums import ONE
 from mipselect.tables.public_map import TableQuestion
+from tests.support.ball import least
 from tests.support.hostile_blocks import hostile_rows
 from tests.support.one_table import CONTENT, table
 
@@ -255,42 +255,6 @@ def test_sums_are_exact_up_to_their_limit(entries: block_sums.Entries) -> None:
     assert totals[0, 0] == entries.most_blocks * ONE + last
 
 
-def test_sums_that_are_full_are_moved(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before they would be rounded; in the same bits (`test_arrays` has sums of four blocks)."""
-    X, y = numbers(500)
-    moved = []
-    right = block_sums.PartialSums.move_to
-
-    def counted(sums: block_sums.PartialSums, totals: np.ndarray) -> None:
-        moved.append(sums.blocks)
-        right(sums, totals)
-
-    monkeypatch.setattr(block_sums.PartialSums, "move_to", counted)
-    monkeypatch.setattr(block_sums, "CHUNK_BLOCKS", 10)
-    monkeypatch.setattr(block_sums, "CHUNK_ENTRIES", 1)
-    monkeypatch.setattr(block_sums, "SIGNS", replace(block_sums.SIGNS, most_blocks=40))
-    Instance.from_blocks(X, y, support_size=2, partitions=4)
-    assert sum(moved) == 1000
-    assert max(moved) <= 40
-
-
-def value_by_hand(Z: np.ndarray, y: np.ndarray, ridge: float, radius: float, terms: float) -> float:
-    """min over ‖β‖ ≤ r of (½‖y - Zβ‖² + ...)/terms, by a root of the multiplier."""
-    values, vectors = np.linalg.eigh(Z.T @ Z + ridge * np.eye(Z.shape[1]))
-    target = vectors.T @ (Z.T @ y)
-
-    def coefficients(multiplier: float) -> np.ndarray:
-        return target / (values + multiplier)
-
-    def excess(multiplier: float) -> float:
-        return float(np.linalg.norm(coefficients(multiplier))) - radius
-
-    top = float(np.linalg.norm(target)) / radius + 1.0
-    beta = coefficients(0.0 if excess(0.0) <= 0.0 else brentq(excess, 0.0, top, xtol=1e-14))
-    errors = y - Z @ (vectors @ beta)
-    return float(0.5 * errors @ errors + 0.5 * ridge * beta @ beta) / terms
-
-
 @pytest.mark.parametrize("radius", [None, 0.05, 10.0])
 @pytest.mark.parametrize("rows", [2, 4])
 def test_values_are_those_of_the_normalised_rows(rows: int, radius: float | None) -> None:
@@ -312,10 +276,9 @@ def test_values_are_those_of_the_normalised_rows(rows: int, radius: float | None
     for support in ((0, 1), (0, 2), (1, 2)):
         inside = [j for f in support for j in range(starts[f], starts[f + 1])]
         inside += [6]  # Always in, last in the order.
-        wanted = value_by_hand(
-            Z[:, inside] / np.sqrt(T), Z[:, -1] / np.sqrt(T), 0.7, instance.coef_bound, m
-        )
-        assert instance.objective(support) == pytest.approx(wanted, rel=1e-9)
+        G, b = Z[:, inside].T @ Z[:, inside] / T, Z[:, inside].T @ Z[:, -1] / T
+        total = Z[:, -1] @ Z[:, -1] / T + least(G, b, 0.7, instance.coef_bound)
+        assert instance.objective(support) == pytest.approx(total / (2 * m), rel=1e-9)
 
 
 def test_two_rows_a_block_are_kendalls_correlation() -> None:

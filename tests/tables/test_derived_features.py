@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from mipselect.errors import InferredTypesWarning, InvalidInput
 from mipselect.tables import PublicMap, TableSchema, map_table
-from mipselect.tables.dates import NO_POINT, seconds
+from mipselect.tables.derived import NO_POINT, seconds
 from mipselect.tables.fields import field_of
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.public_map import TableQuestion

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from mipselect.tables import TableSchema, check_table
-from mipselect.tables.field_rules import KINDS, FieldRule, rules_of
+from mipselect.tables.check import KINDS, FieldRule, rules_of
 from mipselect.tables.mapping import open_columns
 from tests.support.one_row_at_a_time import HOSPITAL, HOSTILE, ROWS, _number, _value
 
