@@ -31,7 +31,6 @@ from mipselect.cli.options import check_seed, stated
 from mipselect.cli.output import NOT_PRIVATE, check_output, heading, line
 from mipselect.cli.releasing import (
     NOT_SPENT,
-    amount,
     default_method,
     spent_by,
     without_numbers,
@@ -41,6 +40,7 @@ from mipselect.cli.table_options import HAS_SCHEMA, NEEDS_SCHEMA
 from mipselect.cli.task import Task, deliver_task
 from mipselect.errors import InvalidInput, about
 from mipselect.privacy import Guarantee, Ledger
+from mipselect.privacy.guarantee import amount
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import LOSS
 from mipselect.problem.stored.files import StoredData

@@ -154,4 +154,4 @@ class _Meter(Spinner):
             f"adding up {where}: {counting.rows:,} rows{of}, "
             f"{counting.rows / seconds:,.0f} rows/s, {counting.bytes / seconds / 1e6:,.0f} MB/s"
         )
-        self.tick(line, description=line)
+        self.tick(line)

@@ -332,8 +332,8 @@ CLI = within(
     ),
     (
         "releasing.py",
-        "paying = ledger_of(self.budget) if ledger is None else ledger",
-        "paying = ledger_of(self.budget)",
+        "drawn = mechanism.releases(self.draws, ledger, rng=rng)",
+        "drawn = mechanism.releases(self.draws, None, rng=rng)",
         "a command does not charge its ledger",
         "test_ledger_charges.py::test_every_method_is_charged_at_its_full_price",
     ),
