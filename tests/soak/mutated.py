@@ -263,7 +263,7 @@ TABLES = within(
         "test_public_map.py",
     ),
     (
-        "weights.py",
+        "public_map.py",
         "found = np.clip(values.numbers(column, weight), 0.0, weight.maximum)",
         "found = np.clip(values.numbers(column, weight), 0.0, None)",
         "a weight above the public maximum counts whole",
