@@ -91,12 +91,6 @@ def test_no_value_of_them_is_read(use: str) -> None:
     assert USES[use](strange, WITH) is not None
 
 
-def test_a_check_says_nothing_of_them() -> None:
-    names = [field.name for field in check_table(TABLE, WITH).fields]
-    assert names == ["a", "b", "y"]
-    assert check_table(TABLE, WITH).ignored == ()
-
-
 @pytest.mark.parametrize(
     ("asked", "message"),
     [

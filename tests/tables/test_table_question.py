@@ -11,7 +11,7 @@ import pytest
 
 from mipselect import BlockScores, Instance
 from mipselect.errors import InvalidInput
-from mipselect.tables import PublicMap, TableSchema, map_table
+from mipselect.tables import TableSchema, map_table
 from mipselect.tables.moments import Moments
 from mipselect.tables.public_map import TableQuestion
 
@@ -34,17 +34,6 @@ def frame(n: int = 60, people: int = 20) -> pd.DataFrame:
     numbers = {name: rng.uniform(0, 10, n).round(2) for name in ("age", "dose", "crp", "days")}
     who = [f"p{k}" for k in rng.integers(0, people, n)]
     return pd.DataFrame({"who": who, "ward": rng.choice(["J", "K", "L"], n), **numbers})
-
-
-def test_its_maps_are_those_of_its_parts_and_know_the_rule() -> None:
-    fields: dict[str, Any] = {"target": "days", "always": ["age"], "never": ["crp"]}
-    scaled = PublicMap.of(PEOPLE, ranges={"dose": (1.0, 5.0)}, **fields)
-    assert ASKED.public == replace(scaled, unit_rule="last")
-    bare = [column.name for column in ASKED.without_ranges.columns]
-    assert bare == [column.name for column in ASKED.public.columns]
-    assert ASKED.without_ranges.unit_rule == ASKED.public.unit_rule == "last"
-    assert ASKED.public is ASKED.public
-    assert (ASKED.always, ASKED.never) == (("age",), ("crp",))
 
 
 @pytest.mark.parametrize(
