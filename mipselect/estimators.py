@@ -271,9 +271,7 @@ class PrivateDraw(PrivateEstimator):
         Parameters
         ----------
         X : array_like of shape (n, p)
-            One row per person. Dense, without missing values. For selectors that need no more
-            than sums of squares and products also a Dask array or frame, of which nothing else
-            leaves the workers.
+            One row per person. Dense, without missing values.
         y : array_like of shape (n,)
         **fit_params
             There are none: `sample_weight` and others are refused.

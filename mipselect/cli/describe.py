@@ -20,8 +20,8 @@ from mipselect.cli.output import (
 )
 from mipselect.tables.derived import FEATURES, DerivedField
 from mipselect.tables.described import (
+    NO_CODEBOOK,
     Described,
-    codebook_beside,
     described,
     proposed_types,
     read_codebook,
@@ -67,7 +67,7 @@ def describe(arguments: DescribeArguments) -> None:
     check_output(output, [Path(table.data), *filter(None, [given])], replace=delivery.replace)
     source = table.source
     proposed = proposed_types(source) if arguments.types_from_data else {}
-    codebook = codebook_beside(source) if given is None else read_codebook(given, source)
+    codebook = NO_CODEBOOK if given is None else read_codebook(given, source)
     found = described(source, codebook, proposed)
     sensitive = any(field.type_proposed for field in found.schema.fields)
     if output is not None:

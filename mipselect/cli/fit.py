@@ -28,10 +28,9 @@ from mipselect.cli.fit_division import FitOptions, model_of_numbers
 from mipselect.cli.fit_options import FitArguments
 from mipselect.cli.ledger_entry import check_ledger, opened, relation_of
 from mipselect.cli.options import check_seed, stated
-from mipselect.cli.output import NOT_PRIVATE, banner, check_output, heading, line, show_quality
+from mipselect.cli.output import NOT_PRIVATE, check_output, heading, line
 from mipselect.cli.releasing import (
     NOT_SPENT,
-    amount,
     default_method,
     spent_by,
     without_numbers,
@@ -41,11 +40,12 @@ from mipselect.cli.table_options import HAS_SCHEMA, NEEDS_SCHEMA
 from mipselect.cli.task import Task, deliver_task
 from mipselect.errors import InvalidInput, about
 from mipselect.privacy import Guarantee, Ledger
+from mipselect.privacy.guarantee import amount
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import LOSS
 from mipselect.problem.stored.files import StoredData
 from mipselect.regression import ModelRelease, TukeyRegressor
-from mipselect.regression.coefficients import CoefficientTable, reading_notes
+from mipselect.regression.coefficients import LEVEL, CoefficientTable, summary_text
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.plan import TablePlan
 from mipselect.regression.ranges import ADVICE, PRIVATE, WAYS, PrivateRanges
@@ -135,7 +135,7 @@ def plan_of(arguments: FitArguments) -> FitPlan:
     method = in_place_of(asked, size, p)
     regressor = options.regressor(
         method,
-        of_classes=question.public.units.classes is not None,
+        of_classes=question.public.target.classes is not None,
         fit_intercept=not arguments.question.no_intercept,
     )
     scales, blocks = stated(**asdict(arguments.regularisation)), None
@@ -323,7 +323,7 @@ class FitPlan:
     @property
     def settings(self) -> Mapping[str, Any]:
         """Public settings besides those of the problem and the method: parts, and the model."""
-        division, units, one = self.options.division, self.drawn.public.units, self.released
+        division, public, one = self.options.division, self.drawn.public, self.released
         model = self.drawn.model_on(self.drawn.widest).get_params(deep=False)
         bounded = ("coef_bound", "residual_bound", "rounds")
         ranges = self.drawn.ranges
@@ -332,14 +332,14 @@ class FitPlan:
             "regression": self.options.model.way.value,
             "selection_share": self.options.share if self.selects else 0.0,
             "range_share": division.range_share,
-            "target_scale": units.target_scale,
-            "target_offset": units.target_offset,
+            "target_scale": public.target.scale,
+            "target_offset": public.target.offset,
             "model_loss": model.get("loss"),
             **{f"model_{name}": model[name] for name in bounded if name in model},
         }
         if ranges is not None:
             found["ranges"] = PRIVATE
-            if units.target_name in ranges.open:
+            if public.target_name in ranges.open:
                 found |= {"target_scale": None, "target_offset": None}
         if division.quality_share is not None:
             found["quality_share"] = division.quality_share
@@ -472,14 +472,10 @@ class FittedModel:
         quality = self.model.quality
         return () if quality is None or quality.beats_chance else (quality.verdict,)
 
-    @cached_property
-    def coefficients(self) -> CoefficientTable | None:
-        """The rows of the model; None where there is none."""
-        return CoefficientTable.of(self.model) if self.model.has_model else None
-
     def report(self) -> Mapping[str, Any]:
         """See `DrawnReleases`."""
-        model, table = self.model, self.coefficients
+        model = self.model
+        table = CoefficientTable.of(model) if model.has_model else None
         intervals = None if table is None else table.intervals
         return {
             "private": model.private,
@@ -493,28 +489,15 @@ class FittedModel:
         }
 
     def show(self, console: Console, title: str, unit: str) -> None:
-        """Print the model in the units of its table, and its guarantee."""
-        model, table = self.model, self.coefficients
-        if not model.private:
-            banner(console, NOT_PRIVATE)
+        """Print the model in the units of its table, and its guarantee; it says its own unit."""
+        model = self.model
         kind = "released model" if model.private else "drawn model, not private"
         heading(console, f"{title}: {kind}")
-        line(console, f"Features: {', '.join(model.feature_names)}")
-        if table is None:
-            line(console, "No model: the private test failed.")
-        else:
-            for text in (*table.lines(), *reading_notes(table, ELSEWHERE)):
-                line(console, text)
+        for text in summary_text(model, LEVEL, ELSEWHERE).splitlines():
+            line(console, text)
         for drawn in model.drawn_ranges:
             line(
                 console,
                 f"Range of {drawn['field']}: {drawn['minimum']:g} to {drawn['maximum']:g}, "
                 f"private, drawn with ε = {drawn['epsilon']:.6g}.",
             )
-        if model.quality is not None:
-            show_quality(console, model.quality)
-        for note in model.footnotes:
-            line(console, f"Note: {note}.")
-        if model.private:
-            told = model.guarantee.of_unit(unit)
-            line(console, f"Guarantee of features and coefficients: {told}.")

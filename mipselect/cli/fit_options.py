@@ -119,7 +119,7 @@ class FitArguments:
     )
     drawing: DrawOptions = group(
         DrawOptions,
-        without=("--draws", "--budget", "--relation", "--delta"),
+        without=("--draws", "--relation", "--delta"),
         help={"--method": METHODS_IN_WORDS},
     )
     delivery: Delivery = group(Delivery)

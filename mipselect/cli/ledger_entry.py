@@ -15,6 +15,7 @@ from mipselect.cli.options import LedgerOptions
 from mipselect.cli.output import InterruptedDelivery, line
 from mipselect.errors import MipselectError
 from mipselect.privacy import Guarantee, Ledger, LedgerEntry
+from mipselect.privacy.guarantee import amount
 from mipselect.privacy.public_fields import public_under
 from mipselect.validation import sizes_in_words
 
@@ -80,15 +81,17 @@ def print_charged(console: Console, charged: Mapping[str, Any] | None) -> None:
     if charged is None:
         console.print(NOTHING_REMEMBERS)
         return
-    left = charged["remaining"]
-    amount = f"ρ = {left['rho']:.15g}" if "rho" in left else f"ε = {left['epsilon']:.15g}"
-    if left["delta"] > 0.0:
-        amount += f", δ = {left['delta']:.15g}"
+    left = in_words(Guarantee.from_dict(charged["remaining"]))
     line(
         console,
-        f"Ledger {charged['file']}: charged; {amount} is left. Its row "
+        f"Ledger {charged['file']}: charged; {left} is left. Its row "
         f"{charged['head']['number']} is {charged['head']['hash']}.",
     )
+
+
+def in_words(remaining: Guarantee) -> str:
+    """Write what is left in a ledger, in what it counts."""
+    return amount(remaining) if remaining.rho is None else f"ρ = {remaining.rho:.15g}"
 
 
 def table_named(asked: Mapping[str, Any]) -> str:

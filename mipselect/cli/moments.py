@@ -55,7 +55,7 @@ def moments(arguments: MomentsArguments) -> None:
         **arguments.dialect.keywords,
         "columns": list(columns.names),
         "target": arguments.target,
-        "protected_unit": columns.public.units.unit,
+        "protected_unit": columns.public.protected_unit,
         **({} if known.weight is None else {"weight": known.weight.name}),
         "folds": arguments.folds,
         "files": len(pieces),
@@ -154,4 +154,4 @@ class _Meter(Spinner):
             f"adding up {where}: {counting.rows:,} rows{of}, "
             f"{counting.rows / seconds:,.0f} rows/s, {counting.bytes / seconds / 1e6:,.0f} MB/s"
         )
-        self.tick(line, description=line)
+        self.tick(line)

@@ -232,11 +232,6 @@ class DrawOptions:
     draws: int = option(
         "--draws", "Independent draws; K draws cost K times as much.", default=1, metavar="K"
     )
-    budget: float | None = option(
-        "--budget",
-        "Refuse, before anything is read, if all draws together cost more than ε = E.",
-        metavar="E",
-    )
     ledger: LedgerOptions = group(LedgerOptions)
     of_the_method: MethodOptions = group(MethodOptions)
     seed: int | None = option("--seed", "Reproducible draws, for tests: the result is NOT PRIVATE.")

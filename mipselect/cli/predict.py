@@ -48,7 +48,7 @@ def predict(arguments: PredictArguments) -> None:
         for part in model.decisions(arguments.table.source, replaced):
             parts.append(part)
             rows += len(part)
-            watch.tick(f"predicted {rows:,} rows of {data}", description=f"{rows:,} rows")
+            watch.tick(f"predicted {rows:,} rows of {data}")
     decisions = np.concatenate(parts)
     if output is not None:
         write_whole(output, _csv(model, decisions, threshold).encode(), sensitive=True)

@@ -16,8 +16,8 @@ from mipselect.cli.report_options import ReportArguments
 from mipselect.cli.start import say
 from mipselect.disk import read_toml
 from mipselect.errors import InvalidInput
+from mipselect.privacy.guarantee import amount
 from mipselect.reports import ReleaseReport
-from mipselect.reports.guarantees import amount
 from mipselect.reports.methods import FACTS
 from mipselect.reports.release_report import default_title, separate_draws
 from mipselect.reports.released import ReportedRelease

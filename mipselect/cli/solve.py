@@ -351,8 +351,7 @@ def _of_both(solved: Solved) -> dict[str, Any]:
     instance, found, best = solved.instance, solved.found, solved.best
     fit, public, in_units = instance.fit(best), instance.problem.public(), {}
     if solved.has_units:
-        rule = instance.fit_in_units(best)
-        in_units = {"in_units": {"intercept": rule.intercept, "by_column": dict(rule.by_column)}}
+        in_units = {"in_units": instance.fit_in_units(best).to_dict()}
     return {
         "command": "solve",
         "sensitive": True,

@@ -99,7 +99,9 @@ class Task:
         with about(self.title):
             report = settings_report(problem, method, None if self.hides_n else n)
         units = problem.units
-        several = {} if units is None or units.unit == ROW else {"unit_rule": units.unit_rule}
+        several = (
+            {} if units is None or units.protected_unit == ROW else {"unit_rule": units.unit_rule}
+        )
         return {**report, **several, **plan.settings}
 
     def warnings(self, problem: Problem, settings: Mapping[str, Any], n: int | None) -> list[str]:

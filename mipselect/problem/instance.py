@@ -22,7 +22,7 @@ from mipselect.restricted.grouping import on_features
 from mipselect.validation import set_fields
 
 if TYPE_CHECKING:
-    from mipselect.tables import TableCoefficients, TableSchema, Units
+    from mipselect.tables import PublicMap, TableEquation, TableSchema
     from mipselect.tables.moments import Moments
     from mipselect.tables.public_map import Ranges
 
@@ -306,7 +306,7 @@ class Instance(OfProblem):
         Parameters
         ----------
         X, y : array_like
-            Shapes (n, p) and (n,), as for `Instance`; Dask arrays. Or X alone is a table, see
+            Shapes (n, p) and (n,), as for `Instance`. Or X alone is a table, see
             `from_table`, with `schema` and `target`. Classes are two numbers.
         support_size : int
             s, how many features to choose.
@@ -370,10 +370,6 @@ class Instance(OfProblem):
             return cls.from_moments(moments, always=always, **settings)
         if y is None or target is not None or len(never):
             raise InvalidInput("give X and y, or a table with schema= and target=, by these names")
-        if hasattr(X, "__dask_graph__"):
-            if not (groups is None and always is None and feature_names is None):
-                raise InvalidInput("in Dask collections every column is a feature by its own name")
-            return cls.from_moments(instances.block_moments_of_dask(X, y, blocks), **settings)
         problem, rows = problem_with_rows(
             X,
             y,
@@ -602,8 +598,8 @@ class Instance(OfProblem):
         return self.problem.classes
 
     @property
-    def units(self) -> Units | None:
-        """Way back from columns to the units of the table that `from_table` read, or None."""
+    def units(self) -> PublicMap | None:
+        """The map of the table that `from_table` read, with the units of its columns, or None."""
         return self.problem.units
 
     @property
@@ -690,7 +686,7 @@ class Instance(OfProblem):
         blocks = np.split(fit.coef, np.cumsum(widths)[:-1])
         return replace(fit, coef=np.concatenate([blocks[k] for k in np.argsort(order)]))
 
-    def fit_in_units(self, support: ArrayLike) -> TableCoefficients:
+    def fit_in_units(self, support: ArrayLike) -> TableEquation:
         """Return the coefficients of `fit` in the units of the table; sensitive.
 
         Raises
@@ -702,9 +698,11 @@ class Instance(OfProblem):
             raise InvalidInput("coefficients of normalised blocks have no unit of the table")
         if self.units is None:
             raise InvalidInput("only a table with a schema has units: use Instance.from_table")
+        from mipselect.tables.equation import equation
+
         fit = self.fit(support)
-        chosen = [self.groups[j] for j in self.check_support(support).tolist()]
-        indices = [j for group in (*chosen, *self.always) for j in group]
+        chosen = [self.units.features[j] for j in self.check_support(support).tolist()]
         always = fit.always.tolist()
         constant = always.pop() if self.intercept else 0.0
-        return self.units.coefficients(indices, [*fit.coef.tolist(), *always], constant)
+        encoders, coef = [*chosen, *self.units.always], [*fit.coef.tolist(), *always]
+        return equation(encoders, self.units.target, coef, constant)

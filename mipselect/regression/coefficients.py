@@ -306,8 +306,8 @@ def whole_range(release: ModelRelease, term: Term) -> tuple[str, float]:
 ELSEWHERE = "to_frame() has them"
 
 
-def summary_text(release: ModelRelease, level: float) -> str:
-    """Write the model in words; see `ModelRelease.summary`."""
+def summary_text(release: ModelRelease, level: float, elsewhere: str = ELSEWHERE) -> str:
+    """Write the model in words; see `ModelRelease.summary`, and `reading_notes` of `elsewhere`."""
     checked_share(level, "level", closed=False)
     table = release.table
     lines, guarantee = release._said(ROW if table is None else table.unit)
@@ -317,7 +317,7 @@ def summary_text(release: ModelRelease, level: float) -> str:
     lines += [f"Model: {release.mechanism}{drawn}", f"Features: {features}{always}"]
     if release.has_model:
         coefficients = CoefficientTable.of(release, level)
-        lines += [*coefficients.lines(), *reading_notes(coefficients, ELSEWHERE)]
+        lines += [*coefficients.lines(), *reading_notes(coefficients, elsewhere)]
     if release.quality is not None:
         lines += release.quality.lines
     return "\n".join([*lines, guarantee, *(f"Note: {note}." for note in release.footnotes)])

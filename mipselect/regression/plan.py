@@ -264,9 +264,9 @@ class TablePlan(Plan):
                 "private ranges are drawn after the fields, which must be drawn from blocks of "
                 "rows: give the selection no loss, bound or ridge, and a method that knows blocks"
             )
-        if self.classifies and self.public.units.classes is None:
+        if self.classifies and self.public.target.classes is None:
             raise InvalidInput(
-                f"a classifier needs a target of two classes; {self.public.units.target_name!r} is "
+                f"a classifier needs a target of two classes; {self.public.target_name!r} is "
                 "a number"
             )
         if self.public.weight is not None:

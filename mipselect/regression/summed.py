@@ -59,7 +59,7 @@ def adassp_from_moments(
     ModelRelease
         With the statistics of `AdaSSPRegressor`. Its support are columns: of every feature, then
         those that are always in. With a table coefficients are those of columns in [-1, 1]; see
-        `Units.coefficients`.
+        `mipselect.tables.equation.equation`.
 
     Raises
     ------

@@ -8,7 +8,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 
 from mipselect.documents.blocks import Alert, Block, BulletList, Heading, Paragraph, TextTable
 from mipselect.privacy import Guarantee, Ledger
-from mipselect.privacy.guarantee import ROW, compose, is_row, neighbours
+from mipselect.privacy.guarantee import ROW, amount, compose, is_row, neighbours
 from mipselect.reports.released import (
     ReportedRelease,
     tables_of,
@@ -292,12 +292,6 @@ def _hashes(ledger: Ledger) -> set[str]:
 
 def _mark(guarantee: Guarantee) -> str:
     return guarantee.relation if guarantee.private else f"{guarantee.relation}; NOT PRIVATE"
-
-
-def amount(guarantee: Guarantee) -> str:
-    """Write ε, and δ where there is one."""
-    text = f"ε = {guarantee.epsilon:.15g}"
-    return text if guarantee.delta == 0.0 else f"{text}, δ = {guarantee.delta:.15g}"
 
 
 def factor(epsilon: float) -> str:

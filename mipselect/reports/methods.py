@@ -19,8 +19,8 @@ from mipselect.documents.blocks import (
     Paragraph,
     TextTable,
 )
+from mipselect.privacy.guarantee import amount
 from mipselect.privacy.public_fields import in_words
-from mipselect.reports.guarantees import amount
 from mipselect.reports.released import ReportedRelease
 from mipselect.selectors import BY_NAME
 

@@ -21,10 +21,9 @@ from mipselect.documents.blocks import (
 from mipselect.documents.pages import html_page, html_part, markdown_page
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee, Ledger, Release
-from mipselect.privacy.guarantee import ROW
+from mipselect.privacy.guarantee import ROW, amount
 from mipselect.quality import Quality
 from mipselect.reports.guarantees import (
-    amount,
     guarantee_blocks,
     seeded_alert,
     spending_blocks,

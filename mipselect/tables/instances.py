@@ -34,7 +34,6 @@ from mipselect.tables.moments.columns import (
     TableBlockColumns,
     parts_of_table,
 )
-from mipselect.tables.moments.dask_collections import names_of_dask
 from mipselect.tables.numbers import header, read_table, table_file
 from mipselect.tables.parts import Part, total_rows
 from mipselect.tables.problems import (
@@ -98,13 +97,6 @@ def sums_of_blocks(problem: Problem, rows: Rows) -> ExactSums:
     )
     X, y = rows.columns(problem), numeric_target(rows.y, rows.n)
     return ExactSums(Moments.of_blocks((X, y), columns), layout)
-
-
-def block_moments_of_dask(X: Any, y: Any, blocks: Blocks) -> Moments:
-    """Add up the blocks of Dask arrays or frames, whose columns are the features."""
-    names = names_of_dask(X)
-    singles = tuple((j,) for j in range(len(names)))
-    return Moments.of_blocks((X, y), ArrayBlockColumns(names, singles, (), names, blocks))
 
 
 def block_moments_of_table(source: Any, question: TableQuestion, blocks: Blocks) -> Moments:

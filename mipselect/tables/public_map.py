@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
 from mipselect.parameters import completed_by
+from mipselect.tables import values
 from mipselect.tables.encoders import (
     Column,
     Encoder,
@@ -28,10 +29,8 @@ from mipselect.tables.encoders import (
     places_of_columns,
     target_of,
 )
-from mipselect.tables.equation import Units
 from mipselect.tables.fields import IGNORED, ROLE, Field
 from mipselect.tables.schema import TableSchema, roles_of, unit_of
-from mipselect.tables.weights import weight_shares
 from mipselect.validation import (
     LARGEST_SCALE,
     checked_choice,
@@ -177,19 +176,24 @@ class PublicMap(InputMap):
         return roles_of(self.unit, self.weight)
 
     @property
-    def units(self) -> Units:
-        """Map from the columns back to the units of the table."""
-        return Units(
-            columns=self.columns,
-            target_name=self.target.encoder.field.name,
-            target_scale=self.target.scale,
-            target_offset=self.target.offset,
-            classes=self.target.classes,
-            unit="row" if self.unit is None else self.unit.name,
-            always_names=tuple(encoder.field.name for encoder in self.always),
-            weight_name=None if self.weight is None else self.weight.name,
-            unit_rule=self.unit_rule,
-        )
+    def target_name(self) -> str:
+        """The field, or derived feature, to predict."""
+        return self.target.encoder.field.name
+
+    @property
+    def protected_unit(self) -> str:
+        """The name of what one row of X is about: "row", or the field of the privacy unit."""
+        return "row" if self.unit is None else self.unit.name
+
+    @property
+    def always_names(self) -> tuple[str, ...]:
+        """The fields that are always in."""
+        return tuple(encoder.field.name for encoder in self.always)
+
+    @property
+    def weight_name(self) -> str | None:
+        """The field that says how much a row counts."""
+        return None if self.weight is None else self.weight.name
 
     def shares(self, batch: pa.RecordBatch) -> NDArray[np.float64] | None:
         """Return the shares by which rows of a batch count, in [0, 1]; NaN for a missing weight."""
@@ -343,6 +347,24 @@ def _map_of(question: TableQuestion, schema: TableSchema, *, scaled: bool) -> Pu
     )
     require_names(result.columns)
     return result
+
+
+def weight_shares(column: pa.Array, weight: Field) -> NDArray[np.float64]:
+    """Compute clip(v, 0, W)/W, in [0, 1], NaN for a missing weight; shape (rows,).
+
+    W is the public maximum of the survey weight: a row counts at most as
+    much as a row without weights.
+    """
+    assert weight.maximum is not None
+    found = np.clip(values.numbers(column, weight), 0.0, weight.maximum)
+    found /= weight.maximum
+    return found
+
+
+def counted_shares(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Let a row without a weight count 0, in place."""
+    shares[np.isnan(shares)] = 0.0
+    return shares
 
 
 def used_fields(

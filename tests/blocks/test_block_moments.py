@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
-from scipy.optimize import brentq
 
 from mipselect import Instance, top_supports
 from mipselect.blocks import partitions
@@ -26,6 +24,7 @@ from mipselect.tables.moments import Moments, block_sums
 from mipselect.tables.moments.columns import ArrayBlockColumns, TableBlockColumns
 from mipselect.tables.moments.sums import ONE
 from mipselect.tables.public_map import TableQuestion
+from tests.support.ball import least
 from tests.support.hostile_blocks import hostile_rows
 from tests.support.one_table import CONTENT, table
 
@@ -88,6 +87,26 @@ def test_arrays(rows: int, question: dict[str, Any], small_pieces: None) -> None
         assert blocks.window < 44
         assert (moments.matrix == by_hand(ordered, blocks, moments.columns.parts)).all()
         assert instance.n == 101
+
+
+def test_one_size_of_pieces_is_as_good_as_another(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """But for windows, which are public and part of the law."""
+    X, y = numbers(3000)
+
+    def matrix(rows: int, **question: Any) -> np.ndarray:
+        found = Instance.from_blocks(
+            X, y, support_size=2, block_rows=rows, partitions=2, partition_seed=5, **question
+        ).moments
+        assert found is not None
+        return found.matrix
+
+    wanted = [matrix(2), matrix(4), matrix(2, **QUESTION), matrix(3, **QUESTION)]
+    request.getfixturevalue("small_pieces")
+    monkeypatch.setattr(partitions, "WINDOW", 1 << 16)
+    found = [matrix(2), matrix(4), matrix(2, **QUESTION), matrix(3, **QUESTION)]
+    assert all((one == other).all() for one, other in zip(wanted, found, strict=True))
 
 
 def in_batches(X: np.ndarray, y: np.ndarray, size: int) -> Iterator[Any]:
@@ -216,25 +235,6 @@ def test_more_blocks_than_fit_are_refused(tmp_path: Path) -> None:
         site(1)
 
 
-def test_dask_has_blocks_within_its_parts() -> None:
-    dask_array = pytest.importorskip("dask.array")
-    X, y = numbers(100)
-    sizes = ((33, 0, 1, 66), 7)
-    instance = Instance.from_blocks(
-        dask_array.from_array(X, chunks=sizes), dask_array.from_array(y, chunks=sizes[:1]),
-        support_size=2, block_rows=3, partitions=2, partition_seed=8,
-    )  # fmt: skip
-    moments = instance.moments
-    assert moments is not None
-    wanted = 0
-    ends = np.cumsum([0, *sizes[0]])
-    for number, (start, end) in enumerate(pairwise(ends)):
-        rows = np.column_stack([X, y])[start:end]
-        wanted += by_hand(rows, Blocks(3, 2, (8 << 32) + number), moments.columns.parts)
-    assert (moments.matrix == wanted).all()
-    assert instance.n == 100
-
-
 @pytest.mark.parametrize("entries", [block_sums.SIGNS, block_sums.ON_GRID])
 def test_sums_are_exact_up_to_their_limit(entries: block_sums.Entries) -> None:
     """Where every product is as large as it can be, but for one that makes the sum odd."""
@@ -253,23 +253,6 @@ def test_sums_are_exact_up_to_their_limit(entries: block_sums.Entries) -> None:
     sums.add(rows[:1], 1)
     sums.move_to(totals)
     assert totals[0, 0] == entries.most_blocks * ONE + last
-
-
-def value_by_hand(Z: np.ndarray, y: np.ndarray, ridge: float, radius: float, terms: float) -> float:
-    """min over ‖β‖ ≤ r of (½‖y - Zβ‖² + ...)/terms, by a root of the multiplier."""
-    values, vectors = np.linalg.eigh(Z.T @ Z + ridge * np.eye(Z.shape[1]))
-    target = vectors.T @ (Z.T @ y)
-
-    def coefficients(multiplier: float) -> np.ndarray:
-        return target / (values + multiplier)
-
-    def excess(multiplier: float) -> float:
-        return float(np.linalg.norm(coefficients(multiplier))) - radius
-
-    top = float(np.linalg.norm(target)) / radius + 1.0
-    beta = coefficients(0.0 if excess(0.0) <= 0.0 else brentq(excess, 0.0, top, xtol=1e-14))
-    errors = y - Z @ (vectors @ beta)
-    return float(0.5 * errors @ errors + 0.5 * ridge * beta @ beta) / terms
 
 
 @pytest.mark.parametrize("radius", [None, 0.05, 10.0])
@@ -293,10 +276,9 @@ def test_values_are_those_of_the_normalised_rows(rows: int, radius: float | None
     for support in ((0, 1), (0, 2), (1, 2)):
         inside = [j for f in support for j in range(starts[f], starts[f + 1])]
         inside += [6]  # Always in, last in the order.
-        wanted = value_by_hand(
-            Z[:, inside] / np.sqrt(T), Z[:, -1] / np.sqrt(T), 0.7, instance.coef_bound, m
-        )
-        assert instance.objective(support) == pytest.approx(wanted, rel=1e-9)
+        G, b = Z[:, inside].T @ Z[:, inside] / T, Z[:, inside].T @ Z[:, -1] / T
+        total = Z[:, -1] @ Z[:, -1] / T + least(G, b, 0.7, instance.coef_bound)
+        assert instance.objective(support) == pytest.approx(total / (2 * m), rel=1e-9)
 
 
 def test_two_rows_a_block_are_kendalls_correlation() -> None:

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 from mipselect import BlockScores, Instance
-from mipselect.errors import InvalidInput
 from mipselect.planning import Question
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.problem import Problem
@@ -88,21 +87,6 @@ def test_least_squares_has_three_rows_a_block_where_a_target_has_two_classes(
     assert made.problem.blocks.rows == problem.blocks.rows == rows
     planned = Question(schema=known, target=target, rows=400, support_size=1, score="blocks")
     assert planned.blocks(1.0).block_rows == (3 if target == "code" else 2)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"score": "loss"}, "score must be 'blocks' or 'block-r2'"),
-        ({"score": "block-r2", "lists": False}, "goes with exact draws of one size"),
-        ({"score": "block-r2", "ridge": 1.0}, "ridge goes with score 'blocks'"),
-        ({"score": "block-r2", "coef_bound": 1.0}, "coef_bound goes with score 'blocks'"),
-        ({"epsilon": 0.0}, "epsilon must be"),
-    ],
-)
-def test_what_does_not_go_together(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidInput, match=message):
-        BlockOptions(**options)
 
 
 def reader(table: pd.DataFrame) -> pa.RecordBatchReader:

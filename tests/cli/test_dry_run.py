@@ -27,9 +27,9 @@ METHODS: dict[str, tuple[int, tuple[str, ...]]] = {
 }
 """How many of the bounds a method needs, and some option of its own."""
 
-DRAWS = ("--epsilon", "1", "--draws", "2", "--budget", "4")
+DRAWS = ("--epsilon", "1", "--draws", "2")
 NOT_THERE = {"releases", "nearly_blind", "blind_sizes"}
-ONLY_THERE = {"dry_run", "budget"}
+ONLY_THERE = {"dry_run"}
 BAD_ROWS = "a,b,c,y\n1,red,,\n1,2\n" + '"' + "\n\xff\n"
 
 
@@ -51,7 +51,7 @@ def test_it_agrees_with_the_release(run: Run, folder: Path, stored: str, method:
     assert (planned.code, planned.unforeseen) == (0, "")
     dry, real = planned.report, run(*arguments, "--json").report
     assert set(dry) - ONLY_THERE == set(real) - NOT_THERE
-    assert (dry["dry_run"], dry["budget"]["epsilon"]) == (True, 4.0)
+    assert dry["dry_run"] is True
     unknown = {"n", "sensitivity"} if stored == "table" else set[str]()
     for key in set(dry) - ONLY_THERE:
         if key in unknown:
@@ -80,7 +80,6 @@ def test_it_reads_no_row_draws_nothing_and_charges_nobody(
     assert (before.code, before.err) == (0, "")
     assert before.out == after.out
     assert "no row was read, nothing drawn and nothing spent" in after.out
-    assert "of which" in after.out
     assert run(*release(folder / "instance.toml", method), "--dry-run").code == 0
 
 
@@ -90,10 +89,9 @@ def test_every_kind_of_table_has_a_header(run: Run, folder: Path) -> None:
     parquet.write_table(pa.table(columns), folder / "data.parquet")
     with gzip.open(folder / "data.csv.gz", "wt") as file:
         file.write(TABLE)
-    (folder / "blank.csv").write_text("\n\n" + TABLE)
     (folder / "mark.csv").write_text("\ufeff" + TABLE)
     (folder / "quoted.csv").write_text('"a","b\r\nb",c,y\n1,2,3,4\n')
-    for name in ("data.csv", "data.csv.gz", "data.parquet", "mark.csv", "blank.csv"):
+    for name in ("data.csv", "data.csv.gz", "data.parquet", "mark.csv"):
         report = run(*select(folder, "sis", name), "--dry-run", "--json").report
         assert report["features"] == ["a", "b", "c"], name
     run(*select(folder, "sis", "quoted.csv"), "--dry-run").failed_with(2, "printable line")
@@ -137,7 +135,6 @@ def test_a_wrong_header_is_one_line(
 
 def test_what_a_release_would_refuse_is_refused(run: Run, folder: Path) -> None:
     plan = (*select(folder, "exponential"), "--dry-run")
-    run(*plan, "--budget", "1.5").failed_with(1, "asked for ε = 2.0")
     run(*plan, "--x-bound", "1e26").failed_with(2, "x_bound must lie between")
     run(*plan, "--support-size", "4").failed_with(2, "--support-size must be an integer in 1..3")
     run(*plan, "--target", "z").failed_with(2, "there is no column 'z'")

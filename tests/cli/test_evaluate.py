@@ -44,7 +44,7 @@ def test_fit_says_how_good_its_model_is(run: Run, table: Path) -> None:
     assert quality.beats_chance
     assert outcome.unforeseen == ""
     text = fit(run, table, "--quality-share", "0.2").out
-    assert "Quality on 400 rows that were kept apart from the fit (20 %):" in text
+    assert "Quality: on 20 % of the rows, kept apart from the fit, at no further ε." in text
     assert "Better than predicting the mean: R²" in text
     assert "quality" not in fit(run, table, "--json").report["model"]
 

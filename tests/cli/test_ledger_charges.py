@@ -47,7 +47,7 @@ def test_every_method_is_charged_at_its_full_price(
     command = ("release", folder / "instance.toml", "--epsilon", "1", "--method", method)
     command += (*OPTIONS.get(method, ()), "--ledger", file)
     planned = run(*command, "--dry-run")
-    assert f"have (ε, δ) = ({price + 0.5:.15g}, " in planned.out
+    assert f"have ε = {price + 0.5:.15g}, δ = " in planned.out
     assert ledger.entries == ()
     report = run(*command, "--json").report
     (entry,) = ledger.entries
@@ -113,11 +113,11 @@ def test_under_add_remove_it_costs_half_and_n_is_not_told(
 def test_a_ledger_in_rho_pays_for_bounded_range(run: Run, folder: Path, file: Path) -> None:
     ledger = Ledger.create(file, rho=0.25, delta=1e-6)
     command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
-    assert "ρ = 0.25 left, and would have 0.125" in run(*command, "--dry-run").out
+    assert "ρ = 0.25 left, and would have ρ = 0.125" in run(*command, "--dry-run").out
     assert run(*command).code == 0
     # Of two columns by peeling at ½ each: 1/16.
     kendall = (*command, "--method", "kendall")
-    assert "ρ = 0.125 left, and would have 0.0625" in run(*kendall, "--dry-run").out
+    assert "ρ = 0.125 left, and would have ρ = 0.0625" in run(*kendall, "--dry-run").out
     assert run(*kendall).code == 0
     assert ledger.remaining.rho == 0.0625
     run(*command, "--method", "mcmc").failed_with(1, "counts ρ")
@@ -128,7 +128,7 @@ def test_pure_draws_at_once_have_the_rho_of_each(run: Run, folder: Path, file: P
     ledger = Ledger.create(file, rho=0.25, delta=1e-6)
     flips = ("release", folder / "instance.toml", "--method", "permute-and-flip", "--draws", 4)
     command = (*flips, "--epsilon", "0.25", "--ledger", file)
-    assert "ρ = 0.25 left, and would have 0.125" in run(*command, "--dry-run").out
+    assert "ρ = 0.25 left, and would have ρ = 0.125" in run(*command, "--dry-run").out
     assert run(*command).code == 0
     assert ledger.remaining.rho == 0.125
 

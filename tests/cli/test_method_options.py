@@ -110,7 +110,7 @@ def test_a_selector_of_ones_own_is_a_method_by_its_line(
 def test_every_method_releases_names_under_its_relation(
     run: Run, folder: Path, command: Any, method: str
 ) -> None:
-    outcome = run(*command(folder, method, "--draws", "3", "--budget", "3", "--json"))
+    outcome = run(*command(folder, method, "--draws", "3", "--json"))
     report = outcome.report
     assert outcome.code == 0
     assert outcome.err == "" or (method not in OF_ROWS and "near chance" in outcome.err)
@@ -204,7 +204,6 @@ def test_under_add_remove_the_number_of_rows_is_not_told(
         ("mcmc", "--mcmc-radius", "1e26", "--mcmc-radius must lie between"),
         ("mcmc", "--mcmc-radius", "nan", "--mcmc-radius must be a finite number > 0"),
         ("kendall", "--epsilon", "0", "--epsilon must be a finite number > 0"),
-        ("kendall", "--budget", "0.5", "asked for ε = 1.0"),
         ("mcmc", "--draws", "100000", ""),
     ],
 )
@@ -221,12 +220,11 @@ def test_wrong_values_are_one_line_before_anything_is_read(
         raise AssertionError("data were read")
 
     monkeypatch.setattr("mipselect.cli.inputs.load_problem", fail)
-    code = 1 if option == "--budget" else 2
     if option == "--draws":
         arguments = release(folder, method, "--draws", value, "--delta", "0.1")
         run(*arguments).failed_with(2, "--epsilon, --delta and --draws: the deltas add up to")
         return
-    run(*release(folder, method), option, value).failed_with(code, message)
+    run(*release(folder, method), option, value).failed_with(2, message)
 
 
 def selector(method: str, size: int, seed: int) -> Any:

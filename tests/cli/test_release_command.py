@@ -85,23 +85,6 @@ def test_a_seed_is_reproducible_and_not_private(run: Run) -> None:
     assert "differentially private" not in text
 
 
-def test_the_budget_is_checked_before_anything_is_read(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arguments = ("release", "diabetes", "--epsilon", "0.1", "--draws", "10", "--json")
-    assert run(*arguments, "--budget", "1").code == 0
-
-    def fail(*_: object) -> None:
-        raise AssertionError("data were read")
-
-    monkeypatch.setattr("mipselect.cli.inputs.load_problem", fail)
-    run(*arguments, "--budget", "0.99").failed_with(1, "0.99")
-    run(
-        *("release", "paper-p100", "--epsilon", "1", "--method", "mistakes"),
-        *("--test-epsilon", "0.5", "--delta", "1e-6", "--budget", "1.4"),
-    ).failed_with(1, "1.5")
-
-
 def test_nothing_sensitive_is_printed(run: Run) -> None:
     instance = load_instance("diabetes")
     best = instance.objective([2, 3, 8])

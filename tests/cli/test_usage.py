@@ -44,7 +44,6 @@ RELEASE = ("release", "diabetes", "--epsilon", "1")
         ((*RELEASE, "--method", "guess"), "--method"),
         ((*RELEASE, "--draws", "0"), "--draws must be an integer in 1.."),
         ((*RELEASE, "--seed", "-1"), "--seed must be an integer ≥ 0"),
-        ((*RELEASE, "--budget", "-1"), "--budget must be a finite number > 0"),
         ((*RELEASE, "--delta", "0.1"), f"--delta {OTHER}"),
         ((*RELEASE, "--solver", "highs"), f"--solver {OTHER}"),
         (

@@ -30,6 +30,7 @@ from mipselect.tables import TableSchema, map_table
 from mipselect.tables.instances import ScoredTable
 from mipselect.tables.moments import Moments
 from mipselect.tables.public_map import TableQuestion
+from tests.support.ball import least
 from tests.support.exact_audit import Data
 from tests.support.soft_draws import Judged
 from tests.support.weighted_tables import (
@@ -47,23 +48,6 @@ ASKED: dict[str, Any] = {"target": "y", "support_size": 2, "ridge": 0.5, "coef_b
 
 def instance_of(rows: list[Row], known: TableSchema = WEIGHTED, **more: Any) -> Instance:
     return Instance.from_table(table_of(rows, known), known, **{**ASKED, **more})
-
-
-def least(G: np.ndarray, b: np.ndarray, ridge: float, radius: float) -> float:
-    """min over ‖β‖ ≤ r of βᵀGβ - 2b·β + λ‖β‖², by eigenvalues and bisection."""
-    values, vectors = np.linalg.eigh(G)
-    turned = vectors.T @ b
-
-    def length(multiplier: float) -> float:
-        return float(np.linalg.norm(turned / (values + multiplier)))
-
-    low, high = ridge, ridge + 1e9
-    if length(low) > radius:
-        for _ in range(200):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if length(middle) > radius else (low, middle)
-    beta = vectors @ (turned / (values + low))
-    return float(beta @ G @ beta - 2 * b @ beta + ridge * beta @ beta)
 
 
 def by_hand(instance: Instance, support: tuple[int, ...], weights: np.ndarray) -> float:

@@ -45,8 +45,8 @@ def released(n: int, epsilon: float, seed: int, **options: Any) -> ModelRelease:
 def test_intervals_hold_the_truth_as_often_as_they_say(
     n: int, epsilon: float, relation: str
 ) -> None:
-    """Mostly privacy noise, and mostly sampling error; 300 data sets, two levels."""
-    truth, sets = np.array([*BETA, 0.1]), 300
+    """Mostly privacy noise, and mostly sampling error; 150 data sets, two levels."""
+    truth, sets = np.array([*BETA, 0.1]), 150
     hits = {0.95: 0.0, 0.7: 0.0}
     for seed in range(sets):
         release = released(n, epsilon, seed, relation=relation)

@@ -11,8 +11,10 @@ import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.exceptions import SkipTestWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import check_estimator
 
 from mipselect import Guarantee, Ledger
 from mipselect.errors import (
@@ -23,7 +25,13 @@ from mipselect.errors import (
 )
 from mipselect.regression import ModelRelease, ObjectivePerturbationClassifier
 from mipselect.regression.rows import RowMap
-from tests.support.all_regressors import CLASSIFIERS, REGRESSORS, all_classifiers, all_models
+from tests.support.all_regressors import (
+    CLASSIFIERS,
+    REGRESSORS,
+    all_classifiers,
+    all_models,
+    selection,
+)
 
 NAMES = REGRESSORS + CLASSIFIERS
 RELATIONS = ["add-remove", "replace-one"]
@@ -334,3 +342,20 @@ def test_rows_are_mapped_one_by_one() -> None:
     coef, intercept = row_map.in_units_of_columns(np.array([1.0, 2.0, 3.0, 4.0]))
     assert coef.tolist() == [0.5, 1.0, 1.5]
     assert intercept == 4.0
+
+
+MODELS = {
+    **all_models(random_state=0),
+    **all_classifiers(random_state=0),
+    "selection": selection(random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_check_is_passed(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SkipTestWarning)
+        found: list[dict[str, Any]] = check_estimator(MODELS[name], on_fail=None)
+    ran = [one for one in found if one["status"] != "skipped"]
+    assert len(ran) > 40
+    assert [(one["check_name"], one["exception"]) for one in ran if one["status"] != "passed"] == []

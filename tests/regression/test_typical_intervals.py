@@ -151,7 +151,10 @@ def neighbours(table: list[float]) -> list[list[float]]:
 
 
 @pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize(("epsilon", "outside"), [(0.5, 2), (2.0, 6), (20.0, 19)])
+@pytest.mark.parametrize(
+    ("epsilon", "outside"),
+    [(0.5, 2), pytest.param(2.0, 6, marks=pytest.mark.deep), (20.0, 19)],
+)
 def test_private_under_both_relations(table: list[float], epsilon: float, outside: int) -> None:
     one = IntervalLaw(np.array(table), epsilon, outside)
     for other in neighbours(table):

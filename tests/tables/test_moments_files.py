@@ -1,4 +1,4 @@
-"""Moments in a file, and a pass that is interrupted and goes on."""
+"""Moments in a file."""
 
 from __future__ import annotations
 

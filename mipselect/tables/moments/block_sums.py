@@ -30,7 +30,6 @@ from mipselect.tables.moments.sums import (
     Sums,
     blas,
     checked_pairs,
-    is_dask,
     open_tables,
     part_of_arrays,
     slices,
@@ -133,10 +132,6 @@ def fill_upper_half(totals: IntMatrix) -> None:
 
 def sums_of_source(source: Any, columns: BlockColumns, progress: Progress | None) -> Sums:
     """Add up the blocks of a source; see `Moments.of_blocks`."""
-    if is_dask(source):
-        from mipselect.tables.moments.dask_collections import dask_block_sums
-
-        return dask_block_sums(source, columns)
     if isinstance(columns, TableBlockColumns):
         require_one_row_each(columns)
         return block_sums(columns, open_tables(source, columns.public), progress)

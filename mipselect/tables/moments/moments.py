@@ -36,7 +36,6 @@ from mipselect.tables.moments.sums import (
     Sums,
     checked_pairs,
     count,
-    is_dask,
     open_tables,
     part_of_arrays,
 )
@@ -120,10 +119,10 @@ class Moments:
 
         Parameters
         ----------
-        source : path, table, (X, y), iterable of (X, y), or Dask collections
+        source : path, table, (X, y), or iterable of (X, y)
             With a schema what `mipselect.tables.sources.open_source` takes, a list or an iterator
-            of such tables, or a Dask data frame. Without one arrays X, shape (n, p), and y, shape
-            (n,); or batches of such pairs, which are read once; or a pair of Dask arrays.
+            of such tables. Without one arrays X, shape (n, p), and y, shape (n,); or batches of
+            such pairs, which are read once.
         schema : TableSchema, optional
             What is public about the table.
         target : str, optional
@@ -168,27 +167,21 @@ class Moments:
         docs/large-tables.md.
         """
         number = checked_integer(folds, "folds", 1)
-        described = None
-        if schema is not None:
+        columns: Columns
+        if schema is None:
+            names, pairs = checked_pairs(source)
+            columns = array_columns(names, x_bound, y_bound)
+            sums = _counted(columns, [part_of_arrays(pairs)], number, progress)
+        else:
             if x_bound is not None or y_bound is not None:
                 raise InvalidInput("a schema has the bounds: leave out x_bound and y_bound")
             if target is None:
                 raise InvalidInput("target must be given: the field of the schema to predict")
             left_out = [never] if isinstance(never, str) else never
-            described = TableColumns(
+            columns = TableColumns(
                 TableQuestion(schema, target, (), left_out, ranges or {}, unit_rule)
             )
-        if is_dask(source):
-            from mipselect.tables.moments.dask_collections import dask_sums
-
-            columns, sums = dask_sums(source, described, x_bound, y_bound, number)
-        elif described is not None:
-            columns, parts = described, open_tables(source, described.public)
-            sums = _counted(columns, parts, number, progress)
-        else:
-            names, pairs = checked_pairs(source)
-            columns = array_columns(names, x_bound, y_bound)
-            sums = _counted(columns, [part_of_arrays(pairs)], number, progress)
+            sums = _counted(columns, open_tables(source, columns.public), number, progress)
         if sums.rows == 0:
             raise InvalidInput("the table has no rows")
         return cls(columns, sums.totals)
@@ -201,7 +194,7 @@ class Moments:
 
         Parameters
         ----------
-        source : path, table, (X, y), iterable of (X, y), or Dask collections
+        source : path, table, (X, y), or iterable of (X, y)
             As for `of`.
         columns : ArrayBlockColumns or TableBlockColumns
             The columns of arrays, or of a table with a schema; its fields that are numbers need
@@ -218,7 +211,6 @@ class Moments:
         Notes
         -----
         The same to the last bit for any chunks of the same rows in the same order, of one seed.
-        In Dask collections a block has rows of one partition.
 
         References
         ----------
@@ -235,11 +227,15 @@ class Moments:
         InvalidInput
             Naming the file and what is wrong with it.
         """
-        return cls(*read(Path(path)))
+        return cls(*_read(Path(path)))
 
     def save(self, path: str | Path) -> None:
         """Write an .npz file, whole or not at all, that only its owner can read. SENSITIVE."""
-        write(Path(path), self.columns, self.folds)
+        about = {"format": FORMAT, "sensitive": SENSITIVE, "columns": self.columns.to_dict()}
+        archive = io.BytesIO()
+        words = np.array(json.dumps(about, ensure_ascii=False))
+        np.savez(archive, about=words, totals=self.folds)
+        disk.save(Path(path), archive.getvalue(), sensitive=True)
 
     def __add__(self, other: object) -> Moments:
         """Add the moments of two tables, which must have nobody in common."""
@@ -289,22 +285,8 @@ def _counted(
     return totals
 
 
-def write(path: Path, columns: Columns, totals: IntMatrix) -> None:
-    """Write the file, or raise `MipselectError` and leave what was there."""
-    about = {"format": FORMAT, "sensitive": SENSITIVE, "columns": columns.to_dict()}
-    archive = io.BytesIO()
-    np.savez(archive, about=np.array(json.dumps(about, ensure_ascii=False)), totals=totals)
-    disk.save(path, archive.getvalue(), sensitive=True)
-
-
-def read(path: Path) -> tuple[Columns, IntMatrix]:
-    """Read and check a file; return the columns and the sums of each fold.
-
-    Raises
-    ------
-    InvalidInput
-        Naming it, for anything that is none.
-    """
+def _read(path: Path) -> tuple[Columns, IntMatrix]:
+    """Read and check a file; raise `InvalidInput`, naming it, for anything that is none."""
     disk.regular_file(path)
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:

@@ -115,12 +115,6 @@ def checked_pairs(source: Any) -> tuple[tuple[str, ...], Iterator[Pair]]:
     return names or tuple(f"x{j}" for j in range(size)), pairs()
 
 
-def is_dask(source: Any) -> bool:
-    """Return whether the source, or a part of the pair that it is, is a collection of Dask."""
-    parts = source if isinstance(source, tuple) else (source,)
-    return any(hasattr(part, "__dask_graph__") for part in parts)
-
-
 def _is_pair(source: Any) -> bool:
     return isinstance(source, tuple) and len(source) == 2
 
@@ -279,22 +273,20 @@ def count(
     known = None if listed is None else total_rows(part.rows for part in listed)
     threads = min(MOST_THREADS, cores())
     rows = size = 0
+    turn, waiting = Lock(), deque[Future[None]]()
     with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
         for number, part in enumerate(parts):
-            added, turn = Sums(len(totals.totals), totals.totals.shape[1]), Lock()
-            waiting = deque[Future[None]]()
             for batch in part.read(columns.reads):
                 kept = None if people is None else people.add(batch.columns[-1])
                 if len(waiting) > threads:
                     waiting.popleft().result()
-                waiting.append(pool.submit(_add, batch, kept, columns, added, turn))
+                waiting.append(pool.submit(_add, batch, kept, columns, totals, turn))
                 rows += len(batch)
                 size += int(batch.nbytes)
                 if progress is not None:
                     progress(Counting(part.label, number, rows, size, known))
-            while waiting:
-                waiting.popleft().result()
-            totals += added
+        while waiting:
+            waiting.popleft().result()
 
 
 @cache
