@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -139,6 +139,8 @@ class Made:
         Trials.
     missing : list of str
         What could not be run, and why.
+    files : list of Path
+        What was written.
     """
 
     experiment: Experiment
@@ -146,6 +148,7 @@ class Made:
     sensitive: bool
     rows: list[Row]
     missing: list[str]
+    files: list[Path] = field(default_factory=list)
 
     @cached_property
     def results(self) -> Results:
@@ -209,7 +212,7 @@ def reproduce(arguments: ReproduceArguments) -> None:
              for experiment, source in sources]  # fmt: skip
     _say_time(works, arguments)
     made = [_made(*work, arguments, with_figures=with_figures) for work in works]
-    _deliver(made, left_out, arguments, with_figures=with_figures)
+    _deliver(made, left_out, arguments)
     failures = [f"{one.experiment.name}: {reason}" for one in made for reason in one.missing]
     if failures:
         raise first_of(failures)
@@ -317,21 +320,17 @@ def _made(
         f"{trial.recipe.title}, repeat {trial.repeat}: {row['remark']}" for trial, row in failed
     ]
     made = Made(experiment, arguments, source is not None, rows, missing)
-    files = {".csv": as_csv(made.results).encode(), ".md": as_markdown(made).encode()}
+    contents = {".md": as_markdown(made).encode(), ".csv": as_csv(made.results).encode()}
     if with_figures:
-        files |= {f"{suffix}.svg": content for suffix, content in pictures(made)}
-    for end, content in files.items():
-        write_whole(arguments.path(experiment, end), content, sensitive=made.sensitive)
+        contents |= {f"{suffix}.svg": content for suffix, content in pictures(made)}
+    for end, content in contents.items():
+        made.files.append(arguments.path(experiment, end))
+        write_whole(made.files[-1], content, sensitive=made.sensitive)
+    made.files.append(arguments.path(experiment, ".jsonl"))
     return made
 
 
-def _deliver(
-    made: Sequence[Made],
-    left_out: Sequence[str],
-    arguments: ReproduceArguments,
-    *,
-    with_figures: bool,
-) -> None:
+def _deliver(made: Sequence[Made], left_out: Sequence[str], arguments: ReproduceArguments) -> None:
     sensitive = any(one.sensitive for one in made)
     report: dict[str, Any] = {
         "command": "reproduce",
@@ -341,7 +340,7 @@ def _deliver(
         "warning": [SENSITIVE, EXPERIMENT] if sensitive else [EXPERIMENT],
         "quick": arguments.quick,
         "left_out": list(left_out),
-        "experiments": [_entry(one, arguments, with_figures=with_figures) for one in made],
+        "experiments": [_entry(one) for one in made],
     }
 
     def render(console: Console) -> None:
@@ -361,10 +360,8 @@ def _deliver(
     deliver(report, render, as_json=arguments.delivery.as_json, output=None)
 
 
-def _entry(made: Made, arguments: ReproduceArguments, *, with_figures: bool) -> dict[str, Any]:
+def _entry(made: Made) -> dict[str, Any]:
     experiment = made.experiment
-    ends = [".md", ".csv", *(_svgs(experiment) if with_figures else []), ".jsonl"]
-    paths = [arguments.path(experiment, end) for end in ends]
     return {
         "name": experiment.name,
         "paper": experiment.paper,
@@ -377,7 +374,7 @@ def _entry(made: Made, arguments: ReproduceArguments, *, with_figures: bool) -> 
             for claim, finding in zip(experiment.claims, made.findings, strict=True)
         ],
         "missing": made.missing,
-        "files": [str(path) for path in paths if path.exists()],
+        "files": [str(path) for path in made.files if path.exists()],
     }
 
 

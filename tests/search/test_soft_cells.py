@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mipselect import ExponentialMechanism, Instance
-from mipselect.datasets import correlated_gaussian
+from mipselect import Instance
 from mipselect.mechanisms.supports import rejection_sampler
 from mipselect.search.soft.partition import Partition
 from mipselect.search.soft.spaces import space_of
@@ -62,17 +61,6 @@ def test_cells_without_row_sums_of_the_gram_matrix(
         refine_randomly(judged, random.Random(seed), 8)
         judged.check_cells()
         judged.check_intervals()
-
-
-def test_a_first_draw_from_many_columns_forms_few_of_their_products() -> None:
-    X, y = correlated_gaussian(1500, 2500, rho=0.1, snr=5.0, support_size=3, seed=1)
-    instance = instance_of(X, y, 3, x_bound=0.5, y_bound=0.5, coef_bound=1.1, ridge=60.0)
-    mechanism = ExponentialMechanism(instance, 1.0)
-    mechanism.sample(1)
-    gram = instance.prepared.gram
-    assert not gram.held
-    assert gram._known_tops is None
-    assert len(gram._columns) < 250
 
 
 @pytest.mark.parametrize("block", range(4))

@@ -1,8 +1,8 @@
 """Bad input of every kind, and what the command line must say to it: one clear line.
 
-`CASES` is what both `tests/soak/hostile_commands.py` and `test_hostile_commands.py` run. Each case
-holds if the exit code is right, standard output is empty, standard error is one line with the
-expected words, and every file in the folder is as it was.
+`CASES` is what `test_hostile_commands.py` runs. Each case holds if the exit code is right, standard
+output is empty, standard error is one line with the expected words, and every file in the folder is
+as it was.
 """
 
 from __future__ import annotations
@@ -38,8 +38,6 @@ RECIPE = HEAD + (
     '[data]\nsource = "correlated-gaussian"\nn = {}\np = 6\nrho = 0.1\nsnr = 5.0\n'
     "support_size = 2\nseed = 1\n"
 )
-WIDE = ",".join(f"c{j}" for j in range(60)) + ",y\n" + (",".join(["1"] * 61) + "\n") * 20
-TWENTY = INSTANCE.replace("support_size = 2", "support_size = 20")
 WIDE = ",".join(f"c{j}" for j in range(60)) + ",y\n" + (",".join(["1"] * 61) + "\n") * 20
 TWENTY = INSTANCE.replace("support_size = 2", "support_size = 20")
 EXPECTED = INSTANCE + "[expected]\nsupport = [0, 1]\nvalue = {}\n"
