@@ -164,14 +164,11 @@ def _ask(
     arguments: CompareArguments,
     progress: ProgressCallback,
 ) -> FoundBySolver:
-    solver: Any = NATIVE
-    if name != NATIVE:
-        solver = solver_by_name(name, threads=arguments.threads, seed=arguments.seed)
     search: Any = whole_levels if formulation == "whole" else mistake_levels
     try:
         levels = search(
             instance,
-            solver=solver,
+            solver=name,
             tolerance=arguments.search.tolerance,
             time_limit=arguments.search.time_limit,
             progress=progress,

@@ -101,7 +101,7 @@ class DeclaredOption:
     def parser(self) -> Callable[[object], Any] | None:
         """Function that reads a number, or one of the choices; None for any text."""
         if self.kind in (int, float):
-            return _reader(self.kind, self.words.get("min"))
+            return _reader(self.kind)
         return chooser(self.choices) if self.choices else None
 
     @property
@@ -120,18 +120,15 @@ class DeclaredOption:
         )
 
 
-def _reader(kind: type[int | float], least: int | None) -> Callable[[object], int | float]:
+def _reader(kind: type[int | float]) -> Callable[[object], int | float]:
     """Return the function that reads the number of an option, for typer to name the option."""
     wanted = "an integer" if kind is int else "a number"
 
     def number(text: object) -> int | float:
         try:
-            read = kind(plain_digits(str(text)))
+            return kind(plain_digits(str(text)))
         except ValueError:
             raise typer.BadParameter(f"must be {wanted}, got {shown(text)}") from None
-        if least is not None and read < least:
-            raise typer.BadParameter(f"must be {wanted} ≥ {least}, got {shown(text)}")
-        return read
 
     return number
 
@@ -181,7 +178,6 @@ def option(
     metavar: str | None = None,
     show_default: bool | str = True,
     panel: str | None = None,
-    least: int | None = None,
     choices: Collection[str] = (),
 ) -> Any:
     """Declare a field as an option.
@@ -196,14 +192,12 @@ def option(
         Value where the option is not given.
     panel : str, optional
         Title of the panel of --help that it stands in; default: the PANEL of its class, if any.
-    least : int, optional
-        The least value that is taken.
     choices : collection of str, optional
         The texts that are taken.
     """
     metavar = "|".join(choices) or metavar
     words: dict[str, Any] = {"help": help, "metavar": metavar, "show_default": show_default}
-    words |= {"rich_help_panel": panel, "min": least}
+    words["rich_help_panel"] = panel
     declared = DeclaredOption(name, words, choices=choices)
     return field(default=default, metadata={DECLARED: declared})
 

@@ -49,7 +49,7 @@ def test_solvers_agree_and_the_report_says_what_they_did(run: Run) -> None:
 
 
 def test_text_is_marked_and_shows_both_tables(run: Run) -> None:
-    outcome = run("compare", "diabetes", "--solvers", "native,highs", "--threads", "1")
+    outcome = run("compare", "diabetes", "--solvers", "native,highs")
     assert outcome.code == 0
     for fragment in ("SENSITIVE", "× HiGHS", "value / bound", "No answer contradicts another"):
         assert fragment in outcome.out
@@ -121,7 +121,6 @@ def test_all_uses_what_is_there_and_says_what_is_not(
         (("--formulation", "whole", "--solvers", "highs,native"), "'highs' does not take whole"),
         (("--tolerance", "-1"), "--tolerance must be"),
         (("--time-limit", "0"), "--time-limit must be"),
-        (("--threads", "0"), "--threads"),
         (("--output", "absent/report.json"), "the folder absent does not exist"),
     ],
 )

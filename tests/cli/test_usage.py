@@ -36,7 +36,6 @@ RELEASE = ("release", "diabetes", "--epsilon", "1")
         (("release", "diabetes", "--epsilon", "١"), "'--epsilon': must be a number"),
         ((*RELEASE, "--draws", "1_0"), "'--draws': must be an integer, got '1_0'"),
         ((*RELEASE, "--pool-size", "1_0"), "--pool-size must be an integer ≥ 1"),
-        (("compare", "diabetes", "--threads", "0"), "must be an integer ≥ 1, got '0'"),
         (("release", "diabetes", "--epsilon", "0"), "--epsilon must be a finite number > 0"),
         (("release", "diabetes", "--epsilon", "-1"), "--epsilon must be a finite number > 0"),
         (("release", "diabetes", "--epsilon", "nan"), "--epsilon must be a finite number > 0"),

@@ -321,7 +321,7 @@ class ExactDraws(SupportMechanism):
         Raises
         ------
         NotCertified
-            Where they are not: `estimate` has a proven interval.
+            Where they are not: `estimate` of the exponential mechanism has a proven interval.
         """
         return self._listed.log_probability(tuple(self._checked(outcome).tolist()))
 
@@ -339,7 +339,8 @@ class ExactDraws(SupportMechanism):
         Raises
         ------
         NotCertified
-            If the time limit passes before that width is reached, or it cannot be reached.
+            If the time limit passes before that width is reached, or it cannot be reached; by
+            permute-and-flip where the supports are not listed.
         """
         return self._draws.estimate(self._checked(outcome), _checked_width(width))
 
@@ -368,7 +369,7 @@ class ExactDraws(SupportMechanism):
             return self._draws
         raise NotCertified(
             f"the {self.number_of_supports:,} supports are not listed, so no probability is "
-            "known to all digits: estimate(support) has a proven interval",
+            "known to all digits; estimate(support) of the exponential mechanism is an interval",
             incumbent=0.0,
         )
 

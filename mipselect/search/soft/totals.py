@@ -54,17 +54,13 @@ class Totals:
         return bool(gaps) and self.partition.refine_cell(max(gaps)[1])
 
     def _log_low(self, number: int, cell: Cell) -> float:
-        return min(self.lower(number, cell).log_total, cell.log_upper)
-
-    def lower(self, number: int, cell: Cell) -> SubsetLaw:
-        """Bound the weights of a cell from below."""
         if number not in self._laws:
             node = cell.node
             law = self.partition.target.law(node, self.space.ceiling(node))
             if not math.isfinite(law.log_total):
                 law = subset_law(np.zeros(len(node.live)), node.size, -math.inf)
             self._laws[number] = law
-        return self._laws[number]
+        return min(self._laws[number].log_total, cell.log_upper)
 
 
 def _log_difference(larger: float, smaller: float) -> float:
