@@ -189,9 +189,7 @@ def opened_text(
             file = files.enter_context(Transcoded(file, encoding))
         buffered = files.enter_context(io.BufferedReader(file))
         mark = buffered.peek(4)[:4]
-        # Of the header alone: no row says what a file is.
-        without_mark = b"\0" in mark.partition(b"\n")[0]
-        if without_mark or mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        if mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             raise InvalidInput(
                 f"{label}: this is UTF-16; save the file as UTF-8, or say so (--encoding utf-16)"
             )
