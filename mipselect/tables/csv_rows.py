@@ -156,6 +156,11 @@ class CsvRows:
                 text = io.TextIOWrapper(file, BYTE_FOR_BYTE, newline="")
                 header = next(csv.reader(text, delimiter=self._delimiter, strict=True), [])
                 text.detach()
+            if any("\0" in name for name in header):
+                raise InvalidInput(
+                    f"{self.label}: this is UTF-16 or no text; save the file as UTF-8, or say so "
+                    "(--encoding utf-16)"
+                )
             names = (name.encode(BYTE_FOR_BYTE).decode(UTF8) for name in header)
             return tuple(name.strip(BLANKS) for name in names)
         except (OSError, EOFError, zlib.error) as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from itertools import combinations
 
 import numpy as np
@@ -44,10 +43,7 @@ from mipselect_papers.mip.setting import (
 from mipselect_papers.runner import Trial
 from mipselect_papers.sis.accuracy import OnSynth
 from mipselect_papers.sis.figures import PICKED, Instability, nearest
-from tests.support.shared_data import SHARED
-from tests.support.wants import wants
 
-LIST = SHARED / "EXPERIMENTS.md"
 ROWS = (
     "Figure 1a",
     "Figure 1b, D.2 hinge",
@@ -68,23 +64,8 @@ ROWS = (
 """Of the list of experiments, in its order."""
 
 
-def listed_rows(text: str) -> list[str]:
-    """What is bold, but for a remark inside of a row."""
-    return [
-        name
-        for line in text.splitlines()
-        if line.startswith("- ")
-        for name in re.findall(r"\*\*([^*]*[A-Z][^*]*)\*\*", line)
-    ]
-
-
 def test_every_row_of_the_list_has_an_experiment() -> None:
     assert {experiment.row for experiment in EXPERIMENTS} == set(ROWS)
-
-
-@wants("../shared/EXPERIMENTS.md", LIST.exists())
-def test_the_rows_are_those_of_the_list() -> None:
-    assert listed_rows(LIST.read_text()) == list(ROWS)
 
 
 def test_names_papers_and_times_are_sensible() -> None:
