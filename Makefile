@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types check oldest fuzz docs tables linkcheck hostile faults compare system-solvers system-browser bench clean
+.PHONY: demo test lint types check deep oldest fuzz docs tables linkcheck hostile faults compare system-solvers system-browser bench clean
 
 # Installed once, and again when the dependencies change: what running needs, and what tests need.
 # uv finds versions that go together in a second, where pip takes two minutes; where it cannot reach
@@ -24,7 +24,10 @@ $(VENV)/installed: $(VENV)/runs
 	@touch $@
 
 demo: $(VENV)/runs
-	@$(BIN)/python -m mipselect demo
+	@$(BIN)/python -m mipselect solve diabetes
+	@$(BIN)/python -m mipselect release diabetes --epsilon 5
+	@$(BIN)/python -m mipselect solve paper-p100
+	@$(BIN)/python -m mipselect release paper-p100 --epsilon 1
 
 test: lint types check
 
@@ -40,9 +43,15 @@ types: $(VENV)/installed
 	$(BIN)/mypy
 	$(BIN)/mypy --platform win32 --cache-dir .mypy_cache/win32
 
-# As many tests at once as there are cores, so each with one thread.
+# As many tests at once as there are cores, so each with one thread. Without deep ones: five minutes
+# of two cores.
 check: $(VENV)/installed
 	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto
+
+# Every test, deep ones too, and forty faults that `make test` must notice: half an hour.
+deep: $(VENV)/installed
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto -m ""
+	$(BIN)/python -m tests.soak.mutations
 
 # The tests with the oldest versions that pyproject.toml claims, in an environment of their own. These
 # have packages for Python 3.11, and may warn of what newer versions no longer have.
@@ -75,9 +84,9 @@ $(VENV)/with-docs: $(VENV)/installed
 	$(INSTALL) '.[dev,docs]'
 	@touch $@
 
-# Every case of bad input and hostile surroundings on the command line, and how many hold.
+# Every case of bad input and hostile surroundings on the command line.
 hostile: $(VENV)/installed
-	$(BIN)/python -m tests.soak.hostile_commands
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto -m "" tests/cli/test_hostile_commands.py
 
 # Ten thousand processes killed while they charge a ledger, and what came of it: four minutes.
 faults: $(VENV)/installed

@@ -8,8 +8,8 @@ python -m benchmarks command --store RESULTS --seeds TEXT [--records FILE] -- CO
 Every cell of a benchmark runs in a process of its own. What is measured is kept in --output until
 all is; after an interruption the same command goes on. --store writes docs/results/RESULTS.json,
 whole or not at all. "command" stores what another command prints: a list of records, or the --json
-of `mipselect bench` and `plan`; with --records what an earlier run printed, or the .csv of
-`mipselect reproduce`.
+of `mipselect plan`; with --records what an earlier run printed, or the .csv of `mipselect
+reproduce`.
 """
 
 from __future__ import annotations

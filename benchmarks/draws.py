@@ -21,20 +21,14 @@ from benchmarks.searches import Search, Setting, loaded, peak_mib, unit_seconds
 from mipselect import (
     ExponentialMechanism,
     Instance,
-    Mistakes,
     NotCertified,
-    TopR,
     mistake_levels,
     top_supports,
 )
-from mipselect.datasets import correlated_gaussian
-from mipselect.selectors import MCMCSelector
 
 FURTHER = 200
 """Further draws, from whose tries the acceptance is seen."""
 
-WIDE_POOL = 100_000
-CHAINS = 20
 TRUE = (1, 3, 5, 7, 9)
 
 
@@ -116,19 +110,19 @@ def first_draw(
     return FirstDraw(mechanism, True, cpu, done / (tries - first), again)
 
 
-def certified(setting: Setting, find: Search, limit: float, repeats: int) -> tuple[float, Any]:
-    """CPU seconds and what was found; NaN and None where it was not certified in time."""
-    times, found = [], None
+def certified(setting: Setting, find: Search, limit: float, repeats: int) -> float:
+    """CPU seconds; NaN where it was not certified in time."""
+    times = []
     for _ in range(repeats):
         fresh = setting.instance()
         started = time.process_time()
         try:
             with cpu_limit(limit):
-                found = find(fresh)
+                find(fresh)
         except (OutOfTime, NotCertified):
-            return math.nan, None
+            return math.nan
         times.append(time.process_time() - started)
-    return statistics.median(times), found
+    return statistics.median(times)
 
 
 def probability(mechanism: ExponentialMechanism, optimum: list[int]) -> str:
@@ -142,45 +136,22 @@ def probability(mechanism: ExponentialMechanism, optimum: list[int]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def by_others(
-    instance: Instance, epsilon: float, found: tuple[Any, Any], optimum: list[int]
-) -> dict[str, float]:
-    """The probability of the optimum by other methods; of the chain a share of seeded runs."""
-    pool, levels = found
-    others = {
-        "top-r": TopR(pool, epsilon),
-        "top-r-wide": TopR(top_supports(instance, WIDE_POOL), epsilon),
-        "mistakes": Mistakes(levels, epsilon),
-    }
-    walk = MCMCSelector(
-        instance.support_size,
-        epsilon=epsilon,
-        x_bound=instance.x_bound,
-        y_bound=instance.y_bound,
-        coef_bound=instance.coef_bound * math.sqrt(instance.support_size),
-    ).mechanism(instance.X, instance.y)
-    hits = sum(list(walk.sample(seed)) == optimum for seed in range(CHAINS))
-    shares = {name: math.exp(law.log_probability(optimum)) for name, law in others.items()}
-    return {**shares, "mcmc": hits / CHAINS}
-
-
 @dataclass(frozen=True)
 class Plan:
     """A setting, with the ε of its draws, and how often the first of them is timed."""
 
     setting: Setting
     epsilons: tuple[float, ...]
-    rivals: bool = False
     repeats: int = 3
     limit: float = 60.0
 
 
 PLANS = (
     *(
-        Plan(Setting(n, p), (0.5, 0.75, 1.0, 2.0), rivals=True)
+        Plan(Setting(n, p), (0.5, 0.75, 1.0, 2.0))
         for n, p in ((3_000, 100), (4_000, 100), (5_000, 1_000))
     ),
-    Plan(Setting(6_000, 10_000), (0.5, 1.0, 0.75, 2.0), rivals=True, repeats=1, limit=600.0),
+    Plan(Setting(6_000, 10_000), (0.5, 1.0, 0.75, 2.0), repeats=1, limit=600.0),
     Plan(Setting(8_000, 100, rho=0.7), (0.25, 0.5, 1.0, 2.0, 5.0, 10.0)),
     Plan(Setting(5_000, 1_000, rho=0.9), (1.0, 2.0), repeats=1),
     Plan(Setting(3_000, 300, 10, rho=0.5, ridge=72.0), (1.0, 2.0, 5.0), repeats=1),
@@ -189,11 +160,11 @@ PLANS = (
 
 @benchmark(
     {"plan": PLANS},
-    quick={"plan": (Plan(Setting(3_000, 100), (1.0,), rivals=True, repeats=1),)},
+    quick={"plan": (Plan(Setting(3_000, 100), (1.0,), repeats=1),)},
     seeds="1 of data",
 )
 def exact_draws(plan: Plan) -> Iterator[Record]:
-    """The first draw beside pool and levels and one X.T @ X, and P(optimum) by all methods."""
+    """The first draw beside pool and levels and one X.T @ X, and P(optimum)."""
     setting = loaded(plan.setting)
     # The signal is in columns 1, 3, 5, ...
     optimum = [2 * k + 1 for k in range(setting.support_size)]
@@ -205,10 +176,9 @@ def exact_draws(plan: Plan) -> Iterator[Record]:
         ]
         draws[epsilon] = sorted(runs, key=lambda run: run.cpu)[len(runs) // 2]
         peaks.append(peak_mib())
-    pool_seconds, pool = certified(setting, top_supports, plan.limit, plan.repeats)
-    levels_seconds, levels = certified(setting, mistake_levels, plan.limit, plan.repeats)
-    instance = setting.instance()
-    unit = unit_seconds(instance, time.process_time, plan.repeats)
+    pool_seconds = certified(setting, top_supports, plan.limit, plan.repeats)
+    levels_seconds = certified(setting, mistake_levels, plan.limit, plan.repeats)
+    unit = unit_seconds(setting.instance(), time.process_time, plan.repeats)
     for epsilon, draw in draws.items():
         numbers = {"unit_seconds": unit, "pool_seconds": pool_seconds,
                    "levels_seconds": levels_seconds, "mib": peaks[0]}  # fmt: skip
@@ -228,7 +198,6 @@ def exact_draws(plan: Plan) -> Iterator[Record]:
             "epsilon": epsilon,
             **{name: value for name, value in numbers.items() if not math.isnan(value)},
             **({"probability": probability(draw.mechanism, optimum)} if draw.drawn else {}),
-            **(by_others(instance, epsilon, (pool, levels), optimum) if plan.rivals else {}),
         }
 
 
@@ -280,35 +249,4 @@ def exact_draws_sizes(
         "right_size": float(np.mean(lengths == len(TRUE))),
         "sizes": float(np.mean([support == TRUE for support in unknown])),
         "mean_size": float(lengths.mean()),
-    }
-
-
-@benchmark(
-    {"shape": ((6_000, 10_000), (5_000, 1_000))},
-    quick={"shape": ((1_000, 100),)},
-    seeds="1 of data and partitions",
-)
-def block_draws(
-    shape: tuple[int, int], block_rows: int = 2, partitions: int = 8, epsilon: float = 1.0
-) -> Iterator[Record]:
-    """A first draw from blocks of rows, in units of one X.T @ X of the same process."""
-    n, p = shape
-    X, y = correlated_gaussian(n, p, rho=0.1, snr=5.0, support_size=5, seed=1)
-    started = time.process_time()
-    X.T @ X
-    product, started = time.process_time() - started, time.process_time()
-    instance = Instance.from_blocks(
-        X, y, support_size=5, block_rows=block_rows, partitions=partitions, partition_seed=1
-    )
-    blocks = time.process_time() - started
-    draw = first_draw(instance, epsilon, limit=600.0)
-    yield {
-        "n": n,
-        "p": p,
-        "block_rows": block_rows,
-        "partitions": partitions,
-        "blocks": blocks / product,
-        "first_draw": draw.cpu / product,
-        "acceptance": draw.acceptance,
-        "mib": peak_mib(),
     }

@@ -1,9 +1,9 @@
 """The best support, found and proven: mipselect beside OKRidge, l0bnb and abess.
 
-Same data, same objective, CPU seconds: set OMP_NUM_THREADS=1. The others are installed into an
-environment of their own, which is kept. Gaps are those of R, of what was proven when the time was
-up; abess proves nothing. l0bnb is given the penalty and the largest coefficient that belong to the
-answer, which a user would not know.
+Same data, same objective, CPU seconds: set OMP_NUM_THREADS=1. The others are in an environment of
+their own (pip install okridge l0bnb abess requests). Gaps are those of R, of what was proven when
+the time was up; abess proves nothing. l0bnb is given the penalty and the largest coefficient that
+belong to the answer, which a user would not know.
 """
 
 from __future__ import annotations
@@ -11,10 +11,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import time
-import venv
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +25,6 @@ from mipselect.search.least_squares.swaps import best_by_swaps
 from mipselect.search.progress import Run
 
 PEERS = ("okridge", "l0bnb", "abess")
-PACKAGES = (*PEERS, "requests")
-"""OKRidge imports requests without asking for it."""
 
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 
@@ -65,16 +61,6 @@ class Row:
         return {"answer": text, "seconds": self.seconds, "found": found, "proven": proven}
 
 
-def python_of(folder: Path) -> Path:
-    """The Python of an environment that has the peers; made if it is not there."""
-    python = folder / "bin" / "python"
-    if not python.exists():
-        print(f"installing {', '.join(PEERS)} into {folder}", file=sys.stderr, flush=True)
-        venv.create(folder, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
-    return python
-
-
 def by_mipselect(instance: Instance, limit: float) -> Row:
     started = time.process_time()
     try:
@@ -84,7 +70,7 @@ def by_mipselect(instance: Instance, limit: float) -> Row:
     return Row(time.process_time() - started, float(pool.values[0]), float(pool.rest_bound))
 
 
-def by_peer(python: Path, name: str, path: Path, instance: Instance, limit: float) -> Row | str:
+def by_peer(python: str, name: str, path: Path, instance: Instance, limit: float) -> Row | str:
     """The answer of a peer, or why there is none."""
     command = [python, Path(__file__).with_name("peer_solvers.py"), name, path, str(limit)]
     try:
@@ -153,10 +139,9 @@ def problem(n: int, p: int, s: int, rho: float, snr: float, ridge: float) -> Ins
 def peers(
     shape: tuple[float, ...],
     time_limit: float = 60.0,
-    environment: str = str(Path(tempfile.gettempdir()) / "mipselect-peers"),
+    peer: str = "python",
 ) -> Iterator[Record]:
-    """The best support beside OKRidge, l0bnb and abess, which are installed in `environment`."""
-    python = python_of(Path(environment))
+    """The best support beside OKRidge, l0bnb and abess, which the Python `peer` has."""
     instance = problem(*shape)  # type: ignore[arg-type]
     rows: dict[str, Row | str] = {"mipselect": by_mipselect(instance, time_limit)}
     with tempfile.TemporaryDirectory() as folder:
@@ -164,7 +149,7 @@ def peers(
         good = best_by_swaps(instance.prepared, instance.support_size, Run.start())
         stored(instance, good.support, path)
         for name in PEERS:
-            rows[name] = by_peer(python, name, path, instance, time_limit)
+            rows[name] = by_peer(peer, name, path, instance, time_limit)
     best = min(row.value for row in rows.values() if isinstance(row, Row))
     n, p, s, rho, _, ridge = shape
     what = f"{n:,}, {p:,}, {s}, {rho:g}, {ridge:g}"

@@ -1,8 +1,7 @@
 """Stored results: one JSON file a run, from which tables of the manual are written.
 
-Folders in a command are stored as FOLDER, other interpreters as PYTHON. Of `mipselect bench --json`
-each selector on an instance is a record, of `mipselect plan --json` each line at an ε, and of the
-.csv of `mipselect reproduce` each line.
+Folders in a command are stored as FOLDER, other interpreters as PYTHON. Of `mipselect plan --json`
+each line at an ε is a record, and of the .csv of `mipselect reproduce` each line.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ RESULTS = Path(__file__).parent.parent / "docs" / "results"
 PACKAGES = ("mipselect", "numpy", "scipy", "scikit-learn")
 DIGITS = 5
 """Significant digits of a number that is stored."""
-OF_BENCH = ("selector", "epsilon", "exact", "f1", "seconds_per_fit", "seconds_per_draw")
 
 
 @dataclass(frozen=True)
@@ -78,11 +76,9 @@ def _rounded(value: Any) -> Any:
 
 
 def records_of(printed: Any) -> Any:
-    """The list that was printed, or the records in the object of `mipselect bench` or `plan`."""
-    command = printed.get("command") if isinstance(printed, dict) else None
-    if command == "bench":
-        return _of_bench(printed)
-    return _of_plan(printed) if command == "plan" else printed
+    """The list that was printed, or the records in the object of `mipselect plan`."""
+    of_plan = isinstance(printed, dict) and printed.get("command") == "plan"
+    return _of_plan(printed) if of_plan else printed
 
 
 def records_of_csv(path: Path) -> list[Record]:
@@ -99,15 +95,6 @@ def _as_number(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
-
-
-def _of_bench(printed: dict[str, Any]) -> list[Record]:
-    return [
-        {"instance": each["instance"], "n": each["n"]}
-        | {key: found[key] for key in OF_BENCH if found[key] is not None}
-        for each in printed["instances"]
-        for found in each["selectors"]
-    ]
 
 
 def _of_plan(printed: dict[str, Any]) -> list[Record]:

@@ -102,9 +102,9 @@ print(ledger.remaining)
 # In the units of the table: days of stay per unit of each measurement. The picture shows released
 # numbers only, so it is as private as they are.
 
-release = model.release_
-rule = table.units.coefficients(release.support, release.coefficients, release.intercept)
-print({name: round(per_unit, 3) for name, per_unit in rule.by_column.items()})
+release, public = model.release_, table.public
+for j, coefficient in zip(release.support, release.coefficients, strict=True):
+    print(public.columns[j].name, public.target.scale * coefficient / public.columns[j].scale)
 
 figure, axes = plt.subplots(figsize=(6, 2.4), layout="constrained")
 axes.barh(release.feature_names, 15.0 * np.asarray(release.coefficients), color="C0")

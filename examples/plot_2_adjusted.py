@@ -109,7 +109,7 @@ print(release)
 figure, axes = plt.subplots(figsize=(6, 3), layout="constrained")
 for epsilon, color in ((0.1, "0.75"), (0.3, "0.5"), (1.0, "C3")):
     chances = ExponentialMechanism(problem, epsilon).inclusion_probabilities()
-    axes.plot(problem.feature_names, chances.high, "o-", color=color, label=f"ε = {epsilon}")
+    axes.plot(problem.feature_names, chances, "o-", color=color, label=f"ε = {epsilon}")
 axes.set_ylabel("probability of being drawn")
 axes.set_title("SENSITIVE: do not publish", color="C3")
 axes.legend()

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
+from mipselect.parameters import completed_by
 from mipselect.validation import checked_integer, checked_number, checked_positive
 
 __all__ = ["bundled", "correlated_gaussian", "logistic_gaussian"]

@@ -4,18 +4,21 @@ size, and every writer ends with a file that is written whole or not at all.
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import struct
 import tempfile
+import tomllib
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from mipselect.errors import InvalidInput, MipselectError
+from mipselect.validation import printable
 
 FOR_ITS_OWNER = 0o600
 
@@ -92,6 +95,33 @@ def unreadable(path: Path, error: Exception) -> InvalidInput:
     """Return an error with what the system said, without the name of the file a second time."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else error
     return InvalidInput(f"{path}: cannot be read: {reason}")
+
+
+def toml_text(content: Mapping[str, Mapping[str, Any]]) -> str:
+    """Write sections whose texts, numbers, truth values and lists JSON writes alike."""
+    return "\n".join(
+        f"[{name}]\n"
+        + "".join(f"{key} = {json.dumps(v, ensure_ascii=False)}\n" for key, v in s.items())
+        for name, s in content.items()
+    )
+
+
+def read_toml(path: Path, most: int) -> dict[str, Any]:
+    """Read the content of a TOML file of at most so many bytes.
+
+    Raises
+    ------
+    InvalidInput
+        If it cannot be read, is too large or no TOML.
+    """
+    text = small_text(path, most)
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise InvalidInput(f"{path}: not valid TOML: it is nested too deeply") from None
+    except ValueError as error:
+        # An integer with thousands of digits is a plain ValueError.
+        raise InvalidInput(f"{path}: not valid TOML: {printable(str(error))}") from error
 
 
 def write_whole(path: Path, content: bytes, *, sensitive: bool = False, new: bool = False) -> None:

@@ -35,7 +35,6 @@ from mipselect.frames import (
 from mipselect.parameters import Check, estimator, parameter, parameters_of
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
-from mipselect.tables.described import looking_like_identifiers
 from mipselect.validation import checked_feature_names, listed, require_public
 
 
@@ -272,9 +271,7 @@ class PrivateDraw(PrivateEstimator):
         Parameters
         ----------
         X : array_like of shape (n, p)
-            One row per person. Dense, without missing values. For selectors that need no more
-            than sums of squares and products also a Dask array or frame, of which nothing else
-            leaves the workers.
+            One row per person. Dense, without missing values.
         y : array_like of shape (n,)
         **fit_params
             There are none: `sample_weight` and others are refused.
@@ -379,6 +376,9 @@ def refuse_na(error: TypeError, X: Any, y: Any = None) -> None:
 def warn_of_names(X: Any, y: Any) -> None:
     """Warn where a column of a frame is called like an identifier, or as the target is."""
     names, name = list(getattr(X, "columns", ())), getattr(y, "name", None)
+    # What reads tables takes long to import.
+    from mipselect.tables.described import looking_like_identifiers
+
     alike, looks = looking_like_identifiers(names)
     if alike:
         warn_of_little_use(

@@ -12,7 +12,16 @@ from typing import Any
 
 from mipselect.errors import InvalidInput
 
-__all__ = ["SUFFIXES", "Panel", "Picture", "Series", "drawn", "require_matplotlib"]
+__all__ = [
+    "SUFFIXES",
+    "Panel",
+    "Picture",
+    "Series",
+    "as_file",
+    "drawn",
+    "plain_style",
+    "require_matplotlib",
+]
 
 SUFFIXES = (".svg", ".png", ".pdf")
 PANEL_INCHES = (4.4, 3.4)

@@ -13,6 +13,9 @@ from .sources import DataKind, DataSource
 if TYPE_CHECKING:
     from .claims import Claim
 
+Support = tuple[int, ...]
+"""Chosen features, sorted."""
+
 MIP = "Differentially Private High-dimensional Variable Selection via Integer Programming"
 DP_SIS = "Feature Selection from Differentially Private Correlations"
 CANONICAL = "Differentially Private Top-k Selection via Canonical Lipschitz Mechanism"
@@ -252,11 +255,6 @@ class Recipe:
         shown |= {name: f"{each:g}" for name, each in settings.items() if isinstance(each, float)}
         words = [each for each in settings.values() if isinstance(each, str) and each]
         return ", ".join([*words, *(f"{name} = {each}" for name, each in shown.items())])
-
-    @property
-    def sensitive(self) -> bool:
-        """Indicator that it is about somebody, without any table of --data."""
-        return False
 
     def on(self, table: str) -> Recipe:
         """Return the recipe for the table of this name."""

@@ -17,7 +17,6 @@ from mipselect.mechanisms import (
     RandomStopping,
 )
 
-from .arrays import FloatArray
 from .claims import Ahead, AheadInTheEnd, Claim, Somewhere
 from .experiment import (
     HETEROGENEOUS,
@@ -29,7 +28,7 @@ from .experiment import (
     Recipe,
     Scale,
 )
-from .sources import DataSource
+from .sources import DataSource, FloatArray
 
 ITEMS, SETS = 100, 10_000
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0)
@@ -160,21 +159,18 @@ def ahead(text: str, better: str, worse: str, panel: str) -> Ahead:
 
 
 def _claims(positive: str, none: str, negative: str) -> tuple[Claim, ...]:
+    named = {"RNMH": RNMH, "GEM": GEM, "RS": RS}
+    blind = {
+        f"negative correlation: {name} can be worse than a blind choice": method
+        for name, method in named.items()
+    }
     return (
-        ahead("positive correlation: RNMH is ahead of RNM", RNMH, RNM, positive),
-        ahead("positive correlation: GEM is ahead of RNM", GEM, RNM, positive),
-        ahead("positive correlation: RS is ahead of RNM", RS, RNM, positive),
-        ahead("negative correlation: RNM is ahead of RNMH", RNM, RNMH, negative),
-        ahead("negative correlation: RNM is ahead of GEM", RNM, GEM, negative),
-        ahead("negative correlation: RNM is ahead of RS", RNM, RS, negative),
-        *(
-            Somewhere(text, ahead(text, UNIFORM, name, negative))
-            for name, text in (
-                (RNMH, "negative correlation: RNMH can be worse than a blind choice"),
-                (GEM, "negative correlation: GEM can be worse than a blind choice"),
-                (RS, "negative correlation: RS can be worse than a blind choice"),
-            )
-        ),
+        *(ahead(f"positive correlation: {name} is ahead of RNM", method, RNM, positive)
+          for name, method in named.items()),
+        *(ahead(f"negative correlation: RNM is ahead of {name}", RNM, method, negative)
+          for name, method in named.items()),
+        *(Somewhere(text, ahead(text, UNIFORM, method, negative))
+          for text, method in blind.items()),
         ahead("no correlation: RNM is ahead of GEM", RNM, GEM, none),
         ahead("no correlation: RNM is ahead of RS", RNM, RS, none),
         AheadInTheEnd("at very large ε RS keeps more error than RNM", ERROR.key, RNM, (RS,),

@@ -27,7 +27,6 @@ from mipselect.selectors import (
     TopRSelector,
 )
 
-from .arrays import FloatArray
 from .claims import (
     AHEAD,
     BEHIND,
@@ -55,7 +54,7 @@ from .experiment import (
     Results,
     Scale,
 )
-from .sources import REGRESSION, DataSource
+from .sources import REGRESSION, DataSource, FloatArray
 
 EPSILON, DELTA = math.log(3.0), 1e-5
 TEST_SHARE, TIE_NOISE = 0.1, 1e-6
@@ -91,8 +90,9 @@ def split(X: FloatArray, y: FloatArray, seed: int) -> Split:
     return Split(X[train], y[train], X[test], y[test])
 
 
-def table_of(source: DataSource, name: str) -> tuple[FloatArray, FloatArray]:
+def table_of(source: DataSource | None, name: str) -> tuple[FloatArray, FloatArray]:
     """Read X and y of a table, without the columns that tell the target."""
+    assert source is not None
     return numbers(source.text(name), LEAKS.get(name, ()), name)
 
 
@@ -320,7 +320,6 @@ class KnownRanges(Recipe):
 
     def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
-        assert source is not None
         X, y = table_of(source, self.table)
         if X.shape[1] < self.k:
             return
@@ -409,7 +408,6 @@ class TestError(Recipe):
 
     def measure(self, data: DataSeed, seed: int, source: DataSource | None) -> Iterator[Reading]:
         """See `Recipe`."""
-        assert source is not None
         X, y = table_of(source, self.table)
         if X.shape[1] < self.k:
             return

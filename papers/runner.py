@@ -32,7 +32,7 @@ from mipselect.cli.extension import (
     say,
     unreadable,
 )
-from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure
+from mipselect.errors import InvalidInput, MipselectError
 
 from .experiment import DataSeed, Reading, Recipe
 from .sources import DataSource
@@ -41,7 +41,7 @@ Row = Mapping[str, Any]
 Identity = tuple[str, str, int, int, int]
 """Experiment, recipe, repeat, the seed of the draws and that of the data."""
 
-DONE, NOT_CERTIFIED, FAILED = "done", "not certified", "failed"
+DONE, FAILED = "done", "failed"
 EXPERIMENT = "NOT PRIVATE: an experiment. Its draws are seeded, so they protect nobody."
 SEED_BITS = 48
 """So few that every reader of JSON keeps them."""
@@ -69,8 +69,8 @@ class TrialFile:
 
     Attributes
     ----------
-    rows : list of (int, mapping)
-        The whole lines: their numbers, from 1, and what they hold.
+    rows : list of mapping
+        What the whole lines hold.
     rest : int
         Bytes of a half-written last line. They are cut off before a row is appended.
 
@@ -87,7 +87,7 @@ class TrialFile:
         except OSError as error:
             raise unreadable(path, error) from error
         *lines, rest = content.split(b"\n")
-        self.rows = [(number, self._parsed(number, line)) for number, line in enumerate(lines, 1)]
+        self.rows = [self._parsed(number, line) for number, line in enumerate(lines, 1)]
         if rest[: len(START)] != START[: len(rest)]:
             raise self._foreign(len(lines) + 1, "it is cut off and begins like no other")
         self.rest = len(rest)
@@ -246,7 +246,7 @@ class Trial:
             "status": status,
             **dict(zip(KEYS[1:], self.identity, strict=True)),
             **facts,
-            "sensitive": self.source is not None or self.recipe.sensitive,
+            "sensitive": self.source is not None,
             "private": False,
             "randomness": "seeded",
         }
@@ -256,7 +256,7 @@ def done_already(file: TrialFile) -> dict[Identity, Row]:
     """Return the trials that a file has, by their identities."""
     return {
         (row["experiment"], row["recipe"], row["repeat"], row["base_seed"], row["data_seed"]): row
-        for _, row in file.rows
+        for row in file.rows
         if row["status"] == DONE
     }
 
@@ -323,9 +323,7 @@ def measured(trial: Trial) -> Row:
         found = trial.recipe.measure(trial.data, trial.seed, trial.source)
         readings = [one.stored if isinstance(one, Reading) else one for one in found]
     except MipselectError as error:
-        certain = isinstance(error, NotCertified) and not isinstance(error, SolverFailure)
-        status = NOT_CERTIFIED if certain else FAILED
-        return trial.row(status, remark=" ".join(str(error).split()))
+        return trial.row(FAILED, remark=" ".join(str(error).split()))
     return trial.row(DONE, readings=readings, seconds=time.perf_counter() - start)
 
 

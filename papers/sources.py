@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mipselect.cli.extension import regular_file, unreadable
 from mipselect.errors import InvalidInput
 
-from .arrays import FloatArray
+FloatArray = NDArray[np.floating[Any]]
 
 LARGEST_TABLE = 2**31
 """Bytes."""

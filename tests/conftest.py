@@ -1,4 +1,8 @@
-"""Fixtures of all tests, the command line among them; skips are added up at the end."""
+"""Fixtures of all tests, the command line among them.
+
+A test is deep, and left to `make deep`, if it is marked so, if it asks for a fixture that starts
+something or for a back end that is an executable, or if it is of one seed of many.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +16,11 @@ from hypothesis import settings
 from mipselect.cli import main
 from mipselect.cli.commands import FILE
 from tests.support.commandline import INSTANCE, TABLE, Outcome, Run
-from tests.support.wants import pytest_terminal_summary
 
-__all__ = ["folder", "pytest_sessionstart", "pytest_terminal_summary", "repository", "run", "shell"]
+STARTING = frozenset({"chromium", "shell", "unpacked"})
+"""Fixtures that start a process or a browser."""
+EXECUTABLES = frozenset({"cbc", "glpk"})
+FEW_SEEDS = 5
 
 # A deadline would judge the machine: an example that waits for a busy core is not wrong. The same
 # examples in every run, so that a change is judged by what it changed; `make fuzz` takes new ones.
@@ -27,6 +33,25 @@ def pytest_sessionstart() -> None:
     """Refuse to run beside a project file, whose defaults every command would take."""
     if FILE.exists():
         raise pytest.UsageError(f"{FILE}: the tests would take their defaults from it; move it")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests as deep by their fixtures, and those of seeds beyond the first few."""
+    seeds: dict[str, list[object]] = {}
+    for item in items:
+        assert isinstance(item, pytest.Function)
+        given = item.callspec.params if hasattr(item, "callspec") else {}
+        before = seeds.setdefault(item.nodeid.partition("[")[0], [])
+        if "seed" in given and given["seed"] not in before:
+            before.append(given["seed"])
+        late = "seed" in given and before.index(given["seed"]) >= FEW_SEEDS
+        starts = STARTING.intersection(item.fixturenames)
+        executed = [
+            each for each in given.values() if isinstance(each, str) and each in EXECUTABLES
+        ]
+        if late or starts or executed:
+            item.add_marker("deep")
 
 
 @pytest.fixture(scope="session")

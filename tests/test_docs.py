@@ -41,15 +41,10 @@ def test_there_are_examples_and_links_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
-def test_the_table_of_tests_names_every_folder_and_files_that_are_there() -> None:
-    tests, folder, named = OF_TESTS.parent, "", set()
-    for row in re.findall(r"^\| (?!package|---)(.*) \|$", OF_TESTS.read_text(), re.MULTILINE):
-        first, _, _, files = row.split("|")
-        folder = "".join(re.findall(r"\[(\w+)\]", first)) or folder
-        named.add(folder)
-        for name in re.findall(r"`(.+?)`", files):
-            assert list((tests / folder).glob(f"{name}.py")), f"{folder}/{name}"
-    assert named == {path.parent.name for path in tests.glob("*/test_*.py")}
+def test_the_table_of_tests_names_every_folder() -> None:
+    named = re.findall(r"^\| \[(\w+)\]", OF_TESTS.read_text(), re.MULTILINE)
+    assert set(named) == {path.parent.name for path in OF_TESTS.parent.glob("*/test_*.py")}
+    assert len(set(named)) == len(named)
 
 
 def test_no_page_has_the_name_of_one_that_sphinx_writes() -> None:

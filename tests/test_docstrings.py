@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 from mipselect import MistakeLevels, SupportPool, mistake_levels, top_supports
-from mipselect.docstrings import completed_by, entries_of
+from mipselect.parameters import completed_by, entries_of
 from mipselect.search.certificate import Certificate
 from mipselect.search.options import SearchOptions
 

@@ -11,7 +11,7 @@ import pytest
 SCRIPTS = sorted((Path(__file__).parent.parent / "examples").glob("plot_*.py"))
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_example_runs(
     script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

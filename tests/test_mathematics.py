@@ -101,14 +101,6 @@ def test_the_code_refers_to_these_pages_and_no_others() -> None:
         assert not (said := ELSEWHERE.findall(path.read_text())), f"{path} refers to {said}"
 
 
-def test_references_are_read_across_lines() -> None:
-    assert references('"""Bounds (docs/mathematics/cuts.md,\n    (4) and (7))."""') == [
-        ("cuts.md", 4),
-        ("cuts.md", 7),
-    ]
-    assert references("# see docs/mathematics/cuts.md,\n# (13)") == [("cuts.md", 13)]
-
-
 @pytest.mark.parametrize("page", ["cuts.md", "exact-draws.md"])
 def test_every_bound_says_what_is_known_and_its_sources_are_listed(page: str) -> None:
     table = PAGES[page].split("## What is known and what is new")[1]

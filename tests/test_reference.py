@@ -12,12 +12,8 @@ import pytest
 
 import mipselect
 from public_names import MODULES, listed, source_of
-from tests.support.wants import skip_for_want_of
 
 NAMES = [(module, name) for module in MODULES for name in listed(module)]
-WAITING: set[str] = set()
-"""New names whose examples are still to be written; a name that has them leaves this list."""
-
 OPTIONS = doctest.NORMALIZE_WHITESPACE
 
 
@@ -27,9 +23,6 @@ def test_examples_run(module: str, name: str, tmp_path: Path, monkeypatch) -> No
     found = getattr(import_module(module), name)
     text = inspect.getdoc(found) or ""
     examples = doctest.DocTestParser().get_doctest(text, {}, f"{module}.{name}", None, None)
-    if name in WAITING:
-        assert not examples.examples, f"{name} is waiting no longer"
-        skip_for_want_of("examples in the reference")
     assert examples.examples
     assert "Examples\n--------" in text
     said: list[str] = []
@@ -38,13 +31,13 @@ def test_examples_run(module: str, name: str, tmp_path: Path, monkeypatch) -> No
     assert not runner.failures, "".join(said)
 
 
-@pytest.mark.parametrize(("module", "name"), NAMES, ids=lambda part: part)
-def test_sources_are_known(module: str, name: str) -> None:
-    text = inspect.getdoc(getattr(import_module(module), name)) or ""
-    _, _, after = text.partition("References\n----------\n")
-    cited = re.split(r"\n\n\w+\n-+\n", after)[0]
-    for title in re.findall(r'"([^"]+)"', cited):
-        assert source_of(title), f"{title!r} is not in docs/references.md"
+def test_sources_are_known() -> None:
+    for module, name in NAMES:
+        text = inspect.getdoc(getattr(import_module(module), name)) or ""
+        _, _, after = text.partition("References\n----------\n")
+        cited = re.split(r"\n\n\w+\n-+\n", after)[0]
+        for title in re.findall(r'"([^"]+)"', cited):
+            assert source_of(title), f"{title!r} of {name} is not in docs/references.md"
 
 
 @pytest.mark.parametrize("module", MODULES)

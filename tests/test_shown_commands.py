@@ -53,7 +53,7 @@ def run(block: Block) -> None:
         assert main(command) == 0, command
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_shows_what_is_printed(
     page: Path, folder: Path, capsys: pytest.CaptureFixture[str]

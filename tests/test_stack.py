@@ -12,6 +12,8 @@ import pytest
 
 from mipselect.cli.commands import OWN
 
+pytestmark = pytest.mark.deep
+
 MOST_LOADED = 110
 
 LOADED = (

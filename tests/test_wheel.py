@@ -50,7 +50,7 @@ def run_in(target: Path, *arguments: str) -> str:
     ).stdout
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_the_wheel_solves_and_releases_on_its_own(unpacked: Path) -> None:
     where = run_in(unpacked, "-c", "import mipselect; print(mipselect.__file__)")
     assert Path(where.strip()).is_relative_to(unpacked)
@@ -65,11 +65,10 @@ def test_the_wheel_solves_and_releases_on_its_own(unpacked: Path) -> None:
     assert released["private"] is True
     names = run_in(unpacked, "-m", "mipselect", "instances")
     assert "paper-p100" in names
-    compared = run_in(
-        *(unpacked, "-m", "mipselect", "bench", "tiny-plain", "--selectors", "sis,kendall"),
-        *("--epsilon", "1", "--trials", "2", "--json"),
+    made = run_in(
+        *(unpacked, "-m", "mipselect", "reproduce", "kendall-copies", "--quick", "--json"),
     )
-    assert len(json.loads(compared)["instances"][0]["selectors"]) == 2
+    assert json.loads(made)["experiments"][0]["trials"] == 2
 
 
 def test_the_wheel_has_every_file_of_the_packages(unpacked: Path, repository: Path) -> None:

@@ -48,18 +48,3 @@ def test_the_glossary_has_one_sentence_for_each_word() -> None:
     for _, sentence in rows:
         assert sentence.endswith(".")
         assert ". " not in sentence
-
-
-PRIVATE_LANGUAGE = re.compile(
-    r"\b(promise[sd]?|blindly|blind (?:draw|one|choice)|posed|the house|rooms|wings|held back)\b"
-)
-"""Phrases of pages for which the field has words: guarantee, uniform draw, package."""
-
-
-def test_pages_have_the_words_of_the_field() -> None:
-    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
-    assert len(pages) >= 25
-    for page in pages:
-        if page.name != "CHANGELOG.md":
-            found = PRIVATE_LANGUAGE.findall(page.read_text(encoding="utf-8"))
-            assert not found, f"{page.name}: {found}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +14,6 @@ from benchmarks.__main__ import main
 from benchmarks.stored import RESULTS, StoredRun
 from docs import written_tables
 from docs.written_tables import DOCS, WrongTable
-from tests.support.commandline import Run
 
 RECORDS = [
     {"method": "loss", "table": "bikes", "epsilon": 0.5, "ways": [0.25, 0.75]},
@@ -127,30 +124,6 @@ def test_a_table_by_a_list_of_rows_and_columns(store: Store) -> None:
     ]
 
 
-def test_numbers_and_texts_in_labels_and_cells(store: Store) -> None:
-    store(
-        [{"n": 3000, "way": "`mcmc`", "share": "> 60"}, {"n": 10, "way": "no model", "share": 2.5}]
-    )
-    given = {"results": "ways", "corner": ["n", "way"], "rows": ["n", "way"], "where": {}}
-    columns = [{"label": "share", "cell": "{share:.2f}"}]
-    assert lines_of({**given, "columns": columns})[4:8] == [
-        "| n | way | share |",
-        "| ---: | --- | ---: |",
-        "| 3,000 | `mcmc` | > 60 |",
-        "| 10 | no model | 2.50 |",
-    ]
-
-
-def test_a_mean_that_was_entered_by_hand_counts_alone(store: Store) -> None:
-    whole = {"method": "loss", "table": "mean", "epsilon": 1.0, "ways": 0.5}
-    rows = [{"label": "all", "where": {"table": ["bikes", "wine"]}, "mean": ["table"]}]
-    given = {**SPECIFICATION, "rows": [*rows, {"label": "wine", "where": {"table": "wine"}}]}
-    for by_hand, mean in ((True, 0.5), (False, 0.3)):
-        store([*RECORDS, whole], entered_by_hand=by_hand)
-        assert f"| all | 0.30 | {mean:.2f} |" in lines_of(given)
-        assert "| wine | 0.10 | 0.00 |" in lines_of(given)
-
-
 def test_runs_are_named_once_in_a_section(store: Store) -> None:
     store(RECORDS)
     tables = [PAGE.replace("table: ways", f"table: {name}") for name in "abc"]
@@ -194,67 +167,8 @@ def test_a_wrong_specification_is_named(store: Store, change: Any, reason: str) 
         lines_of({**SPECIFICATION, **change})
 
 
-def test_a_cell_without_a_record_is_an_error_or_as_said(store: Store) -> None:
-    store([each for each in RECORDS if each is not RECORDS[1]])
-    with pytest.raises(WrongTable, match="there is no record for"):
-        lines_of(SPECIFICATION)
-    assert "| wine | none | 0.00 |" in lines_of({**SPECIFICATION, "missing": "none"})
-
-
-@pytest.mark.parametrize(
-    "page",
-    [
-        PAGE.replace("table: ways", "table: way"),
-        PAGE + PAGE,
-        "No table.\n",
-        PAGE.replace("<!-- end of table -->", ""),
-        "<!-- table: ways -->\n" + PAGE,
-    ],
-)
-def test_comments_that_fit_no_specification(store: Store, page: str) -> None:
-    store(RECORDS)
-    with pytest.raises(WrongTable, match=r"comments? "):
-        lines_of(SPECIFICATION, page)
-
-
-def test_the_command_writes_and_compares(
-    store: Store,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    store(RECORDS)
-    (tmp_path / "pages").mkdir()
-    page = tmp_path / "page.md"
-    page.write_text(PAGE, encoding="utf-8")
-    text = "".join(f"{key} = {json.dumps(value)}\n" for key, value in SPECIFICATION.items())
-    text = text.replace('{"method": "loss"}', '{method = "loss"}')
-    (tmp_path / "pages" / "page.toml").write_text(f"[ways]\n{text}", encoding="utf-8")
-    monkeypatch.setattr(written_tables, "DOCS", tmp_path)
-    monkeypatch.setattr(written_tables, "PAGES", tmp_path / "pages")
-
-    def run(*arguments: str) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["written_tables", *arguments])
-        return written_tables.main(), capsys.readouterr().err
-
-    assert run("--check") == (1, "page.md: differs from its stored results\n")
-    assert page.read_text(encoding="utf-8") == PAGE
-    assert run() == (0, "page.md: written\n")
-    assert "| bikes | 0.50 | 0.60 |" in page.read_text(encoding="utf-8")
-    assert run("--check", str(page)) == (0, "")
-    page.write_text(page.read_text(encoding="utf-8").replace("0.60", "0.61"), encoding="utf-8")
-    assert run("--check") == (1, "page.md: differs from its stored results\n")
-    (tmp_path / "pages" / "page.toml").write_text("[ways\n", encoding="utf-8")
-    assert run()[1].startswith("page.md: Expected ']'")
-    assert run(str(DOCS / "plan.md")) == (1, f"{DOCS / 'plan.md'} is no page in {tmp_path.name}\n")
-    (tmp_path / "pages" / "page.toml").unlink()
-    code, said = run()
-    assert code == 1
-    assert said.startswith("page.md: comments name ['ways'], specifications []")
-
-
 def test_a_run_comes_back_as_it_was_stored(tmp_path: Path) -> None:
-    head = ("mipselect bench", "2026-11-01", "2 cores", "1 to 10")
+    head = ("mipselect plan", "2026-11-01", "2 cores", "1 to 10")
     run = StoredRun(
         *head, records=[{"n": 3000, "way": "ε", "x": [0.5, 1]}], versions={"numpy": "2"}
     )
@@ -273,26 +187,6 @@ def test_what_is_no_list_of_flat_records_is_not_stored(records: Any) -> None:
         StoredRun("c", "d", "m", "s", records=records, versions={})
 
 
-def test_what_bench_prints_is_stored(
-    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    options = ["--epsilon", "1,2", "--trials", "2", "--selectors", "sis,uniform"]
-    printed = run("bench", "diabetes", *options, "--output", tmp_path / "b.jsonl", "--json").out
-    (tmp_path / "printed.json").write_text(printed, encoding="utf-8")
-    given = ["command", "--store", "bench", "--seeds", "0"]
-    given += ["--records", str(tmp_path / "printed.json"), "--", "mipselect", "bench", "diabetes"]
-    monkeypatch.setattr(stored, "RESULTS", tmp_path)
-    assert main(given) == 0
-    found = StoredRun.read(tmp_path / "bench.json").records
-    assert [(each["selector"], each["epsilon"]) for each in found] == [
-        ("sis", 1.0),
-        ("sis", 2.0),
-        ("uniform", 1.0),
-        ("uniform", 2.0),
-    ]
-    assert all(each["n"] == 442 and 0.0 <= each["exact"] <= 1.0 for each in found)
-
-
 def test_a_command_that_fails_stores_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -304,30 +198,7 @@ def test_a_command_that_fails_stores_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_command_is_run_and_stored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    script = "print('[{\"share\": 0.123456789}]')"
-    command = ["--", sys.executable, "-c", script, str(tmp_path)]
-    monkeypatch.setattr(stored, "RESULTS", tmp_path)
-    assert main(["command", "--store", "NAME", "--seeds", "none", *command]) == 0
-    run = StoredRun.read(tmp_path / "NAME.json")
-    assert run.records == [{"share": 0.12346}]
-    assert run.command == shlex.join(["python", "-c", script, "FOLDER"])
-    assert "numpy" in run.versions
-    assert not run.entered_by_hand
-
-
-def test_an_interpreter_in_a_command_is_no_place() -> None:
-    typed = stored.as_typed(["/a/bin/python3.11", "-m", "b", "--peer", "/c/bin/python", "FILE"])
-    assert typed == "python -m b --peer PYTHON FILE"
-
-
-def test_records_of_an_experiment_and_of_a_plan() -> None:
-    selector = {"selector": "sis", "epsilon": 1.0, "exact": 0.5, "f1": 0.7, "seconds_per_fit": None}
-    instance = {"instance": "a", "n": 9, "selectors": [{**selector, "seconds_per_draw": 0.1}]}
-    assert stored.records_of({"command": "bench", "instances": [instance]}) == [
-        {"instance": "a", "n": 9, "selector": "sis", "epsilon": 1.0, "exact": 0.5, "f1": 0.7,
-         "seconds_per_draw": 0.1}
-    ]  # fmt: skip
+def test_records_of_a_plan() -> None:
     line = {"method": "sis", "score": "loss", "tables": 4, "cells": [{"found": 0.5}]}
     plan = {"command": "plan", "epsilons": [2.0], "chance_level": 0.1, "lines": [line]}
     selections = [
@@ -345,12 +216,3 @@ def test_records_of_an_experiment_and_of_a_plan() -> None:
     ]
     late = {**line, "cells": []}
     assert stored.records_of({**plan, "lines": [late], "model": None}) == selections[1:]
-
-
-def test_records_of_a_file_with_a_heading(tmp_path: Path) -> None:
-    path = tmp_path / "found.csv"
-    path.write_text('method,x,value\n"GEM, a",0.5,\nRS,1,-2e-3\n', encoding="utf-8")
-    assert stored.records_of_csv(path) == [
-        {"method": "GEM, a", "x": 0.5},
-        {"method": "RS", "x": 1.0, "value": -0.002},
-    ]

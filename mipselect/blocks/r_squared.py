@@ -27,7 +27,8 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.normalised import ColumnsOfFeatures, centred
-from mipselect.blocks.partitions import Blocks
+from mipselect.blocks.partitions import Blocks, default_partitions
+from mipselect.errors import InvalidInput
 from mipselect.validation import checked_integer, checked_positive, set_fields
 
 
@@ -535,3 +536,99 @@ def _centred_part(rows: FloatArray, columns: ColumnsOfFeatures, part: int) -> Fl
 def cores() -> int:
     """Count the cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+SECONDS_PER_PRODUCT = 2e-8
+"""Time of one product of two columns in one block, changed by a step, in both passes; slow core."""
+
+SECONDS_PER_STEP = 8e-5
+"""More of every step of a batch of blocks, however few they are."""
+
+
+def r_squared_seconds(n: int, partitions: int, features: ListedFeatures) -> float:
+    """Estimate the seconds of `r_squared_counts` on one core; no row is looked at.
+
+    A support of s features is a step from one of s - 1. Among the supports with d features
+    C(k, d-1) have the k-th, from 0, as their last.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    partitions : int
+        T.
+    features : ListedFeatures
+        Their widths, s and b.
+    """
+    widths, s = features.widths, features.support_size
+    left = sum(widths) + 1
+    # Before the first step: the products of all columns, and their centring.
+    steps, products = 0, features.block_rows * left * (left + 20) // 2
+    for k, width in enumerate(widths):
+        # No more than s - 1 features before the last one of a support can be chosen.
+        for size in range(1, s + 1):
+            nodes = math.comb(k, size - 1)
+            if size == s:
+                steps += nodes if width > 1 else 0
+                products += nodes * width**3
+            elif size == s - 1 and width == 1:
+                steps += nodes
+                products += nodes * left
+            else:
+                steps += nodes * width
+                products += nodes * width * left**2
+        left -= width
+    blocks = n // features.block_rows * partitions
+    batches = math.ceil(blocks / batch_size(sum(widths)))
+    return blocks * products * SECONDS_PER_PRODUCT + batches * steps * SECONDS_PER_STEP
+
+
+MOST_SUPPORTS = 1_000_000
+"""More supports are not listed; their scores and weights would fill the memory."""
+
+MOST_SECONDS = 600.0
+"""Default of the longest time that is estimated for the scores of all supports."""
+
+
+def require_listable(count: int, support_size: int) -> None:
+    """Raise `InvalidInput` for more than `MOST_SUPPORTS` supports of `count` features."""
+    total = math.comb(count, support_size)
+    if total > MOST_SUPPORTS:
+        raise InvalidInput(
+            f"block R² looks at every support, and there are {total:,}, more than "
+            f"{MOST_SUPPORTS:,}: choose fewer features, leave some out, or take least squares "
+            "on blocks, Instance.from_blocks"
+        )
+
+
+def settled_blocks(
+    n: int,
+    features: ListedFeatures,
+    partitions: int | None,
+    partition_seed: int | None,
+    most_seconds: float,
+) -> Blocks:
+    """Return the blocks of block R² for n rows, with T by default where it is None.
+
+    Raises
+    ------
+    InvalidInput
+        For b ≤ s + 2, for n < b, or where the estimated time is longer than `most_seconds`.
+    """
+    one = Blocks.of(features.block_rows, 1, partition_seed)
+    BlockR2(one).require_rows(features.support_size)
+    one.count(n)
+    seconds = r_squared_seconds(n, 1, features)
+    if partitions is None:
+        partitions = default_partitions(seconds)
+    blocks = Blocks.of(one.rows, partitions, partition_seed)
+    seconds *= blocks.partitions
+    if seconds > most_seconds:
+        total = math.comb(features.count, features.support_size)
+        raise InvalidInput(
+            f"block R² of {total:,} supports in {blocks.terms(n):,} blocks "
+            f"would take about {seconds:,.0f} s on one core, more than most_seconds = "
+            f"{most_seconds:g}: raise it, or the time limit of a draw, take fewer "
+            "partitions or features, or least squares on blocks, Instance.from_blocks"
+        )
+    return blocks

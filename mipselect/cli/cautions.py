@@ -1,9 +1,8 @@
-"""Cautions about a release that come before its draw: by options and the ledger, never by rows."""
+"""Warnings and notes about a release before its draw: by options and the ledger, never by rows."""
 
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -22,45 +21,40 @@ LITTLE = 10.0
 LITTLE_DELTA = 1e-3
 """δ from which on it means little, where the number of rows is not known or private."""
 
-SCALES = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"), (1e3, "thousand"))
-
-BEYOND_WORDS = 1e15
+EXPECTS = "Expects that the curator has looked at the report of 'mipselect check' on this table"
 
 
-def cautions(
-    ledger: Ledger | None,
-    unit: str,
+def warnings(
+    head: Mapping[str, Any],
     together: Guarantee,
-    asked: Mapping[str, Any],
+    unit: str,
+    ledger: Ledger | None,
     n: int | None = None,
-) -> tuple[str, ...]:
-    """Say what a release means less than it seems to, in sentences.
+    doubts: Iterable[str] = (),
+) -> list[str]:
+    """Print what a release means less than it seems to, a line each, and return the sentences.
 
     Parameters
     ----------
-    ledger : Ledger or None
-    unit : str
-        What the guarantee is about: "row", or the field that says whose row it is.
+    head : mapping
+        First entries of the report: they name the table, and its schema if it has one.
     together : Guarantee
         That of all draws; of seeded ones, which have none, its numbers say nothing.
-    asked : mapping
-        First entries of the report: they name the table, and its schema if it has one.
+    unit : str
+        What the guarantee is about: "row", or the field that says whose row it is.
+    ledger : Ledger or None
     n : int or None
         The number of rows, where it is known and public.
+    doubts : iterable of str
+        What else speaks against the draw.
     """
-    found = (
-        _of_the_unit(ledger, unit, schema="schema" in asked),
-        _of_other_tables(ledger, table_named(asked)),
-        _of_epsilon(together.epsilon) if together.private else "",
-        _of_delta(together.delta, n) if together.private else "",
-    )
-    return tuple(sentence for sentence in found if sentence)
-
-
-def warn_before_a_draw(sentences: Iterable[str]) -> None:
-    """Print cautions on standard error, a line each."""
-    for sentence in sentences:
+    found = [_of_the_unit(ledger, unit, schema="schema" in head), _of_other_tables(ledger, head)]
+    if together.private:
+        found += [_of_epsilon(together.epsilon), _of_delta(together.delta, n)]
+    said = [sentence for sentence in (*found, *doubts) if sentence]
+    for sentence in said:
         say(f"warning: {sentence}")
+    return said
 
 
 def _of_the_unit(ledger: Ledger | None, unit: str, *, schema: bool) -> str:
@@ -76,9 +70,10 @@ def _of_the_unit(ledger: Ledger | None, unit: str, *, schema: bool) -> str:
     )
 
 
-def _of_other_tables(ledger: Ledger | None, table: str) -> str:
+def _of_other_tables(ledger: Ledger | None, head: Mapping[str, Any]) -> str:
     """Say that a ledger has paid for draws from a table of another name."""
-    paid = () if ledger is None else ledger.touching
+    table = table_named(head)
+    paid = () if ledger is None else ledger.entries
     others = [name for name in tables_of(paid) if name != table]
     if not others:
         return ""
@@ -92,9 +87,12 @@ def _of_epsilon(epsilon: float) -> str:
     """Say what a large ε allows."""
     if epsilon < LITTLE:
         return ""
+    times = "more than 10^15"
+    if epsilon < math.log(1e15):
+        times = f"about {float(f'{math.exp(epsilon):.2g}'):,.0f}"
     return (
         f"ε = {epsilon:.15g} protects little: with other values in one row a result may be "
-        f"{times_in_words(epsilon)} as probable, or as improbable; ε of 1 or less protects well"
+        f"{times} times as probable, or as improbable; ε of 1 or less protects well"
     )
 
 
@@ -110,72 +108,27 @@ def _of_delta(delta: float, n: int | None) -> str:
     )
 
 
-def times_in_words(epsilon: float) -> str:
-    """Write e^ε in words.
-
-    Examples
-    --------
-    >>> times_in_words(10.0)
-    'about 22 thousand times'
-    """
-    times = math.exp(min(epsilon, 700.0))
-    if times >= BEYOND_WORDS:
-        return "more than a thousand trillion times"
-    for scale, word in SCALES:
-        if times >= scale:
-            return f"about {float(f'{times / scale:.2g}'):g} {word} times"
-    return f"about {float(f'{times:.2g}'):g} times"
-
-
-OF_CHECK = ("--never", "--range")
-"""Options of a draw that its check must have too."""
-
-ONLY_NUMBERS = (
-    "Without a schema every column is read as a number. One with text or gaps is refused when "
-    "rows are read, before anything is paid."
-)
-
-
-def reminders_of_a_plan(head: Mapping[str, Any], asked: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say what to look at before a draw from a table; nothing for an instance.
+def note_of_the_table(head: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Print what to look at first in a table: its check, or which names look like identifiers.
 
     Parameters
     ----------
     head : mapping
-        First entries of the report of a task.
-    asked : mapping
-        Options about a table with a schema as they were given, by their names.
+        First entries of the report.
+    names : sequence of str
+        Names of the features.
     """
     if "schema" in head:
-        return (expected_check(head, asked),)
-    return (ONLY_NUMBERS,) if "target" in head else ()
-
-
-def note_of_identifiers(head: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Print which features of a table without a schema look like identifiers, by their names."""
-    if "schema" in head or "target" not in head:
-        return
-    alike, looks = looking_like_identifiers(names)
-    if alike:
+        say(f"note: {EXPECTS}")
+    elif "target" in head:
+        alike, looks = looking_like_identifiers(names)
         leave = "it leaves it" if len(alike) == 1 else "them leaves them"
-        say(f"note: {listed(alike)} {looks}, and may be drawn; --features without {leave} out.")
-
-
-def expected_check(head: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    """Say which check of a table with a schema comes before a draw."""
-    names = ("data", "--schema", "schema", "--target", "target")
-    words = [str(head.get(name, name)) for name in names]
-    for name in ("delimiter", "encoding", "sheet"):
-        words += [f"--{name}", str(head[name])] if name in head else []
-    for option in OF_CHECK:
-        value = asked.get(option, [])
-        for each in value if isinstance(value, list) else [value]:
-            words += [option, str(each)]
-    return f"Expects that the curator has looked at: mipselect check {shlex.join(words)}"
+        if alike:
+            say(f"note: {listed(alike)} {looks}, and may be drawn; --features without {leave} out.")
 
 
 def note_of_the_target(schema: TableSchema, target: str) -> None:
-    """Say that ordered categories of the target are taken as a number."""
+    """Print that ordered categories of the target are taken as a number."""
     field = schema.field(target, "target")
     names = field.category_words
     if field.ordered and len(names) > 2:

@@ -30,8 +30,7 @@ from mipselect.documents.blocks import (
 )
 from mipselect.documents.pages import html_page
 from mipselect.tables import TableCheck, TableSchema, check_table
-from mipselect.tables.check import percent
-from mipselect.tables.field_rules import KINDS
+from mipselect.tables.check import KINDS, percent
 from mipselect.validation import listed, printable
 
 PAGE = ".html"

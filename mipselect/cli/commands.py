@@ -1,26 +1,34 @@
-"""The subcommands: where each is declared, and its first line, so that --help imports none."""
+"""The `mipselect` command: its subcommands, its exit codes, and one line for every error.
+
+Where each subcommand is declared, and its first line, stand here, so that --help imports none.
+"""
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Collection, Iterator, Mapping
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache, wraps
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, version
 from inspect import Parameter, Signature, signature
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from mipselect.cli.declared import DeclaredOption, chooser, declared_of
-from mipselect.cli.start import say
-from mipselect.errors import InvalidInput
-from mipselect.toml_files import read_toml
+from mipselect.cli.declared import DeclaredOption, chooser, declared_of, with_further
+from mipselect.cli.output import InterruptedDelivery, InterruptedRun
+from mipselect.cli.start import Interruptions, abandon, say
+from mipselect.disk import read_toml
+from mipselect.errors import InvalidInput, MipselectError
+from mipselect.parameters import parameters_of
+from mipselect.selectors import BY_NAME
 from mipselect.validation import did_you_mean, printable, shown
 
 OWN = {
@@ -65,14 +73,10 @@ OWN = {
         "compare_options",
         "Find the mistake levels of each INSTANCE with several solvers. The report is SENSITIVE.",
     ),
-    "instances": ("listings_options", "List the stored instances."),
+    "instances": ("instances", "List the stored instances."),
     "solvers": (
-        "listings_options",
+        "solvers",
         "List the back ends that are installed, and whether they can be used here.",
-    ),
-    "demo": (
-        "demo_options",
-        "Run the main job on two stored instances: search, proof, exact private draw.",
     ),
     "report": (
         "report_options",
@@ -122,12 +126,12 @@ class CommandGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Put the command itself in the place of its first line."""
         if args[0] in known_commands():
-            self.commands[args[0]] = imported(args[0])
+            self.commands[args[0]] = imported(args[0], args[1:])
         return super().resolve_command(ctx, args)
 
 
-def imported(name: str) -> Any:
-    """Import the module that declares a command, and make the command.
+def imported(name: str, words: Sequence[str] = ()) -> Any:
+    """Import the module that declares a command, and make the command for the words behind it.
 
     A module with an `app` is a group of commands.
     """
@@ -137,18 +141,35 @@ def imported(name: str) -> Any:
         alone.add_typer(module.app, name=name)
     else:
         epilog, run = getattr(module, "EXAMPLES", None), getattr(module, function_name(name))
+        run = with_options_of_method(run, words)
         alone.command(name, epilog=epilog)(run if name not in OWN else with_project(name, run))
     return get_group(alone).commands[name]
 
 
-def add_first_lines(app: typer.Typer) -> None:
-    """Add every command to `app` as its name and its first line."""
-    for name, (_, first_line) in known_commands().items():
-        app.command(name, help=first_line)(_first_line)
+KINDS: Mapping[str, type] = {"int": int, "float": float, "bool": bool}
+"""Types of parameters by the first word of their `kind`; others are texts."""
 
 
-def _first_line() -> None:
-    """Stand for a command until `CommandGroup` puts it here."""
+def with_options_of_method(run: Callable[..., None], words: Sequence[str]) -> Callable[..., None]:
+    """Let a command take the options that the method named in its words has beyond its own.
+
+    So a selector that declares an option of the command line is all that the option needs.
+    """
+    known = {declared.name: declared.choices for declared in declared_of(run)}
+    texts = [text for word in words for text in word.split("=", 1)]
+    method = next((after for text, after in pairwise(texts) if text == "--method"), "")
+    if known.get("--method") is not BY_NAME or method not in BY_NAME:
+        return run
+    more = [
+        DeclaredOption(
+            about.flag,
+            {"help": about.meaning, "metavar": None, "rich_help_panel": f"Of {method}"},
+            annotation=KINDS.get(about.kind.partition(",")[0], str) | None,
+        )
+        for about in parameters_of(BY_NAME[method]).values()
+        if about.flag is not None and about.flag not in known
+    ]
+    return with_further(run, more) if more else run
 
 
 FILE = Path("mipselect.toml")
@@ -164,14 +185,13 @@ OF_ONE_RUN: Mapping[str, str] = {
     "replace": "it is about one file",
     "plot": "it would be replaced at every run",
     "yes": "a confirmation is a person's",
-    "resume": "it is about one pass",
     "dry-run": "it is about one run",
     "json": "it is about one run",
 }
 """Options that never come from a file, and why."""
 
 
-WITHOUT_DEFAULTS = ("demo", "instances", "ledger", "schema", "solvers")
+WITHOUT_DEFAULTS = ("instances", "ledger", "schema", "solvers")
 """Commands of this package that look at no such file."""
 
 
@@ -286,3 +306,112 @@ def _words_used(context: typer.Context, options: Collection[DeclaredOption]) -> 
             yield option.name
             if text is not True:
                 yield text
+
+
+DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+# The base class of what typer raises for bad usage; where it lives differs between versions.
+UsageError: Any = typer.BadParameter.__mro__[1]
+
+Error = TypeVar("Error", BaseException, None)
+
+KNOWN = (MipselectError, UsageError, typer.Abort, KeyboardInterrupt, OSError, MemoryError)
+"""Errors that end with one line. Anything else is a mistake in the program and shows where."""
+
+OF_PYDANTIC = "Value error, "
+"""Stands in some of typer's messages before what was wrong."""
+
+
+def _first_line() -> None:
+    """Stand for a command until `CommandGroup` puts it here."""
+
+
+app = typer.Typer(
+    name="mipselect",
+    cls=CommandGroup,
+    help="Select a few columns of a data set, with proof and with differential privacy.",
+    epilog=(
+        "Exit codes: 0 done, 1 failed or not certified, 2 bad usage or bad input, 130 interrupted, "
+        "143 or 129 terminated."
+    ),
+    context_settings={"help_option_names": ["-h", "--help"]},
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for _name, (_, _line) in known_commands().items():
+    app.command(_name, help=_line)(_first_line)
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    context: typer.Context,
+    show_version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.")
+    ] = False,
+) -> None:
+    if show_version:
+        print(f"mipselect {version('mipselect')}")
+        raise typer.Exit(DONE)
+    if context.invoked_subcommand is None:
+        raise InvalidInput("which command? (see mipselect --help)")
+
+
+def run(arguments: Sequence[str] | None, interruptions: Interruptions) -> int:
+    """Run a command; say in one line what went wrong, if anything did; return the exit code."""
+    try:
+        code = app(args=arguments, prog_name="mipselect", standalone_mode=False, obj=interruptions)
+        if broken := _flushed(None):
+            return _fail(*message_of(broken, interruptions))
+    except KNOWN as error:
+        return _fail(*message_of(_flushed(error), interruptions))
+    # Typer turns an interrupt into this code instead of passing it on.
+    if code == INTERRUPTED:
+        return _fail(interruptions.message, interruptions.exit_code)
+    return code if isinstance(code, int) else DONE
+
+
+def message_of(error: BaseException, interruptions: Interruptions) -> tuple[str, int]:
+    """Return the message about an error, and the exit code."""
+    match error:
+        case InterruptedDelivery() | InterruptedRun():
+            return str(error), interruptions.exit_code
+        case KeyboardInterrupt() | typer.Abort():
+            return interruptions.message, interruptions.exit_code
+        case InvalidInput():
+            return str(error), BAD_INPUT
+        case MipselectError():
+            return str(error), FAILED
+        case UsageError():
+            command = error.ctx.command_path if error.ctx else "mipselect"
+            message = error.format_message().replace(OF_PYDANTIC, "")
+            return f"{message} (see {command} --help)", BAD_INPUT
+        case MemoryError():
+            return f"this machine has too little memory for it{_because(error)}", FAILED
+        case OSError():
+            where = "" if error.filename is None else f"{error.filename}: "
+            return f"{where}{error.strerror or error}", FAILED
+        case _:
+            return f"{type(error).__name__}{_because(error)}", FAILED
+
+
+def _because(error: BaseException) -> str:
+    return f": {error}" if str(error) else ""
+
+
+def _flushed(error: Error) -> BaseException | Error:
+    """Write what is left, for help and version are not written before the end.
+
+    Returns `error`, or why standard output is broken where that is the cause of it.
+    """
+    try:
+        sys.stdout.flush()
+    except OSError as broken:
+        abandon(sys.stdout)
+        if error is None or isinstance(error, OSError):
+            return MipselectError(f"standard output: {broken.strerror or broken}")
+    return error
+
+
+def _fail(message: str, code: int) -> int:
+    say(f"error: {message}")
+    return code

@@ -27,7 +27,7 @@ from mipselect.cli.output import (
     table_of,
 )
 from mipselect.cli.progress import Watch
-from mipselect.cli.solved import RELATIVE, compared, effort_counts
+from mipselect.cli.solve import RELATIVE, compared, effort_counts
 from mipselect.cli.start import say
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure, about
 from mipselect.problem.instance import Instance
@@ -164,14 +164,11 @@ def _ask(
     arguments: CompareArguments,
     progress: ProgressCallback,
 ) -> FoundBySolver:
-    solver: Any = NATIVE
-    if name != NATIVE:
-        solver = solver_by_name(name, threads=arguments.threads, seed=arguments.seed)
     search: Any = whole_levels if formulation == "whole" else mistake_levels
     try:
         levels = search(
             instance,
-            solver=solver,
+            solver=name,
             tolerance=arguments.search.tolerance,
             time_limit=arguments.search.time_limit,
             progress=progress,

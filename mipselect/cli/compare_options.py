@@ -45,10 +45,6 @@ class CompareArguments:
         panel=SEARCH_PANEL,
     )
     search: SearchArguments = group(SearchArguments, without=("--pool-size", "--solver"))
-    threads: int | None = option(
-        "--threads", "Threads of a solver; by default it chooses.", panel=SEARCH_PANEL, least=1
-    )
-    seed: int = option("--seed", "Seed of the solvers.", default=0, panel=SEARCH_PANEL, least=0)
     delivery: Delivery = group(Delivery)
 
 

@@ -22,12 +22,13 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from dataclasses import Field as DataclassField
 from functools import wraps
 from importlib import import_module
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, signature
 from types import NoneType
 from typing import (
     Annotated,
     Any,
     TypeVar,
+    cast,
     dataclass_transform,
     get_args,
     get_origin,
@@ -42,6 +43,9 @@ from mipselect.validation import did_you_mean, plain_digits, shown
 
 DECLARED = "declared"
 """Key of an option or a group in the metadata of a field."""
+
+FURTHER = "further"
+"""Name of a field, a mapping, for the options of `with_further` by their names."""
 
 Group = TypeVar("Group")
 Arguments = TypeVar("Arguments")
@@ -97,7 +101,7 @@ class DeclaredOption:
     def parser(self) -> Callable[[object], Any] | None:
         """Function that reads a number, or one of the choices; None for any text."""
         if self.kind in (int, float):
-            return _reader(self.kind, self.words.get("min"))
+            return _reader(self.kind)
         return chooser(self.choices) if self.choices else None
 
     @property
@@ -116,18 +120,15 @@ class DeclaredOption:
         )
 
 
-def _reader(kind: type[int | float], least: int | None) -> Callable[[object], int | float]:
+def _reader(kind: type[int | float]) -> Callable[[object], int | float]:
     """Return the function that reads the number of an option, for typer to name the option."""
     wanted = "an integer" if kind is int else "a number"
 
     def number(text: object) -> int | float:
         try:
-            read = kind(plain_digits(str(text)))
+            return kind(plain_digits(str(text)))
         except ValueError:
             raise typer.BadParameter(f"must be {wanted}, got {shown(text)}") from None
-        if least is not None and read < least:
-            raise typer.BadParameter(f"must be {wanted} ≥ {least}, got {shown(text)}")
-        return read
 
     return number
 
@@ -177,7 +178,6 @@ def option(
     metavar: str | None = None,
     show_default: bool | str = True,
     panel: str | None = None,
-    least: int | None = None,
     choices: Collection[str] = (),
 ) -> Any:
     """Declare a field as an option.
@@ -192,14 +192,12 @@ def option(
         Value where the option is not given.
     panel : str, optional
         Title of the panel of --help that it stands in; default: the PANEL of its class, if any.
-    least : int, optional
-        The least value that is taken.
     choices : collection of str, optional
         The texts that are taken.
     """
     metavar = "|".join(choices) or metavar
     words: dict[str, Any] = {"help": help, "metavar": metavar, "show_default": show_default}
-    words |= {"rich_help_panel": panel, "min": least}
+    words["rich_help_panel"] = panel
     declared = DeclaredOption(name, words, choices=choices)
     return field(default=default, metadata={DECLARED: declared})
 
@@ -278,13 +276,27 @@ def _of_options(
 
     @wraps(run)
     def called(**given: Any) -> None:
-        function = own()
+        function, more = own(), given.pop(FURTHER, {})
         let_signals_raise()
-        function(_built(kind, {names[key]: value for key, value in given.items()}))
+        function(_built(kind, {names[key]: value for key, value in given.items()}, more))
 
     called.__signature__ = Signature([option.parameter for option in declared])  # type: ignore[attr-defined]
     called.__annotations__ = {}
     called.declared = tuple(declared)  # type: ignore[attr-defined]
+    return called
+
+
+def with_further(run: Callable[..., None], more: Collection[DeclaredOption]) -> Callable[..., None]:
+    """Let a command, as `command` has made it, take more options than its dataclass declares."""
+
+    @wraps(run)
+    def called(**given: Any) -> None:
+        taken = {option.name: given.pop(option.field) for option in more}
+        run(**given, **{FURTHER: taken})
+
+    own = signature(run).parameters.values()
+    called.__signature__ = Signature([*own, *(option.parameter for option in more)])  # type: ignore[attr-defined]
+    called.declared = (*declared_of(run), *more)  # type: ignore[attr-defined]
     return called
 
 
@@ -296,7 +308,8 @@ def declared_of(run: Callable[..., None]) -> tuple[DeclaredOption, ...]:
 
 def given(chosen: Any) -> dict[str, Any]:
     """Return the options of a group that are not at their defaults, by their names."""
-    found: dict[str, Any] = {}
+    more = getattr(chosen, FURTHER, {})
+    found: dict[str, Any] = {name: value for name, value in more.items() if value is not None}
     for each, declared in _declared(type(chosen)):
         value = getattr(chosen, each.name)
         if isinstance(declared, _Group):
@@ -320,7 +333,8 @@ def refuse(chosen: Any, why: str, names: Collection[str] | None = None) -> None:
 
 def _declared(kind: Any) -> Iterator[tuple[DataclassField[Any], DeclaredOption | _Group]]:
     for each in fields(kind):
-        yield each, each.metadata[DECLARED]
+        if each.name != FURTHER:
+            yield each, each.metadata[DECLARED]
 
 
 def _options(kind: type) -> Iterator[DeclaredOption]:
@@ -338,13 +352,14 @@ def _options(kind: type) -> Iterator[DeclaredOption]:
             yield replace(declared, words=words, annotation=annotation, default=each.default)
 
 
-def _built(kind: type[Arguments], values: Mapping[str, Any]) -> Arguments:
-    """Make a dataclass of the values of options, by their names."""
-    chosen: dict[str, Any] = {}
+def _built(kind: type[Arguments], values: Mapping[str, Any], more: Mapping[str, Any]) -> Arguments:
+    """Make a dataclass of the values of options, by their names; see `with_further` for `more`."""
+    takes_more = FURTHER in (each.name for each in fields(cast(Any, kind)))
+    chosen: dict[str, Any] = {FURTHER: more} if takes_more else {}
     for each, declared in _declared(kind):
         if isinstance(declared, _Group):
             own = {name: v for name, v in values.items() if name not in declared.without}
-            chosen[each.name] = _built(declared.kind, own)
+            chosen[each.name] = _built(declared.kind, own, more)
         elif declared.name in values:
             chosen[each.name] = values[declared.name]
     return kind(**chosen)

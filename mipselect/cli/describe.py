@@ -18,19 +18,16 @@ from mipselect.cli.output import (
     table_of,
     write_whole,
 )
-from mipselect.cli.start import say
-from mipselect.errors import InvalidInput
 from mipselect.tables.derived import FEATURES, DerivedField
 from mipselect.tables.described import (
+    NO_CODEBOOK,
     Described,
-    codebook_beside,
     described,
     proposed_types,
     read_codebook,
 )
 from mipselect.tables.fields import IGNORED, Field
 from mipselect.tables.schema import TableSchema
-from mipselect.tables.table_file import TableFile
 from mipselect.validation import printable
 
 FROM_WHERE = (
@@ -65,19 +62,13 @@ PROPOSED_TYPES = (
 
 def describe(arguments: DescribeArguments) -> None:
     """Run the command."""
-    data, schema, output = arguments.table.data, arguments.schema, arguments.delivery.output
-    codebook, types = arguments.codebook, arguments.types_from_data
-    read = [Path(data), *filter(None, (schema, codebook))]
-    check_output(output, read, replace=arguments.delivery.replace)
-    if schema is not None and (types or codebook is not None):
-        given = "--types-from-data" if types else "--codebook"
-        raise InvalidInput(f"{given} begins a new schema, and --schema checks one: not both")
-    begun = _begun(arguments, arguments.table.source)
-    known = {field.name for field in begun.schema.fields}
-    found = begun if schema is None else Described(TableSchema.read(schema), (), has_types=True)
-    absent = [field.name for field in found.schema.fields if field.name not in known]
-    if absent:
-        raise InvalidInput(f"{schema}: {data} has no column {', '.join(absent)}")
+    table, delivery, given = arguments.table, arguments.delivery, arguments.codebook
+    output = delivery.output
+    check_output(output, [Path(table.data), *filter(None, [given])], replace=delivery.replace)
+    source = table.source
+    proposed = proposed_types(source) if arguments.types_from_data else {}
+    codebook = NO_CODEBOOK if given is None else read_codebook(given, source)
+    found = described(source, codebook, proposed)
     sensitive = any(field.type_proposed for field in found.schema.fields)
     if output is not None:
         write_whole(output, found.schema.text.encode(), sensitive=sensitive)
@@ -85,14 +76,14 @@ def describe(arguments: DescribeArguments) -> None:
     def render(console: Console) -> None:
         if sensitive:
             banner(console, SENSITIVE)
-        _show(console, found, schema or output)
+        _show(console, found, output)
         if output is not None:
             line(console, f"Written to {output}.")
 
     report = {
         "sensitive": sensitive,
         "command": "describe",
-        **arguments.table.head,
+        **table.head,
         "fields": [
             {"name": field.name, "type": field.type, "to_fill_in": _lacks(found.schema, field)}
             for field in found.schema.features
@@ -101,10 +92,7 @@ def describe(arguments: DescribeArguments) -> None:
         "notes": list(found.notes),
         "advice": f"{FROM_WHERE} {TYPICAL} {IDENTIFIERS}",
     }
-    deliver(report, render, as_json=arguments.delivery.as_json, output=None)
-    ignored = len(begun.schema.fields) - len(found.schema.fields)
-    if ignored:
-        say(f"note: {ignored} columns of {data} are not in the schema and will be ignored")
+    deliver(report, render, as_json=delivery.as_json, output=None)
 
 
 def _show(console: Console, found: Described, file: Path | None) -> None:
@@ -124,16 +112,6 @@ def _show(console: Console, found: Described, file: Path | None) -> None:
     console.print(FROM_WHERE, soft_wrap=True)
     console.print(TYPICAL, soft_wrap=True)
     console.print(IDENTIFIERS, soft_wrap=True)
-
-
-def _begun(arguments: DescribeArguments, source: TableFile) -> Described:
-    """Begin a schema of the header, of a codebook, and where it is asked of the rows."""
-    if arguments.schema is not None:
-        return described(source)
-    proposed = proposed_types(source) if arguments.types_from_data else {}
-    given = arguments.codebook
-    codebook = codebook_beside(source) if given is None else read_codebook(given, source)
-    return described(source, codebook, proposed)
 
 
 def _table(schema: TableSchema, typeless: bool) -> Table:

@@ -15,8 +15,6 @@ mipselect describe patients.parquet --output patients.schema.json
 mipselect describe survey.sav --output survey.schema.json
 
 mipselect describe survey.csv --delimiter ";" --codebook codebook.json
-
-mipselect describe patients.parquet --schema patients.schema.json
 """
 
 
@@ -25,9 +23,6 @@ class DescribeArguments:
     """Arguments of `describe`."""
 
     table: TableArgument = group(TableArgument)
-    schema: Path | None = option(
-        "--schema", "Check this schema in place of a new one.", metavar="FILE"
-    )
     codebook: Path | None = option(
         "--codebook",
         "Labels, categories and codes of no value from this file: a Table Schema or data package "

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from mipselect.cli.cautions import cautions, warn_before_a_draw
+from mipselect.cli.cautions import warnings
 from mipselect.cli.evaluate_options import EvaluateArguments
 from mipselect.cli.ledger_entry import (
     ledger_entry,
@@ -50,11 +50,8 @@ def evaluate(arguments: EvaluateArguments) -> None:
     head = _head(arguments, target, schema, unit)
     private = arguments.charge.seed is None
     promised = Guarantee(arguments.epsilon, relation=relation, private=private)
-    notes = (
-        *cautions(ledger, unit, promised, head),
-        *_of_the_fit(stored, arguments.table.data),
-    )
-    warn_before_a_draw(notes)
+    doubts = _of_the_fit(stored, arguments.table.data)
+    notes = warnings(head, promised, unit, ledger, doubts=doubts)
     with ledger_entry(ledger, head) as noting:
         with about(str(arguments.model)), Spinner(f"reading {arguments.table.data}"):
             quality = evaluate_model(

@@ -5,56 +5,41 @@ Such a package names its commands under the entry points `mipselect.commands`; s
 """
 
 from mipselect.cli.declared import argument, command, group, option, options, required
-from mipselect.cli.options import (
-    AUTO,
-    SEARCH_PANEL,
-    Delivery,
-    SearchArguments,
-    require_positive,
-)
+from mipselect.cli.options import Delivery
 from mipselect.cli.output import (
     SENSITIVE,
     InterruptedRun,
     banner,
-    check_figure,
     check_output,
     check_writable,
     deliver,
-    dimension,
     heading,
     write_whole,
 )
 from mipselect.cli.progress import CountedProgress
 from mipselect.cli.start import say
 from mipselect.disk import regular_file, unreadable
-from mipselect.validation import checked_integer, shown
+from mipselect.validation import checked_integer
 
 __all__ = [
-    "AUTO",
-    "SEARCH_PANEL",
     "SENSITIVE",
     "CountedProgress",
     "Delivery",
     "InterruptedRun",
-    "SearchArguments",
     "argument",
     "banner",
-    "check_figure",
     "check_output",
     "check_writable",
     "checked_integer",
     "command",
     "deliver",
-    "dimension",
     "group",
     "heading",
     "option",
     "options",
     "regular_file",
-    "require_positive",
     "required",
     "say",
-    "shown",
     "unreadable",
     "write_whole",
 ]

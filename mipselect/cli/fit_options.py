@@ -13,7 +13,6 @@ from mipselect.cli.declared import (
 )
 from mipselect.cli.options import METHODS_IN_WORDS, PRIVACY_PANEL, Delivery, DrawOptions
 from mipselect.cli.table_options import (
-    BOUNDS_PANEL,
     DivisionOptions,
     ModelOptions,
     NumbersOptions,
@@ -72,18 +71,6 @@ class BudgetOptions:
 
 
 @options
-class FitNumbersOptions(NumbersOptions):
-    """Public side of a table of numbers, of whose target both ends are bounds."""
-
-    target_shift: float = option(
-        "--target-shift",
-        "Without --schema: a public constant that --y-bound is meant around.",
-        default=0.0,
-        panel=BOUNDS_PANEL,
-    )
-
-
-@options
 class FitArguments:
     """Arguments of `fit`."""
 
@@ -102,8 +89,8 @@ class FitArguments:
     )
     budget: BudgetOptions = group(BudgetOptions)
     model: ModelOptions = group(ModelOptions)
-    numbers: FitNumbersOptions = group(
-        FitNumbersOptions,
+    numbers: NumbersOptions = group(
+        NumbersOptions,
         help={
             "--x-bound": "Without --schema: features are clipped to ± this; their units.",
             "--y-bound": "Without --schema: the target is clipped to ± this; its units.",
@@ -132,14 +119,8 @@ class FitArguments:
     )
     drawing: DrawOptions = group(
         DrawOptions,
-        without=("--draws", "--budget", "--relation", "--delta"),
+        without=("--draws", "--relation", "--delta"),
         help={"--method": METHODS_IN_WORDS},
-    )
-    all_terms: bool = option(
-        "--all-terms",
-        "Print the terms for values in no list too, and for missing ones of fields whose schema "
-        "does not say that they may be missing, and numbers in place of 'open'.",
-        default=False,
     )
     delivery: Delivery = group(Delivery)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from mipselect.cli.declared import refuse
 from mipselect.cli.options import option_named, parse_sizes, stated
 from mipselect.cli.table_options import SourceOptions
+from mipselect.disk import toml_text
 from mipselect.errors import InvalidInput, about
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.instance import Instance
@@ -22,33 +23,13 @@ from mipselect.problem.stored.files import (
     expected,
     files_of,
     load_problem,
-    problem_of,
     public_problem,
     stored_data,
 )
 from mipselect.tables.moments import Moments
-from mipselect.tables.numbers import header, read_table
 from mipselect.tables.problems import problem_of_moments
-from mipselect.tables.table_file import TableFile
-from mipselect.toml_files import toml_text
-from mipselect.validation import checked_integer
-
-if TYPE_CHECKING:
-    from mipselect.tables.instances import ScoredTable
 
 ENDING = ".npz"
-
-
-class TaskSource(Protocol):
-    """Source of a problem and its data."""
-
-    def problem(self) -> tuple[Problem, int | None]:
-        """Return the problem, and the number of rows where it is known; no row is read."""
-        ...
-
-    def data(self) -> StoredData:
-        """Return all of it; sensitive."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -198,88 +179,3 @@ def asked_of(
     size = parse_sizes(sizes)[-1] if support_size is None else support_size  # type: ignore[arg-type]
     question = {**moments.question.keywords, **stated(**asdict(moments.regularisation))}
     return MomentsFile(Path(instance), {"support_size": size, **question})
-
-
-@dataclass(frozen=True)
-class NumberTable:
-    """A table of numbers, with public bounds or scored from blocks of rows.
-
-    Attributes
-    ----------
-    source : TableFile
-    target : str
-    features : list of str or None
-        None is all columns but the target.
-    target_shift : float
-        A public constant to subtract from the target.
-    settings : mapping
-        The other arguments of `Instance`.
-    size_named : str
-        What messages call its support size.
-    blocks : BlockOptions or None
-        Score from blocks, which uses no range; None for the loss.
-    """
-
-    source: TableFile
-    target: str
-    features: list[str] | None
-    target_shift: float
-    settings: dict[str, Any]
-    size_named: str
-    blocks: BlockOptions | None = None
-
-    @property
-    def path(self) -> Path:
-        """Path of the file."""
-        return Path(self.source.path)
-
-    def problem(self) -> tuple[Problem, int | None]:
-        """See `TaskSource`."""
-        names = header(self.source, self.target, self.features)
-        self._check_size(len(names))
-        shift, blocks = self.target_shift, self.blocks
-        if blocks is None:
-            return problem_of(self.settings, len(names), names, shift), None
-        with about(str(self.path)):
-            return problem_of(self.settings, len(names), names, blocks=blocks), None
-
-    def data(self) -> StoredData:
-        """See `TaskSource`."""
-        arrays = read_table(self.source, self.target, self.features)
-        self._check_size(arrays[0].shape[1])
-        stored = StoredData.of_arrays(
-            self.path,
-            arrays,
-            self.settings,
-            target_shift=self.target_shift,
-            blocks=self.blocks,
-        )
-        if self.blocks is None:
-            return stored
-        return StoredData.of_made(self.path, stored.drawn_from(), self.settings)
-
-    def _check_size(self, p: int) -> None:
-        checked_integer(self.settings["support_size"], f"{self.path}: {self.size_named}", 1, p)
-
-
-@dataclass(frozen=True)
-class SchemaTable:
-    """A table with a public schema.
-
-    Attributes
-    ----------
-    path : Path
-        Path of the table.
-    table : ScoredTable
-    """
-
-    path: Path
-    table: ScoredTable
-
-    def problem(self) -> tuple[Problem, int | None]:
-        """See `TaskSource`."""
-        return self.table.problem()
-
-    def data(self) -> StoredData:
-        """See `TaskSource`."""
-        return StoredData.of_made(self.path, self.table.made(), self.table.of_loss)

@@ -2,34 +2,57 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import csv
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 
-from mipselect.cli.listings_options import ListingArguments
+from mipselect.cli.declared import command, group, options
+from mipselect.cli.options import NO_FILE, Delivery
 from mipselect.cli.output import table_of
-from mipselect.problem.stored.files import stored_instances
+from mipselect.problem.stored.descriptions import Description, read_description, stored_names
+
+EXAMPLES = "Example: mipselect instances --json"
 
 
-def instances(arguments: ListingArguments) -> None:
-    """Run the command."""
-    listed = stored_instances()
+@options
+class InstancesArguments:
+    """Arguments of `instances`."""
+
+    delivery: Delivery = group(Delivery, without=NO_FILE)
+
+
+@command
+def instances(arguments: InstancesArguments) -> None:
+    """List the stored instances."""
+    listed = [{"name": name, **_in_short(read_description(name))} for name in stored_names()]
 
     def render(console: Console) -> None:
         numbers = ("n", "p", "features", "s")
         table = table_of("name", *numbers, "source", "description", right=numbers)
         for entry in listed:
-            table.add_row(
-                entry.name,
-                f"{entry.n:,}",
-                f"{entry.p:,}",
-                f"{entry.n_features:,}",
-                str(entry.support_size),
-                entry.source,
-                escape(entry.description),
-            )
+            table.add_row(*(f"{x:,}" if isinstance(x, int) else escape(x) for x in entry.values()))
         console.print(table)
 
-    report = {"sensitive": False, "instances": [asdict(entry) for entry in listed]}
-    arguments.delivery.deliver(report, render)
+    arguments.delivery.deliver({"sensitive": False, "instances": listed}, render)
+
+
+def _in_short(described: Description) -> dict[str, Any]:
+    """Return what is listed of an instance of the package; no recipe is run for it."""
+    folder, data, settings = described.path.parent, described.data, described.settings
+    n: int | None
+    if data["source"] == "table":
+        with (folder / data["path"]).open(encoding="utf-8", newline="") as file:
+            header, *rows = csv.reader(file)
+        n, p = len(rows), len(header) - 1
+    else:
+        n, p, _ = described.source.head(data, folder)
+    return {
+        "n": n,
+        "p": p,
+        "n_features": len(settings.get("groups") or range(p - len(settings.get("always", ())))),
+        "support_size": settings["support_size"],
+        "source": data["source"],
+        "description": described.instance.get("description", ""),
+    }

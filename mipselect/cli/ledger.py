@@ -21,7 +21,7 @@ from mipselect.errors import InvalidInput, LedgerBroken
 from mipselect.privacy import Guarantee, Ledger, LedgerEntry, Statement, statements
 from mipselect.privacy.accountant import CHARGED, FAILED
 from mipselect.privacy.composition import best
-from mipselect.privacy.guarantee import checked_relation
+from mipselect.privacy.guarantee import amount, checked_relation
 from mipselect.validation import checked_share, listed
 
 USUAL_DELTA = 1e-6
@@ -144,12 +144,10 @@ def _budget(ledger: Ledger) -> str:
     """Say in words what the budget is, under which relation, and which unit one row stands for."""
     budget = ledger.budget
     if ledger.currency == "rho":
-        amount = f"ρ = {budget.rho:.15g}, which is ({budget.epsilon:.6g}, {budget.delta:.6g})"
-    elif ledger.currency == "epsilon":
-        amount = f"ε = {budget.epsilon:.15g}"
+        counted = f"ρ = {budget.rho:.15g}, which is ({budget.epsilon:.6g}, {budget.delta:.6g})"
     else:
-        amount = f"(ε, δ) = ({budget.epsilon:.15g}, {budget.delta:.15g})"
-    return f"{amount} under {ledger.relation}; one row is one {ledger.unit}"
+        counted = amount(budget)
+    return f"{counted} under {ledger.relation}; one row is one {ledger.unit}"
 
 
 def _left(ledger: Ledger, remaining: Guarantee) -> str:
@@ -159,9 +157,7 @@ def _left(ledger: Ledger, remaining: Guarantee) -> str:
             f"ρ = {remaining.rho:.15g}, such as one pure draw at ε = {remaining.epsilon:.6g}, or "
             f"one draw from an exponential mechanism at ε = {2 * remaining.epsilon:.6g}"
         )
-    if ledger.currency == "epsilon":
-        return f"ε = {remaining.epsilon:.15g}"
-    return f"(ε, δ) = ({remaining.epsilon:.15g}, {remaining.delta:.15g})"
+    return amount(remaining)
 
 
 def _entry(entry: LedgerEntry) -> Mapping[str, Any]:
@@ -169,14 +165,13 @@ def _entry(entry: LedgerEntry) -> Mapping[str, Any]:
     return {
         "rows": list(entry.rows),
         **picked(entry, "time", "what", "asked", "status"),
-        "part": None if entry.part is None else dict([entry.part]),
         "guarantee": entry.guarantee.to_dict(),
     }
 
 
 def _print_entries(console: Console, entries: Sequence[LedgerEntry]) -> None:
     """Print what was charged, a line each, with its rows of the file."""
-    titles = ("rows", "time (UTC)", "what", "table", "target", "part", "ε", "δ", "ρ", "status")
+    titles = ("rows", "time (UTC)", "what", "table", "target", "ε", "δ", "ρ", "status")
     table = table_of(*titles, right=("ε", "δ", "ρ"), fold=titles)
     latest = ""
     for entry in entries:
@@ -189,7 +184,6 @@ def _print_entries(console: Console, entries: Sequence[LedgerEntry]) -> None:
             escape(entry.what),
             escape(table_named(entry.asked or {})),
             escape(str((entry.asked or {}).get("target") or "")),
-            "" if entry.part is None else escape("{} = {}".format(*entry.part)),
             f"{guarantee.epsilon:.15g}",
             f"{guarantee.delta:.15g}",
             "" if rho is None else f"{rho:.6g}",

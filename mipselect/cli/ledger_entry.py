@@ -13,8 +13,9 @@ from rich.console import Console
 
 from mipselect.cli.options import LedgerOptions
 from mipselect.cli.output import InterruptedDelivery, line
-from mipselect.errors import InvalidInput, MipselectError
+from mipselect.errors import MipselectError
 from mipselect.privacy import Guarantee, Ledger, LedgerEntry
+from mipselect.privacy.guarantee import amount
 from mipselect.privacy.public_fields import public_under
 from mipselect.validation import sizes_in_words
 
@@ -39,23 +40,13 @@ class InterruptedDraw(InterruptedDelivery):
 
 
 def opened(options: LedgerOptions) -> Ledger | None:
-    """Open the ledger, for its part; None where no ledger was given.
+    """Open the ledger; None where none was given.
 
     Raises
     ------
     InvalidInput, LedgerBroken
     """
-    if options.file is None:
-        if options.part is None:
-            return None
-        raise InvalidInput("--part goes with --ledger: it says what the ledger is charged for")
-    ledger = Ledger.open(options.file)
-    if options.part is None:
-        return ledger
-    column, equals, value = options.part.partition("=")
-    if not (column and equals and value):
-        raise InvalidInput(f"--part must be COLUMN=VALUE, such as hospital=A, got {options.part!r}")
-    return ledger.part(column, value)
+    return None if options.file is None else Ledger.open(options.file)
 
 
 def relation_of(ledger: Ledger | None, given: str | None) -> str:
@@ -90,15 +81,17 @@ def print_charged(console: Console, charged: Mapping[str, Any] | None) -> None:
     if charged is None:
         console.print(NOTHING_REMEMBERS)
         return
-    left = charged["remaining"]
-    amount = f"ρ = {left['rho']:.15g}" if "rho" in left else f"ε = {left['epsilon']:.15g}"
-    if left["delta"] > 0.0:
-        amount += f", δ = {left['delta']:.15g}"
+    left = in_words(Guarantee.from_dict(charged["remaining"]))
     line(
         console,
-        f"Ledger {charged['file']}: charged; {amount} is left. Its row "
+        f"Ledger {charged['file']}: charged; {left} is left. Its row "
         f"{charged['head']['number']} is {charged['head']['hash']}.",
     )
+
+
+def in_words(remaining: Guarantee) -> str:
+    """Write what is left in a ledger, in what it counts."""
+    return amount(remaining) if remaining.rho is None else f"ρ = {remaining.rho:.15g}"
 
 
 def table_named(asked: Mapping[str, Any]) -> str:

@@ -16,7 +16,6 @@ from mipselect.cli.moments_options import MomentsArguments
 from mipselect.cli.options import option_named, stated
 from mipselect.cli.output import SENSITIVE, banner, check_output, heading
 from mipselect.cli.progress import Spinner
-from mipselect.cli.start import say
 from mipselect.cli.table_options import (
     NO_RANGE,
 )
@@ -28,12 +27,9 @@ from mipselect.tables.moments.columns import TableBlockColumns, TableColumns
 from mipselect.tables.moments.sums import open_tables
 from mipselect.tables.parts import total_rows
 from mipselect.tables.schema import TableSchema
-from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_choice, checked_integer, plural
 
 ENDING = ".npz"
-PARTIAL = ".partial"
-"""Ending of the notes of a pass: M.npz.partial stands beside M.npz until all is counted."""
 
 
 def moments(arguments: MomentsArguments) -> None:
@@ -59,7 +55,7 @@ def moments(arguments: MomentsArguments) -> None:
         **arguments.dialect.keywords,
         "columns": list(columns.names),
         "target": arguments.target,
-        "protected_unit": columns.public.units.unit,
+        "protected_unit": columns.public.protected_unit,
         **({} if known.weight is None else {"weight": known.weight.name}),
         "folds": arguments.folds,
         "files": len(pieces),
@@ -75,41 +71,23 @@ def moments(arguments: MomentsArguments) -> None:
     if isinstance(columns, TableBlockColumns):
         with _Meter("window") as meter:
             found = Moments.of_blocks(sources, columns, progress=meter)
-        found.save(output)
     else:
-        found = _counted(arguments, known, sources, len(pieces))
+        with _Meter("file", len(pieces)) as meter:
+            found = Moments.of(
+                sources,
+                known,
+                target=arguments.target,
+                folds=arguments.folds,
+                progress=meter,
+                **arguments.question.keywords,
+            )
+    found.save(output)
 
     def render(console: Console) -> None:
         banner(console, SENSITIVE)
         _show(console, f"{output}: moments of {', '.join(data)}", found.n, about)
 
     arguments.delivery.deliver({**head, "n": found.n, **about}, render)
-
-
-def _counted(
-    arguments: MomentsArguments, schema: TableSchema, sources: list[TableFile], files: int
-) -> Moments:
-    """Add up rows by themselves, and save the sums; what an interruption leaves is in notes."""
-    notes = _notes(arguments.output, arguments.data, arguments.resume)
-    try:
-        with _Meter("file", files) as meter:
-            found = Moments.of(
-                sources,
-                schema,
-                target=arguments.target,
-                folds=arguments.folds,
-                progress=meter,
-                checkpoint=notes,
-                **arguments.question.keywords,
-            )
-    except BaseException:
-        if notes is not None and notes.exists():
-            say(f"note: what has been counted is in {notes} (sensitive); --resume goes on with it")
-        raise
-    found.save(arguments.output)
-    if notes is not None:
-        notes.unlink(missing_ok=True)
-    return found
 
 
 def _show(console: Console, title: str, n: int | None, about: dict[str, Any]) -> None:
@@ -148,27 +126,7 @@ def _blocks(arguments: MomentsArguments) -> Blocks | None:
     refuse(replace(arguments.question, never=None), NO_RANGE)
     if arguments.folds != 1:
         raise InvalidInput("--folds goes with --score loss: votes need rows by themselves")
-    if arguments.resume:
-        raise InvalidInput(
-            "--resume goes with --score loss: a block may have rows of two files, so a pass over "
-            "blocks begins anew"
-        )
     return Blocks.of(**about)
-
-
-def _notes(output: Path, data: list[str], resume: bool) -> Path | None:
-    """Return the file for notes of an interrupted pass; None where the data are not files here."""
-    notes = output.with_name(output.name + PARTIAL)
-    if any("://" in source for source in data):
-        if resume:
-            raise InvalidInput("--resume is for files on this machine; a URL is read anew")
-        return None
-    if notes.exists() and not resume:
-        raise InvalidInput(
-            f"{notes} holds what an interrupted pass has counted: add --resume to go on with it, "
-            "or remove it"
-        )
-    return notes
 
 
 class _Meter(Spinner):
@@ -196,4 +154,4 @@ class _Meter(Spinner):
             f"adding up {where}: {counting.rows:,} rows{of}, "
             f"{counting.rows / seconds:,.0f} rows/s, {counting.bytes / seconds / 1e6:,.0f} MB/s"
         )
-        self.tick(line, description=line)
+        self.tick(line)

@@ -26,9 +26,6 @@ EXAMPLES = """Examples:
 mipselect moments visits/*.parquet --schema visits.schema.json --target cost \\
     --output visits.npz
 
-mipselect moments visits/ --schema visits.schema.json --target cost \\
-    --output visits.npz --resume
-
 mipselect release visits.npz --support-size 4 --epsilon 1 --always age,sex
 
 mipselect moments visits/*.parquet --schema visits.schema.json --target cost \\
@@ -67,9 +64,6 @@ class MomentsArguments:
         "--folds",
         "Keep the sums of so many parts of the rows apart, for sample-aggregate.",
         default=1,
-    )
-    resume: bool = option(
-        "--resume", "Go on with a pass over files that was interrupted.", default=False
     )
     dry_run: bool = option(
         "--dry-run", "Check schema, question and headers; read no row.", default=False

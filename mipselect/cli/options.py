@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -119,12 +120,6 @@ class LedgerOptions:
         metavar="FILE",
         show_default="nothing remembers the release",
     )
-    part: str | None = option(
-        "--part",
-        "With --ledger: the data are all rows with this value of a public column; draws from "
-        "disjoint parts count once.",
-        metavar="COLUMN=VALUE",
-    )
 
     @property
     def files(self) -> list[Path]:
@@ -218,6 +213,7 @@ class MethodOptions:
         show_default="r√s, with r the coef_bound",
     )
     search: SearchArguments = group(SearchArguments)
+    further: Mapping[str, Any] = field(default_factory=dict)
 
 
 @options
@@ -235,11 +231,6 @@ class DrawOptions:
     )
     draws: int = option(
         "--draws", "Independent draws; K draws cost K times as much.", default=1, metavar="K"
-    )
-    budget: float | None = option(
-        "--budget",
-        "Refuse, before anything is read, if all draws together cost more than ε = E.",
-        metavar="E",
     )
     ledger: LedgerOptions = group(LedgerOptions)
     of_the_method: MethodOptions = group(MethodOptions)

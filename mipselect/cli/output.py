@@ -20,9 +20,9 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from mipselect import disk
 from mipselect.cli.start import abandon, ignore_signals, say
 from mipselect.disk import small_text
+from mipselect.disk import write_whole as write_to_disk
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.pictures import SUFFIXES, require_matplotlib
 from mipselect.problem.scores import LOSS
@@ -347,7 +347,7 @@ def write_whole(path: Path, content: bytes, *, sensitive: bool, new: bool = Fals
     be `new` and another has its name, `FileExistsError` is raised.
     """
     try:
-        disk.write_whole(path, content, sensitive=sensitive, new=new)
+        write_to_disk(path, content, sensitive=sensitive, new=new)
     except FileExistsError:
         raise
     except OSError as error:

@@ -24,9 +24,6 @@ from mipselect.cli.output import (
 from mipselect.cli.plan_options import PlanArguments
 from mipselect.cli.progress import Spinner
 from mipselect.cli.start import say
-from mipselect.cli.table_options import (
-    ScoreOptions,
-)
 from mipselect.errors import InvalidInput
 from mipselect.pictures import Panel, Picture, Series, drawn
 from mipselect.planning.fit import (
@@ -177,7 +174,6 @@ def fit_of(arguments: PlanArguments, question: Question) -> tuple[FitOptions, Se
         model=model,
         division=division,
         in_blocks=arguments.score != LOSS,
-        scores=ScoreOptions(score=arguments.score),
     )
     regressor = estimator(
         model,

@@ -1,23 +1,14 @@
-"""Signs of life on standard error: a bar on a terminal, elsewhere a plain line now and then."""
+"""Signs of life on standard error: a spinner on a terminal, elsewhere a line now and then."""
 
 from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    ProgressColumn,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 from rich.progress import Progress as Bar
-from rich.table import Column
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from mipselect.cli.start import say
 
@@ -35,23 +26,27 @@ STAGES = {
 """The stages of an exact draw, which may be told, and blocks; how many cells there are may not."""
 
 
-class Ticker:
-    """A context manager.
+class Spinner:
+    """A context manager: on a terminal a spinner, its words and the elapsed time.
 
     Parameters
     ----------
-    *columns : ProgressColumn
-        What the bar consists of.
-    **task
-        What the bar begins with; see `rich.progress.Progress.add_task`.
+    description : str
+        What it says first.
     """
 
-    def __init__(self, *columns: ProgressColumn, **task: Any) -> None:
+    def __init__(self, description: str) -> None:
         self._start = self._last_line = time.monotonic()
         self._bar: Bar | None = None
         if sys.stderr.isatty():
-            self._bar = Bar(*columns, console=Console(stderr=True), transient=True)
-            self._task = self._bar.add_task(**task)
+            self._bar = Bar(
+                SpinnerColumn(),
+                TextColumn("{task.description}", markup=False),
+                TimeElapsedColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._task = self._bar.add_task(description, total=None)
 
     def __enter__(self) -> Self:
         if self._bar is not None:
@@ -62,34 +57,15 @@ class Ticker:
         if self._bar is not None:
             self._bar.stop()
 
-    def tick(self, line: str, **task: Any) -> None:
-        """Update the bar by `task`, or print `line`, with the seconds so far, if it is time to."""
+    def tick(self, line: str) -> None:
+        """Show `line`, or print it, with the seconds so far, if it is time to."""
         if self._bar is not None:
-            self._bar.update(self._task, **task)
+            self._bar.update(self._task, description=line)
             return
         now = time.monotonic()
         if now - self._last_line >= SECONDS_BETWEEN_LINES:
             self._last_line = now
             say(f"{line}, {now - self._start:.0f} s")
-
-
-class Spinner(Ticker):
-    """A context manager for what has no known end: on a terminal a spinner and the elapsed time.
-
-    Parameters
-    ----------
-    description : str
-        What the bar says first.
-    """
-
-    def __init__(self, description: str) -> None:
-        super().__init__(
-            SpinnerColumn(),
-            TextColumn("{task.description}", markup=False),
-            TimeElapsedColumn(),
-            description=description,
-            total=None,
-        )
 
 
 class Watch(Spinner):
@@ -124,15 +100,11 @@ class Watch(Spinner):
                 f"{self._what} (sensitive): {progress.stage}, {progress.done}/{progress.total} "
                 f"done, bound {progress.bound:.6g} of {progress.incumbent:.6g}"
             )
-        self.tick(line, description=line)
+        self.tick(line)
 
 
-SHORT_BAR = 10
-"""Length of a short bar, in columns of the terminal."""
-
-
-class CountedProgress(Ticker):
-    """A context manager: a bar on a terminal, elsewhere a plain line now and then.
+class CountedProgress(Spinner):
+    """Shows how many trials are done; a context manager.
 
     Parameters
     ----------
@@ -143,19 +115,7 @@ class CountedProgress(Ticker):
     def __init__(self, done: int, total: int) -> None:
         self._what, self._done, self._total = "", done, total
         self._before, self._began = done, time.monotonic()
-        super().__init__(
-            SpinnerColumn(),
-            # Where there is no room the words are wrapped, and no number is cut.
-            TextColumn("{task.description}", markup=False, table_column=Column()),
-            BarColumn(SHORT_BAR),
-            MofNCompleteColumn(table_column=Column(no_wrap=True)),
-            TimeElapsedColumn(table_column=Column(no_wrap=True)),
-            TextColumn("left:"),
-            TimeRemainingColumn(table_column=Column(no_wrap=True)),
-            description="",
-            total=total,
-            completed=done,
-        )
+        super().__init__("")
 
     def begin(self, what: str) -> None:
         """Say what is run next."""
@@ -168,16 +128,9 @@ class CountedProgress(Ticker):
         self._show()
 
     def _show(self) -> None:
-        self.tick(
-            f"{self._done} of {self._total} trials, at {self._what}{self._left()}",
-            description=self._what,
-            completed=self._done,
-        )
-
-    def _left(self) -> str:
-        """Say how long the rest takes, if the trials are alike; nothing before one is done."""
-        now = self._done - self._before
-        if not now:
-            return ""
-        seconds = (time.monotonic() - self._began) / now * (self._total - self._done)
-        return f", about {seconds:.0f} s left"
+        """Say how many are done and, if the trials are alike, how long the rest takes."""
+        line = f"{self._done} of {self._total} trials, at {self._what}"
+        if now := self._done - self._before:
+            seconds = (time.monotonic() - self._began) / now * (self._total - self._done)
+            line += f", about {seconds:.0f} s left"
+        self.tick(line)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mipselect.cli.output import GUARANTEES, MOST_BYTES
 from mipselect.disk import small_content, text_of
@@ -17,20 +17,20 @@ from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import ROW
 from mipselect.privacy.public_fields import PUBLIC_FIELDS, public_under
 from mipselect.quality import Quality
-from mipselect.regression import ModelRelease
-from mipselect.regression.coefficients import CoefficientTable
-from mipselect.regression.release import FORMAT, SHAPE
-from mipselect.reports.models import field_words, titles_in_words
 from mipselect.reports.release_report import of_object
-from mipselect.reports.released import LedgerNote, ReportedRelease
+from mipselect.reports.released import LedgerNote, ReportedRelease, field_words, titles_in_words
 from mipselect.validation import (
     checked_flag,
     checked_integer,
     checked_line,
     checked_name,
+    checked_number,
     shown,
     sizes_in_words,
 )
+
+if TYPE_CHECKING:
+    from mipselect.regression import ModelRelease
 
 LONGEST_PATH = 4_096
 
@@ -94,6 +94,8 @@ def read_release(path: Path) -> ReportedRelease:
     try:
         found = _of_kind(report)
         if found.model is not None and found.model.has_model:
+            from mipselect.regression.coefficients import CoefficientTable
+
             # A file may hold numbers from which no intervals can be computed.
             CoefficientTable.of(found.model)
     except KeyError as error:
@@ -112,9 +114,9 @@ def read_release(path: Path) -> ReportedRelease:
 
 
 def _of_kind(report: Mapping[str, Any]) -> ReportedRelease:
-    if report.get("format") == FORMAT:
+    if "format" in report:
         # What `ModelRelease.save` wrote: its table and ledger are not known.
-        return replace(of_object(ModelRelease.from_dict(report), "model"), twin=_twin(report))
+        return replace(of_object(_model(report), "model"), twin=_twin(report))
     _require_release(report)
     found = _evaluation(report) if "quality" in report else _selection_or_model(report)
     if found.guarantee.private is not report["private"]:
@@ -141,7 +143,7 @@ def _require_release(report: Mapping[str, Any]) -> None:
 
 def _selection_or_model(report: Mapping[str, Any]) -> ReportedRelease:
     """Describe what `select`, `release` or `fit` drew."""
-    model = ModelRelease.from_dict(report["model"]) if "model" in report else None
+    model = _model(report["model"]) if "model" in report else None
     if model is not None:
         releases: tuple[Release, ...] = (model,)
         one = total = Guarantee.from_dict(report["guarantee"])
@@ -174,9 +176,18 @@ def _selection_or_model(report: Mapping[str, Any]) -> ReportedRelease:
     )
 
 
+def _model(stored: Mapping[str, Any]) -> ModelRelease:
+    """Read a model. Only where there is one, what reads tables is imported: it takes long."""
+    from mipselect.regression import ModelRelease
+
+    return ModelRelease.from_dict(stored)
+
+
 def _evaluation(report: Mapping[str, Any]) -> ReportedRelease:
     """Describe what `evaluate` measured."""
-    for fault in faults({"quality": report["quality"]}, "mipselect.regression", SHAPE):
+    for fault in faults(
+        {"quality": report["quality"]}, "mipselect.regression", "model_schema.json"
+    ):
         if fault.startswith("quality"):
             raise InvalidInput(fault)
     quality = Quality.from_dict(report["quality"])
@@ -214,9 +225,7 @@ def _file_name(report: Mapping[str, Any], key: str) -> str:
 def _settings(report: Mapping[str, Any], relation: str) -> dict[str, Any]:
     """Read the public settings; those that tell the number of rows only where it is public."""
     read = {
-        name: field.checked(report[name], name)
-        for name, field in PUBLIC_FIELDS.items()
-        if report.get(name) is not None
+        name: _checked(report[name], name) for name in PUBLIC_FIELDS if report.get(name) is not None
     }
     found: dict[str, Any] = {key: read[key] for key in public_under(relation) if key in read}
     if (sizes := report.get("sizes")) is not None:
@@ -228,6 +237,22 @@ def _settings(report: Mapping[str, Any], relation: str) -> dict[str, Any]:
     if (solver := report.get("solver")) is not None:
         found["solver"] = checked_name(f"{solver['name']} {solver['version']}", "the solver")
     return found
+
+
+def _checked(value: Any, name: str) -> int | float | str | tuple[float, ...]:
+    """Return a public setting that was read; raise `InvalidInput` if it is of another kind."""
+    kind = PUBLIC_FIELDS[name].kind
+    if kind is int:
+        return checked_integer(value, name, 0)
+    if kind is str:
+        return checked_name(value, name)
+    if isinstance(value, list):
+        return tuple(_finite(each, name) for each in value)
+    return _finite(value, name)
+
+
+def _finite(value: Any, name: str) -> float:
+    return checked_number(value, name, "a finite number", lambda v: abs(v) <= 1e300)
 
 
 def _names(report: Mapping[str, Any], key: str, what: str) -> tuple[str, ...]:

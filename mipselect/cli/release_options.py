@@ -12,7 +12,7 @@ mipselect release diabetes --epsilon 1
 
 mipselect release paper-p100 --epsilon 1 --sizes 1-8
 
-mipselect release paper-p100 --epsilon 1 --draws 50 --budget 50 --json
+mipselect release paper-p100 --epsilon 1 --draws 50 --json
 
 mipselect release paper-p100 --method top-r --epsilon 1 --solver highs
 

@@ -13,14 +13,14 @@ from rich.markup import escape
 
 from mipselect.cli.arguments import blocks_of_draws, method_asked_for
 from mipselect.cli.declared import refuse
-from mipselect.cli.ledger_entry import check_ledger, opened
-from mipselect.cli.options import SupportDrawOptions, check_seed, require_positive
+from mipselect.cli.ledger_entry import check_ledger, in_words, opened
+from mipselect.cli.options import SupportDrawOptions, check_seed
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, table_of
 from mipselect.cli.table_options import ScoreOptions
 from mipselect.errors import BoundViolated, ConditionNotMet, NotCertified, SolverFailure, about
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.privacy import Guarantee, Ledger, Release
-from mipselect.privacy.guarantee import ROW
+from mipselect.privacy.guarantee import ROW, amount
 from mipselect.privacy.randomness import Rng
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.stored.files import StoredData
@@ -76,13 +76,6 @@ def without_numbers(method: PrivateSelector, spent: str) -> Iterator[None]:
         ) from None
 
 
-def amount(guarantee: Guarantee) -> str:
-    """Write (ε, δ) in short, or ε alone."""
-    if guarantee.delta == 0.0:
-        return f"ε = {guarantee.epsilon:.15g}"
-    return f"(ε, δ) = ({guarantee.epsilon:.15g}, {guarantee.delta:.15g})"
-
-
 MOST_DRAWS = 100_000
 
 
@@ -100,8 +93,6 @@ class SupportPlan:
     draws : int
     seed : int or None
         A seed takes the privacy away.
-    budget : Guarantee
-        The most that all draws together may cost.
     ledger : Ledger or None
         Pays for them all at once, and remembers it.
     """
@@ -110,7 +101,6 @@ class SupportPlan:
     method: PrivateSelector
     draws: int
     seed: int | None
-    budget: Guarantee
     ledger: Ledger | None = None
 
     @property
@@ -166,14 +156,15 @@ class SupportPlan:
 
     def report(self, stated: Mapping[str, Guarantee]) -> Mapping[str, Any]:
         """Return the planned draws and their guarantee, as part of a JSON object."""
-        budget = {"epsilon": self.budget.epsilon, "delta": self.budget.delta}
-        return {**self.of_draws(self._one(stated)), "budget": budget}
+        return self.of_draws(self._one(stated))
 
     def show(self, console: Console, stated: Mapping[str, Guarantee], unit: str) -> None:
         """Print the same."""
         total = self.total(stated)
         console.print(f"Would be drawn: by {self.name}, {self.cost}.")
-        console.print(f"Budget: {self._budget_in_words(total)}.", markup=False)
+        if self.ledger is not None:
+            left, after = in_words(self.ledger.remaining), in_words(self.ledger.after(total))
+            console.print(f"Budget: the ledger has {left} left, and would have {after}.")
         promised = total.of_unit(unit)
         console.print(f"Guarantee of all draws together: {promised}.", markup=False)
 
@@ -183,7 +174,7 @@ class SupportPlan:
     def draw(
         self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback
     ) -> DrawnReleases:
-        """Charge the ledger, or without one a ledger with `budget`, and draw.
+        """Charge the ledger, if there is one, and draw.
 
         Raises
         ------
@@ -196,27 +187,13 @@ class SupportPlan:
             mechanism = law_of(data, self.method, rng, progress)
             mechanism.prepare()
         with without_numbers(self.method, spent_by(ledger)):
-            paying = ledger_of(self.budget) if ledger is None else ledger
-            drawn = mechanism.releases(self.draws, paying, rng=rng)
+            drawn = mechanism.releases(self.draws, ledger, rng=rng)
         # Scores have no names; the features do.
         releases = tuple(
             replace(release, feature_names=tuple(names[j] for j in release.support))
             for release in drawn
         )
         return DrawnReleases(releases, self)
-
-    def _budget_in_words(self, total: Guarantee) -> str:
-        """Say in words what all draws may cost together, and what they would leave."""
-        if self.ledger is not None:
-            before, after = self.ledger.remaining, self.ledger.after(total)
-            if before.rho is not None and after.rho is not None:
-                return f"the ledger has ρ = {before.rho:.15g} left, and would have {after.rho:.15g}"
-            return f"the ledger has {amount(before)} left, and would have {amount(after)}"
-        ledger = ledger_of(self.budget)
-        ledger.spend(total)
-        left = ledger.remaining.epsilon
-        rest = f"of which {left:.15g} would be left" if left else "all of which would be spent"
-        return f"ε = {self.budget.epsilon:.15g}, {rest}"
 
 
 def plan_draws(drawing: SupportDrawOptions) -> SupportPlan:
@@ -227,7 +204,7 @@ def plan_draws(drawing: SupportDrawOptions) -> SupportPlan:
     InvalidInput
         Naming the option.
     BudgetExceeded
-        If all draws together cost more than the budget, or than is left in the ledger.
+        If all draws together cost more than is left in the ledger.
     RelationMismatch
         If the ledger is kept under another relation.
     """
@@ -238,13 +215,8 @@ def plan_draws(drawing: SupportDrawOptions) -> SupportPlan:
     check_seed(drawing.seed)
     with about("--epsilon, --delta and --draws"):
         total = _stated(chosen, ledger).times(drawing.draws)
-    allowed = replace(total, conditions=())
-    if drawing.budget is not None:
-        require_positive("--budget", drawing.budget)
-        allowed = replace(allowed, epsilon=drawing.budget)
-        ledger_of(allowed).spend(total)
     check_ledger(ledger, total)
-    return SupportPlan(name, chosen, drawing.draws, drawing.seed, allowed, ledger)
+    return SupportPlan(name, chosen, drawing.draws, drawing.seed, ledger)
 
 
 def default_method(ledger: Ledger | None) -> str:
@@ -258,12 +230,7 @@ def _stated(method: PrivateSelector, ledger: Ledger | None) -> Guarantee:
     """Return the guarantee of one draw, under the ledger's relation if the method states it."""
     if ledger is None:
         return method.guarantee
-    return ledger.promised(method.guarantees.get(ledger.relation, method.guarantee))
-
-
-def ledger_of(budget: Guarantee) -> Ledger:
-    """Make a ledger that can spend this much, under the relation of what is drawn."""
-    return Ledger(budget.epsilon, budget.delta, budget.relation)
+    return method.guarantees.get(ledger.relation, method.guarantee)
 
 
 @dataclass(frozen=True)

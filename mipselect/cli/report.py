@@ -14,13 +14,13 @@ from mipselect.cli.output import check_output, line, picked, write_whole
 from mipselect.cli.release_file import read_release
 from mipselect.cli.report_options import ReportArguments
 from mipselect.cli.start import say
+from mipselect.disk import read_toml
 from mipselect.errors import InvalidInput
+from mipselect.privacy.guarantee import amount
 from mipselect.reports import ReleaseReport
-from mipselect.reports.guarantees import amount
 from mipselect.reports.methods import FACTS
 from mipselect.reports.release_report import default_title, separate_draws
 from mipselect.reports.released import ReportedRelease
-from mipselect.toml_files import read_toml
 from mipselect.validation import checked_line, did_you_mean, joined, listed, shown
 
 LONGEST_TITLE, LONGEST = 300, 2_000

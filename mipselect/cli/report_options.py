@@ -36,7 +36,6 @@ class ReportArguments:
     )
     ledger: LedgerOptions = group(
         LedgerOptions,
-        without=("--part",),
         panel="Options",
         help={
             "--ledger": "The ledger that paid: the report says what is left. Nothing is charged."

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from rich.console import Console
-from rich.markup import escape
 
 from mipselect.cli.options import Delivery
-from mipselect.cli.output import check_output, check_writable, line, table_of, write_whole
+from mipselect.cli.output import check_output, check_writable, line, write_whole
 from mipselect.cli.schema_options import ConfirmArguments, FromCsvArguments, ToCsvArguments
-from mipselect.cli.start import say
 from mipselect.errors import InvalidInput, about
 from mipselect.tables.described import confirmed
 from mipselect.tables.fields import TRUE, Field
@@ -20,11 +17,6 @@ from mipselect.tables.spreadsheet import read_spreadsheet, spreadsheet_of
 from mipselect.validation import listed, shown
 
 CHARACTERS = {",": ",", ";": ";", "tab": "\t"}
-
-QUESTION = (
-    "Is each of these types and roles known without the data, from a codebook or the design of the "
-    "study?"
-)
 
 
 def to_csv(arguments: ToCsvArguments) -> None:
@@ -82,7 +74,10 @@ def confirm(arguments: ConfirmArguments) -> None:
     check_writable(file)
     proposed = [field for field in schema.fields if field.type_proposed]
     if proposed and not arguments.yes:
-        _ask(proposed)
+        raise InvalidInput(
+            f"{file}: proposed from the data were {'; '.join(map(_type_of, proposed))}. Where each "
+            "is known without them, from a codebook or the design of the study, give --yes"
+        )
     if proposed:
         write_whole(file, confirmed(schema).text.encode(), sensitive=False)
 
@@ -101,23 +96,9 @@ def confirm(arguments: ConfirmArguments) -> None:
     arguments.delivery.deliver(report, render)
 
 
-def _ask(proposed: list[Field]) -> None:
-    """Ask for a yes; raise `InvalidInput` for any other answer, or where nobody can answer."""
-    if not sys.stdin.isatty():
-        raise InvalidInput(
-            "only a person can say that types are public: answer on a terminal, or give --yes"
-        )
-    table = table_of("field", "type", "role")
-    for field in proposed:
-        table.add_row(escape(field.name), _type_of(field), field.role or "")
-    Console(stderr=True, highlight=False).print(table)
-    say(f"{QUESTION} [y/N]")
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise InvalidInput("nothing was confirmed, and the file is as it was")
-
-
 def _type_of(field: Field) -> str:
-    """Write the type, with the texts of a boolean where they are not true and false."""
-    if field.type != "boolean" or field.true_values == TRUE:
-        return field.type
-    return f"boolean, {escape(field.true_values[0])} or {escape(field.false_values[0])}"
+    """Write name, type and role, with the texts of a boolean where they are not true and false."""
+    texts = f" ({field.true_values[0]} or {field.false_values[0]})"
+    others = texts if field.type == "boolean" and field.true_values != TRUE else ""
+    role = "" if field.role is None else f", {field.role}"
+    return f"{field.name} {field.type}{others}{role}"

@@ -72,7 +72,7 @@ class ConfirmArguments:
     """Arguments of `schema confirm`."""
 
     file: Path = argument("FILE", "The schema, as 'mipselect describe --types-from-data' wrote it.")
-    yes: bool = option("--yes", "Do not ask: all types are public.", default=False)
+    yes: bool = option("--yes", "All of them are public knowledge.", default=False)
     delivery: Delivery = group(Delivery, without=NO_FILE)
 
 
@@ -101,6 +101,6 @@ def from_csv(arguments: FromCsvArguments) -> None:
 def confirm(arguments: ConfirmArguments) -> None:
     """Confirm that the types which were proposed from the data are public knowledge.
 
-    They are listed, and after a yes the marks are removed and the file is written.
-    Correct a type that is wrong in the file first.
+    Without --yes they are listed; with it the marks are removed and the file is
+    written. Correct a type that is wrong in the file first.
     """

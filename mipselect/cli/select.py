@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from mipselect.cli.arguments import chosen_loss, flags_of, of_blocks, refuse_bounds
 from mipselect.cli.cautions import note_of_the_target
-from mipselect.cli.declared import given, refuse
-from mipselect.cli.inputs import NumberTable, SchemaTable, TaskSource
-from mipselect.cli.options import option_named, require_positive
-from mipselect.cli.options import stated as stated_options
+from mipselect.cli.declared import refuse
+from mipselect.cli.options import option_named, require_positive, stated
 from mipselect.cli.output import check_output
 from mipselect.cli.releasing import SupportPlan, plan_draws
 from mipselect.cli.select_options import SelectArguments
-from mipselect.cli.start import say
-from mipselect.cli.table_options import (
-    HAS_SCHEMA,
-    NEEDS_SCHEMA,
-    NO_RANGE,
-)
-from mipselect.cli.task import Task, deliver_task
-from mipselect.errors import InvalidInput
+from mipselect.cli.table_options import HAS_SCHEMA, NEEDS_SCHEMA, NO_RANGE
+from mipselect.cli.task import Task, TaskSource, deliver_task
+from mipselect.errors import InvalidInput, about
 from mipselect.problem.block_scores import BlockOptions
+from mipselect.problem.problem import Problem
+from mipselect.problem.stored.files import StoredData, problem_of
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.instances import ScoredTable
+from mipselect.tables.numbers import header, read_table
 from mipselect.tables.schema import TableSchema
-
-BY_LOSS = (
-    "--range is for the loss of rows within ranges, so fields are compared by that; without it "
-    "they are by blocks of rows, which need no range and mostly find more"
-)
+from mipselect.tables.table_file import TableFile
+from mipselect.validation import checked_integer
 
 
 def select(arguments: SelectArguments) -> None:
@@ -42,25 +34,23 @@ def select(arguments: SelectArguments) -> None:
     table, delivery, drawing = arguments.table, arguments.delivery, arguments.drawing
     plan = plan_draws(drawing)
     size = _support_size(arguments, plan.method)
-    source = (_of_numbers if table.schema is None else _of_schema)(arguments, plan, size)
+    head = {"command": "select", **table.head}
+    if table.schema is None:
+        source = _of_numbers(arguments, plan, size)
+    else:
+        schema = TableSchema.read(table.schema)
+        source = _of_schema(arguments, schema, plan, size)
+        head |= _titles(schema)
     read = [*table.files, *drawing.ledger.files]
     check_output(delivery.output, read, replace=delivery.replace)
-    task = Task(
-        title=table.title,
-        head={"command": "select", **table.head, **_titles(table.schema)},
-        source=source,
-        plan=plan,
-        asked=given(arguments.question),
-    )
+    task = Task(title=table.title, head=head, source=source, plan=plan)
     deliver_task(task, delivery, dry_run=drawing.dry_run)
 
 
-def _titles(path: Path | None) -> dict[str, Any]:
+def _titles(schema: TableSchema) -> dict[str, Any]:
     """Return titles and units by field for the JSON object of a release; empty without any."""
-    if path is None:
-        return {}
     found = {}
-    for entry in TableSchema.read(path).content["fields"]:
+    for entry in schema.content["fields"]:
         told = {key: entry[key] for key in ("title", "unit") if isinstance(entry.get(key), str)}
         if told:
             found[entry["name"]] = told
@@ -86,66 +76,53 @@ def _of_numbers(arguments: SelectArguments, plan: SupportPlan, size: int) -> Tas
     """Name a table of numbers, with what is public about it."""
     refuse(arguments.question, NEEDS_SCHEMA)
     table, numbers, bounds = arguments.table, arguments.numbers, arguments.bounds()
-    blocks = _blocks(arguments, plan, stated=bool(bounds))
-    if not math.isfinite(numbers.target_shift):
-        raise InvalidInput(f"--target-shift must be a finite number, got {numbers.target_shift}")
-    given = (table.source, table.target, numbers.chosen, numbers.target_shift)
-    if blocks is not None:
-        refuse(replace(numbers, features=None), NO_RANGE)
-        settings: dict[str, Any] = {"loss": None}
-    else:
-        settings = {**chosen_loss(arguments.scores.loss, plan.method, plan.name)}
+    blocks = _blocks(arguments, plan, of_loss=bool(bounds))
+    settings: dict[str, Any] = {"support_size": size, "loss": None}
+    if blocks is None:
+        settings |= chosen_loss(arguments.scores.loss, plan.method, plan.name)
         settings |= _checked_bounds(bounds, plan)
+    else:
+        refuse(replace(numbers, features=None), NO_RANGE)
     named = "the largest of --sizes" if arguments.support_size is None else "--support-size"
-    return NumberTable(*given, {"support_size": size, **settings}, named, blocks)
+    return NumberTable(table.source, table.target, numbers.chosen, settings, named, blocks)
 
 
-def _of_schema(arguments: SelectArguments, plan: SupportPlan, size: int) -> TaskSource:
+def _of_schema(
+    arguments: SelectArguments, schema: TableSchema, plan: SupportPlan, size: int
+) -> TaskSource:
     """Name a table with a schema, and its problem."""
     refuse(arguments.numbers, HAS_SCHEMA)
     table, bounds, options = arguments.table, arguments.bounds(), arguments.question
-    assert table.schema is not None
     refuse_bounds(bounds, plan.method, plan.name)
-    schema = TableSchema.read(table.schema)
-    stated = bool(bounds) or bool(options.ranges) or options.no_intercept
-    blocks = _blocks(arguments, plan, stated=stated)
+    of_loss = bool(bounds or options.ranges or options.no_intercept)
+    blocks = _blocks(arguments, plan, of_loss=of_loss)
     note_of_the_target(schema, table.target)
-    of_loss: dict[str, Any] = {}
-    if blocks is not None:
-        refuse(replace(options, always=None, never=None, unit_rule=None), NO_RANGE)
+    settings: dict[str, Any] = {}
+    if blocks is None:
+        settings |= {**chosen_loss(arguments.scores.loss, plan.method, plan.name), **bounds}
+        settings |= {"intercept": not options.no_intercept}
     else:
-        of_loss = {**chosen_loss(arguments.scores.loss, plan.method, plan.name), **bounds}
-        of_loss |= {"intercept": not options.no_intercept}
+        refuse(replace(options, always=None, never=None, unit_rule=None), NO_RANGE)
     question = options.question_about(schema, table.target)
-    by_ranges = question.ranges and not (bounds or options.no_intercept) and blocks is None
-    if by_ranges and _blocks(arguments, plan, stated=False) is not None:
-        _ = question.public  # Mistakes first.
-        say(f"note: {BY_LOSS}.")
-
-    scored = ScoredTable(table.source, question, size, of_loss, blocks)
+    scored = ScoredTable(table.source, question, size, settings, blocks)
     return SchemaTable(Path(table.data), scored)
 
 
-def _blocks(arguments: SelectArguments, plan: SupportPlan, *, stated: bool) -> BlockOptions | None:
+def _blocks(arguments: SelectArguments, plan: SupportPlan, *, of_loss: bool) -> BlockOptions | None:
     """Return the score from blocks; None for the loss, as for what has a guarantee for it alone."""
     if not isinstance(plan.method, ProblemSelector):
         refuse(replace(arguments.scores, loss=None), f"does not apply to --method {plan.name}")
         return None
-    scales = stated_options(**asdict(arguments.regularisation))
-    of_the_loss = stated or plan.one.relation == "add-remove"
-    return of_blocks(arguments.scores, scales, plan.method, stated=of_the_loss, seed=plan.seed)
+    scales = stated(**asdict(arguments.regularisation))
+    of_loss = of_loss or plan.one.relation == "add-remove"
+    return of_blocks(arguments.scores, scales, plan.method, stated=of_loss, seed=plan.seed)
 
 
 def _checked_bounds(given: dict[str, float], plan: SupportPlan) -> dict[str, float]:
     """Return the bounds that the method needs, all given and in their range, and no other."""
-    needed = plan.method.bounds
     refuse_bounds(given, plan.method, plan.name)
-    missing = [option_named(name) for name in needed if name not in given]
-    if (
-        "--mcmc-radius" in flags_of(type(plan.method))
-        and "coef_bound" not in given
-        and "coef_bound" in needed
-    ):
+    missing = [option_named(name) for name in plan.method.bounds if name not in given]
+    if "--coef-bound" in missing and "--mcmc-radius" in flags_of(type(plan.method)):
         missing[-1] += " (or --mcmc-radius)"
     if missing:
         raise InvalidInput(
@@ -157,3 +134,65 @@ def _checked_bounds(given: dict[str, float], plan: SupportPlan) -> dict[str, flo
     for name, value in given.items():
         require_positive(option_named(name), value)
     return given
+
+
+@dataclass(frozen=True)
+class NumberTable:
+    """A table of numbers, with public bounds or scored from blocks of rows.
+
+    Attributes
+    ----------
+    source : TableFile
+    target : str
+    features : list of str or None
+        None is all columns but the target.
+    settings : mapping
+        The other arguments of `Instance`.
+    size_named : str
+        What messages call its support size.
+    blocks : BlockOptions or None
+        Score from blocks, which uses no range; None for the loss.
+    """
+
+    source: TableFile
+    target: str
+    features: list[str] | None
+    settings: dict[str, Any]
+    size_named: str
+    blocks: BlockOptions | None
+
+    def problem(self) -> tuple[Problem, int | None]:
+        """See `TaskSource`."""
+        names = header(self.source, self.target, self.features)
+        self._check_size(len(names))
+        with about(str(self.source.path)):
+            return problem_of(self.settings, len(names), names, blocks=self.blocks), None
+
+    def data(self) -> StoredData:
+        """See `TaskSource`."""
+        path, arrays = Path(self.source.path), read_table(self.source, self.target, self.features)
+        self._check_size(arrays[0].shape[1])
+        stored = StoredData.of_arrays(path, arrays, self.settings, blocks=self.blocks)
+        if self.blocks is None:
+            return stored
+        return StoredData.of_made(path, stored.drawn_from(), self.settings)
+
+    def _check_size(self, p: int) -> None:
+        named = f"{self.source.path}: {self.size_named}"
+        checked_integer(self.settings["support_size"], named, 1, p)
+
+
+@dataclass(frozen=True)
+class SchemaTable:
+    """A table with a public schema: its path, and what is asked of it."""
+
+    path: Path
+    table: ScoredTable
+
+    def problem(self) -> tuple[Problem, int | None]:
+        """See `TaskSource`."""
+        return self.table.problem()
+
+    def data(self) -> StoredData:
+        """See `TaskSource`."""
+        return StoredData.of_made(self.path, self.table.made(), self.table.of_loss)

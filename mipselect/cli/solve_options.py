@@ -16,9 +16,7 @@ from mipselect.cli.table_options import (
     SCHEMA,
     TABLE_PANEL,
     DialectOptions,
-    ScoreOptions,
     SourceOptions,
-    score_in_place_of_the_file,
 )
 from mipselect.search.monolithic.forms import Formulation
 
@@ -31,8 +29,6 @@ mipselect solve patients.csv --target score --support-size 4
 mipselect solve paper-p100 --method mistakes
 
 mipselect solve paper-p100 --pool-size 1000 --show 20 --output report.json
-
-mipselect solve diabetes --score block-r2
 
 mipselect solve tiny-plain --formulation whole --solver scip
 """
@@ -69,7 +65,6 @@ class SolveArguments:
         default=1.0,
         panel=PRIVACY_PANEL,
     )
-    scores: ScoreOptions = score_in_place_of_the_file()
     source: SourceOptions = group(SourceOptions)
     target: str | None = option("--target", "Of a table: the column to predict.", panel=TABLE_PANEL)
     schema: Path | None = option(
@@ -95,8 +90,7 @@ def solve(arguments: SolveArguments) -> None:
     """Find the best supports of INSTANCE and prove it. The report is SENSITIVE.
 
     A table in its place needs --target and --support-size; the rest has defaults,
-    and the TOML that repeats the search is printed. An instance with
-    score = "block-r2" has its supports listed by their score.
+    and the TOML that repeats the search is printed.
 
     If the instance file says what is expected, the result is compared with it. A
     search that ends without its proof shows what it has, as not certified, and

@@ -9,12 +9,23 @@ from rich.markup import escape
 
 from mipselect.backends.discovery import known_solvers
 from mipselect.backends.protocols import SolverStatus
-from mipselect.cli.listings_options import ListingArguments
+from mipselect.cli.declared import command, group, options
+from mipselect.cli.options import NO_FILE, Delivery
 from mipselect.cli.output import picked, table_of
 
+EXAMPLES = "Example: mipselect solvers --json"
 
-def solvers(arguments: ListingArguments) -> None:
-    """Run the command."""
+
+@options
+class SolversArguments:
+    """Arguments of `solvers`."""
+
+    delivery: Delivery = group(Delivery, without=NO_FILE)
+
+
+@command
+def solvers(arguments: SolversArguments) -> None:
+    """List the back ends that are installed, and whether they can be used here."""
     known = known_solvers().values()
 
     def render(console: Console) -> None:

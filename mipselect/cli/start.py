@@ -139,14 +139,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return FAILED
     with Interruptions(ends_process=ends_process) as interruptions:
         # Signals raise when the command, with NumPy and SciPy, is there too.
-        from mipselect.cli.app import run
+        from mipselect.cli.commands import run
 
         codes.append(run(arguments, interruptions))
     return codes[-1]
 
 
 def leave(codes: Sequence[int]) -> None:
-    """End the process with the last of these codes, if there is one, at once.
+    """Leave the process with the last of these codes, if there is one, at once.
 
     A library whose threads still start or stop while its static objects go ends the process by
     SIGABRT, with a line of its own after the answer. Nothing of ours is left to do then.

@@ -7,12 +7,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mipselect.cli.declared import argument, group, option, options, refuse, required
+from mipselect.cli.declared import argument, group, option, options, required
 from mipselect.cli.options import PRIVACY_PANEL, stated
 from mipselect.errors import InvalidInput
 from mipselect.problem.scores import BLOCKS, R2
 from mipselect.tables.table_file import TableFile
-from mipselect.validation import checked_choice, checked_scale, plain_digits, shown
+from mipselect.validation import checked_choice, plain_digits, shown
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
     from mipselect.problem.block_scores import BlockOptions
@@ -143,11 +143,6 @@ class NumbersOptions:
         'Columns to choose from; "in quotes" a name with commas or outer blanks.',
         metavar="A,B,...",
         show_default="all but the target",
-    )
-    target_shift: float = option(
-        "--target-shift",
-        "Without --schema: a public constant to subtract from the target.",
-        default=0.0,
     )
 
     @property
@@ -361,11 +356,17 @@ class DivisionOptions:
 
 
 @options
-class ObjectiveOptions:
-    """Options of objective perturbation, which the other regressions do not have."""
+class ModelOptions:
+    """Options of the model: which regression, and the loss of objective perturbation."""
 
     PANEL = MODEL_PANEL
 
+    regression: Regression | None = option(
+        "--regression",
+        "objective is pure ε; adassp, which has intervals, boosted-adassp and tukey need --delta, "
+        "and tukey many rows for each coefficient.",
+        show_default="objective; adassp for a number if --delta is given and nothing else needs it",
+    )
     loss: str | None = option(
         "--model-loss",
         'For objective: squared, huber, "huber(κ)" with κ in halves of the range of the target, '
@@ -373,49 +374,20 @@ class ObjectiveOptions:
         '"smoothed-hinge(h)". In Python the squared loss is the default of numbers.',
         show_default=f"{LOSS_OF_NUMBERS}; {LOSS_OF_CLASSES} for two classes",
     )
-    bound: float | None = option(
-        "--model-bound",
-        "For objective: the largest length of the coefficients, the intercept among them, of "
-        "features and a target in [-1, 1]; public.",
-        metavar="R",
-        show_default="60/√(s + a + 1), and a ridge that grows with the noise; 3/√(s + a + 1) for "
-        "the squared loss",
-    )
-
-
-@options
-class ModelOptions:
-    """Options of the model: which regression, and those of objective perturbation."""
-
-    regression: Regression | None = option(
-        "--regression",
-        "objective is pure ε; adassp, which has intervals, boosted-adassp and tukey need --delta, "
-        "and tukey many rows for each coefficient.",
-        panel=MODEL_PANEL,
-        show_default="objective; adassp for a number if --delta is given and nothing else needs it",
-    )
-    objective: ObjectiveOptions = group(ObjectiveOptions)
 
     def __post_init__(self) -> None:
-        if self.way is not Regression.OBJECTIVE:
-            refuse(self.objective, f"does not apply to --regression {self.way}")
-        if self.objective.bound is not None:
-            checked_scale(self.objective.bound, "--model-bound")
+        if self.loss is not None and self.needs_delta:
+            raise InvalidInput(f"--model-loss does not apply to --regression {self.way}")
 
     @property
     def way(self) -> Regression:
         """The regression: objective perturbation, unless another is asked for."""
-        return Regression.OBJECTIVE if self.regression is None else self.regression
+        return self.regression or Regression.OBJECTIVE
 
     @property
     def needs_delta(self) -> bool:
         """True if the regression is (ε, δ)-private, not pure."""
         return self.way is not Regression.OBJECTIVE
-
-    @property
-    def looks_for_ranges(self) -> bool:
-        """True if a part of ε may find where most values of a number lie."""
-        return self.way is not Regression.TUKEY
 
 
 def split_names(option: str, text: str) -> list[str]:

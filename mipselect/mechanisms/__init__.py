@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from mipselect.mechanisms.scores.heterogeneous import (
         HeterogeneousNoisyMax as HeterogeneousNoisyMax,
     )
-    from mipselect.mechanisms.scores.heterogeneous import RuleOfThumb as RuleOfThumb
-    from mipselect.mechanisms.scores.heterogeneous import rule_of_thumb as rule_of_thumb
     from mipselect.mechanisms.scores.joint import JointExponential as JointExponential
     from mipselect.mechanisms.scores.noisy_max import NoisyMax as NoisyMax
     from mipselect.mechanisms.scores.random_stopping import RandomStopping as RandomStopping
@@ -57,14 +55,12 @@ _HOMES = {
     "PermuteAndFlip": "supports.permute_and_flip",
     "RandomStopping": "scores.random_stopping",
     "RandomizedResponse": "scores.randomized_response",
-    "RuleOfThumb": "scores.heterogeneous",
     "SampleAggregate": "scores.sample_aggregate",
     "ScoreDistribution": "scores.base",
     "ScoreMechanism": "scores.base",
     "StableOptimum": "supports.propose_test_release",
     "SupportMechanism": "base",
     "TopR": "supports.top_r",
-    "rule_of_thumb": "scores.heterogeneous",
 }
 
 __all__ = list(_HOMES)

@@ -137,10 +137,9 @@ class Mechanism(ABC, Generic[Outcome]):
         what = self.name if draws == 1 else f"{self.name}, {draws} draws"
         self.prepare()
         # A warning would tell about the data. NumPy's state is that of the thread, not global.
-        with paid(ledger, total, what) as promised, np.errstate(all="ignore"):
+        with paid(ledger, total, what), np.errstate(all="ignore"):
             outcomes = [self.sample(source) for _ in range(draws)]
-        guarantee = replace(one, conditions=promised.conditions)
-        return tuple(self._release(outcome, guarantee) for outcome in outcomes)
+        return tuple(self._release(outcome, one) for outcome in outcomes)
 
     def _release(self, outcome: Outcome, guarantee: Guarantee) -> Release:
         chosen = (outcome,) if isinstance(outcome, int) else outcome

@@ -21,10 +21,9 @@ from mipselect.planning.selection import standard_error
 from mipselect.planning.simulation import MOST_TABLES, Simulation, numbers_in_time
 from mipselect.quality import Quality
 from mipselect.regression import SelectThenRegress
-from mipselect.regression.pair import most_features
+from mipselect.regression.plan import most_features, scores_blocks_of_table
 from mipselect.regression.ranges import PUBLIC
 from mipselect.regression.shares import share_of_selection
-from mipselect.regression.table_plan import scores_blocks_of_table
 from mipselect.search.progress import Deadline
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.encoders import Scaled, Unscaled

@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from mipselect.blocks.partitions import Blocks, default_rows_of_least_squares
-from mipselect.blocks.r_squared import ListedFeatures
-from mipselect.blocks.r_squared_choice import BlockR2Choice, r_squared_seconds
+from mipselect.blocks.r_squared import ListedFeatures, r_squared_seconds
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_scores import UNWEIGHTED_R2, BlockOptions
 from mipselect.problem.problem import checked_ridge
@@ -266,7 +265,8 @@ class Question:
         asked = (self.rows, parts_of_table(public), len(public.features), self.support_size)
         score = BlockOptions(score=self.score, epsilon=epsilon).chosen(*asked)
         if score == R2:
-            blocks = BlockR2Choice(epsilon=epsilon).settings(*asked).blocks
+            blocks = BlockOptions(epsilon=epsilon).settled(*asked)
+            assert blocks is not None
             seconds = r_squared_seconds(self.rows, 1, ListedFeatures(*asked[1:], blocks.rows))
             in_time = max(1, int(SECONDS_OF_PARTITIONS / seconds))
             blocks = replace(blocks, partitions=min(blocks.partitions, in_time))

@@ -24,18 +24,11 @@ from mipselect.problem.scores import BLOCKS, LOSS
 from mipselect.search import top_supports
 from mipselect.search.progress import Deadline
 from mipselect.selectors import BY_NAME
+from mipselect.selectors.exact_draws import ExactDrawSelector
+from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.instances import ScoredTable
 from mipselect.validation import checked_integer, checked_time_limit, listed
-
-EXACT = ("permute-and-flip", "exponential")
-"""Methods that draw exactly by any score."""
-
-WITH_WEIGHTS = (*EXACT, "top-r", "mistakes")
-"""Methods that take a survey weight: those that draw from scores count all rows the same."""
-
-OF_SUPPORTS = (*WITH_WEIGHTS, "mcmc")
-"""Methods that draw by the score of a support; others score single columns."""
 
 WITHOUT_PRIVACY = "without privacy"
 
@@ -99,7 +92,8 @@ class Line:
     @property
     def name(self) -> str:
         """Method, with its score where it draws by that of a support."""
-        return f"{self.method}, {self.score}" if self.method in OF_SUPPORTS else self.method
+        of_supports = self.method in BY_NAME and BY_NAME[self.method].of_supports
+        return f"{self.method}, {self.score}" if of_supports else self.method
 
 
 @dataclass(frozen=True)
@@ -145,7 +139,7 @@ class SelectionPlan:
 def plan_selection(
     schema: TableSchema,
     *,
-    methods: Sequence[str] = EXACT[:1],
+    methods: Sequence[str] = ("permute-and-flip",),
     tables: int = 20,
     time_limit: float = 10.0,
     **question: Any,
@@ -204,7 +198,7 @@ def plan_selection(
     limit = Deadline(checked_time_limit(time_limit))
     of_blocks = asked.score != LOSS
     named = (*dict.fromkeys(checked_methods(methods, asked)), WITHOUT_PRIVACY)
-    by_any_score = (*EXACT, WITHOUT_PRIVACY)
+    by_any_score = (*methods_of(ExactDrawSelector), WITHOUT_PRIVACY)
     lines = [Line(name, BLOCKS if of_blocks and name in by_any_score else LOSS) for name in named]
     found: dict[Line, list[list[Chance]]] = {line: [] for line in lines}
     blocks = tuple(asked.blocks(epsilon) for epsilon in asked.epsilons if of_blocks)
@@ -234,6 +228,11 @@ def plan_selection(
     )
 
 
+def methods_of(kind: type[Any]) -> tuple[str, ...]:
+    """Return the methods whose selectors are of a kind."""
+    return tuple(name for name in BY_NAME if issubclass(BY_NAME[name], kind))
+
+
 def checked_methods(methods: Sequence[str], question: Question) -> Sequence[str]:
     """Return the methods.
 
@@ -248,12 +247,12 @@ def checked_methods(methods: Sequence[str], question: Question) -> Sequence[str]
             raise InvalidInput(
                 f"methods: {name!r} is unknown; known to a plan: {', '.join(BY_NAME)}"
             )
-        if question.weighted and name not in WITH_WEIGHTS:
+        if question.weighted and not issubclass(BY_NAME[name], ProblemSelector):
             raise InvalidInput(
                 f"methods: {name!r} counts all rows the same, and the schema has a survey weight: "
-                f"{listed(WITH_WEIGHTS)} take weights"
+                f"{listed(methods_of(ProblemSelector))} take weights"
             )
-        if question.without_range and name not in EXACT:
+        if question.without_range and not issubclass(BY_NAME[name], ExactDrawSelector):
             raise InvalidInput(
                 f"methods: {name!r} is planned for tables with ranges, and there is none of "
                 f"{listed(question.without_range)}"
@@ -322,7 +321,7 @@ def chance(law: Mechanism[Any], right: IntArray, source: random.Random, clock: D
     The numbers are exact where the law lists all supports, else frequencies.
     """
     if isinstance(law, ExactDraws) and law.listed:
-        each = np.asarray(law.inclusion_probabilities().low)
+        each = law.inclusion_probabilities()
         return float(each[right].mean()), math.exp(law.log_probability(right))
     drawn: list[tuple[int, ...]] = []
     while len(drawn) < DRAWS and clock.remaining > 0.0:

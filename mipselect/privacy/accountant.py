@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
-import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, cast
@@ -15,7 +12,7 @@ from typing import Any, cast
 from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
 from mipselect.privacy.concentrated import largest_pure_epsilon, rho_epsilon
 from mipselect.privacy.decimals import exact, round_down, round_up
-from mipselect.privacy.guarantee import ROW, Guarantee, checked_relation, is_row
+from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.validation import (
     checked_line,
     checked_name,
@@ -32,15 +29,6 @@ LONGEST_NOTE = 20_000
 
 LONGEST_WHAT = 1_000
 """Characters of the line that says what was released."""
-
-Part = tuple[str, str]
-"""A column that divides the table, and one of its values."""
-
-INVISIBLE = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0"
-    "\U00016fe4\U0001d159\U000e0100-\U000e01ef]"
-)
-"""Characters that nobody sees although Python calls them printable: fillers, variants, blanks."""
 
 NO_RAISE = (
     "A budget cannot be raised, nor given a δ later: ask for less, or decide on a second ledger, "
@@ -116,8 +104,6 @@ class LedgerEntry:
         Its `private` is false for a seeded draw.
     what : str
         What was released; for people.
-    part : (str, str) or None
-        The part of the table that it was drawn from: a column and its value. None: all of it.
     asked : mapping or None
         Settings that were noted with it, ready for JSON; never data.
     status : {"charged", "drawn", "failed"}
@@ -142,52 +128,19 @@ class LedgerEntry:
 
     guarantee: Guarantee
     what: str
-    part: Part | None = None
     asked: Mapping[str, Any] | None = None
     status: str = field(default=CHARGED, compare=False)
     time: str = field(default="", compare=False)
     rows: tuple[int, ...] = field(default=(), compare=False)
 
 
-def checked_entry(
-    guarantee: Guarantee,
-    what: str,
-    part: Part | None,
-    asked: Mapping[str, Any] | None,
-    unit: str = ROW,
-) -> LedgerEntry:
-    """Return an entry of a ledger of this unit as it may be charged."""
+def checked_entry(guarantee: Guarantee, what: str, asked: Mapping[str, Any] | None) -> LedgerEntry:
+    """Return an entry of a ledger as it may be charged."""
     if not isinstance(guarantee, Guarantee):
         raise InvalidInput(f"a ledger is charged with a Guarantee, got {shown(guarantee)}")
     if what:
         checked_line(what, "what is released", LONGEST_WHAT)
-    if part is not None:
-        needed = _conditions_of_a_part(part[0], guarantee.relation, unit)
-        conditions = tuple(dict.fromkeys((*guarantee.conditions, *needed)))
-        guarantee = replace(guarantee, conditions=conditions)
-    return LedgerEntry(guarantee, what, part, asked)
-
-
-def _conditions_of_a_part(column: str, relation: str, unit: str) -> Iterator[str]:
-    """Say what makes the parts of a column disjoint: else two of them would cost somebody both.
-
-    A row may be replaced by one of another part; somebody with several rows may be in several.
-    """
-    if relation == "replace-one":
-        yield f"a row is replaced by one with the same, public, value of {column!r}"
-    if not is_row(unit):
-        yield f"no {unit} has rows with different values of {column!r}"
-
-
-def checked_part(column: str, value: str) -> Part:
-    """Return the name of a part as it is counted: in NFC, without outer blanks."""
-    return _visible(column, "the column of a part"), _visible(value, "the value of a part")
-
-
-def _visible(name: str, what: str) -> str:
-    if INVISIBLE.search(checked_name(name, what)):
-        raise InvalidInput(f"{what} must have no invisible characters, got {name!a}")
-    return checked_name(unicodedata.normalize("NFC", name.strip(" ")), what)
+    return LedgerEntry(guarantee, what, asked)
 
 
 def checked_note(asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -204,36 +157,6 @@ def checked_note(asked: Mapping[str, Any]) -> dict[str, Any]:
     return copy
 
 
-class Tally:
-    """An exact sum in which disjoint parts of the table count once.
-
-    A person is in one part of each partition only: the costs of the parts of a column are not
-    added, the largest of them counts.
-    """
-
-    def __init__(self) -> None:
-        self._whole = Fraction(0)
-        self._parts: dict[str, dict[str, Fraction]] = {}
-
-    def add(self, amount: Fraction, part: Part | None) -> None:
-        """Add what was drawn from the whole table, or from a part of it."""
-        if part is None:
-            self._whole += amount
-        else:
-            sums = self._parts.setdefault(part[0], {})
-            sums[part[1]] = sums.get(part[1], Fraction(0)) + amount
-
-    def at(self, part: Part | None) -> Fraction:
-        """Return the most that any row pays; with a part, the most that any row in it pays."""
-        total = self._whole
-        for column, sums in self._parts.items():
-            if part is not None and part[0] == column:
-                total += sums.get(part[1], Fraction(0))
-            else:
-                total += max(sums.values())
-        return total
-
-
 class Account:
     """The terms of a ledger, its entries, and exact sums of what was paid.
 
@@ -243,7 +166,7 @@ class Account:
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
         self.entries: list[LedgerEntry] = []
-        self._sums = {name: Tally() for name in self._limits}
+        self._sums = dict.fromkeys(self._limits, Fraction(0))
 
     @property
     def _limits(self) -> dict[str, float]:
@@ -273,7 +196,7 @@ class Account:
                 f"{guarantee.relation}: {remedy}"
             )
         prices = self._prices(guarantee)
-        left = {name: self._left(name, entry.part) for name in prices}
+        left = {name: self._left(name) for name in prices}
         if any(price > left[name] for name, price in prices.items()):
             asked = {name: round_up(price) for name, price in prices.items()}
             rest = {name: round_down(amount) for name, amount in left.items()}
@@ -285,55 +208,50 @@ class Account:
     def add(self, entry: LedgerEntry) -> None:
         """Add an entry that was admitted."""
         for name, price in self._prices(entry.guarantee).items():
-            self._sums[name].add(price, entry.part)
+            self._sums[name] += price
         self.entries.append(entry)
 
-    def touching(self, part: Part | None = None) -> tuple[LedgerEntry, ...]:
-        """Return the entries that touch a part, or all entries."""
-        return tuple(e for e in self.entries if part is None or not _disjoint(e.part, part))
-
-    def spent(self, part: Part | None = None) -> Guarantee:
-        """Return the joint guarantee of the entries that touch a part, or of all entries.
+    def spent(self) -> Guarantee:
+        """Return the joint guarantee of all entries.
 
         With ρ counted it is the (ε, δ) that follows from the sum; else the sum of ε and of δ.
         """
-        touching = self.touching(part)
-        conditions = tuple(dict.fromkeys(c for e in touching for c in e.guarantee.conditions))
-        private = all(e.guarantee.private for e in touching)
+        conditions = tuple(dict.fromkeys(c for e in self.entries for c in e.guarantee.conditions))
+        private = all(e.guarantee.private for e in self.entries)
         if self.terms.rho is not None:
-            together = self.terms.of_rho(self._sums["rho"].at(part))
+            together = self.terms.of_rho(self._sums["rho"])
         else:
-            rho = total_rho(touching, part)
+            rho = total_rho(self.entries)
             together = Guarantee(
-                round_up(self._sums["epsilon"].at(part)),
-                round_up(self._sums["delta"].at(part)),
+                round_up(self._sums["epsilon"]),
+                round_up(self._sums["delta"]),
                 self.terms.relation,
                 rho=None if rho is None else round_up(rho),
             )
         return replace(together, conditions=conditions, private=private)
 
-    def remaining(self, part: Part | None = None) -> Guarantee:
-        """Return the largest guarantee that is still admitted, for a part or for the whole table.
+    def remaining(self) -> Guarantee:
+        """Return the largest guarantee that is still admitted.
 
         With ρ counted, ε is the largest of which nothing but ε is known.
         """
         relation = self.terms.relation
         if self.terms.rho is not None:
-            rho = self._left("rho", part)
+            rho = self._left("rho")
             return Guarantee(largest_pure_epsilon(rho), 0.0, relation, rho=round_down(rho))
-        epsilon, delta = self._left("epsilon", part), self._left("delta", part)
+        epsilon, delta = self._left("epsilon"), self._left("delta")
         return Guarantee(round_down(epsilon), round_down(delta), relation)
 
     def after(self, entry: LedgerEntry) -> Guarantee:
-        """Return what would remain for the part of an entry; raise unless it is admitted."""
+        """Return what would remain after an entry; raise unless it is admitted."""
         tried = Account(self.terms)
-        tried._sums = deepcopy(self._sums)
+        tried._sums = dict(self._sums)
         tried.admit(entry)
         tried.add(entry)
-        return tried.remaining(entry.part)
+        return tried.remaining()
 
-    def _left(self, name: str, part: Part | None) -> Fraction:
-        return exact(self._limits[name]) - self._sums[name].at(part)
+    def _left(self, name: str) -> Fraction:
+        return exact(self._limits[name]) - self._sums[name]
 
     def _prices(self, guarantee: Guarantee) -> dict[str, Fraction]:
         if self.terms.rho is None:
@@ -348,23 +266,15 @@ class Account:
         return {"rho": exact(rho)}
 
 
-def total_rho(entries: Sequence[LedgerEntry], part: Part | None = None) -> Fraction | None:
-    """Add up ρ over entries, disjoint parts counted once; None unless all have one, or if no
-    float can hold the sum.
-    """
-    sum_of_rho = Tally()
+def total_rho(entries: Sequence[LedgerEntry]) -> Fraction | None:
+    """Add up ρ over entries; None unless all have one, or if no float can hold the sum."""
+    total = Fraction(0)
     for entry in entries:
         rho = entry.guarantee.concentrated
         if rho is None:
             return None
-        sum_of_rho.add(exact(rho), entry.part)
-    total = sum_of_rho.at(part)
+        total += exact(rho)
     return total if total <= sys.float_info.max else None
-
-
-def _disjoint(one: Part | None, other: Part) -> bool:
-    """Return whether two parts are of one column and have no row in common."""
-    return one is not None and one[0] == other[0] and one[1] != other[1]
 
 
 def _in_words(amounts: Mapping[str, float]) -> str:

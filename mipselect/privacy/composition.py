@@ -11,8 +11,9 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
-from mipselect.privacy.accountant import LedgerEntry, Tally, total_rho
+from mipselect.privacy.accountant import LedgerEntry, total_rho
 from mipselect.privacy.concentrated import rho_epsilon
 from mipselect.privacy.decimals import exact, round_up
 from mipselect.validation import checked_share
@@ -108,11 +109,9 @@ def best(found: Sequence[Statement]) -> Statement:
 
 
 def _sum(entries: Sequence[LedgerEntry]) -> Statement:
-    epsilon, delta = Tally(), Tally()
-    for entry in entries:
-        epsilon.add(exact(entry.guarantee.epsilon), entry.part)
-        delta.add(exact(entry.guarantee.delta), entry.part)
-    return Statement(SUM, round_up(epsilon.at(None)), round_up(delta.at(None)), None, MEANINGS[SUM])
+    epsilon = sum((exact(entry.guarantee.epsilon) for entry in entries), Fraction(0))
+    delta = sum((exact(entry.guarantee.delta) for entry in entries), Fraction(0))
+    return Statement(SUM, round_up(epsilon), round_up(delta), None, MEANINGS[SUM])
 
 
 def _concentrated(entries: Sequence[LedgerEntry], delta: float, currency: str) -> Statement:

@@ -295,3 +295,9 @@ def _conditions(conditions: Iterable[str]) -> tuple[str, ...]:
     if isinstance(conditions, str):
         raise InvalidInput(f"conditions must be a tuple of sentences, got {shown(conditions)}")
     return tuple(checked_line(condition, "a condition") for condition in conditions)
+
+
+def amount(guarantee: Guarantee) -> str:
+    """Write ε, and δ where there is one."""
+    text = f"ε = {guarantee.epsilon:.15g}"
+    return text if guarantee.delta == 0.0 else f"{text}, δ = {guarantee.delta:.15g}"

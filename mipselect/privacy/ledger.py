@@ -17,11 +17,9 @@ from mipselect.privacy.accountant import (
     FAILED,
     Account,
     LedgerEntry,
-    Part,
     Terms,
     checked_entry,
     checked_note,
-    checked_part,
 )
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger_file import FileBook, Row, create_file
@@ -162,7 +160,6 @@ class Ledger:
         unit: str = "row",
     ) -> None:
         self._book: MemoryBook | FileBook = MemoryBook(Terms(epsilon, delta, relation, unit, rho))
-        self._part: Part | None = None
         self._asked: Mapping[str, Any] | None = None
 
     @classmethod
@@ -212,15 +209,10 @@ class Ledger:
         return cls._on(FileBook(Path(path)))
 
     @classmethod
-    def _on(
-        cls,
-        book: MemoryBook | FileBook,
-        part: Part | None = None,
-        asked: Mapping[str, Any] | None = None,
-    ) -> Self:
-        """Make a ledger on a book, or on a part of it, which notes what was asked."""
+    def _on(cls, book: MemoryBook | FileBook, asked: Mapping[str, Any] | None = None) -> Self:
+        """Make a ledger on a book, which notes what was asked."""
         ledger = cls.__new__(cls)
-        ledger._book, ledger._part, ledger._asked = book, part, asked
+        ledger._book, ledger._asked = book, asked
         return ledger
 
     def __repr__(self) -> str:
@@ -230,7 +222,7 @@ class Ledger:
             return f"<Ledger: {error}>"
 
     def _described(self, account: Account) -> str:
-        terms, spent = account.terms, account.spent(self._part)
+        terms, spent = account.terms, account.spent()
         if terms.rho is not None:
             amount = f"ρ = {spent.rho:.15g} of {terms.rho:.15g} (δ = {terms.delta:.15g})"
         else:
@@ -238,11 +230,10 @@ class Ledger:
                 f"ε = {spent.epsilon:.15g} of {terms.budget.epsilon:.15g} and "
                 f"δ = {spent.delta:.15g} of {terms.delta:.15g}"
             )
-        part = "" if self._part is None else f", where {self._part[0]} is {self._part[1]}"
         count = len(account.entries)
         return (
             f"<Ledger: {amount} spent in {count} release{'' if count == 1 else 's'}, "
-            f"{terms.relation}{part}{self._book.place}>"
+            f"{terms.relation}{self._book.place}>"
         )
 
     def __copy__(self) -> Ledger:
@@ -283,34 +274,6 @@ class Ledger:
         """Identifier of the ledger of a file, wherever the file is; None in memory."""
         return self._book.identity
 
-    def part(self, column: str, value: str) -> Ledger:
-        """Return the same ledger, for draws from the rows with one value of a public column.
-
-        The parts of a column have no row in common, so that together they cost what the dearest
-        of them costs. Under replace-one a row must be replaced by one of the same part, and where
-        the unit of the ledger may have several rows, these must be in one part: conditions of
-        everything that is drawn.
-
-        Parameters
-        ----------
-        column, value : str
-            Such as "hospital" and "A". That the draw looks at no other rows is up to you, and so is
-            that the values are public. Outer blanks and the form of Unicode (NFC) do not count,
-            so that "A" and "A " are one part; capital letters do.
-
-        Raises
-        ------
-        InvalidInput
-            If a name is not a short text of visible characters, or this is the ledger of a part
-            already.
-        """
-        if self._part is not None:
-            raise InvalidInput(
-                f"this is the ledger of a part already, where {self._part[0]} is {self._part[1]}; "
-                "for a part of it name one column that tells both"
-            )
-        return Ledger._on(self._book, checked_part(column, value), self._asked)
-
     def noting(self, asked: Mapping[str, Any]) -> Ledger:
         """Return the same ledger, which notes these settings with everything that is charged.
 
@@ -319,7 +282,7 @@ class Ledger:
         asked : mapping
             Ready for JSON. Public settings: never anything that was computed from the data.
         """
-        return Ledger._on(self._book, self._part, checked_note(asked))
+        return Ledger._on(self._book, checked_note(asked))
 
     def spend(self, guarantee: Guarantee, what: str = "") -> None:
         """Charge a release, before it is drawn.
@@ -344,10 +307,6 @@ class Ledger:
         """
         self._book.charge(self._entry(guarantee, what))
 
-    def promised(self, guarantee: Guarantee) -> Guarantee:
-        """Return the guarantee of a draw that this ledger pays: for a part, with its condition."""
-        return self._entry(guarantee).guarantee
-
     def check(self, guarantee: Guarantee) -> None:
         """Raise what `spend` would raise; nothing is charged."""
         entry = self._entry(guarantee)
@@ -359,25 +318,18 @@ class Ledger:
         return self._book.look(lambda account: account.after(entry))
 
     @contextmanager
-    def charged(self, guarantee: Guarantee, what: str = "") -> Iterator[Guarantee]:
-        """Charge a release as `spend` does, and note whether what follows ends with a draw.
-
-        Yields
-        ------
-        Guarantee
-            That of the release: with a further condition if the ledger is that of a part.
-        """
-        entry = self._entry(guarantee, what)
-        number = self._book.charge(entry)
+    def charged(self, guarantee: Guarantee, what: str = "") -> Iterator[None]:
+        """Charge a release as `spend` does, and note whether what follows ends with a draw."""
+        number = self._book.charge(self._entry(guarantee, what))
         try:
-            yield entry.guarantee
+            yield
         except BaseException:
             self._settle(number, FAILED)
             raise
         self._settle(number, DRAWN)
 
     def _entry(self, guarantee: Guarantee, what: str = "") -> LedgerEntry:
-        return checked_entry(guarantee, what, self._part, self._asked, self.unit)
+        return checked_entry(guarantee, what, self._asked)
 
     def _settle(self, number: int, status: str) -> None:
         try:
@@ -393,18 +345,12 @@ class Ledger:
         return self._book.look(lambda account: tuple(account.entries))
 
     @property
-    def touching(self) -> tuple[LedgerEntry, ...]:
-        """Entries that a further draw adds to: all, or those that touch the part of this ledger."""
-        return self._book.look(lambda account: account.touching(self._part))
-
-    @property
     def spent(self) -> Guarantee:
         """Joint guarantee of all entries, with all their conditions.
 
-        For the ledger of a part: of those that touch it. Where ρ is counted, the ε is that which
-        follows at `delta`.
+        Where ρ is counted, the ε is that which follows at `delta`.
         """
-        return self._book.look(lambda account: account.spent(self._part))
+        return self._book.look(lambda account: account.spent())
 
     @property
     def remaining(self) -> Guarantee:
@@ -412,7 +358,7 @@ class Ledger:
 
         Where ρ is counted, ε is the largest of a draw of which nothing but its ε is known.
         """
-        return self._book.look(lambda account: account.remaining(self._part))
+        return self._book.look(lambda account: account.remaining())
 
     def rows(self) -> list[Row]:
         """Return all stored rows of a file, read anew and checked; in memory there are none.
@@ -447,8 +393,6 @@ def checked_ledger(ledger: Ledger | None, what: str = "ledger") -> Ledger | None
     return ledger
 
 
-def paid(
-    ledger: Ledger | None, guarantee: Guarantee, what: str
-) -> AbstractContextManager[Guarantee]:
-    """Charge a ledger, if there is one, for what is drawn inside; yields the guarantee."""
-    return nullcontext(guarantee) if ledger is None else ledger.charged(guarantee, what)
+def paid(ledger: Ledger | None, guarantee: Guarantee, what: str) -> AbstractContextManager[None]:
+    """Charge a ledger, if there is one, for what is drawn inside."""
+    return nullcontext() if ledger is None else ledger.charged(guarantee, what)

@@ -41,7 +41,6 @@ from mipselect.privacy.accountant import (
     Terms,
     checked_entry,
     checked_note,
-    checked_part,
 )
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.validation import printable
@@ -162,7 +161,7 @@ class Chain:
         with _about(row):
             content = json.loads(row.content)
             if row.event == CHARGED:
-                entry = _entry(content, self.account.terms.unit)
+                entry = _entry(content)
                 self.account.admit(entry)
                 self.account.add(replace(entry, time=row.time, rows=(row.number,)))
                 self._places[row.number] = len(entries) - 1
@@ -181,15 +180,13 @@ class Chain:
         return written(self.head.number + 1, event, time, content, self.head.hash)
 
 
-def _entry(content: Mapping[str, Any], unit: str) -> LedgerEntry:
+def _entry(content: Mapping[str, Any]) -> LedgerEntry:
     """Return the entry in the content of a row."""
-    part, asked = content["part"], content["asked"]
+    asked = content["asked"]
     return checked_entry(
         Guarantee.from_dict(content["guarantee"]),
         content["what"],
-        None if part is None else checked_part(*part),
         None if asked is None else checked_note(asked),
-        unit,
     )
 
 
@@ -326,7 +323,6 @@ class FileBook:
         content = {
             "what": entry.what,
             "guarantee": entry.guarantee.to_dict(),  # JSON keeps every number as it was charged.
-            "part": entry.part,
             "asked": entry.asked,
         }
 

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mipselect.validation import checked_integer, checked_name, checked_number
-
 
 @dataclass(frozen=True)
 class PublicField:
@@ -27,26 +25,12 @@ class PublicField:
     words: str
     of_the_rows: bool = False
 
-    def checked(self, value: Any, name: str) -> int | float | str | tuple[float, ...]:
-        """Return a value that was read; raise `InvalidInput` if it is of another kind."""
-        if self.kind is int:
-            return checked_integer(value, name, 0)
-        if self.kind is str:
-            return checked_name(value, name)
-        if isinstance(value, list):
-            return tuple(_number(each, name) for each in value)
-        return _number(value, name)
-
-
-def _number(value: Any, name: str) -> float:
-    return checked_number(value, name, "a finite number", lambda v: abs(v) <= 1e300)
-
 
 PUBLIC_FIELDS: Mapping[str, PublicField] = {
     "n": PublicField(int, "rows", of_the_rows=True),
-    "p": PublicField(int, "columns that they make"),
+    "p": PublicField(int, "columns"),
     "n_features": PublicField(int, "features to choose from"),
-    "support_size": PublicField(int, "columns in a release"),
+    "support_size": PublicField(int, "features in a release"),
     "complexity": PublicField(float, "complexity of the prior over sizes"),
     "x_bound": PublicField(float, "features are clipped to ±"),
     "y_bound": PublicField(float, "the target is clipped to ±"),
@@ -70,7 +54,19 @@ PUBLIC_FIELDS: Mapping[str, PublicField] = {
     "blocks": PublicField(int, "blocks"),
     "mcmc_steps": PublicField(int, "steps of the chain"),
     "mcmc_radius": PublicField(float, "radius of the coefficients of the chain"),
+    "model_loss": PublicField(str, "loss of the model"),
+    "model_coef_bound": PublicField(float, "largest length of its coefficients"),
+    "model_residual_bound": PublicField(float, "its residuals are clipped to ±"),
+    "model_rounds": PublicField(int, "rounds of boosting"),
 }
+
+
+def in_words(name: str, value: Any) -> str:
+    """Say a public setting, by its key in a report."""
+    words = PUBLIC_FIELDS[name].words if name in PUBLIC_FIELDS else name
+    if isinstance(value, list | tuple):
+        return f"{words}: {min(value):.15g} to {max(value):.15g}, by feature"
+    return f"{words}: {value if isinstance(value, str) else f'{value:.15g}'}"
 
 
 def public_under(relation: str) -> tuple[str, ...]:

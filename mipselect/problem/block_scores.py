@@ -14,23 +14,21 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.normalised import ColumnsOfFeatures
-from mipselect.blocks.partitions import MOST_DEFAULT_SECONDS, default_block_rows
+from mipselect.blocks.partitions import MOST_DEFAULT_SECONDS, Blocks, default_block_rows
 from mipselect.blocks.r_squared import (
+    MOST_SECONDS,
+    MOST_SUPPORTS,
     UNITS,
     BlockR2,
     ListedFeatures,
     Tick,
     cores,
     r_squared_counts,
+    r_squared_seconds,
+    require_listable,
+    settled_blocks,
     unwatched,
 )
-from mipselect.blocks.r_squared_choice import (
-    MOST_SECONDS,
-    MOST_SUPPORTS,
-    BlockR2Choice,
-    r_squared_seconds,
-)
-from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_target
 from mipselect.problem.data import Rows, problem_with_rows
@@ -38,7 +36,7 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Always, Groups, Layout
 from mipselect.problem.problem import OfProblem, Problem
 from mipselect.problem.scores import BLOCKS, R2, require_together
-from mipselect.validation import checked_choice, set_fields
+from mipselect.validation import checked_choice, checked_epsilon, checked_time_limit, set_fields
 
 if TYPE_CHECKING:
     from mipselect.tables.schema import TableSchema
@@ -51,7 +49,7 @@ UNWEIGHTED_R2 = (
 
 
 def problem_of_block_r2(
-    problem: Problem, columns: ColumnsOfFeatures, choice: BlockR2Choice, n: int | None
+    problem: Problem, columns: ColumnsOfFeatures, options: BlockOptions, n: int | None
 ) -> Problem:
     """Return the problem of block R², with its blocks where n is known, or refuse what is too much.
 
@@ -61,7 +59,7 @@ def problem_of_block_r2(
         Its features, those always in and s count; bounds and loss do not.
     columns : ColumnsOfFeatures
         Those of the features come first, and the target is the last.
-    choice : BlockR2Choice
+    options : BlockOptions
     n : int or None
 
     Raises
@@ -70,9 +68,7 @@ def problem_of_block_r2(
     """
     if problem.weight_bound is not None:
         raise InvalidInput(UNWEIGHTED_R2)
-    asked = (columns, problem.n_features, problem.support_size)
-    choice.require_listed(*asked[1:])
-    blocks = None if n is None else choice.settings(n, *asked).blocks
+    blocks = options.settled(n, columns, problem.n_features, problem.support_size)
     return replace(problem.needing(()), score="block-r2", blocks=blocks)
 
 
@@ -177,14 +173,14 @@ class BlockScores(OfProblem):
             loss=None,
         )
         columns = columns_of_features(problem.layout)
-        choice = BlockR2Choice(
+        options = BlockOptions(
             block_rows=block_rows,
             partitions=partitions,
             partition_seed=partition_seed,
             epsilon=epsilon,
             most_seconds=most_seconds,
         )
-        settled = problem_of_block_r2(problem, columns, choice, rows.n)
+        settled = problem_of_block_r2(problem, columns, options, rows.n)
         self._hold(settled, columns, _side_by_side(settled, rows))
 
     @classmethod
@@ -249,14 +245,14 @@ class BlockScores(OfProblem):
         from mipselect.tables.public_map import TableQuestion
 
         question = TableQuestion(schema, target, always, never, unit_rule=unit_rule)
-        choice = BlockR2Choice(
+        options = BlockOptions(
             block_rows=block_rows,
             partitions=partitions,
             partition_seed=partition_seed,
             epsilon=epsilon,
             most_seconds=most_seconds,
         )
-        return block_scores_of_table(source, question, support_size, choice)
+        return block_scores_of_table(source, question, support_size, options)
 
     def _hold(self, problem: Problem, columns: ColumnsOfFeatures, rows: FloatArray) -> None:
         assert problem.blocks is not None
@@ -356,10 +352,6 @@ class BlockScores(OfProblem):
         self.problem.with_support_size(support_size)
         return self
 
-    def public(self) -> dict[str, Any]:
-        """Return all that is public about them, by the keys of reports and ledgers."""
-        return self.problem.public()
-
 
 def _side_by_side(problem: Problem, rows: Rows) -> FloatArray:
     """Put the columns of a problem and the target side by side, shape (n, p + 1)."""
@@ -380,20 +372,29 @@ UNKNOWN_ROWS = 10_000
 """n by which the default is chosen where it is not known before a row is read."""
 
 
-@completed_by(BlockR2Choice)
 @dataclass(frozen=True, kw_only=True)
-class BlockOptions(BlockR2Choice):
+class BlockOptions:
     """Public options of a score from blocks of rows; those that are None are chosen by rules.
 
     Attributes
     ----------
+    block_rows : int, optional
+        b; of block R² else `default_block_rows`.
+    partitions : int, optional
+        T; of block R² else `default_partitions`.
+    partition_seed : int, optional
+        Else from the operating system.
+    epsilon : float
+        ε for which b is chosen.
+    most_seconds : float
+        Scores of block R² that take more are refused.
     score : {"blocks", "block-r2"}, optional
         Least squares on blocks, or block R². Default: block R² where supports are few, see
         `chosen`.
     coef_bound, ridge : float, optional
         r and λ of least squares.
     time_limit : float, optional
-        Seconds of a draw; more than 600 allow block R² so long by its public estimate.
+        Seconds of a draw; more than `most_seconds` allow block R² so long by its public estimate.
     lists : bool
         True if what draws can list all supports, and draws one size.
     order_seed : int, optional
@@ -405,6 +406,11 @@ class BlockOptions(BlockR2Choice):
     InvalidInput
     """
 
+    block_rows: int | None = None
+    partitions: int | None = None
+    partition_seed: int | None = None
+    epsilon: float = 1.0
+    most_seconds: float = MOST_SECONDS
     score: str | None = None
     coef_bound: float | None = None
     ridge: float | None = None
@@ -413,11 +419,36 @@ class BlockOptions(BlockR2Choice):
     order_seed: int | None = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        set_fields(self, most_seconds=max(MOST_SECONDS, self.time_limit or 0.0))
+        seconds = checked_time_limit(self.most_seconds, "most_seconds")
+        set_fields(
+            self,
+            epsilon=checked_epsilon(self.epsilon),
+            most_seconds=max(seconds, self.time_limit or 0.0),
+        )
         if self.score is not None:
             checked_choice(self.score, "score", (BLOCKS, R2))
             require_together(self.score, vars(self), lists=self.lists)
+
+    @property
+    def blocks(self) -> Blocks:
+        """Blocks of what is given; the rest is as by default."""
+        return Blocks.of(self.block_rows, self.partitions, self.partition_seed)
+
+    def settled(
+        self, n: int | None, columns: ColumnsOfFeatures, count: int, support_size: int
+    ) -> Blocks | None:
+        """Return the blocks of block R² of n rows, None where n is not known, or refuse too much.
+
+        `count` features are chosen from, the first parts of `columns`.
+        """
+        require_listable(count, support_size)
+        if self.block_rows is not None:
+            BlockR2(self.blocks).require_rows(support_size)
+        if n is None:
+            return None
+        b = self.block_rows or default_block_rows(n, self.epsilon, support_size)
+        features = ListedFeatures(columns, count, support_size, b)
+        return settled_blocks(n, features, self.partitions, self.partition_seed, self.most_seconds)
 
     def seeded(self, seed: int | None) -> BlockOptions:
         """Return the same with partitions, and an order of people, of a draw with a seed."""

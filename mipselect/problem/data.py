@@ -1,28 +1,27 @@
-"""Rows of a problem, which are sensitive: clipped to its bounds, with R(S) of any support."""
+"""Data of a problem, which are sensitive: clipped rows, or exact sums over rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from mipselect.arrays import FloatArray
+from mipselect.arrays import FloatArray, IntArray
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix, refuse_another_order
-from mipselect.losses import CertifiedLoss, PreparedLoss, RestrictedFit
+from mipselect.grid import rounded
+from mipselect.losses import Loss, PreparedLoss, SquaredLoss
 from mipselect.losses.base import degree_of
 from mipselect.problem.layout import Groups, Layout
-from mipselect.problem.problem import OfProblem, Problem
-from mipselect.restricted.grouping import on_features
-from mipselect.validation import set_fields
+from mipselect.problem.problem import Problem
+from mipselect.restricted.gram import FULL_GRAM_BYTES, KnownGram
+from mipselect.restricted.squared import EPS, ROUNDINGS, PreparedSquared
 
 if TYPE_CHECKING:
-    from mipselect.problem.sums import ExactSums
-    from mipselect.tables import TableCoefficients, Units
     from mipselect.tables.moments import Moments
 
 
@@ -153,280 +152,142 @@ class ClippedRows(Rows):
         return problem.stated_loss.value_error(n, y_bound, problem.prediction_bound)
 
 
-class Restricted(OfProblem):
-    """Restricted problems of one data set; `Instance` says what everything is.
+@dataclass(frozen=True, eq=False)
+class ExactSums:
+    """Sums over rows that are not here, and that no rounding has entered.
 
     Attributes
     ----------
-    problem : Problem
-        Public.
-    data : ClippedRows or ExactSums
+    moments : Moments
         Sensitive.
+    layout : Layout
+        Its columns are named as in the moments.
     """
 
-    data: ClippedRows | ExactSums
-
-    @classmethod
-    def of(cls, problem: Problem, data: ClippedRows | ExactSums) -> Self:
-        """Put a problem and data that obey its bounds together.
-
-        Raises
-        ------
-        InvalidInput
-            For a ridge that is too small for so many rows.
-        """
-        problem.require_ridge(data.n)
-        new = cls.__new__(cls)
-        set_fields(new, problem=problem, data=data)
-        return new
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"Instance is immutable; make a new one to change {name}")
-
-    def __repr__(self) -> str:
-        features = "" if self.layout.features.plain else f"n_features={self.n_features}, "
-        classes = f", classes={self.classes!r}" if self.classes is not None else ""
-        blocks = self.problem.blocks
-        bounds = (
-            f"x_bound={self.x_bound:g}, y_bound={self.y_bound:g}"
-            if blocks is None
-            else f"block_rows={blocks.rows}, partitions={blocks.partitions}"
-        )
-        return (
-            f"Instance(n={self.n}, p={self.p}, {features}support_size={self.support_size}, "
-            f"{bounds}, coef_bound={self.coef_bound:g}, ridge={self.ridge:g}, "
-            f"loss={self.loss!r}{classes})"
-        )
-
-    @property
-    def X(self) -> FloatArray:
-        """The clipped columns, shape (n, p), read-only; sensitive.
-
-        Raises
-        ------
-        InvalidInput
-            For an instance from moments, as `y` does: there are no rows.
-        """
-        columns = self.layout.table(self.data.X)
-        columns.flags.writeable = False
-        return columns
-
-    @property
-    def y(self) -> FloatArray:
-        """The clipped target, shape (n,), read-only; sensitive."""
-        y: FloatArray = self.data.y
-        return y
-
-    @property
-    def weights(self) -> FloatArray | None:
-        """Weights of the losses of rows, in [0, 1], shape (n,), read-only; sensitive.
-
-        None where all rows count the same, and where there are sums and no rows.
-        """
-        return getattr(self.data, "weights", None)
-
-    @property
-    def targeted(self) -> NDArray[np.bool_] | None:
-        """False for rows of a table without a target, shape (n,); sensitive. None where all have.
-
-        Models leave such rows out.
-        """
-        return getattr(self.data, "targeted", None)
-
-    @property
-    def moments(self) -> Moments | None:
-        """Moments that `from_moments` made it from; None where it has rows. Sensitive."""
-        return getattr(self.data, "moments", None)
+    moments: Moments = field(repr=False)
+    layout: Layout = field(repr=False)
+    has_rows: ClassVar[bool] = False
 
     @property
     def n(self) -> int:
-        """Number of rows; public under the replace-one relation."""
-        return self.data.n
+        """Number of rows."""
+        return self.moments.n
 
     @property
-    def has_rows(self) -> bool:
-        """True if there are rows, and not only sums over them."""
-        return self.data.has_rows
+    def X(self) -> NoReturn:
+        """No rows: raises `InvalidInput`, for there are only sums."""
+        raise self._no_rows()
 
     @property
-    def p(self) -> int:
-        """Number of columns of X."""
-        return self.problem.p
+    def y(self) -> NoReturn:
+        """No target: raises `InvalidInput`, for there are only sums."""
+        raise self._no_rows()
+
+    def _no_rows(self) -> InvalidInput:
+        return InvalidInput(
+            "an instance from moments has sums and no rows; what needs rows needs "
+            "Instance.from_table or Instance(X, y, ...)"
+        )
 
     @property
-    def column_names(self) -> tuple[str, ...]:
-        """The names of the columns of X, p of them."""
-        return self.layout.column_names
+    def of_blocks(self) -> bool:
+        """True if the sums are over blocks of rows."""
+        return self.moments.columns.blocks is not None
 
     @property
-    def layout(self) -> Layout:
-        """Columns of each feature, and those that are always in; public."""
-        return self.problem.layout
-
-    @property
-    def groups(self) -> tuple[tuple[int, ...], ...]:
-        """The columns of every feature."""
-        return self.layout.groups
-
-    @property
-    def always(self) -> tuple[tuple[int, ...], ...]:
-        """The columns that are always in, those together that are bounded together."""
-        return self.layout.always
-
-    @property
-    def intercept(self) -> bool:
-        """True if a column of ones is always in."""
-        return self.layout.intercept
-
-    @property
-    def feature_bounds(self) -> FloatArray:
-        """b_j of every feature, shape (n_features,); `x_bound` is the largest."""
-        return self.layout.bounds
-
-    @property
-    def x_bound(self) -> float:
-        """The largest of `feature_bounds`."""
-        return float(self.layout.bounds.max())
-
-    @property
-    def always_bound(self) -> float:
-        """The bound of every entry of `always`."""
-        return self.layout.always_bound
-
-    @property
-    def y_bound(self) -> float:
-        """b_y, the largest |y|."""
-        return self.problem.bound("y_bound")
-
-    @property
-    def coef_bound(self) -> float:
-        """r, the largest ‖β‖₂."""
-        return self.problem.bound("coef_bound")
-
-    @property
-    def ridge(self) -> float:
-        """λ of the penalty (λ/2n)‖β‖²."""
-        return self.problem.bound("ridge")
-
-    @property
-    def loss(self) -> str:
-        """Name of the loss."""
-        return self.problem.stated_loss.name
-
-    @property
-    def of_classes(self) -> bool:
-        """True if the loss is for a target of two classes."""
-        return self.problem.of_classes
-
-    @property
-    def classes(self) -> tuple[str, str] | None:
-        """Names of the classes that became -1 and +1, or None."""
-        return self.problem.classes
-
-    @property
-    def units(self) -> Units | None:
-        """Way back from columns to the units of the table that `from_table` read, or None."""
-        return self.problem.units
-
-    @property
-    def prediction_bound(self) -> float:
-        """U = r √(b_A² + the s largest b_j² added up), the largest |x_iS·β|."""
-        return self.problem.prediction_bound
-
-    @property
-    def sensitivity(self) -> float:
-        """Δ: the most that R(S) moves, for any S, when one row is replaced."""
-        return self.problem.sensitivity(self.n)
-
-    @property
-    def oscillation(self) -> float:
-        """Half of the length of an interval that holds all changes of R; see `Problem`."""
-        return self.problem.oscillation(self.n)
-
-    @property
-    def value_error(self) -> float:
-        """The most by which a value that is returned differs from R(S), for any S; public."""
-        return self.value_error_of(self.n)
-
-    def value_error_of(self, n: int) -> float:
-        """Return `value_error` for n rows within the same bounds; public."""
-        return self.data.value_error(self.problem, n)
-
-    @property
-    def uncertain(self) -> float:
-        """Part of τΔ that a certificate leaves for the errors of two values; public."""
-        return 2.0 * self.value_error
-
-    @property
-    def value_error_of_one_row(self) -> float:
-        """Error of a value with one row, as a share of Δ: what the loss leaves open; public."""
-        bounds = self.y_bound, self.prediction_bound
-        loss = self.problem.stated_loss
-        return loss.value_error(1, *bounds) / loss.spread(*bounds)
+    def partitions(self) -> int:
+        """Times that the loss of the rows is in the sums: T where they are of blocks, else 1."""
+        blocks = self.moments.columns.blocks
+        return 1 if blocks is None else blocks.partitions
 
     @cached_property
-    def prepared(self) -> PreparedLoss:
-        """The loss tied to the clipped data; what the search works on."""
-        if isinstance(self._tied, CertifiedLoss):
-            return self._tied.certified_for(self.sensitivity)
-        return self._tied
+    def places(self) -> IntArray:
+        """Rows of the matrix of moments: columns of the features, then those always in."""
+        names = {name: k for k, name in enumerate(self.moments.columns.names, 1)}
+        return np.array([names[self.layout.column_names[j]] for j in self.layout.order.tolist()])
+
+    @property
+    def units(self) -> list[float]:
+        """The unit of each of these columns."""
+        return [self.moments.columns.x_bounds[k - 1] for k in self.places.tolist()]
+
+    @property
+    def shares(self) -> FloatArray:
+        """Unit of each column of a feature, as a share of the feature's bound."""
+        widths = self.layout.features.widths
+        each = np.repeat(self.layout.bounds, widths)
+        shares = np.array(self.units[: len(each)]) / each
+        # Rounded down: those of a feature have squares of at most 1 together.
+        return np.where(shares < 1.0, np.nextafter(shares, 0.0), 1.0)
 
     @cached_property
-    def _tied(self) -> PreparedLoss:
-        """The loss tied to the clipped data, for any support size."""
-        return on_features(self.data.prepared(self.problem), self.layout.features)
+    def _entries(self) -> tuple[IntArray, FloatArray]:
+        """Rows of the matrix for all coefficients, an intercept last, and their units."""
+        places, units = self.places, np.array(self.units)
+        if self.layout.intercept:
+            places, units = np.append(places, self.moments.columns.ones), np.append(units, 1.0)
+        return places, units
 
-    def with_support_size(self, support_size: int) -> Self:
-        """Return the same data and bounds with another s; nothing is copied."""
-        other = self.of(self.problem.with_support_size(support_size), self.data)
-        if other.support_size == self.support_size:
-            return self
-        # Made here if it is not there yet, so that both share it.
-        other.__dict__["_tied"] = self._tied
-        return other
+    @cached_property
+    def gram(self) -> FloatArray:
+        """XᵀX in the order of the layout and the units of the columns, shape (C, C)."""
+        size = self.layout.features.size
+        if 8 * size**2 > FULL_GRAM_BYTES:
+            raise InvalidInput(
+                f"{size:,} columns need XᵀX, which is larger than 1 GiB beyond 11,585 columns"
+            )
+        places, units = self._entries
+        gram, inside = np.zeros((size, size)), slice(len(places))
+        gram[inside, inside] = rounded(self.moments.matrix[np.ix_(places, places)])
+        gram[inside, inside] *= np.outer(units, units) / self.partitions
+        gram.flags.writeable = False
+        return gram
 
-    def objective(self, support: ArrayLike) -> float:
-        """Return R(support); sensitive.
+    @cached_property
+    def moment(self) -> FloatArray:
+        """Xᵀy, shape (C,)."""
+        places, units = self._entries
+        moment = np.zeros(self.layout.features.size)
+        moment[: len(places)] = rounded(self.moments.matrix[places, -1]) * (
+            units * self.moments.columns.y_bound / self.partitions
+        )
+        moment.flags.writeable = False
+        return moment
 
-        Parameters
-        ----------
-        support : array_like of int, shape (s,)
-            Distinct 0-based indices of features, in any order.
+    @property
+    def target_norm(self) -> float:
+        """yᵀy."""
+        square: float = rounded(self.moments.matrix[-1:, -1])[0]
+        return float(square) * self.moments.columns.y_bound**2 / self.partitions
+
+    def prepared(self, problem: Problem) -> PreparedLoss:
+        """Tie the squared loss to the sums; raise `InvalidInput` for others."""
+        require_squared(problem.stated_loss)
+        return PreparedSquared(
+            KnownGram(self.gram),
+            self.moment,
+            self.target_norm,
+            problem.terms(self.n),
+            ridge=problem.bound("ridge"),
+            radius=problem.bound("coef_bound"),
+        )
+
+    def value_error(self, problem: Problem, n: int) -> float:
+        """Bound rounding of d - 2b·β + βᵀGβ, a sum of terms of at most n(b_y + U)² in all; public.
+
+        The sums over rows are exact, whatever n is. What is left are a few roundings for each
+        column, in the sum and in the solution of the normal equations, whose backward error moves
+        the minimum over the ball by no more than it moves G on it.
         """
-        return self.fit(support).value
+        columns = problem.layout.features.most_columns(problem.support_size)
+        spread = problem.stated_loss.spread(problem.bound("y_bound"), problem.prediction_bound)
+        return 2.0 * (ROUNDINGS + 16 * columns) * EPS * spread
 
-    def objectives(self, supports: ArrayLike) -> FloatArray:
-        """Return R of every row of `supports`, shape (m, s), as one batch (m,); sensitive."""
-        return self.prepared.values(self.problem.check_supports(supports))
 
-    def fit(self, support: ArrayLike) -> RestrictedFit:
-        """Solve the restricted problem exactly; value, coef and multiplier are sensitive.
-
-        `coef` follows the order of `support`, and within a feature that of its columns.
-        """
-        indices = self.check_support(support)
-        order = np.argsort(indices)
-        # In one order, so that rounding does not depend on how a support is written.
-        fit = self.prepared.fit(indices[order])
-        widths = self.layout.features.widths[indices[order]]
-        blocks = np.split(fit.coef, np.cumsum(widths)[:-1])
-        return replace(fit, coef=np.concatenate([blocks[k] for k in np.argsort(order)]))
-
-    def fit_in_units(self, support: ArrayLike) -> TableCoefficients:
-        """Return the coefficients of `fit` in the units of the table; sensitive.
-
-        Raises
-        ------
-        InvalidInput
-            Where the instance was not made from a table with a schema, or is of blocks.
-        """
-        if self.problem.blocks is not None:
-            raise InvalidInput("coefficients of normalised blocks have no unit of the table")
-        if self.units is None:
-            raise InvalidInput("only a table with a schema has units: use Instance.from_table")
-        fit = self.fit(support)
-        chosen = [self.groups[j] for j in self.check_support(support).tolist()]
-        indices = [j for group in (*chosen, *self.always) for j in group]
-        always = fit.always.tolist()
-        constant = always.pop() if self.intercept else 0.0
-        return self.units.coefficients(indices, [*fit.coef.tolist(), *always], constant)
+def require_squared(loss: Loss) -> None:
+    """Raise `InvalidInput` unless sums of squares and products are all that a loss needs."""
+    if not isinstance(loss, SquaredLoss):
+        raise InvalidInput(
+            f"moments are sums of squares and products, which the {loss.name} loss cannot be "
+            "computed from; it needs rows: Instance.from_table or Instance(X, y, ...)"
+        )

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from mipselect.arrays import FloatArray
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_target, plain_array
-from mipselect.losses import Loss
-from mipselect.problem.data import ClippedRows, Restricted, Rows, leave_out, problem_with_rows
-from mipselect.problem.layout import Always, Groups
-from mipselect.problem.problem import Problem
+from mipselect.losses import CertifiedLoss, Loss, PreparedLoss, RestrictedFit
+from mipselect.problem.data import ClippedRows, ExactSums, Rows, leave_out, problem_with_rows
+from mipselect.problem.layout import Always, Groups, Layout
+from mipselect.problem.problem import OfProblem, Problem
+from mipselect.restricted.grouping import on_features
 from mipselect.validation import set_fields
 
 if TYPE_CHECKING:
-    from mipselect.tables import TableSchema
+    from mipselect.tables import PublicMap, TableEquation, TableSchema
     from mipselect.tables.moments import Moments
     from mipselect.tables.public_map import Ranges
 
 
-class Instance(Restricted):
+class Instance(OfProblem):
     """A sparse regression problem with public bounds; validated, clipped and immutable.
 
     The value of a support S with |S| = s is
@@ -120,6 +124,8 @@ class Instance(Restricted):
     >>> round(instance.sensitivity, 6)
     0.021232
     """
+
+    data: ClippedRows | ExactSums
 
     def __init__(
         self,
@@ -300,7 +306,7 @@ class Instance(Restricted):
         Parameters
         ----------
         X, y : array_like
-            Shapes (n, p) and (n,), as for `Instance`; Dask arrays. Or X alone is a table, see
+            Shapes (n, p) and (n,), as for `Instance`. Or X alone is a table, see
             `from_table`, with `schema` and `target`. Classes are two numbers.
         support_size : int
             s, how many features to choose.
@@ -364,10 +370,6 @@ class Instance(Restricted):
             return cls.from_moments(moments, always=always, **settings)
         if y is None or target is not None or len(never):
             raise InvalidInput("give X and y, or a table with schema= and target=, by these names")
-        if hasattr(X, "__dask_graph__"):
-            if not (groups is None and always is None and feature_names is None):
-                raise InvalidInput("in Dask collections every column is a feature by its own name")
-            return cls.from_moments(instances.block_moments_of_dask(X, y, blocks), **settings)
         problem, rows = problem_with_rows(
             X,
             y,
@@ -437,3 +439,270 @@ class Instance(Restricted):
             feature_names=feature_names,
             intercept=intercept,
         )
+
+    @classmethod
+    def of(cls, problem: Problem, data: ClippedRows | ExactSums) -> Self:
+        """Put a problem and data that obey its bounds together.
+
+        Raises
+        ------
+        InvalidInput
+            For a ridge that is too small for so many rows.
+        """
+        problem.require_ridge(data.n)
+        new = cls.__new__(cls)
+        set_fields(new, problem=problem, data=data)
+        return new
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"Instance is immutable; make a new one to change {name}")
+
+    def __repr__(self) -> str:
+        features = "" if self.layout.features.plain else f"n_features={self.n_features}, "
+        classes = f", classes={self.classes!r}" if self.classes is not None else ""
+        blocks = self.problem.blocks
+        bounds = (
+            f"x_bound={self.x_bound:g}, y_bound={self.y_bound:g}"
+            if blocks is None
+            else f"block_rows={blocks.rows}, partitions={blocks.partitions}"
+        )
+        return (
+            f"Instance(n={self.n}, p={self.p}, {features}support_size={self.support_size}, "
+            f"{bounds}, coef_bound={self.coef_bound:g}, ridge={self.ridge:g}, "
+            f"loss={self.loss!r}{classes})"
+        )
+
+    @property
+    def X(self) -> FloatArray:
+        """The clipped columns, shape (n, p), read-only; sensitive.
+
+        Raises
+        ------
+        InvalidInput
+            For an instance from moments, as `y` does: there are no rows.
+        """
+        columns = self.layout.table(self.data.X)
+        columns.flags.writeable = False
+        return columns
+
+    @property
+    def y(self) -> FloatArray:
+        """The clipped target, shape (n,), read-only; sensitive."""
+        y: FloatArray = self.data.y
+        return y
+
+    @property
+    def weights(self) -> FloatArray | None:
+        """Weights of the losses of rows, in [0, 1], shape (n,), read-only; sensitive.
+
+        None where all rows count the same, and where there are sums and no rows.
+        """
+        return getattr(self.data, "weights", None)
+
+    @property
+    def targeted(self) -> NDArray[np.bool_] | None:
+        """False for rows of a table without a target, shape (n,); sensitive. None where all have.
+
+        Models leave such rows out.
+        """
+        return getattr(self.data, "targeted", None)
+
+    @property
+    def moments(self) -> Moments | None:
+        """Moments that `from_moments` made it from; None where it has rows. Sensitive."""
+        return getattr(self.data, "moments", None)
+
+    @property
+    def n(self) -> int:
+        """Number of rows; public under the replace-one relation."""
+        return self.data.n
+
+    @property
+    def has_rows(self) -> bool:
+        """True if there are rows, and not only sums over them."""
+        return self.data.has_rows
+
+    @property
+    def p(self) -> int:
+        """Number of columns of X."""
+        return self.problem.p
+
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """The names of the columns of X, p of them."""
+        return self.layout.column_names
+
+    @property
+    def layout(self) -> Layout:
+        """Columns of each feature, and those that are always in; public."""
+        return self.problem.layout
+
+    @property
+    def groups(self) -> tuple[tuple[int, ...], ...]:
+        """The columns of every feature."""
+        return self.layout.groups
+
+    @property
+    def always(self) -> tuple[tuple[int, ...], ...]:
+        """The columns that are always in, those together that are bounded together."""
+        return self.layout.always
+
+    @property
+    def intercept(self) -> bool:
+        """True if a column of ones is always in."""
+        return self.layout.intercept
+
+    @property
+    def feature_bounds(self) -> FloatArray:
+        """b_j of every feature, shape (n_features,); `x_bound` is the largest."""
+        return self.layout.bounds
+
+    @property
+    def x_bound(self) -> float:
+        """The largest of `feature_bounds`."""
+        return float(self.layout.bounds.max())
+
+    @property
+    def always_bound(self) -> float:
+        """The bound of every entry of `always`."""
+        return self.layout.always_bound
+
+    @property
+    def y_bound(self) -> float:
+        """b_y, the largest |y|."""
+        return self.problem.bound("y_bound")
+
+    @property
+    def coef_bound(self) -> float:
+        """r, the largest ‖β‖₂."""
+        return self.problem.bound("coef_bound")
+
+    @property
+    def ridge(self) -> float:
+        """λ of the penalty (λ/2n)‖β‖²."""
+        return self.problem.bound("ridge")
+
+    @property
+    def loss(self) -> str:
+        """Name of the loss."""
+        return self.problem.stated_loss.name
+
+    @property
+    def of_classes(self) -> bool:
+        """True if the loss is for a target of two classes."""
+        return self.problem.of_classes
+
+    @property
+    def classes(self) -> tuple[str, str] | None:
+        """Names of the classes that became -1 and +1, or None."""
+        return self.problem.classes
+
+    @property
+    def units(self) -> PublicMap | None:
+        """The map of the table that `from_table` read, with the units of its columns, or None."""
+        return self.problem.units
+
+    @property
+    def prediction_bound(self) -> float:
+        """U = r √(b_A² + the s largest b_j² added up), the largest |x_iS·β|."""
+        return self.problem.prediction_bound
+
+    @property
+    def sensitivity(self) -> float:
+        """Δ: the most that R(S) moves, for any S, when one row is replaced."""
+        return self.problem.sensitivity(self.n)
+
+    @property
+    def oscillation(self) -> float:
+        """Half of the length of an interval that holds all changes of R; see `Problem`."""
+        return self.problem.oscillation(self.n)
+
+    @property
+    def value_error(self) -> float:
+        """The most by which a value that is returned differs from R(S), for any S; public."""
+        return self.value_error_of(self.n)
+
+    def value_error_of(self, n: int) -> float:
+        """Return `value_error` for n rows within the same bounds; public."""
+        return self.data.value_error(self.problem, n)
+
+    @property
+    def uncertain(self) -> float:
+        """Part of τΔ that a certificate leaves for the errors of two values; public."""
+        return 2.0 * self.value_error
+
+    @property
+    def value_error_of_one_row(self) -> float:
+        """Error of a value with one row, as a share of Δ: what the loss leaves open; public."""
+        bounds = self.y_bound, self.prediction_bound
+        loss = self.problem.stated_loss
+        return loss.value_error(1, *bounds) / loss.spread(*bounds)
+
+    @cached_property
+    def prepared(self) -> PreparedLoss:
+        """The loss tied to the clipped data; what the search works on."""
+        if isinstance(self._tied, CertifiedLoss):
+            return self._tied.certified_for(self.sensitivity)
+        return self._tied
+
+    @cached_property
+    def _tied(self) -> PreparedLoss:
+        """The loss tied to the clipped data, for any support size."""
+        return on_features(self.data.prepared(self.problem), self.layout.features)
+
+    def with_support_size(self, support_size: int) -> Self:
+        """Return the same data and bounds with another s; nothing is copied."""
+        other = self.of(self.problem.with_support_size(support_size), self.data)
+        if other.support_size == self.support_size:
+            return self
+        # Made here if it is not there yet, so that both share it.
+        other.__dict__["_tied"] = self._tied
+        return other
+
+    def objective(self, support: ArrayLike) -> float:
+        """Return R(support); sensitive.
+
+        Parameters
+        ----------
+        support : array_like of int, shape (s,)
+            Distinct 0-based indices of features, in any order.
+        """
+        return self.fit(support).value
+
+    def objectives(self, supports: ArrayLike) -> FloatArray:
+        """Return R of every row of `supports`, shape (m, s), as one batch (m,); sensitive."""
+        return self.prepared.values(self.problem.check_supports(supports))
+
+    def fit(self, support: ArrayLike) -> RestrictedFit:
+        """Solve the restricted problem exactly; value, coef and multiplier are sensitive.
+
+        `coef` follows the order of `support`, and within a feature that of its columns.
+        """
+        indices = self.check_support(support)
+        order = np.argsort(indices)
+        # In one order, so that rounding does not depend on how a support is written.
+        fit = self.prepared.fit(indices[order])
+        widths = self.layout.features.widths[indices[order]]
+        blocks = np.split(fit.coef, np.cumsum(widths)[:-1])
+        return replace(fit, coef=np.concatenate([blocks[k] for k in np.argsort(order)]))
+
+    def fit_in_units(self, support: ArrayLike) -> TableEquation:
+        """Return the coefficients of `fit` in the units of the table; sensitive.
+
+        Raises
+        ------
+        InvalidInput
+            Where the instance was not made from a table with a schema, or is of blocks.
+        """
+        if self.problem.blocks is not None:
+            raise InvalidInput("coefficients of normalised blocks have no unit of the table")
+        if self.units is None:
+            raise InvalidInput("only a table with a schema has units: use Instance.from_table")
+        from mipselect.tables.equation import equation
+
+        fit = self.fit(support)
+        chosen = [self.units.features[j] for j in self.check_support(support).tolist()]
+        always = fit.always.tolist()
+        constant = always.pop() if self.intercept else 0.0
+        encoders, coef = [*chosen, *self.units.always], [*fit.coef.tolist(), *always]
+        return equation(encoders, self.units.target, coef, constant)

@@ -28,7 +28,7 @@ from mipselect.validation import (
 )
 
 if TYPE_CHECKING:
-    from mipselect.tables.equation import Units
+    from mipselect.tables.public_map import PublicMap
 
 SMALLEST_RIDGE = 1e-50
 LARGEST_RIDGE = 1e50
@@ -54,8 +54,8 @@ class Problem:
         change all R(S) by one constant, where the loss has one.
     classes : (str, str) or None
         Names of -1 and +1, where they are known; then b_y is 1.
-    units : Units or None
-        From columns back to the units of a table with a schema.
+    units : PublicMap or None
+        The map of a table with a schema, which knows the units of its columns.
     weight_bound : float or None
         W: the loss of a row counts clip(v, 0, W)/W, v its survey weight; of a block the product
         over its rows. None where all count the same.
@@ -90,7 +90,7 @@ class Problem:
     coef_bound: float | None = None
     ridge: float | None = None
     classes: tuple[str, str] | None = None
-    units: Units | None = None
+    units: PublicMap | None = None
     weight_bound: float | None = None
     target_shift: float = 0.0
     score: str = "loss"
@@ -383,15 +383,15 @@ class Problem:
             "intercept": layout.intercept,
         }
 
-    def _of_a_table(self, units: Units) -> dict[str, Any]:
-        named = units.weight_name
+    def _of_a_table(self, units: PublicMap) -> dict[str, Any]:
+        named, target = units.weight_name, units.target
         return {
             **({} if named is None else {"weight": named}),
-            "protected_unit": units.unit,
+            "protected_unit": units.protected_unit,
             "always": list(units.always_names),
             "intercept": self.layout.intercept,
-            "target_scale": units.target_scale if self.score == "loss" else None,
-            "target_offset": units.target_offset if self.score == "loss" else None,
+            "target_scale": target.scale if self.score == "loss" else None,
+            "target_offset": target.offset if self.score == "loss" else None,
             "classes": None if self.classes is None else list(self.classes),
         }
 

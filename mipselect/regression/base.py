@@ -1,4 +1,4 @@
-"""Base of all private models: their parameters, one draw of coefficients, rows kept apart."""
+"""Base of all private models: their parameters, and one draw of coefficients."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import math
 import random
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -23,87 +23,11 @@ from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.privacy.ledger import paid
 from mipselect.privacy.randomness import generator
-from mipselect.quality.draw import Predictions, held_out, quality_of, require_measurable, within
+from mipselect.quality.draw import held_out, require_measurable
 from mipselect.regression.drawn import Drawn, ModelRows, released
+from mipselect.regression.evaluation import RowsApart
 from mipselect.regression.release import ModelRelease
 from mipselect.validation import checked_budget, checked_flag
-
-
-@dataclass(frozen=True, eq=False)
-class RowsApart:
-    """Rows that measure a model which does not see them; `HeldOut` does so for tables.
-
-    Attributes
-    ----------
-    share : float
-    mask : bool array, shape (n,)
-        True for rows that are kept apart; no row has a say in it.
-    of_classes : bool
-    bound : float or None
-        Bound of a target of numbers.
-    source : random.Random
-    """
-
-    share: float
-    mask: NDArray[np.bool_] = field(repr=False)
-    of_classes: bool
-    bound: float | None
-    source: random.Random
-
-    @classmethod
-    def drawn(
-        cls,
-        rows: int,
-        share: float,
-        relation: str,
-        source: random.Random,
-        *,
-        of_classes: bool,
-        bound: float | None,
-    ) -> RowsApart:
-        """Draw which of so many rows are kept apart; see `held_out`.
-
-        Raises
-        ------
-        InvalidInput
-            Where no measure is private under the relation.
-        """
-        require_measurable(of_classes, bound, relation)
-        return cls(share, held_out(rows, share, relation, source), of_classes, bound, source)
-
-    @property
-    def fitted(self) -> NDArray[np.bool_]:
-        """The other rows."""
-        return ~self.mask
-
-    def measured(self, release: ModelRelease, X: FloatArray, target: FloatArray) -> ModelRelease:
-        """Return a release, charged already, with its quality, which costs nothing on top.
-
-        Without a model there is no quality.
-
-        Parameters
-        ----------
-        release : ModelRelease
-            Fitted to the other rows.
-        X : ndarray of shape (n, k)
-            Its columns, of all rows.
-        target : ndarray of shape (n,)
-            Numbers, or classes as -1 and +1.
-        """
-        if not release.has_model:
-            return release
-        # By chance there may be none, which must be no error: whether there are is private.
-        found = release.decision(X[self.mask]) if self.mask.any() else np.empty(0)
-        unseen = Predictions(
-            target[self.mask],
-            found,
-            self.of_classes,
-            self.bound,
-            complete=True,
-            log_odds=release.has_probabilities,
-        )
-        quality = quality_of(unseen, within(release.guarantee), self.source, self.share)
-        return replace(release, quality=quality)
 
 
 @estimator
@@ -227,7 +151,7 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         """
 
     def doubt(self, rows: int | None, size: int) -> str:
-        """Say in a sentence that a model can hardly be of use, whatever the rows are; "" if not.
+        """Say in a sentence why a model can hardly be of use, whatever the rows are; "" if it can.
 
         Parameters
         ----------
@@ -240,8 +164,7 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
 
     def warn_of_doubt(self, rows: int, size: int) -> None:
         """Warn with `doubt`, before anything is charged."""
-        told = self.doubt(rows if self.relation == "replace-one" else None, size)
-        if told:
+        if told := self.doubt(rows if self.relation == "replace-one" else None, size):
             warn_of_little_use(told)
 
     def require_weights(self) -> None:
@@ -306,11 +229,17 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         return {}
 
     def rows_apart(self, rows: int, share: float, source: random.Random) -> RowsApart:
-        """Draw which of so many rows measure the model; see `RowsApart.drawn`."""
+        """Draw which of so many rows measure the model.
+
+        Raises
+        ------
+        InvalidInput
+            Where no measure is private under the relation.
+        """
         bound, of_classes = getattr(self, "y_bound", None), is_classifier(self)
-        return RowsApart.drawn(
-            rows, share, self.relation, source, of_classes=of_classes, bound=bound
-        )
+        require_measurable(of_classes, bound, self.relation)
+        mask = held_out(rows, share, self.relation, source)
+        return RowsApart(share, mask, of_classes, bound, source)
 
     def has_columns(self, size: int) -> bool:
         """Return whether a parameter has one number for each of so many columns."""
@@ -329,14 +258,10 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         guarantee = replace(self.promise(size), private=private)
         # A warning would tell about the data. NumPy's state is that of the thread.
         columns, apart = tuple(range(size)), self._kept_apart(len(table), source)
-        fitted = slice(None) if apart is None else apart.fitted
-        self.warn_of_doubt(len(table) if apart is None else int(apart.fitted.sum()), size)
-        with (
-            paid(self.ledger, guarantee, type(self).__name__) as promised,
-            np.errstate(all="ignore"),
-        ):
+        fitted = np.ones(len(table), dtype=bool) if apart is None else ~apart.mask
+        self.warn_of_doubt(int(fitted.sum()), size)
+        with paid(self.ledger, guarantee, type(self).__name__), np.errstate(all="ignore"):
             drawn = self._draw(ModelRows(table[fitted], target[fitted]), source, private)
-            guarantee = replace(guarantee, conditions=promised.conditions)
             release = released(drawn, columns, names, guarantee, self._classes())
             if apart is not None:
                 release = apart.measured(release, table, target)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
-from mipselect.documents.blocks import TextTable
-from mipselect.documents.pages import html_part
 from mipselect.errors import InvalidInput
 from mipselect.pictures import COLOURS, require_matplotlib
 from mipselect.privacy.guarantee import ROW
-from mipselect.privacy.release import line_block
 from mipselect.regression.intervals import CoefficientIntervals, confidence_intervals
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.smooth_losses import HINGE, HUBER
@@ -104,18 +100,17 @@ class CoefficientTable:
         scored = self.rule.classes is not None and not self.rule.log_odds
         return scored and not any(loss in self.release.mechanism for loss in (HUBER, HINGE))
 
-    def listed(self, *, all_terms: bool = False) -> list[tuple[CoefficientRow, tuple[str, ...]]]:
+    def listed(self) -> list[tuple[CoefficientRow, tuple[str, ...]]]:
         """Return rows with their cells: coefficient, interval, odds, and what it is per.
 
-        Terms that say nothing where no row has such a value are listed with `all_terms` only, and
-        so are the numbers of coefficients that are open.
+        Terms that say nothing where no row has such a value are left out, and so are the numbers of
+        coefficients that are open.
         """
-        rows = [row for row in self.rows if all_terms or not row.term.aside]
-        return [(row, self._cells(row, hidden=row.is_open and not all_terms)) for row in rows]
+        return [(row, self._cells(row)) for row in self.rows if not row.term.aside]
 
-    def _cells(self, row: CoefficientRow, *, hidden: bool) -> tuple[str, ...]:
+    def _cells(self, row: CoefficientRow) -> tuple[str, ...]:
         term, interval = row.term, ""
-        if hidden:
+        if row.is_open:
             return OPEN, "", "", term.meaning
         if row.low is not None and row.high is not None:
             interval = f"[{row.low:.6g}, {row.high:.6g}]"
@@ -133,9 +128,9 @@ class CoefficientTable:
         """Words for the sum of the rows."""
         return f"{self.rule.aim} = the sum of:"
 
-    def lines(self, *, all_terms: bool = False) -> list[str]:
+    def lines(self) -> list[str]:
         """Write the model as a sum, with a line for each row that is listed."""
-        rows = [cells for _, cells in self.listed(all_terms=all_terms)]
+        rows = [cells for _, cells in self.listed()]
         # What it is per is not padded: names may be of any letters.
         value, *others = (max((len(cells[k]) for cells in rows), default=0) for k in range(3))
         lines = [self.head]
@@ -189,43 +184,7 @@ def _odds_ratio(term: Term) -> float:
     return math.inf if term.odds_ratio is None else term.odds_ratio
 
 
-TELLING, TELLING_ODDS = 0.1, math.log(1.5)
-"""Noise worth telling: in halves of the range of the target, and in log-odds."""
-
-MOST_ROWS = 1e15
-
-OF_NUMBERS = "A coefficient is in units of the target"
-OF_STEPS = "A coefficient is in steps"
-OF_COLUMNS = "A coefficient is per unit of its column"
-OF_ODDS = (
-    "A coefficient is added to the logarithm of the odds of the class, which it multiplies by the "
-    "number shown"
-)
-OF_NOISE = "with noise for privacy beside the error of any sample"
-OF_RANGES = (
-    "Numbers count within their ranges, or the parts that were found to hold most values, and as "
-    "the middle where they are missing"
-)
-OF_HUBER = (
-    "Large errors count by their size and not by its square: where the target has a long tail, "
-    "predictions lie between its median and its mean. For means take the squared loss"
-)
-OF_RARE_CLASSES = (
-    "that is so where both classes are as frequent, and in about three times as many rows where "
-    "one in ten is of the rarer class, in eight times as many where one in thirty is"
-)
-"""A row of probability p weighs p(1-p), a quarter at most: 2.8 and 7.8 times less."""
-
-OF_WEIGHTS = "Rows counted by the survey weight"
-OF_INTERVALS = "They hold neither the choice of the features nor what the ranges cut off"
-OF_RIDGE = (
-    "The ridge draws a coefficient towards 0 and not its interval, so that it may lie outside"
-)
-
-
-def reading_notes(
-    table: CoefficientTable, elsewhere: str = "", *, all_terms: bool = False
-) -> list[str]:
+def reading_notes(table: CoefficientTable, elsewhere: str) -> list[str]:
     """Write sentences that say once how to read the rows, and what is left out of them.
 
     Parameters
@@ -233,106 +192,62 @@ def reading_notes(
     table : CoefficientTable
     elsewhere : str
         Where what is left out can be found, in words.
-    all_terms : bool
-        As for `CoefficientTable.listed`.
     """
     release, rule = table.release, table.rule
-    notes = [_of_a_coefficient(table)]
+    notes = [f"{_of_a_coefficient(table)}."]
     if HUBER in release.mechanism:
-        notes.append(f"{OF_HUBER}.")
+        notes.append(
+            "Large errors count by their size and not by its square: where the target has a long "
+            "tail, predictions lie between its median and its mean. For means take the squared "
+            "loss."
+        )
     if any(row.term.kind == CATEGORY for row in table.rows):
-        notes.append(_of_rare_categories(table))
+        notes.append("The coefficient of a category that few rows have, or none, is mostly noise.")
     if release.table is not None and release.table.weight is not None:
-        notes.append(f"{OF_WEIGHTS} {release.table.weight}.")
+        notes.append(f"Rows counted by the survey weight {release.table.weight}.")
     if release.table is not None and (ranges := release.table.ranges):
         told = [f"{name} {low:.6g} to {high:.6g}" for name, (low, high) in ranges.items()]
-        notes.append(f"{OF_RANGES}: {', '.join(told)}.")
+        notes.append(
+            "Numbers count within their ranges, or the parts that were found to hold most values, "
+            f"and as the middle where they are missing: {', '.join(told)}."
+        )
     if table.intervals is None:
         notes.append(table.reason)
     else:
-        level = f"{100.0 * table.intervals.level:.6g} %"
-        notes.append(f"Brackets are {level} intervals, each on its own. {OF_RIDGE}.")
-        notes.append(f"{OF_INTERVALS}.")
-    found = f"; {elsewhere}" if elsewhere else ""
-    if not all_terms:
-        if any(row.is_open and not row.term.aside for row in table.rows):
-            notes.append(f"What is {OPEN} could be any number, by its interval{found}.")
-        if rule.left_out:
-            notes.append(f"Not listed: {rule.left_out}{found}.")
+        notes.append(
+            f"Brackets are {100.0 * table.intervals.level:.6g} % intervals, each on its own. The "
+            "ridge draws a coefficient towards 0 and not its interval, so that it may lie outside."
+        )
+        notes.append("They hold neither the choice of the features nor what the ranges cut off.")
+    if any(row.is_open and not row.term.aside for row in table.rows):
+        notes.append(f"What is {OPEN} could be any number, by its interval; {elsewhere}.")
+    if rule.left_out:
+        notes.append(f"Not listed: {rule.left_out}; {elsewhere}.")
     return notes
 
 
 def _of_a_coefficient(table: CoefficientTable) -> str:
     """Say what a coefficient is in units of, or what it is added to."""
-    rule = table.rule
+    rule, noise = table.rule, "with noise for privacy beside the error of any sample"
     if rule.step:
-        return f"{OF_STEPS} of {rule.target}, {OF_NOISE}: {rule.step}."
+        return f"A coefficient is in steps of {rule.target}, {noise}: {rule.step}"
     if rule.log_odds:
-        return f"{OF_ODDS}, {OF_NOISE}."
-    per = OF_COLUMNS if table.release.table is None else OF_NUMBERS
-    if rule.classes is not None:
-        first, second = rule.classes
-        per = f"A coefficient is added to a score, below 0 for {first} and above 0 for {second}"
-        if table.of_shares:
-            per = (
-                f"The score is -1 for {first} and +1 for {second}, so half of a coefficient, and "
-                f"of its interval, is a difference of the share of {rule.target}={second}"
-            )
-    return f"{per}, {OF_NOISE}."
-
-
-def _of_rare_categories(table: CoefficientTable) -> str:
-    """Write the sentence on categories that few rows have, or none."""
-    log_odds = table.rule.log_odds
-    rare, shrunk = rows_below_noise(table.release), rows_of_ridge(table.release)
-    rows = max(rare or 0, shrunk or 0)
-    few = f"In a category that fewer than some {rows} rows have, or none,"
-    if shrunk is not None and shrunk == rows:
-        return f"{few} the ridge takes half of the coefficient or more, and leaves mostly noise."
-    if rare is None:
-        return "The coefficient of a category that few rows have, or none, is mostly noise."
-    noise = (
-        "changes the odds by a factor of 1.5"
-        if log_odds
-        else "is a twentieth of the range of the target"
+        return (
+            "A coefficient is added to the logarithm of the odds of the class, which it multiplies "
+            f"by the number shown, {noise}"
+        )
+    if rule.classes is None:
+        column = table.release.table is None
+        per = "per unit of its column" if column else "in units of the target"
+        return f"A coefficient is {per}, {noise}"
+    first, second = rule.classes
+    if not table.of_shares:
+        score = f"below 0 for {first} and above 0 for {second}"
+        return f"A coefficient is added to a score, {score}, {noise}"
+    return (
+        f"The score is -1 for {first} and +1 for {second}, so half of a coefficient, and of its "
+        f"interval, is a difference of the share of {rule.target}={second}, {noise}"
     )
-    rarer = f"; {OF_RARE_CLASSES}" if log_odds else ""
-    return f"{few} noise alone {noise} or more{rarer}."
-
-
-def rows_below_noise(release: ModelRelease) -> int | None:
-    """Compute the rows of a category up to which noise alone matters: (σ/t - c)/h, in two digits.
-
-    Noise of deviation σ in the gradient moves the coefficient of a column by σ/(H + c) or more, c
-    the ridge, and m rows with a one in it add hm to H at most, h the curvature of the loss. All of
-    it is public. None where it is not known, and for scores, which have no unit.
-    """
-    bounds = release.bounds
-    if release.classes is not None and not release.has_probabilities:
-        return None
-    if not {"noise_deviation", "curvature", "ridge"} <= set(bounds):
-        return None
-    telling = TELLING if release.classes is None else TELLING_ODDS
-    return _rows_that_weigh(bounds["noise_deviation"] / telling - bounds["ridge"], bounds)
-
-
-def rows_of_ridge(release: ModelRelease) -> int | None:
-    """Compute how many rows with a one in a column weigh as much as the ridge: c/h, in two digits.
-
-    Up to so many the ridge takes half of its coefficient or more. None where it is not known.
-    """
-    bounds = release.bounds
-    if not {"curvature", "ridge"} <= set(bounds):
-        return None
-    return _rows_that_weigh(bounds["ridge"], bounds)
-
-
-def _rows_that_weigh(weight: float, bounds: Mapping[str, float]) -> int | None:
-    """Return the rows whose curvature is this, in two digits; None for one row or fewer."""
-    # A file may hold any numbers.
-    if not bounds["curvature"] > 0.0 or not 2.0 <= weight / bounds["curvature"] <= MOST_ROWS:
-        return None
-    return int(float(f"{weight / bounds['curvature']:.2g}"))
 
 
 WIDTH, ROW_HEIGHT, MARGINS = 7.0, 0.32, 1.4
@@ -389,42 +304,20 @@ def whole_range(release: ModelRelease, term: Term) -> tuple[str, float]:
 
 
 ELSEWHERE = "to_frame() has them"
-HEADINGS = ("coefficient", f"{100.0 * LEVEL:g} % interval", "odds", "")
 
 
-def summary_text(release: ModelRelease, level: float) -> str:
-    """Write the model in words; see `ModelRelease.summary`."""
+def summary_text(release: ModelRelease, level: float, elsewhere: str = ELSEWHERE) -> str:
+    """Write the model in words; see `ModelRelease.summary`, and `reading_notes` of `elsewhere`."""
     checked_share(level, "level", closed=False)
-    before, after = _around(release)
-    if release.has_model:
-        table = CoefficientTable.of(release, level)
-        before += [*table.lines(), *reading_notes(table, ELSEWHERE)]
-    return "\n".join([*before, *after])
-
-
-def summary_html(release: ModelRelease) -> str:
-    """Write the summary with a table of the coefficients: escaped, without scripts and styles."""
-    before, after = _around(release)
-    if not release.has_model:
-        return html_part(map(line_block, [*before, *after]))
-    table = CoefficientTable.of(release, LEVEL)
-    rows = [cells for _, cells in table.listed()]
-    kept = [k for k in range(len(HEADINGS)) if any(cells[k] for cells in rows)]
-    made = TextTable(
-        tuple(HEADINGS[k] for k in kept), tuple(tuple(cells[k] for k in kept) for cells in rows)
-    )
-    lines = [*before, table.head], [*reading_notes(table, ELSEWHERE), *after]
-    return html_part([*map(line_block, lines[0]), made, *map(line_block, lines[1])])
-
-
-def _around(release: ModelRelease) -> tuple[list[str], list[str]]:
-    """Write the lines before the coefficients, and those behind them."""
     table = release.table
-    before, guarantee = release._said(ROW if table is None else table.unit)
+    lines, guarantee = release._said(ROW if table is None else table.unit)
     drawn = "" if release.has_model else ": no model, for the private test failed"
-    before.append(f"Model: {release.mechanism}{drawn}")
-    features = release.feature_names or tuple(map(str, release.support))
+    features = ", ".join(release.feature_names or map(str, release.support))
     always = "" if table is None or not table.always else f"; always in: {', '.join(table.always)}"
-    before.append(f"Features: {', '.join(features)}{always}")
-    quality = [] if release.quality is None else [*release.quality.lines]
-    return before, [*quality, guarantee, *(f"Note: {note}." for note in release.footnotes)]
+    lines += [f"Model: {release.mechanism}{drawn}", f"Features: {features}{always}"]
+    if release.has_model:
+        coefficients = CoefficientTable.of(release, level)
+        lines += [*coefficients.lines(), *reading_notes(coefficients, elsewhere)]
+    if release.quality is not None:
+        lines += release.quality.lines
+    return "\n".join([*lines, guarantee, *(f"Note: {note}." for note in release.footnotes)])

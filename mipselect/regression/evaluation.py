@@ -1,10 +1,10 @@
-"""Private quality of a released model on the rows of a table that it has not seen."""
+"""Private quality of a released model on rows that it has not seen."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -95,9 +95,56 @@ def evaluate_model(
     bound = None if public.target.classes is not None else 1.0
     require_measurable(public.target.classes is not None, bound, relation)
     parts = open_table(source, public)
-    with paid(ledger, guarantee, EVALUATION) as promised:
+    with paid(ledger, guarantee, EVALUATION):
         predictions = predictions_of(model, parts, public)
-        return quality_of(predictions, promised, source_of_integers)
+        return quality_of(predictions, guarantee, source_of_integers)
+
+
+@dataclass(frozen=True, eq=False)
+class RowsApart:
+    """Rows of X and y that are kept apart from a fit, to measure it by.
+
+    Attributes
+    ----------
+    share : float
+    mask : bool array, shape (n,)
+        True for rows that are kept apart; no row has a say in it.
+    of_classes : bool
+    bound : float or None
+        Bound of a target of numbers.
+    source : random.Random
+    """
+
+    share: float
+    mask: NDArray[np.bool_] = field(repr=False)
+    of_classes: bool
+    bound: float | None
+    source: random.Random
+
+    def measured(self, model: ModelRelease, X: FloatArray, target: FloatArray) -> ModelRelease:
+        """Return a model that was fitted to the other rows with its quality; see `HeldOut`.
+
+        Parameters
+        ----------
+        model : ModelRelease
+        X : ndarray of shape (n, k)
+            Its columns, of all rows.
+        target : ndarray of shape (n,)
+            Numbers, or classes as -1 and +1.
+        """
+        if not model.has_model:
+            return model
+        # By chance there may be none, which must be no error: whether there are is private.
+        found = model.decision(X[self.mask]) if self.mask.any() else np.empty(0)
+        unseen = Predictions(
+            target[self.mask],
+            found,
+            self.of_classes,
+            self.bound,
+            complete=True,
+            log_odds=model.has_probabilities,
+        )
+        return _with_quality(model, unseen, self.source, self.share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,8 +207,15 @@ class HeldOut:
         else:
             none = np.empty(0)
             predictions = _predictions(model, none, none, public, none if public.weight else None)
-        quality = quality_of(predictions, within(model.guarantee), self.source, self.share)
-        return replace(model, quality=quality)
+        return _with_quality(model, predictions, self.source, self.share)
+
+
+def _with_quality(
+    model: ModelRelease, unseen: Predictions, source: random.Random, share: float
+) -> ModelRelease:
+    """Return a model with what it is worth on rows that it was not fitted to."""
+    quality = quality_of(unseen, within(model.guarantee), source, share)
+    return replace(model, quality=quality)
 
 
 def measurable_table(model: ModelRelease) -> ModelTable:

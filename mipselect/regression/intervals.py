@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.linalg import eigh
 from scipy.stats import chi2
 from scipy.stats import t as student
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
-from mipselect.frames import numeric_matrix
 from mipselect.regression.release import ModelRelease
 from mipselect.tables.equation import TableEquation
 from mipselect.tables.model_table import ModelTable
@@ -205,10 +202,11 @@ class CoefficientIntervals:
 
     Examples
     --------
-    >>> from mipselect.regression import CoefficientIntervals
+    >>> from mipselect.regression.intervals import CoefficientIntervals
     >>> found = CoefficientIntervals(0.9, ("age", "dose"), (0.5, 1.5), (0.4, 1.2), (0.6, 1.8))
-    >>> print(found.of(["dose"]))
+    >>> print(found)
     90 % intervals, each on its own:
+    age: 0.5 in [0.4, 0.6]
     dose: 1.5 in [1.2, 1.8]
     """
 
@@ -217,17 +215,6 @@ class CoefficientIntervals:
     coefficients: tuple[float, ...]
     lower: tuple[float, ...]
     upper: tuple[float, ...]
-
-    def of(self, names: Collection[str]) -> CoefficientIntervals:
-        """Return the intervals of some of the names, in their order here."""
-        kept = [k for k, name in enumerate(self.names) if name in names]
-        return CoefficientIntervals(
-            self.level,
-            tuple(self.names[k] for k in kept),
-            tuple(self.coefficients[k] for k in kept),
-            tuple(self.lower[k] for k in kept),
-            tuple(self.upper[k] for k in kept),
-        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON: None for an end at infinity."""
@@ -304,42 +291,6 @@ def confidence_intervals(release: ModelRelease, level: float = 0.95) -> Coeffici
         ends = equations.ends(functions / units, level) + constants[:, None]
     low, high = ends.T.tolist()
     return CoefficientIntervals(level, names, values, tuple(low), tuple(high))
-
-
-def mean_intervals(release: ModelRelease, X: ArrayLike, level: float = 0.95) -> FloatArray:
-    """Return an interval for the mean of the target at each row of X, shape (n, 2).
-
-    The intervals are for the linear model, not for single targets, whose residuals come on top.
-
-    Parameters
-    ----------
-    release : ModelRelease
-        As for `confidence_intervals`.
-    X : array_like of shape (n, k)
-        The columns of the model; mapped as for a prediction.
-    level : float
-        Between 0 and 1, for each row on its own.
-
-    Raises
-    ------
-    InvalidInput
-        As `confidence_intervals`, or if X is no such table.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mipselect.regression import AdaSSPRegressor, mean_intervals
-    >>> X = np.linspace(-1.0, 1.0, 20_000)[:, None]
-    >>> model = AdaSSPRegressor(epsilon=3.0, x_bound=1.0, y_bound=1.0).fit(X, 0.5 * X[:, 0])
-    >>> mean_intervals(model.release_, X[:3]).shape
-    (3, 2)
-    """
-    checked_share(level, "level", closed=False)
-    equations = NoisyNormalEquations.of(release)
-    table = numeric_matrix(X)[0]
-    if table.shape[1] != release.rows.size:
-        raise InvalidInput(f"X must have {release.rows.size} columns, got {table.shape[1]}")
-    return equations.ends(release.rows(table) / release.bounds["row_norm"], level)
 
 
 def _terms(rule: TableEquation) -> tuple[float, ...]:

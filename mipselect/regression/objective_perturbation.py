@@ -20,8 +20,9 @@ from mipselect.estimators import target_bound
 from mipselect.losses.classes import Classes, checked_classes, class_signs, sorted_classes
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.regression.base import PrivateLinearModel, PrivateRegressor, RowsApart
+from mipselect.regression.base import PrivateLinearModel, PrivateRegressor
 from mipselect.regression.drawn import Drawn, ModelRows
+from mipselect.regression.evaluation import RowsApart
 from mipselect.regression.noise import product_laplace
 from mipselect.regression.perturbed_objective import (
     ROUNDING,

@@ -161,7 +161,6 @@ def falling(gradient: Gradient, beta: FloatArray, step: FloatArray, first: float
     return low
 
 
-BISECTIONS = 200
 SMALLEST_RIDGE = 1e-9
 """Least c in units of λ̄, which keeps the Hessian away from singular ones."""
 
@@ -232,16 +231,21 @@ def lightest_ridge(
         return radius - noise * (curvature / ridge) / (ridge + curvature)
 
     floor = max(gamma, SMALLEST_RIDGE * curvature)
-    ridge = floor
-    if derivative(floor) < 0.0:
-        low, high = math.log(floor), math.log(floor)
-        while derivative(math.exp(high)) < 0.0:
-            high += 1.0
-        for _ in range(BISECTIONS):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if derivative(math.exp(middle)) < 0.0 else (low, middle)
-        ridge = math.exp(high)
-    return ridge
+    if derivative(floor) >= 0.0:
+        return floor
+    return _least_ridge(lambda ridge: derivative(ridge) < 0.0, floor)
+
+
+def _least_ridge(is_small: Callable[[float], bool], floor: float) -> float:
+    """Find by bisection where ridges from `floor` on are no longer too small."""
+    low = math.log(floor)
+    high = low + 1.0
+    while is_small(math.exp(high)):
+        high += 1.0
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if is_small(math.exp(middle)) else (low, middle)
+    return math.exp(high)
 
 
 def with_ridge(ridge: float, epsilon: float, change: float, curvature: float) -> Perturbation:
@@ -291,14 +295,7 @@ def balanced_ridge(
         known = UNKNOWN_ROWS if rows is None else max(rows, 1) * unit / noise
         return ridge < balance * noise * unit / math.sqrt(known)
 
-    low = math.log(SMALLEST_RIDGE * curvature)
-    high = low + 1.0
-    while missing(math.exp(high)):
-        high += 1.0
-    for _ in range(BISECTIONS):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if missing(math.exp(middle)) else (low, middle)
-    return math.exp(high)
+    return _least_ridge(missing, SMALLEST_RIDGE * curvature)
 
 
 def perturbed_minimiser(

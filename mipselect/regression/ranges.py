@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from mipselect.regression.typical_intervals import (
     part_of,
 )
 from mipselect.tables.derived import DerivedField
-from mipselect.tables.encoders import Encoder, Scaled, Unscaled, two_numbers
+from mipselect.tables.encoders import Encoder, Scaled, Unscaled, places_of_columns, two_numbers
 from mipselect.tables.fields import Field, outward
 from mipselect.tables.mapping import open_table, read_rows, table_of
 from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
@@ -267,28 +266,20 @@ class RangedNumbers:
 
     Attributes
     ----------
-    encoders : mapping of str to Encoder
-        By the name of the field.
-    columns : mapping of str to slice
-        The columns of each, among those of the model.
+    by_name : mapping of str to (Encoder, range)
+        By the name of the field, with its columns among those of the model.
     """
 
-    encoders: Mapping[str, Encoder]
-    columns: Mapping[str, slice]
+    by_name: Mapping[str, tuple[Encoder, range]]
 
     @classmethod
     def of(cls, encoders: Sequence[Encoder]) -> RangedNumbers:
         """Find them among the encoders of a model, whose columns stand in this order."""
-        ends = np.cumsum([0, *(len(encoder.columns()) for encoder in encoders)]).tolist()
-        places = zip(encoders, pairwise(ends), strict=True)
-        found = [(encoder, slice(*ends)) for encoder, ends in places if may_be_narrowed(encoder)]
-        return cls(
-            {encoder.field.name: encoder for encoder, _ in found},
-            {encoder.field.name: columns for encoder, columns in found},
-        )
+        places = zip(encoders, places_of_columns(encoders), strict=True)
+        return cls({one.field.name: (one, at) for one, at in places if may_be_narrowed(one)})
 
     def __len__(self) -> int:
-        return len(self.encoders)
+        return len(self.by_name)
 
     def drawn(
         self, rows: ModelRows, epsilon: float, relation: str, source: random.Random
@@ -305,19 +296,17 @@ class RangedNumbers:
         source : random.Random
         """
         found: dict[str, tuple[float, float]] = {}
-        if epsilon == 0.0:
-            return found
-        for name, columns in self.columns.items():
+        for name, (encoder, columns) in self.by_name.items() if epsilon > 0.0 else ():
             values = rows.with_target(_values(rows.X[:, columns]))
             part = part_of(values, epsilon, WITHIN[relation], source)
-            found[name] = _to_whole_numbers(self.encoders[name], part)
+            found[name] = _to_whole_numbers(encoder, part)
         return found
 
     def within(self, X: FloatArray, ranges: Ranges) -> FloatArray:
         """Map the columns of the model as their encoders do with narrower ranges; shape (n, k)."""
         rows = np.array(X, dtype=np.float64)
         for name, (low, high) in ranges.items():
-            columns = self.columns[name]
+            columns = self.by_name[name][1]
             middle, half = 0.5 * (low + high), 0.5 * (high - low)
             inside = np.clip((_values(rows[:, columns]) - middle) / half, -1.0, 1.0)
             rows[:, columns.start] = np.nan_to_num(inside)
@@ -329,9 +318,7 @@ def may_be_narrowed(encoder: Encoder) -> bool:
 
     A range of two whole numbers, such as 0 and 1, has no part.
     """
-    if not isinstance(encoder, Scaled):
-        return False
-    if two_numbers(encoder):
+    if not isinstance(encoder, Scaled) or two_numbers(encoder):
         return False
     narrowest = 0.25 * NARROWEST * (encoder.high - encoder.low)
     largest = max(abs(encoder.low), abs(encoder.high))

@@ -42,43 +42,6 @@ SHAPE = "model_schema.json"
 FORMAT_KEYS = ("format", "version")
 
 
-def fields_of(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Read the arguments of a `ModelRelease` from what its `to_dict` wrote.
-
-    Raises
-    ------
-    InvalidInput
-        With what is missing or wrong.
-    """
-    if not isinstance(stored, Mapping) or stored.get("format") != FORMAT:
-        raise InvalidInput(f"not a stored model: its format must be {FORMAT!r}")
-    if stored.get("version") != VERSION:
-        raise InvalidInput(
-            f"a stored model of version {shown(stored.get('version'))}; this package reads "
-            f"version {VERSION}"
-        )
-    for fault in faults(stored, "mipselect.regression", SHAPE):
-        raise InvalidInput(f"not a stored model: {fault}")
-    fields = {name: value for name, value in stored.items() if name not in FORMAT_KEYS}
-    table, quality = fields.pop("table", None), fields.pop("quality", None)
-    guarantee, rows = Guarantee.from_dict(fields.pop("guarantee")), {**fields.pop("rows")}
-    for name in ("x_bound", "unit"):
-        rows[name] = None if rows[name] is None else tuple(rows[name])
-    if "fields" in rows:
-        rows["fields"] = tuple(rows["fields"])
-    for name in ("support", "feature_names", "columns", "footnotes"):
-        fields[name] = tuple(fields[name])
-    for name in ("coefficients", "classes"):
-        fields[name] = None if fields[name] is None else tuple(fields[name])
-    return {
-        **fields,
-        "guarantee": guarantee,
-        "rows": RowMap(**rows),
-        "table": None if table is None else ModelTable.from_dict(table),
-        "quality": None if quality is None else Quality.from_dict(quality),
-    }
-
-
 LOGISTIC = "logistic"
 """Name of the loss whose linear predictor is the log-odds; mechanisms end with the name of one."""
 
@@ -183,11 +146,7 @@ class ModelRelease(Release):
         if chosen != self.feature_names:
             raise InvalidInput("the features of the model are not those of its table")
         if self.classes is not None:
-            # Classes were texts in files of before, and a boolean's not spelled as by the schema.
-            known = [table.classes, table.public.target.classes]
-            if table.public.target.encoder.field.type == "boolean":
-                known += [(False, True), ("false", "true")]
-            if self.classes not in known:
+            if self.classes not in (table.classes, table.public.target.classes):
                 raise InvalidInput("the classes of the model are not those of its table")
             set_fields(self, classes=table.classes)
         if self.coefficients is not None:
@@ -337,10 +296,6 @@ class ModelRelease(Release):
         self._released()
         return map(self._of_columns, self.table.batches(source, replaced))
 
-    def predictions(self, source: Any) -> Iterator[np.ndarray[Any, Any]]:
-        """Yield the predictions for the rows of a table, some at a time; see `predict`."""
-        return map(self.predictions_of, self.decisions(source))
-
     def predictions_of(
         self, decisions: FloatArray, *, threshold: float = 0.5
     ) -> np.ndarray[Any, Any]:
@@ -441,7 +396,22 @@ class ModelRelease(Release):
         InvalidInput
             With what is missing or wrong.
         """
-        return cls(**fields_of(stored))
+        if not isinstance(stored, Mapping) or stored.get("format") != FORMAT:
+            raise InvalidInput(f"not a stored model: its format must be {FORMAT!r}")
+        if stored.get("version") != VERSION:
+            raise InvalidInput(
+                f"a stored model of version {shown(stored.get('version'))}; this package reads "
+                f"version {VERSION}"
+            )
+        for fault in faults(stored, "mipselect.regression", SHAPE):
+            raise InvalidInput(f"not a stored model: {fault}")
+        fields = {name: value for name, value in stored.items() if name not in FORMAT_KEYS}
+        table, quality = fields.get("table"), fields.get("quality")
+        fields["guarantee"] = Guarantee.from_dict(fields["guarantee"])
+        fields["rows"] = RowMap(**fields["rows"])
+        fields["table"] = None if table is None else ModelTable.from_dict(table)
+        fields["quality"] = None if quality is None else Quality.from_dict(quality)
+        return cls(**fields)
 
     def summary(self, level: float = 0.95) -> str:
         """Return the model in words: what was drawn, each coefficient, and the guarantee.
@@ -522,12 +492,6 @@ class ModelRelease(Release):
         from mipselect.regression.coefficients import coefficient_plot
 
         return coefficient_plot(self, axes, level)
-
-    def _repr_html_(self) -> str:
-        """Write the summary with a table of the coefficients, for a notebook; it loads nothing."""
-        from mipselect.regression.coefficients import summary_html
-
-        return summary_html(self)
 
     def __str__(self) -> str:
         return self.summary()

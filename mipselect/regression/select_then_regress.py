@@ -21,20 +21,20 @@ from mipselect.estimators import refuse_repeated_names, warn_of_names
 from mipselect.frames import refuse_another_order
 from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
-from mipselect.mechanisms.base import Mechanism
 from mipselect.parameters import Check, estimator, parameter
 from mipselect.privacy.decimals import exact, round_down
+from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
 from mipselect.regression.drawn import ModelRows
 from mipselect.regression.evaluation import HeldOut
-from mipselect.regression.pair import (
+from mipselect.regression.plan import (
     ArrayPlan,
-    Pair,
+    TablePlan,
     most_features,
-    promised_together,
-    require_within,
+    scores_blocks,
+    scores_blocks_of_table,
 )
 from mipselect.regression.ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges
 from mipselect.regression.release import ModelRelease
@@ -43,8 +43,6 @@ from mipselect.regression.shares import (
     epsilon_of_private_ranges,
     share_of_selection,
 )
-from mipselect.regression.table_pair import TablePair
-from mipselect.regression.table_plan import TablePlan, scores_blocks, scores_blocks_of_table
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.all_features import in_place_of
 from mipselect.selectors.base import PrivateSelector
@@ -219,34 +217,27 @@ class SelectThenRegress(NumberPredictor):
         target, size = regressor._encoded(given), table.shape[1]
         plan = self._plan_of_arrays(selector, regressor, size)
         # Before the search for a law, which may take long.
-        model = plan.model_promise
+        _ = plan.model_promise
         fitted, apart = np.ones(len(table), dtype=bool), None
         if self.quality_share is not None:
             apart = regressor.rows_apart(len(table), self.quality_share, sources[1])
-            fitted = apart.fitted
+            fitted = ~apart.mask
             X, y = (_safe_indexing(each, np.flatnonzero(fitted)) for each in (X, y))
         n = int(fitted.sum())
-        selection: Mechanism[Any] = plan.method._silent_mechanism(X, y, sources[0])
-        together = promised_together(selection.guarantees, model)
-        if self.epsilon is not None:
-            require_within(together, self.epsilon)
+        selection = plan.method._silent_mechanism(X, y, sources[0])
+        together = self._checked(plan.promised(selection.guarantees))
         if regressor.relation == "replace-one":
             plan.method._warn_near_chance(n)
-        least = plan.narrowest
-        plan.model_on(least).warn_of_doubt(n, len(least))
-        pair = Pair(
+        plan.warn_of_doubt(n)
+        release = plan.release(
             selection,
-            plan.layout,
-            lambda _, columns: plan.model_on(columns),
+            ModelRows(table[fitted], target[fitted]),
             replace(together, private=private),
-            type(regressor).__name__,
-        )
-        release, columns = pair.release(
-            lambda _, columns, __: ModelRows(table[fitted][:, list(columns)], target[fitted]),
             self.ledger,
             sources,
             regressor._classes(),
         )
+        columns = plan.columns_of(release.support)
         if apart is not None:
             release = apart.measured(release, table[:, list(columns)], target)
         if is_classifier(regressor):
@@ -344,9 +335,7 @@ class SelectThenRegress(NumberPredictor):
             question = drawn.placed
         sources, private = self._sources()
         plan = self._plan_of_table(question, drawn, sources[0])
-        promised = plan.promise
-        if self.epsilon is not None:
-            require_within(promised, self.epsilon)
+        promised = self._checked(plan.promise)
         share, apart = self.quality_share, None
         if share is not None:
             apart = HeldOut.of_table(source, question, share, promised.relation, sources[1])
@@ -357,13 +346,12 @@ class SelectThenRegress(NumberPredictor):
         n = scored.n if plan.regressor.relation == "replace-one" else None
         if n is not None:
             warn_near_chance(scored.problem, plan.method, n)
-        least = plan.narrowest
-        plan.model_on(least).warn_of_doubt(scored.n, plan.columns_of(least))
         for told in plan.doubts(n):
             warn_of_little_use(told)
-        instance = plan.rows_of_model(table, scored)
-        pair = TablePair.of(plan, instance, sources[0], private=private, scored=scored)
-        release = pair.release(self.ledger, sources, table)
+        rows, selection = plan.rows_of_model(table, scored), plan.law(scored, sources[0])
+        release = plan.release(
+            selection, scored, rows, table, self.ledger, sources, private=private
+        )
         if apart is not None:
             release = apart.measured(release)
         if release.classes is not None:
@@ -511,6 +499,15 @@ class SelectThenRegress(NumberPredictor):
         spent = first if stated is None else min(first, stated.epsilon)
         rest = exact(self.epsilon) - exact(spent) - exact(self._epsilon_of_ranges)
         regressor.set_params(epsilon=round_down(rest))
+
+    def _checked(self, together: Guarantee) -> Guarantee:
+        """Return what both cost; raise `InvalidInput` if that is more than ε."""
+        if self.epsilon is not None and exact(together.epsilon) > exact(self.epsilon):
+            raise InvalidInput(
+                f"selector and regressor cost {together.epsilon:.15g} together, more than "
+                f"epsilon = {self.epsilon:.15g}: options of the selector have an ε of their own"
+            )
+        return together
 
     @property
     def _epsilon_of_ranges(self) -> float:

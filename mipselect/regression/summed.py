@@ -15,9 +15,9 @@ from mipselect.grid import rounded
 from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.privacy.ledger import Ledger, checked_ledger, paid
 from mipselect.privacy.randomness import Rng, generator
+from mipselect.problem.data import ExactSums
 from mipselect.problem.instance import Instance
 from mipselect.problem.scores import LOSS
-from mipselect.problem.sums import ExactSums
 from mipselect.regression.adassp import Deviations, NoisyGram, deviations
 from mipselect.regression.drawn import Drawn, released
 from mipselect.regression.noise import plus_gaussian
@@ -59,7 +59,7 @@ def adassp_from_moments(
     ModelRelease
         With the statistics of `AdaSSPRegressor`. Its support are columns: of every feature, then
         those that are always in. With a table coefficients are those of columns in [-1, 1]; see
-        `Units.coefficients`.
+        `mipselect.tables.equation.equation`.
 
     Raises
     ------
@@ -109,11 +109,10 @@ def adassp_from_moments(
     rows = _row_map(instance, instance.moments, columns, len(chosen))
     sigma = deviations(budget, small, relation, 1, columns=rows.columns)
     guarantee = Guarantee(budget, small, relation=relation, private=private)
-    with paid(ledger, guarantee, "adassp from moments") as promised, np.errstate(all="ignore"):
+    with paid(ledger, guarantee, "adassp from moments"), np.errstate(all="ignore"):
         sums = _sums(instance, instance.moments, columns)
         drawn = _drawn(*sums, rows, instance.y_bound, sigma, source, private=private)
     names = tuple(instance.column_names[j] for j in columns)
-    guarantee = replace(guarantee, conditions=promised.conditions)
     return released(drawn, columns, names, guarantee)
 
 

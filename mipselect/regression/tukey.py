@@ -224,52 +224,24 @@ class TukeyRegressor(PrivateRegressor):
         return model
 
     def enough_rows(self, size: int) -> int:
-        """Return how many rows the test needs for a model on so many columns; public.
-
-        Parameters
-        ----------
-        size : int
-            Columns, without the intercept.
-        """
+        """Return how many rows the test needs for a model on so many columns; public."""
         columns = size + self.fit_intercept
-        return (self.block_size or columns) * self._enough_blocks(columns)
-
-    def enough_epsilon(self, rows: int, size: int) -> float:
-        """Return ε for which the test needs so many rows, for a model on so many columns; public.
-
-        Parameters
-        ----------
-        rows : int
-        size : int
-            Columns, without the intercept.
-        """
-        return self.epsilon * self.enough_rows(size) / rows
-
-    def expects_failure(self, rows: int, size: int) -> bool:
-        """Return whether the test is likely to fail with so few rows, whatever they are; public.
-
-        Parameters
-        ----------
-        rows : int
-        size : int
-            Columns, without the intercept.
-        """
-        columns = size + self.fit_intercept
-        return rows // (self.block_size or columns) < TOO_FEW * self._enough_blocks(columns)
+        blocks = enough_blocks(columns, self._halves()[0], self._delta_of_the_test)
+        return (self.block_size or columns) * blocks
 
     def doubt(self, rows: int | None, size: int) -> str:
         """Say that its test is likely to fail; see `PrivateLinearModel.doubt`.
 
         Nothing where another regressor answers then.
         """
-        if rows is None or self.fallback is not None or not self.expects_failure(rows, size):
+        enough, height = self.enough_rows(size), self.block_size or size + self.fit_intercept
+        if rows is None or self.fallback is not None or rows // height >= TOO_FEW * enough / height:
             return ""
-        few, more = f"few rows, {rows:,}, for this ε: {FAILS}", self.enough_rows(size)
-        enough, larger = f"about {float(f'{more:.2g}'):,.0f} rows", self.enough_epsilon(rows, size)
-        return f"{few}; {enough} or ε = {float(f'{larger:.2g}'):g} would do"
-
-    def _enough_blocks(self, columns: int) -> int:
-        return enough_blocks(columns, self._halves()[0], self._delta_of_the_test)
+        larger = float(f"{self.epsilon * enough / rows:.2g}")
+        return (
+            f"few rows, {rows:,}, for this ε: {FAILS}; about {float(f'{enough:.2g}'):,.0f} rows "
+            f"or ε = {larger:g} for the model would do"
+        )
 
     @property
     def _delta_of_the_test(self) -> float:

@@ -44,16 +44,15 @@ OF_PLACES = [1 << 30, *(2 << (30 + m - 3 * m // 2) for m in range(OCTAVES))]
 
 @dataclass(frozen=True)
 class ListedInterval:
-    """[(place - 1) h, (place + 1) h) with the half width h = mantissa · 2^exponent."""
+    """[(place - 1) h, (place + 1) h) with the half width h = 2^exponent."""
 
-    mantissa: float
     exponent: int
     place: int
 
     @property
     def half_width(self) -> float:
         """h."""
-        return math.ldexp(self.mantissa, self.exponent)
+        return math.ldexp(1.0, self.exponent)
 
     def wider(self, factor: float) -> tuple[float, float]:
         """Return the ends of an interval with the same middle that is so many times as wide."""
@@ -67,18 +66,16 @@ class IntervalList:
 
     Attributes
     ----------
-    mantissas : tuple of float
     first : int
-        Exponent of the smallest half widths; those of the next step are twice as large.
+        Exponent of the smallest half width; that of the next step is twice as large.
     weights : tuple of int
-        Public weight of the half widths of each step.
+        Public weight of the half width of each step.
     octaves : tuple of int
         By step; at most `OCTAVES`.
     gains : tuple of int
         By step: percent of the values that an interval is worth by its size, at most 100.
     """
 
-    mantissas: tuple[float, ...]
     first: int
     weights: tuple[int, ...]
     octaves: tuple[int, ...]
@@ -88,9 +85,7 @@ class IntervalList:
     def total(self) -> int:
         """Weight of the whole list, below 2^63."""
         of_places = map(self.weight_of_places, range(len(self.weights)))
-        return len(self.mantissas) * sum(
-            w * each for w, each in zip(self.weights, of_places, strict=True)
-        )
+        return sum(w * each for w, each in zip(self.weights, of_places, strict=True))
 
     def weight_of_places(self, step: int) -> int:
         """Return the weight of all places of a size, without that of the size."""
@@ -112,7 +107,6 @@ class IntervalList:
 
 
 EVERYWHERE = IntervalList(
-    mantissas=(1.0, 1.5),
     first=-64,
     weights=tuple(1 << (20 if k < -6 else max(20 - k, 0)) for k in range(-64, 62)),
     octaves=(OCTAVES,) * 126,
@@ -133,7 +127,6 @@ def halves(*percent: int, times: int = 1) -> IntervalList:
     """
     levels = len(percent)
     return IntervalList(
-        mantissas=(1.0,),
         first=-levels,
         weights=tuple(times**step for step in range(levels + 1)),
         octaves=tuple(range(levels, -1, -1)),
@@ -194,7 +187,6 @@ class Size:
 
     Attributes
     ----------
-    mantissa : float
     step : int
         The place of the half width in the list.
     places : ndarray of int64, shape (c,)
@@ -202,7 +194,6 @@ class Size:
         How many values each of them holds, at least 1. Sensitive.
     """
 
-    mantissa: float
     step: int
     places: IntArray
     inside: IntArray
@@ -278,14 +269,14 @@ class IntervalLaw:
             upto = weight * np.cumsum(size.weights_of_places[fits])
             if upto.size and left < upto[-1]:
                 place = size.places[fits[np.searchsorted(upto, left, side="right")]]
-                return ListedInterval(size.mantissa, exponent, int(place))
+                return ListedInterval(exponent, int(place))
             left -= int(upto[-1]) if upto.size else 0
             if self._scores(size.step, 0) != scores[level]:
                 continue
             if left < weight * self._empty(size):
                 while (drawn := self.listed.place(size.step, source)) in size.places:
                     pass
-                return ListedInterval(size.mantissa, exponent, drawn)
+                return ListedInterval(exponent, drawn)
             left -= weight * self._empty(size)
         raise AssertionError("the weights of a level are those of its intervals")
 
@@ -300,7 +291,7 @@ class IntervalLaw:
     def inside(self, interval: ListedInterval) -> int:
         """Count the values that an interval holds. Sensitive."""
         steps = interval.exponent - self.listed.first
-        cells = np.floor(np.ldexp(self._smallest_cells(interval.mantissa), -steps))
+        cells = np.floor(np.ldexp(self._smallest_cells, -steps))
         low, high = np.searchsorted(cells, [interval.place - 1.0, interval.place + 1.0])
         return int(high - low)
 
@@ -310,15 +301,14 @@ class IntervalLaw:
         An interval is two cells side by side, and the cell of a value depends on this value alone.
         Half widths that are twice as large have ⌊⌊x⌋/2⌋ = ⌊x/2⌋.
         """
-        for mantissa in self.listed.mantissas:
-            cells = self._smallest_cells(mantissa)
-            counts = np.ones(len(cells), dtype=np.int64)
-            for step, octaves in enumerate(self.listed.octaves):
-                first = np.flatnonzero(np.diff(cells, prepend=-np.inf))
-                if first.size:
-                    cells, counts = cells[first], np.add.reduceat(counts, first)
-                yield Size(mantissa, step, *_pairs_of_cells(cells, counts, 2.0**octaves))
-                cells = np.floor(cells / 2.0)
+        cells = self._smallest_cells
+        counts = np.ones(len(cells), dtype=np.int64)
+        for step, octaves in enumerate(self.listed.octaves):
+            first = np.flatnonzero(np.diff(cells, prepend=-np.inf))
+            if first.size:
+                cells, counts = cells[first], np.add.reduceat(counts, first)
+            yield Size(step, *_pairs_of_cells(cells, counts, 2.0**octaves))
+            cells = np.floor(cells / 2.0)
 
     @property
     def _log_total(self) -> float:
@@ -366,9 +356,10 @@ class IntervalLaw:
             log_outcomes=self._log_total,
         )
 
-    def _smallest_cells(self, mantissa: float) -> FloatArray:
-        """Compute ⌊value/h⌋ at the smallest half width, rounded once; others follow from it."""
-        cells: FloatArray = np.floor(self.values / math.ldexp(mantissa, self.listed.first))
+    @property
+    def _smallest_cells(self) -> FloatArray:
+        """⌊value/h⌋ at the smallest half width; others follow from it."""
+        cells: FloatArray = np.floor(np.ldexp(self.values, -self.listed.first))
         return cells
 
 

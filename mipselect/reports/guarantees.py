@@ -8,14 +8,13 @@ from decimal import ROUND_CEILING, Context, Decimal
 
 from mipselect.documents.blocks import Alert, Block, BulletList, Heading, Paragraph, TextTable
 from mipselect.privacy import Guarantee, Ledger
-from mipselect.privacy.guarantee import ROW, compose, is_row, neighbours
+from mipselect.privacy.guarantee import ROW, amount, compose, is_row, neighbours
 from mipselect.reports.released import (
     ReportedRelease,
     tables_of,
     unit_conditions,
     units_of,
 )
-from mipselect.tables.public_map import RULES, people_in_words
 from mipselect.validation import joined, plural
 
 DIGITS = Context(prec=3, rounding=ROUND_CEILING)
@@ -94,6 +93,9 @@ def _whose(releases: Sequence[ReportedRelease], units: Sequence[str]) -> str:
         f"The guarantee is about all rows with the same {joined(known)}, made one row{stands}: it "
         "covers everything that the table holds about that one."
     )
+    # What reads tables takes long to import.
+    from mipselect.tables.public_map import RULES, people_in_words
+
     rules = ((one.unit, one.settings.get("unit_rule")) for one in releases)
     for unit, rule in dict.fromkeys(each for each in rules if each[1] in RULES):
         said += f" {people_in_words(unit, str(rule))}."
@@ -277,11 +279,6 @@ def _left(releases: Sequence[ReportedRelease], ledger: Ledger) -> Iterator[Block
             "The ledger counts ρ of zero-concentrated privacy, in which small releases add up to "
             "less: its ε is not the sum above."
         )
-    if any(entry.part is not None for entry in ledger.entries):
-        notes.append(
-            "Some charges are for a part of the table. Those of disjoint parts count once, so that "
-            "less may be spent than the sum above."
-        )
     yield BulletList(tuple(notes))
 
 
@@ -295,12 +292,6 @@ def _hashes(ledger: Ledger) -> set[str]:
 
 def _mark(guarantee: Guarantee) -> str:
     return guarantee.relation if guarantee.private else f"{guarantee.relation}; NOT PRIVATE"
-
-
-def amount(guarantee: Guarantee) -> str:
-    """Write ε, and δ where there is one."""
-    text = f"ε = {guarantee.epsilon:.15g}"
-    return text if guarantee.delta == 0.0 else f"{text}, δ = {guarantee.delta:.15g}"
 
 
 def factor(epsilon: float) -> str:

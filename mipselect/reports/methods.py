@@ -19,92 +19,34 @@ from mipselect.documents.blocks import (
     Paragraph,
     TextTable,
 )
-from mipselect.privacy.public_fields import PUBLIC_FIELDS
-from mipselect.reports.guarantees import amount
+from mipselect.privacy.guarantee import amount
+from mipselect.privacy.public_fields import in_words
 from mipselect.reports.released import ReportedRelease
+from mipselect.selectors import BY_NAME
 
 AUTHORS = "The mipselect developers"
 TITLE = "mipselect: private variable selection by integer programming"
 
 
-def _arxiv(text: str, number: str) -> Cited:
-    return Cited(text, f"arXiv:{number}", f"https://arxiv.org/abs/{number}")
-
-
-def _doi(text: str, number: str) -> Cited:
-    return Cited(text, f"doi:{number}", f"https://doi.org/{number}")
-
-
-PRIVACY = _doi(
+PRIVACY = Cited(
     "Dwork and Roth, “The algorithmic foundations of differential privacy”, 2014,",
-    "10.1561/0400000042",
+    "doi:10.1561/0400000042",
+    "https://doi.org/10.1561/0400000042",
 )
-INTEGER_PROGRAMMING = _arxiv(
-    "Prastakos, Behdin and Mazumder, “Differentially Private High-dimensional Variable Selection "
-    "via Integer Programming”, 2025,",
-    "2510.22062",
+ADASSP = Cited(
+    "Wang, “Revisiting differentially private linear regression”, 2018,",
+    "arXiv:1803.02596",
+    "https://arxiv.org/abs/1803.02596",
 )
-ADASSP = _arxiv("Wang, “Revisiting differentially private linear regression”, 2018,", "1803.02596")
 
-METHODS: Mapping[str, tuple[str, *tuple[Cited, ...]]] = {
-    "permute-and-flip": (
-        "permute-and-flip over all supports, drawn exactly",
-        _arxiv("McKenna and Sheldon, “Permute-and-flip”, 2020,", "2010.12603"),
-    ),
-    "exponential": (
-        "the exponential mechanism over all supports, drawn exactly",
-        _doi(
-            "McSherry and Talwar, “Mechanism design via differential privacy”, 2007,",
-            "10.1109/FOCS.2007.66",
-        ),
-    ),
-    "top-r": (
-        "top-R: the exponential mechanism over the proven best supports and, as one class, all "
-        "others",
-        INTEGER_PROGRAMMING,
-    ),
-    "mistakes": (
-        "mistakes: the exponential mechanism over the number of mistakes of a support",
-        INTEGER_PROGRAMMING,
-    ),
-    "sis": (
-        "sure independence screening with a private choice of the largest correlations",
-        _arxiv(
-            "Swope et al., “Feature Selection from Differentially Private Correlations”, 2024,",
-            "2408.10862",
-        ),
-    ),
-    "kendall": (
-        "peeling by the exponential mechanism on Kendall rank correlations",
-        _arxiv(
-            "Dick, Gillenwater and Joseph, “Better Private Linear Regression Through Better "
-            "Private Feature Selection”, 2023,",
-            "2306.00920",
-        ),
-    ),
-    "sample-aggregate": (
-        "sample and aggregate: a private choice among the votes of blocks of rows",
-        Cited(
-            "Kifer, Smith and Thakurta, “Private convex empirical risk minimization and "
-            "high-dimensional regression”, 2012,",
-            "PMLR 23:25",
-            "https://proceedings.mlr.press/v23/kifer12.html",
-        ),
-    ),
-    "mcmc": (
-        "a Metropolis chain whose law is that of the exponential mechanism in the limit",
-        _arxiv(
-            "Roy and Tewari, “On the computational complexity of private high-dimensional model "
-            "selection via the exponential mechanism”, 2023,",
-            "2310.07852",
-        ),
-    ),
+REGRESSIONS: Mapping[str, tuple[str, *tuple[Cited, ...]]] = {
     "objective": (
         "coefficients by objective perturbation: the minimiser of a loss with a random linear term",
-        _arxiv(
+        Cited(
             "Chaudhuri, Monteleoni and Sarwate, “Differentially private empirical risk "
             "minimization”, 2011,",
-            "0912.0071",
+            "arXiv:0912.0071",
+            "https://arxiv.org/abs/0912.0071",
         ),
     ),
     "adassp": (
@@ -114,22 +56,32 @@ METHODS: Mapping[str, tuple[str, *tuple[Cited, ...]]] = {
     "boosted-adassp": (
         "coefficients by AdaSSP in rounds on clipped residuals",
         ADASSP,
-        _arxiv(
+        Cited(
             "Tang et al., “Improved differentially private regression via gradient boosting”, "
             "2023,",
-            "2303.03451",
+            "arXiv:2303.03451",
+            "https://arxiv.org/abs/2303.03451",
         ),
     ),
     "tukey": (
         "coefficients by a private Tukey median of models on blocks of rows",
-        _arxiv(
+        Cited(
             "Amin, Joseph, Ribero and Vassilvitskii, “Easy differentially private linear "
             "regression”, 2023,",
-            "2208.07353",
+            "arXiv:2208.07353",
+            "https://arxiv.org/abs/2208.07353",
         ),
     ),
 }
-"""Methods and regressions in words and their papers, by the names of the command line."""
+"""Regressions in words and their papers, by the names of the command line."""
+
+
+def described(name: str) -> tuple[str, *tuple[Cited, ...]]:
+    """Return a method or regression in words, and its papers; of one that is unknown its name."""
+    if name in BY_NAME:
+        return BY_NAME[name].sentence, *BY_NAME[name].papers
+    return REGRESSIONS.get(name, (name,))
+
 
 FACTS = {
     "Name of the study": "a title and a reference number",
@@ -188,7 +140,7 @@ def citation_blocks(releases: Sequence[ReportedRelease]) -> Iterator[Block]:
 def papers_of(releases: Sequence[ReportedRelease]) -> tuple[Cited, ...]:
     """List the papers of all methods that were used, each once."""
     used = [name for one in releases for name in (one.method, one.regression) if name is not None]
-    return tuple(dict.fromkeys(paper for name in used for paper in METHODS.get(name, ("",))[1:]))
+    return tuple(dict.fromkeys(paper for name in used for paper in described(name)[1:]))
 
 
 def _row(one: ReportedRelease) -> str:
@@ -224,11 +176,10 @@ def _done(one: ReportedRelease) -> Iterator[tuple[str, str]]:
         yield "In zero-concentrated privacy", f"ρ = {total.concentrated:.6g}"
     yield "Composition", _composition(one)
     names = [name for name in (one.method, one.regression) if name is not None]
-    yield "Mechanism", "; then ".join(METHODS[n][0] if n in METHODS else n for n in names)
+    yield "Mechanism", "; then ".join(described(name)[0] for name in names)
     if len(draws) > 1:
         yield "Privacy loss of one draw", amount(draws[0].guarantee)
-    words = {name: field.words for name, field in PUBLIC_FIELDS.items()}
-    told = [f"{words.get(name, name)}: {_text(value)}" for name, value in one.settings.items()]
+    told = [in_words(name, value) for name, value in one.settings.items()]
     always = [f"always in: {', '.join(one.always)}"] if one.always else []
     yield "Public settings", "; ".join([*told, *always])
     if one.candidates:
@@ -251,9 +202,3 @@ def _composition(one: ReportedRelease) -> str:
     if one.model.quality is not None:
         said += " The quality is of rows that were kept apart from both, and adds nothing."
     return said
-
-
-def _text(value: float | str | tuple[float, ...]) -> str:
-    if isinstance(value, tuple):
-        return f"{min(value):.15g} to {max(value):.15g}, by feature"
-    return value if isinstance(value, str) else f"{value:.15g}"

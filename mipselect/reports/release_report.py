@@ -21,11 +21,9 @@ from mipselect.documents.blocks import (
 from mipselect.documents.pages import html_page, html_part, markdown_page
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee, Ledger, Release
-from mipselect.privacy.guarantee import ROW
+from mipselect.privacy.guarantee import ROW, amount
 from mipselect.quality import Quality
-from mipselect.regression import ModelRelease
 from mipselect.reports.guarantees import (
-    amount,
     guarantee_blocks,
     seeded_alert,
     spending_blocks,
@@ -33,12 +31,13 @@ from mipselect.reports.guarantees import (
     warnings_of,
 )
 from mipselect.reports.methods import citation_blocks, deployment_blocks
-from mipselect.reports.models import coefficient_blocks, field_words, quality_blocks
+from mipselect.reports.qualities import quality_blocks
 from mipselect.reports.released import (
     EVALUATION,
     MODEL,
     SELECTION,
     ReportedRelease,
+    field_words,
     tables_of,
 )
 from mipselect.validation import joined, plural
@@ -183,6 +182,8 @@ class ReleaseReport:
 
 def of_object(one: Release | Quality, name: str) -> ReportedRelease:
     """Return what a report knows of a release, from the release alone."""
+    from mipselect.regression import ModelRelease
+
     match one:
         case ModelRelease():
             found = ReportedRelease(name=name, guarantee=one.guarantee, model=one)
@@ -242,7 +243,10 @@ def _blocks_of(one: ReportedRelease, number: int, fields_of: str) -> Iterator[Bl
     if one.near_chance:
         yield Alert(NEAR_CHANCE)
     if one.model is not None:
-        yield from coefficient_blocks(one.model)
+        # What reads tables takes long to import.
+        from mipselect.reports.models import coefficient_blocks
+
+        yield from coefficient_blocks(one, one.model)
         if one.model.quality is not None:
             yield Heading(3, "How good is it?")
             yield from quality_blocks(one.model.quality, target)

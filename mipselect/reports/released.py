@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from mipselect.mechanisms.supports.all_features import ALL_FEATURES
+from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee, Release
 from mipselect.privacy.guarantee import ROW, is_row
 from mipselect.quality import Quality
-from mipselect.regression import ModelRelease
+from mipselect.validation import checked_name, printable, shown
+
+if TYPE_CHECKING:  # What reads tables takes long to import.
+    from mipselect.regression import ModelRelease
 
 SELECTION, MODEL, EVALUATION = "selection", "model", "evaluation"
 """Kinds of releases that a report has words for; any other is named by its command."""
@@ -126,7 +130,7 @@ class ReportedRelease:
         if self.model is None:
             return bool(self.releases)
         selection, then, _ = self.model.mechanism.partition(", then ")
-        return bool(then) and selection != ALL_FEATURES
+        return bool(then) and selection != "all features"
 
     @property
     def rows(self) -> int | None:
@@ -150,3 +154,35 @@ def units_of(releases: Iterable[ReportedRelease]) -> list[str]:
 def unit_conditions(releases: Iterable[ReportedRelease]) -> list[str]:
     """Return the conditions on which a row is what a ledger counts, each once."""
     return list(dict.fromkeys(one.unit_condition for one in releases if one.unit_condition))
+
+
+def field_words(model: ModelRelease) -> dict[str, str]:
+    """Return title and unit of the fields of a model, in words; "" where its schema has none."""
+    if model.table is None:
+        return {}
+    return {entry["name"]: words_of(entry) for entry in model.table.schema.content["fields"]}
+
+
+def words_of(entry: Mapping[str, object]) -> str:
+    """Write title and unit of a field of a schema; "" where it has none."""
+    title, unit = one_line(entry.get("title")), one_line(entry.get("unit"))
+    return f"{title}, in {unit}" if title and unit else title or (unit and f"in {unit}")
+
+
+def titles_in_words(report: Mapping[str, Any]) -> dict[str, str]:
+    """Read titles and units by field from the JSON object of a release.
+
+    Raises
+    ------
+    InvalidInput
+        If it is none.
+    """
+    titles = report.get("titles") or {}
+    if not isinstance(titles, dict) or not all(isinstance(e, dict) for e in titles.values()):
+        raise InvalidInput(f"titles must be objects by field, got {shown(titles)}")
+    return {checked_name(name, "titles"): words_of(entry) for name, entry in titles.items()}
+
+
+def one_line(text: object) -> str:
+    """Write a text of a schema as one printable line; "" for anything else."""
+    return printable(" ".join(text.split())) if isinstance(text, str) else ""

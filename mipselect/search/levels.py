@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from mipselect.backends.protocols import Solver
-from mipselect.docstrings import completed_by
 from mipselect.errors import NotCertified
+from mipselect.parameters import completed_by
 from mipselect.problem.instance import Instance
 from mipselect.restricted.gram import looking
 from mipselect.search.collectors import Collector

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
+from mipselect.parameters import completed_by
 from mipselect.search.certificate import Certificate, Effort
 from mipselect.validation import checked_integer, set_fields
 

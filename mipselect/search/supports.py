@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 
 from mipselect.backends.protocols import Solver
-from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput, NotCertified
+from mipselect.parameters import completed_by
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.restricted.gram import looking

@@ -6,11 +6,12 @@ import copy
 import random
 from abc import abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from mipselect.documents.blocks import Cited
 from mipselect.errors import InvalidInput
 from mipselect.estimators import PrivateDraw
 from mipselect.mechanisms.base import Mechanism, Support
@@ -24,10 +25,6 @@ from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.chance_level import ChanceLevel
 from mipselect.validation import checked_epsilon, checked_integer
 
-if TYPE_CHECKING:  # Reading tables takes long to import.
-    from mipselect.problem.sums import ExactSums
-
-
 LEARNT = ("n_features_in_", "feature_names_in_", "support_", "_sklearn_output_config")
 """Attributes of a selector that scikit-learn's transformer needs."""
 
@@ -38,7 +35,8 @@ class PrivateSelector(PrivateDraw):
 
     It is a method as well: options, which are public, and the way from a problem and its data to
     a law. A subclass declares its options, and has `_mechanism`; with `guarantee`, `bounds`,
-    `problem` and `on` it serves tables, stored instances and the command line too.
+    `problem` and `on` it serves tables, stored instances and the command line too, and reports
+    with `name`, `sentence` and `papers`.
 
     Attributes
     ----------
@@ -67,6 +65,18 @@ class PrivateSelector(PrivateDraw):
         "Columns that are in whatever is chosen, as for `Instance`; the mask keeps them.",
         default=None,
     )
+
+    name: ClassVar[str]
+    """Name of the method, on the command line and in reports."""
+
+    sentence: ClassVar[str]
+    """Description of the method, for reports."""
+
+    papers: ClassVar[tuple[Cited, ...]] = ()
+    """Papers that a report cites for it."""
+
+    of_supports: ClassVar[bool] = False
+    """True if it draws from values of supports, which depend on the score; else from columns'."""
 
     looks_at_always: ClassVar[bool] = True
     """True if columns that are always in change what is drawn from."""
@@ -141,7 +151,7 @@ class PrivateSelector(PrivateDraw):
 
         mechanism = self._silent_mechanism(X, y, source)
         public_size = self.ledger is None or self.ledger.relation == "replace-one"
-        if public_size and not _is_dask(X):  # A collection may not know how many rows it has.
+        if public_size:
             self._warn_near_chance(_num_samples(X))
         layout = self._layout()
         release = mechanism.release(self.ledger, rng=source)
@@ -227,43 +237,7 @@ class PrivateSelector(PrivateDraw):
         """
         self.check()
         with np.errstate(all="ignore"):
-            if _is_dask(X):
-                return self._from_dask(X, y, source)
             return self._mechanism(*self._validated(X, y), source)
-
-    def _from_dask(self, X: Any, y: Any, source: random.Random) -> Mechanism[Any]:
-        """Build the distribution from a collection of Dask, where sums are enough."""
-        return self._mechanism(*self._validated(X, y), source)
-
-    def _summed(
-        self, X: Any, y: Any, *, x_bound: Any, y_bound: float, intercept: bool
-    ) -> ExactSums:
-        """Add up the moments of Dask collections where they are, and learn their columns."""
-        from mipselect.problem.sums import ExactSums
-        from mipselect.tables.moments import Moments
-        from mipselect.tables.problems import layout_of_arrays
-
-        always: Any = self.always or ()
-        if self.groups is not None or any(np.ndim(part) > 0 for part in always):
-            raise InvalidInput(
-                "in Dask collections every feature is one column; for groups make moments of a "
-                "frame with a schema, and Instance.from_moments"
-            )
-        moments = Moments.of((X, y), x_bound=x_bound, y_bound=y_bound)
-        self._learn_columns(X)
-        columns: Any = moments.columns
-        layout = layout_of_arrays(
-            columns, feature_names=None, groups=None, always=always, intercept=intercept
-        )
-        return ExactSums(moments, layout)
-
-    def _learn_columns(self, X: Any) -> None:
-        """Set what scikit-learn wants an estimator to know of X: how many columns, and names."""
-        self.n_features_in_, self._labels = int(X.shape[1]), None
-        if hasattr(X, "columns"):
-            self.feature_names_in_ = np.array([str(name) for name in X.columns], dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
 
     @abstractmethod
     def _mechanism(self, X: Any, y: Any, source: random.Random) -> Mechanism[Any]:
@@ -290,7 +264,3 @@ class PrivateSelector(PrivateDraw):
         return laid_out(
             self.n_features_in_, self._names(), None, groups=self.groups, always=self.always
         )
-
-
-def _is_dask(X: object) -> bool:
-    return hasattr(X, "__dask_graph__")

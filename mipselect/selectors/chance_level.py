@@ -61,14 +61,13 @@ def chance_level(problem: Problem, method: PrivateSelector, n: int) -> ChanceLev
 
     A support S of probability μ(S) without data is drawn with probability 1/(2 - μ(S)) at most,
     by permute-and-flip (1 - e^(μ(S)-1))/(1 - μ(S)), unless R ranges over more than its noise
-    2w/ε · ln 1/μ(S), w the oscillation for exact draws and Δ + τ for others. For a draw from
-    scores see docs/mathematics/score-mechanisms.md, (15).
+    2w/ε · ln 1/μ(S), w the oscillation for exact draws and Δ + τ for others.
 
     Parameters
     ----------
     problem : Problem
     method : PrivateSelector
-        Nothing is known of MCMC, of a top-k mechanism of your own, and with weights of features.
+        Nothing is known of draws from scores of columns, of MCMC, and with weights of features.
     n : int
         The number of rows.
     """
@@ -83,14 +82,37 @@ def of_values(
     formula: str,
     surprises: Mapping[int, float] | None = None,
 ) -> ChanceLevel:
-    """Compare the range of R with the noise of a draw from it, 2 moved/ε for a surprise of 1.
+    """Find the sizes whose noise is not below the range of R, and say so.
 
-    `formula` is that in words; see `compared` for `surprises`.
+    The noise is 2 moved/ε, `formula` in words, times -log of the probability of a support without
+    data, by its size in `surprises`; by default all are as likely.
     """
-    bounds = ", or smaller bounds" if problem.score == LOSS else ""
-    words = (formula, bounds, "range of the objective")
+    if surprises is None:
+        surprises = {problem.support_size: math.log(problem.number_of_supports)}
+    noise = {size: 2.0 * moved / epsilon * surprise for size, surprise in surprises.items()}
     most = largest_range(problem, n)
-    return compared(problem, 2.0 * moved / epsilon, most, epsilon, words, surprises)
+    blind = tuple(size for size in noise if noise[size] >= most)
+    if not blind:
+        return ChanceLevel((), False, "")
+    least = min(noise[size] for size in blind)
+    entirely = len(blind) == len(noise)
+    formula += " · ln C(p, s)" if len(noise) == 1 else " · ln 1/μ(S)"
+    what = (
+        "a draw is almost the same whatever the data"
+        if entirely
+        else f"no set of {sizes_in_words(blind)} fields can become likely, whatever the data"
+    )
+    # Noise goes with 1/ε, and the range does not rise with ε: blocks become larger, and fewer.
+    needed = epsilon * least / most if most > 0.0 else math.inf
+    enough = f" No draw with an ε below {needed:.2g} can do." if math.isfinite(needed) else ""
+    bounds = ", or smaller bounds" if problem.score == LOSS else ""
+    sentence = (
+        f"near chance: at this ε, with so few rows, {what}.{enough} More rows would help, a larger "
+        f"ε, fewer fields to choose from{bounds} (noise {formula} = {least:.3g}"
+        f"{' or more' if len(blind) > 1 else ''}, not below {most:.3g}, the largest possible "
+        "range of the objective)"
+    )
+    return ChanceLevel(blind, entirely, sentence)
 
 
 def _chance_of_the_best(problem: Problem, n: int, scale: float) -> float:
@@ -123,47 +145,6 @@ def of_few_rows(problem: Problem, n: int, scale: float) -> str:
         f"them are drawn with a probability of about {chance:.2g}, and mostly less in real data. "
         "More rows would help, a larger ε, or fewer fields to choose from"
     )
-
-
-def compared(
-    problem: Problem,
-    scale: float,
-    most: float,
-    epsilon: float,
-    words: tuple[str, str, str],
-    surprises: Mapping[int, float] | None = None,
-) -> ChanceLevel:
-    """Find the sizes whose noise is not below `most`, and say so.
-
-    The noise is `scale` times -log of the probability of a support without data, by its size in
-    `surprises`; by default all are as likely. `words` are the factor of the noise, what else would
-    help, and the name of `most`.
-    """
-    if surprises is None:
-        surprises = {problem.support_size: math.log(problem.number_of_supports)}
-    noise = {size: scale * surprise for size, surprise in surprises.items()}
-    blind = tuple(size for size in noise if noise[size] >= most)
-    if not blind:
-        return ChanceLevel((), False, "")
-    factor, bounds, largest = words
-    least = min(noise[size] for size in blind)
-    entirely = len(blind) == len(noise)
-    formula = f"{factor} · " + ("ln C(p, s)" if len(noise) == 1 else "ln 1/μ(S)")
-    what = (
-        "a draw is almost the same whatever the data"
-        if entirely
-        else f"no set of {sizes_in_words(blind)} fields can become likely, whatever the data"
-    )
-    # Noise goes with 1/ε, and the range does not rise with ε: blocks become larger, and fewer.
-    needed = epsilon * least / most if most > 0.0 else math.inf
-    enough = f" No draw with an ε below {needed:.2g} can do." if math.isfinite(needed) else ""
-    sentence = (
-        f"near chance: at this ε, with so few rows, {what}.{enough} More rows would help, a larger "
-        f"ε, fewer fields to choose from{bounds} (noise {formula} = {least:.3g}"
-        f"{' or more' if len(blind) > 1 else ''}, not below {most:.3g}, the largest possible "
-        f"{largest})"
-    )
-    return ChanceLevel(blind, entirely, sentence)
 
 
 def warn_near_chance(problem: Problem, method: PrivateSelector, n: int) -> None:

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.errors import InvalidInput
+from mipselect.documents.blocks import Cited
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.randomness import Rng, generator
 from mipselect.problem.data import Rows
 from mipselect.problem.layout import Layout
 from mipselect.problem.problem import Problem
 from mipselect.selectors.scored import ScoreSelector
 from mipselect.validation import checked_choice
-
-if TYPE_CHECKING:
-    from mipselect.tables.streamed_rows import StreamedRows
-
 
 CHUNK = 2**16
 """About so many entries are worked on at a time, so that they stay in the cache."""
@@ -130,48 +124,6 @@ def tau(discordant: IntArray, n: int) -> FloatArray:
     return cut
 
 
-@dataclass(frozen=True, eq=False)
-class BlockRankings:
-    """Rank correlations within blocks of rows, added up over the blocks.
-
-    A sum of τ̂ over blocks has about the size of τ̂ of all rows, and one row is in one block: the
-    sensitivity is that of one τ̂.
-
-    Parameters
-    ----------
-    blocks : callable
-        Returns the blocks, a table of shape (m, p) and a target of shape (m,) each; the same ones
-        whenever it is called.
-    size : int
-        p.
-    seed : int
-        See `Rankings.of`; blocks have seeds of their own, made of it.
-    """
-
-    blocks: Callable[[], Iterator[tuple[FloatArray, FloatArray]]] = field(repr=False)
-    size: int
-    seed: int = field(repr=False)
-
-    def with_target(self) -> FloatArray:
-        """Add up τ̂ of every column with the target, shape (p,); one pass over the blocks."""
-        total = np.zeros(self.size)
-        for number, (table, y) in enumerate(self.blocks()):
-            target = Rankings.of(y[:, None], self._seed(2 * number + 1)).ranks[0]
-            total += Rankings.of(table, self._seed(2 * number)).correlations(target)
-        return total
-
-    def with_column(self, c: int) -> FloatArray:
-        """Add up τ̂ of every column with column c, shape (p,); one pass over the blocks."""
-        total = np.zeros(self.size)
-        for number, (table, _) in enumerate(self.blocks()):
-            columns = Rankings.of(table, self._seed(2 * number))
-            total += columns.correlations(columns.ranks[c])
-        return total
-
-    def _seed(self, number: int) -> int:
-        return int((self.seed + number) % 2**SEED_BITS)
-
-
 def inversions(sequences: IntArray) -> IntArray:
     """Count the pairs of each sequence that are in the wrong order.
 
@@ -271,52 +223,27 @@ REDUNDANCIES: dict[str, Callable[..., FloatArray]] = {"max": np.max, "mean": mea
 
 
 @dataclass(frozen=True, eq=False)
-class OfAllRows:
-    """Rank correlations of a table that is in memory, by all its rows.
-
-    Parameters
-    ----------
-    columns : Rankings
-    target : int array, shape (n,)
-        The ranks of the rows in Y.
-    """
-
-    columns: Rankings
-    target: IntArray = field(repr=False)
-
-    @property
-    def size(self) -> int:
-        """p."""
-        return len(self.columns.ranks)
-
-    def with_target(self) -> FloatArray:
-        """Return τ̂ of every column with the target, shape (p,); multiples of `GRID`."""
-        return self.columns.correlations(self.target)
-
-    def with_column(self, c: int) -> FloatArray:
-        """Return τ̂ of every column with column c, shape (p,); multiples of `GRID`."""
-        return self.columns.correlations(self.columns.ranks[c])
-
-
-@dataclass(frozen=True, eq=False)
 class RelevanceLessRedundancy:
-    """|τ̂(X_j, Y)| less the largest or the mean |τ̂(X_j, X_j')| over j' chosen or always in.
+    """Scores |τ̂(X_j, Y)| less the largest or the mean |τ̂(X_j, X_j')| over j' chosen or always in.
 
-    For every feature j. Strengths are multiples of `GRID` and the mean is cut to one, so that
-    scores are exact: see docs/mathematics/score-mechanisms.md, (12).
+    Strengths are multiples of `GRID` and the mean is cut to one, so that scores are exact: see
+    docs/mathematics/score-mechanisms.md, (12).
 
     The correlations with a chosen column are computed once and kept.
 
     Parameters
     ----------
-    columns : OfAllRows or BlockRankings
-        Rank correlations of the columns of the features, one after another, then those always in.
+    columns : Rankings
+        Of the columns of the features, one after another, then those always in.
+    target : int array, shape (n,)
+        The ranks of the rows in Y.
     redundancy : {"max", "mean"}
     layout : Layout, optional
         Default: every column is a feature.
     """
 
-    columns: OfAllRows | BlockRankings
+    columns: Rankings
+    target: IntArray = field(repr=False)
     redundancy: str = "max"
     layout: Layout | None = field(default=None, kw_only=True)
     _kept: dict[int, FloatArray] = field(default_factory=dict, init=False, repr=False)
@@ -334,7 +261,8 @@ class RelevanceLessRedundancy:
     def _strengths(self, c: int) -> FloatArray:
         """Return |τ̂| of every feature with column c, or with the target for -1."""
         if c not in self._kept:
-            found = np.abs(self.columns.with_target() if c < 0 else self.columns.with_column(c))
+            other = self.target if c < 0 else self.columns.ranks[c]
+            found = np.abs(self.columns.correlations(other))
             each = np.maximum.reduceat(found, self._starts[:-1])
             self._kept[c] = each[: len(each) - len(self._always)]
         return self._kept[c]
@@ -343,7 +271,7 @@ class RelevanceLessRedundancy:
     def _starts(self) -> list[int]:
         """The first column of every feature and then of every part that is always in; the end."""
         if self.layout is None:
-            return list(range(self.columns.size + 1))
+            return list(range(len(self.columns.ranks) + 1))
         widths = map(len, (*self.layout.groups, *self.layout.always))
         return list(accumulate(widths, initial=0))
 
@@ -398,6 +326,17 @@ class KendallSelector(ScoreSelector):
     [4]
     """
 
+    name = "kendall"
+    sentence = "peeling by the exponential mechanism on Kendall rank correlations"
+    papers = (
+        Cited(
+            "Dick, Gillenwater and Joseph, “Better Private Linear Regression Through Better "
+            "Private Feature Selection”, 2023,",
+            "arXiv:2306.00920",
+            "https://arxiv.org/abs/2306.00920",
+        ),
+    )
+
     redundancy: str = parameter(
         '{"max", "mean"}',
         "What is subtracted of the |τ̂(X_j, X_j')| with what is chosen or always in. 'mean' is as "
@@ -410,46 +349,13 @@ class KendallSelector(ScoreSelector):
     def _stated(self, p: int, k: int) -> Guarantee:
         return AdaptivePeeling.stated(p, k, self.epsilon, relation=self.relation)
 
-    def limits(self, problem: Problem, n: int) -> tuple[float, float]:
-        """See `ScoreSelector`; where two |τ̂| are subtracted, range and sensitivity are twice it."""
-        return n / 2.0, 2.0 * SENSITIVITIES[self.relation]
-
     def _of_rows(self, problem: Problem, rows: Rows, source: random.Random) -> Mechanism[Support]:
         target = Rankings.of(rows.y[:, None], source.getrandbits(SEED_BITS)).ranks[0]
         columns = Rankings.of(rows.columns(problem), source.getrandbits(SEED_BITS))
-        return self._peeling(OfAllRows(columns, target), problem)
-
-    def of_blocks(self, rows: StreamedRows, rng: Rng = None) -> Mechanism[Support]:
-        """Return the mechanism of a table that is read in blocks, once for every round.
-
-        Parameters
-        ----------
-        rows : StreamedRows
-        rng : None, int, random.Random or numpy.random.Generator
-            See `PrivateSelector.on`.
-
-        Raises
-        ------
-        InvalidInput
-            Under add-remove, where a row moves all rows behind it to other places.
-
-        Notes
-        -----
-        Scores are sums over blocks of |τ̂| within them, not |τ̂| of all rows: pairs of rows in
-        different blocks are not looked at. See docs/large-tables.md for what that loses.
-        """
-        if self.relation != "replace-one":
-            raise InvalidInput("blocks of rows in their order are private under replace-one only")
-        seed, size = generator(rng)[0].getrandbits(SEED_BITS), rows.problem.p
-        with np.errstate(all="ignore"):
-            correlations = BlockRankings(rows.blocks, size, seed)
-            return self._peeling(correlations, rows.problem)
-
-    def _peeling(self, columns: OfAllRows | BlockRankings, problem: Problem) -> Mechanism[Support]:
         layout, k, one = problem.layout, problem.support_size, SENSITIVITIES[self.relation]
         first = 2.0 * one if layout.always else one
         return AdaptivePeeling(
-            RelevanceLessRedundancy(columns, self.redundancy, layout=layout),
+            RelevanceLessRedundancy(columns, target, self.redundancy, layout=layout),
             k,
             self.epsilon,
             sensitivities=[first] + [2.0 * one] * (k - 1),

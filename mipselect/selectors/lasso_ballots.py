@@ -7,7 +7,7 @@ nothing here warns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from scipy.linalg import lapack
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.grid import GRID, rounded
-from mipselect.problem.sums import ExactSums
+from mipselect.problem.data import ExactSums
 from mipselect.restricted.features import Features, plain_features
 
 BoolArray = np.ndarray[Any, np.dtype[np.bool_]]
@@ -184,68 +184,69 @@ DEPENDENT_ON_FIXED = 1e-8
 """A column that is always in depends on earlier ones if less than this share of it is left."""
 
 
-def lasso_ballot(X: FloatArray, y: FloatArray, *, alpha: float, **options: Any) -> list[int]:
-    """Vote by a Lasso with scikit-learn's alpha: λ/m of a block of m rows; see `penalty_ballot`."""
-    with np.errstate(all="ignore"):
-        penalty = float(np.float64(y.size) * alpha)
-    return penalty_ballot(X, y, penalty=penalty, **options)
-
-
-def penalty_ballot(
+def lasso_ballot(
     X: FloatArray,
     y: FloatArray,
     *,
     k: int | None,
-    penalty: float,
+    alpha: float | None = None,
+    penalty: float | None = None,
     penalise_intercept: bool = False,
     features: Features | None = None,
 ) -> list[int]:
-    """Vote for the k features with the longest coefficients of a Lasso with this λ.
+    """Vote for the k features with the longest coefficients of a Lasso on a block of rows.
 
-    None is for all whose coefficients are not 0. Without `features` every column is one.
+    Parameters
+    ----------
+    X, y : float arrays, shapes (m, p) and (m,)
+    k : int or None
+        None is for all whose coefficients are not 0.
+    alpha, penalty : float, optional
+        The penalty, see `votes`.
+    penalise_intercept : bool
+    features : Features, optional
+        By default every column is one.
     """
     if y.size < 2:
         return []
     with np.errstate(all="ignore"):
         features = plain_features(X.shape[1]) if features is None else features
-        table, x_unit, target, y_unit = in_block(X, y, features, penalise_intercept)
-        return votes_at(table, target, float(np.float64(penalty) / x_unit / y_unit), k, features)
+        block = in_block(X, y, features, penalise_intercept)
+        return votes(*block, features, k=k, m=y.size, alpha=alpha, penalty=penalty)
 
 
-def votes_at(
-    table: FloatArray, target: FloatArray, penalty: float, k: int | None, features: Features
+def votes(
+    table: FloatArray,
+    x_unit: np.float64,
+    target: FloatArray,
+    y_unit: np.float64,
+    features: Features,
+    *,
+    k: int | None,
+    m: int,
+    alpha: float | None,
+    penalty: float | None,
 ) -> list[int]:
-    """Return the features with the k longest coefficients of the Lasso at a penalty."""
-    lengths: FloatArray = np.zeros(features.count)
-    for segment in lasso_path(table, target):
-        lengths = lengths_of(segment.at(penalty), features)
-        if segment.penalties[1] <= penalty:
-            break
-    return largest(lengths, k)
+    """Return the features with the k longest coefficients of a Lasso.
 
-
-def path_ballot(
-    X: FloatArray, y: FloatArray, *, k: int, features: Features | None = None
-) -> list[int]:
-    """Vote by a Lasso with the largest penalty at which k features have coefficients.
-
-    The coefficients are linear between two knots of the path. They are taken in the middle of
-    the first segment with k of them, or of the last one.
+    Its penalty λ is `penalty`, or m `alpha` with scikit-learn's alpha, both in the units of the
+    rows. With neither it is the largest at which k features have coefficients; these are linear
+    between two knots of the path, and taken in the middle of the first segment with k of them, or
+    of the last one.
     """
-    if y.size < 2:
-        return []
-    with np.errstate(all="ignore"):
-        features = plain_features(X.shape[1]) if features is None else features
-        table, _, target, _ = in_block(X, y, features)
-        return votes_along(table, target, k, features)
-
-
-def votes_along(table: FloatArray, target: FloatArray, k: int, features: Features) -> list[int]:
-    """Return features in the middle of the first segment of the path with k of them."""
     lengths: FloatArray = np.zeros(features.count)
+    if alpha is not None:
+        penalty = float(np.float64(m) * alpha)
+    if penalty is None:
+        for segment in lasso_path(table, target):
+            lengths = lengths_of(segment.middle, features)
+            if np.count_nonzero(lengths) >= (features.count if k is None else k):
+                break
+        return largest(lengths, k)
+    scaled = float(np.float64(penalty) / x_unit / y_unit)
     for segment in lasso_path(table, target):
-        lengths = lengths_of(segment.middle, features)
-        if np.count_nonzero(lengths) >= k:
+        lengths = lengths_of(segment.at(scaled), features)
+        if segment.penalties[1] <= scaled:
             break
     return largest(lengths, k)
 
@@ -336,30 +337,24 @@ def largest(sizes: FloatArray, k: int | None) -> list[int]:
     return chosen
 
 
-Votes = Callable[[FloatArray, FloatArray, Features, int], list[int]]
-"""Function from columns, a target, features and the number of rows to features with a vote."""
-
-
-def votes_of_folds(sums: ExactSums, ballot: Votes) -> FloatArray:
-    """Count the folds that vote for each feature, shape (p,). Sensitive.
-
-    Parameters
-    ----------
-    sums : ExactSums
-    ballot : callable
-        See `Votes`; its columns are centred, those that are always in last.
-    """
+def votes_of_folds(
+    sums: ExactSums, *, k: int | None, alpha: float | None, penalty: float | None
+) -> FloatArray:
+    """Count the folds that vote for each feature, shape (p,), by `votes`. Sensitive."""
     layout, moments = sums.layout, sums.moments
     features = Features(layout.features.widths, sum(map(len, layout.always)))
     entries = np.append(sums.places, moments.p + 1)
     units = [*sums.units, moments.columns.y_bound]
-    votes = np.zeros(features.count)
+    found = np.zeros(features.count)
     for fold in moments.folds:
         count = int(fold[0, 0]) // 2**32
-        root = centred_root(fold, entries) * units
-        chosen = ballot(root[:, :-1], root[:, -1], features, count) if count > 1 else []
-        votes[chosen] += 1.0
-    return votes
+        if count > 1:
+            root = centred_root(fold, entries) * units
+            table, x_unit = with_largest_one(root[:, :-1])
+            target, y_unit = with_largest_one(root[:, -1:])
+            block = beside_fixed(table, x_unit, target, y_unit, features)
+            found[votes(*block, features, k=k, m=count, alpha=alpha, penalty=penalty)] += 1.0
+    return found
 
 
 def centred_root(fold: IntArray, entries: np.ndarray[tuple[int], np.dtype[np.intp]]) -> FloatArray:

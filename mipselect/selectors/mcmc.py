@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.documents.blocks import Cited
 from mipselect.estimators import feature_bounds, target_bound
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.supports.metropolis import MetropolisHastings, mixing_guarantee
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.problem.data import Rows
+from mipselect.problem.data import ExactSums, Rows
 from mipselect.problem.problem import Problem
-from mipselect.problem.sums import ExactSums
 from mipselect.selectors.scored import RowsSelector
 from mipselect.validation import checked_epsilon, checked_integer, checked_scale, checked_share
 
@@ -198,6 +198,17 @@ class MCMCSelector(RowsSelector):
     >>> len(selector.guarantee_.conditions)
     1
     """
+
+    name, of_supports = "mcmc", True
+    sentence = "a Metropolis chain whose law is that of the exponential mechanism in the limit"
+    papers = (
+        Cited(
+            "Roy and Tewari, “On the computational complexity of private high-dimensional model "
+            "selection via the exponential mechanism”, 2023,",
+            "arXiv:2310.07852",
+            "https://arxiv.org/abs/2310.07852",
+        ),
+    )
 
     delta: float = parameter(
         "float",

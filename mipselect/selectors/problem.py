@@ -27,7 +27,6 @@ from mipselect.problem.data import Rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import BLOCKS, LOSS, R2, SCALES, SCORES, require_together
-from mipselect.problem.sums import require_squared
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.chance_level import warn_near_chance
@@ -75,6 +74,8 @@ class ProblemSelector(PrivateSelector):
     Without a bound it is an instance of blocks of rows (`Instance.from_blocks`), which uses no
     range of any column; with public bounds it is one of the rows.
     """
+
+    of_supports = True
 
     score: str | None = parameter(
         '{"blocks", "block-r2", "loss"}, optional',
@@ -209,28 +210,6 @@ class ProblemSelector(PrivateSelector):
             return self.on(self._instance(X, y))
         return self.on(self._in_blocks(X, y, source))
 
-    def _from_dask(self, X: Any, y: Any, source: random.Random) -> SupportMechanism:
-        if self.asked_score == R2:
-            raise InvalidInput("block R² needs the rows; Dask collections go with score='blocks'")
-        if self.asked_score != LOSS:
-            return self.on(self._summed_blocks(X, y, source))
-        loss = checked_loss(self.loss)
-        require_squared(loss)
-        if self.always_bound is not None:
-            raise InvalidInput("Dask collections have one x_bound; leave out always_bound")
-        given = self._public(*BOUNDS)
-        coef_bound, ridge = given.pop("coef_bound"), given.pop("ridge")
-        sums = self._summed(X, y, intercept=self.intercept, **given)
-        problem = Problem(
-            layout=sums.layout,
-            support_size=self._support_size(),
-            loss=loss,
-            y_bound=self.y_bound,
-            coef_bound=coef_bound,
-            ridge=ridge,
-        )
-        return self.on(Instance.of(problem, sums))
-
     def _public(self, *names: str) -> dict[str, Any]:
         try:
             return super()._public(*names)
@@ -255,27 +234,16 @@ class ProblemSelector(PrivateSelector):
 
     def block_options(self, source: random.Random) -> BlockOptions:
         """Return what it says of scores from blocks of rows, with partitions from a source."""
-        given, (_, private) = self._of_blocks(source), generator(source)
+        seed, (_, private) = source.getrandbits(SEED_BITS), generator(source)
         return BlockOptions(
             score=self.asked_score,
             epsilon=self.epsilon,
             time_limit=self.longest,
             lists=self.lists,
-            order_seed=None if private else given["partition_seed"],
-            **given,
+            partition_seed=seed,
+            order_seed=None if private else seed,
+            **{name: getattr(self, name) for name in (*OF_BLOCKS, *SCALES)},
         )
-
-    def _summed_blocks(self, X: Any, y: Any, source: random.Random) -> Instance:
-        self._learn_columns(X)
-        given: dict[str, Any] = self._of_blocks(source)
-        given |= {"groups": self.groups, "always": self.always}
-        stated = {name: value for name, value in given.items() if value is not None}
-        return Instance.from_blocks(X, y, support_size=self._support_size(), **stated)
-
-    def _of_blocks(self, source: random.Random) -> dict[str, Any]:
-        names = (*OF_BLOCKS, *SCALES)
-        given = {name: getattr(self, name) for name in names}
-        return {**given, "partition_seed": source.getrandbits(SEED_BITS)}
 
     def _instance(self, X: Any, y: Any) -> Instance:
         problem = self._problem_of_loss()

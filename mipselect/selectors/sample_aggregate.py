@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
-import numpy as np
-
-from mipselect.arrays import FloatArray
+from mipselect.documents.blocks import Cited
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
 from mipselect.mechanisms.base import Mechanism, Support
@@ -18,22 +15,11 @@ from mipselect.mechanisms.scores.sample_aggregate import Ballot, checked_blocks
 from mipselect.mechanisms.scores.top_k import TopK
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.problem.data import Rows
+from mipselect.problem.data import ExactSums, Rows
 from mipselect.problem.problem import Problem
-from mipselect.problem.sums import ExactSums
 from mipselect.restricted.features import Features
-from mipselect.selectors.lasso_ballots import (
-    beside_fixed,
-    lasso_ballot,
-    path_ballot,
-    penalty_ballot,
-    votes_along,
-    votes_at,
-    votes_of_folds,
-    with_largest_one,
-)
-from mipselect.selectors.scored import ScoreSelector
-from mipselect.selectors.top_k import NOISE, checked_top_k, top_k_named
+from mipselect.selectors.lasso_ballots import lasso_ballot, votes_of_folds
+from mipselect.selectors.scored import ScoreSelector, checked_top_k, top_k_named
 from mipselect.validation import checked_choice, checked_flag, checked_positive
 
 FOLDS_OF_A_ROW = {"add-remove": 1.0, "replace-one": 2.0}
@@ -76,6 +62,17 @@ class SampleAggregateSelector(ScoreSelector):
     >>> selector.get_support(indices=True).tolist()
     [4]
     """
+
+    name = "sample-aggregate"
+    sentence = "sample and aggregate: a private choice among the votes of blocks of rows"
+    papers = (
+        Cited(
+            "Kifer, Smith and Thakurta, “Private convex empirical risk minimization and "
+            "high-dimensional regression”, 2012,",
+            "PMLR 23:25",
+            "https://proceedings.mlr.press/v23/kifer12.html",
+        ),
+    )
 
     alpha: float | None = parameter(
         "float, optional",
@@ -141,13 +138,6 @@ class SampleAggregateSelector(ScoreSelector):
             relation=self.relation,
         )
 
-    def limits(self, problem: Problem, n: int) -> tuple[float, float] | None:
-        """See `ScoreSelector`; of rows, for the folds of moments are blocks of another number."""
-        blocks, noise = self.n_blocks, NOISE.get(top_k_named(self.top_k, MECHANISMS))
-        if not isinstance(blocks, int):
-            blocks = max(1, math.isqrt(n) if blocks is None else n // problem.support_size)
-        return None if noise is None else (float(min(blocks, n)), noise)
-
     def _of_rows(self, problem: Problem, rows: Rows, source: random.Random) -> Mechanism[Support]:
         return SampleAggregate(
             rows.columns(problem),
@@ -170,40 +160,26 @@ class SampleAggregateSelector(ScoreSelector):
                 "penalty; make the moments with another number of folds"
             )
         return top_k_named(self.top_k, MECHANISMS)(
-            votes_of_folds(sums, partial(self._votes_of_sums, k=problem.support_size)),
+            votes_of_folds(sums, k=self._most(problem), alpha=self.alpha, penalty=self.penalty),
             problem.support_size,
             self.epsilon,
             sensitivity=FOLDS_OF_A_ROW[self.relation],
             relation=self.relation,
         )
 
-    def _votes_of_sums(
-        self, table: FloatArray, target: FloatArray, features: Features, rows: int, *, k: int
-    ) -> list[int]:
-        """Cast the ballot of a fold; `table` and `target` have the sums of its centred rows."""
-        (table, x_unit), (column, y_unit) = (
-            with_largest_one(table),
-            with_largest_one(target[:, None]),
-        )
-        table, x_unit, target, y_unit = beside_fixed(table, x_unit, column, y_unit, features)
-        if self.alpha is None and self.penalty is None:
-            return votes_along(table, target, k, features)
-        penalty = self.penalty if self.alpha is None else float(np.float64(rows) * self.alpha)
-        most = k if self.votes == "largest" else None
-        assert penalty is not None
-        scaled = float(np.float64(penalty) / x_unit / y_unit)
-        return votes_at(table, target, scaled, most, features)
+    def _most(self, problem: Problem) -> int | None:
+        """Return how many features a block votes for; None for all with a coefficient."""
+        return problem.support_size if self.votes == "largest" else None
 
     def _ballot(self, problem: Problem) -> Ballot:
         """Choose how a block votes."""
         # What is not clipped needs no column to fill up with, and has an intercept anyway.
         layout = problem.layout
-        features = Features(layout.features.widths, sum(map(len, layout.always)))
-        most = problem.support_size if self.votes == "largest" else None
-        options: dict[str, Any] = {"k": most, "features": features}
-        options["penalise_intercept"] = self.penalise_intercept
-        if self.alpha is not None:
-            return partial(lasso_ballot, alpha=float(self.alpha), **options)
-        if self.penalty is not None:
-            return partial(penalty_ballot, penalty=float(self.penalty), **options)
-        return partial(path_ballot, k=problem.support_size, features=features)
+        return partial(
+            lasso_ballot,
+            k=self._most(problem),
+            alpha=self.alpha,
+            penalty=self.penalty,
+            penalise_intercept=self.penalise_intercept,
+            features=Features(layout.features.widths, sum(map(len, layout.always))),
+        )

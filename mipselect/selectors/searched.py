@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, Self
 
+from mipselect.documents.blocks import Cited
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.supports.base import (
     both_relations,
@@ -35,6 +36,15 @@ from mipselect.validation import (
 @estimator
 class SearchSelector(ProblemSelector):
     """A `ProblemSelector` whose distribution comes from a certified search."""
+
+    papers = (
+        Cited(
+            "Prastakos, Behdin and Mazumder, “Differentially Private High-dimensional Variable "
+            "Selection via Integer Programming”, 2025,",
+            "arXiv:2510.22062",
+            "https://arxiv.org/abs/2510.22062",
+        ),
+    )
 
     pool_size: int | Literal["one-swap", "all"] = parameter(
         'int, "one-swap" or "all"',
@@ -90,6 +100,12 @@ class TopRSelector(SearchSelector):
     [5]
     """
 
+    name = "top-r"
+    sentence = (
+        "top-R: the exponential mechanism over the proven best supports and, as one class, all "
+        "others"
+    )
+
     @property
     def guarantees(self) -> dict[str, Guarantee]:
         """See `TopR.guarantees`."""
@@ -129,6 +145,9 @@ class MistakesSelector(SearchSelector):
     >>> print(selector.fit(X, X[:, 0]).guarantee_)
     (1.5, 1e-06)-differentially private, replacing one row; no further condition
     """
+
+    name = "mistakes"
+    sentence = "mistakes: the exponential mechanism over the number of mistakes of a support"
 
     test_epsilon: float | None = parameter(
         "float, optional",

@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from mipselect.arrays import FloatArray, IntArray
+from mipselect.documents.blocks import Cited
 from mipselect.estimators import feature_bounds, target_bound
 from mipselect.mechanisms import (
     CanonicalLipschitz,
@@ -25,12 +26,10 @@ from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.scores.top_k import TopK, stated_by
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.problem.data import Rows
+from mipselect.problem.data import ExactSums, Rows
 from mipselect.problem.layout import Layout
 from mipselect.problem.problem import Problem
-from mipselect.problem.sums import ExactSums
-from mipselect.selectors.scored import ScoreSelector
-from mipselect.selectors.top_k import NOISE, checked_top_k, top_k_named
+from mipselect.selectors.scored import ScoreSelector, checked_top_k, top_k_named
 
 GRID = 2.0**16
 """Entries of centred scores are multiples of 1/GRID, their products of 1/UNIT."""
@@ -263,6 +262,16 @@ class SISSelector(ScoreSelector):
     [7, 21]
     """
 
+    name = "sis"
+    sentence = "sure independence screening with a private choice of the largest correlations"
+    papers = (
+        Cited(
+            "Swope et al., “Feature Selection from Differentially Private Correlations”, 2024,",
+            "arXiv:2408.10862",
+            "https://arxiv.org/abs/2408.10862",
+        ),
+    )
+
     x_bound: float | Sequence[float] | None = feature_bounds(
         "; see `TopRSelector`. Public; required. Without `intercept` nothing is centred: centre by "
         "public constants."
@@ -294,20 +303,9 @@ class SISSelector(ScoreSelector):
     def _asked(self) -> dict[str, Any]:
         return {"intercept": self.intercept, **self._public(*self.bounds)}
 
-    def _from_dask(self, X: Any, y: Any, source: random.Random) -> Mechanism[Any]:
-        sums = self._summed(X, y, **self._asked())
-        size = int(self.n_features_to_select)
-        problem = Problem(layout=sums.layout, support_size=size, y_bound=self.y_bound)
-        return self.law(problem, sums, source)
-
     def _stated(self, p: int, k: int) -> Guarantee:
         top_k = top_k_named(self.top_k, MECHANISMS)
         return stated_by(top_k, p, k, self.epsilon, sensitivity=1.0, relation=self.relation)
-
-    def limits(self, problem: Problem, n: int) -> tuple[float, float] | None:
-        """See `ScoreSelector`; a row adds a vector of length 1 at most."""
-        noise = NOISE.get(top_k_named(self.top_k, MECHANISMS))
-        return None if noise is None else (float(n), noise * self._sensitivity(problem))
 
     def _sensitivity(self, problem: Problem) -> float:
         return CENTRED_SENSITIVITY if problem.layout.intercept else SENSITIVITIES[self.relation]

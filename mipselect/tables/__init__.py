@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mipselect.tables.check import FieldCheck, Finding, PersonCheck, TableCheck, check_table
     from mipselect.tables.derived import DerivedField
     from mipselect.tables.encoders import Column
-    from mipselect.tables.equation import TableCoefficients, TableEquation, Term, Units
+    from mipselect.tables.equation import TableEquation, Term
     from mipselect.tables.fields import Field
     from mipselect.tables.mapping import FeatureTable, map_table
     from mipselect.tables.model_table import ModelTable
@@ -34,12 +34,10 @@ _HOMES = {
     "PublicMap": "public_map",
     "SchemaEncoder": "schema_encoder",
     "TableCheck": "check",
-    "TableCoefficients": "equation",
     "TableEquation": "equation",
     "TableFile": "table_file",
     "TableSchema": "schema",
     "Term": "equation",
-    "Units": "equation",
     "check_table": "check",
     "map_table": "mapping",
 }
@@ -56,12 +54,10 @@ __all__ = [
     "PublicMap",
     "SchemaEncoder",
     "TableCheck",
-    "TableCoefficients",
     "TableEquation",
     "TableFile",
     "TableSchema",
     "Term",
-    "Units",
     "check_table",
     "map_table",
 ]

@@ -7,39 +7,35 @@ never from the data.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import values
 from mipselect.tables.csv_rows import SAVE_AS_UTF8
-from mipselect.tables.field_rules import (
-    ABOVE,
-    BELOW,
-    FINE,
-    KINDS,
-    MISSING,
-    UNLISTED,
-    UNREADABLE,
-    FieldRule,
-    rules_of,
-)
-from mipselect.tables.fields import Field
+from mipselect.tables.derived import NO_POINT, seconds
+from mipselect.tables.fields import POINTS, Field
 from mipselect.tables.mapping import PersonCounts, open_columns
-from mipselect.tables.public_map import Ranges
-from mipselect.tables.schema import TableSchema, unit_of
-from mipselect.validation import listed, printable
+from mipselect.tables.public_map import (
+    Ranges,
+    checked_fields,
+    checked_schema,
+    weight_shares,
+    with_ranges,
+)
+from mipselect.tables.schema import WEIGHT, TableSchema, unit_of
+from mipselect.validation import printable
 
 CLIPPED = 0.05
 """Share of clipped values that is a finding: one value in fifty is usually no loss."""
 
 IN_NO_LIST = 0.01
 MOSTLY = 0.5
-RARE = 0.01
 
 CODE_ROWS, CODE_SHARE = 5, 0.001
 """Rows, and their share, from which on one number beyond the range may be a code of no value."""
@@ -64,8 +60,107 @@ NOT_A_NUMBER = (
     '"date"; a unit beside the number belongs into the schema'
 )
 
+FINE, MISSING, BELOW, ABOVE, UNLISTED, UNREADABLE = range(6)
+KINDS = ("fine", "missing", "below", "above", "unlisted", "unreadable")
+"""Names of the kinds, by their numbers."""
+
 Progress = Callable[[int], object]
 """Receives the number of rows that were read so far."""
+
+
+@dataclass(frozen=True)
+class FieldRule:
+    """Rule that makes a value of a field one of a kind; all of it is public.
+
+    Attributes
+    ----------
+    field : Field
+    gap : str
+        What a person has to write before the field can be used with ranges; "" if nothing.
+    """
+
+    field: Field
+    gap: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name of the field."""
+        return self.field.name
+
+    @property
+    def low(self) -> float | None:
+        """Least value of a number without categories; that of a weight changes nothing."""
+        return self.field.minimum if self.field.is_measured and not self.is_weight else None
+
+    @property
+    def high(self) -> float | None:
+        """Greatest value of a number without categories."""
+        return self.field.maximum if self.field.is_measured else None
+
+    @property
+    def is_weight(self) -> bool:
+        """True of the survey weight of a row."""
+        return self.field.role == WEIGHT
+
+    @property
+    def what(self) -> str:
+        """Name of its values."""
+        return "weights" if self.is_weight else "values"
+
+    def kinds_of(self, column: pa.Array) -> NDArray[np.int8]:
+        """Find the kind of every value, shape (rows,); no value raises an error."""
+        if self.field.is_measured:
+            numbers = values.numbers(column, self.field)
+            kinds = np.where(np.isnan(numbers), MISSING, FINE).astype(np.int8)
+            if self.high is not None:
+                kinds[numbers > self.high] = ABOVE
+            if self.low is not None:
+                kinds[numbers < self.low] = BELOW
+            if self.is_weight:
+                kinds[numbers <= 0.0] = BELOW
+        elif self.field.is_listed:
+            codes = values.codes(column, self.field)
+            absent = np.where(codes == values.MISSING, MISSING, UNLISTED)
+            kinds = np.where(codes >= 0, FINE, absent).astype(np.int8)
+        else:
+            kinds = self._kinds_of_texts(column)
+        if (kinds != FINE).any():
+            kinds[values.unreadable(column, self.field)] = UNREADABLE
+        return kinds
+
+    def _kinds_of_texts(self, column: pa.Array) -> NDArray[np.int8]:
+        """Tell values that are there from missing ones; a date must be one, as it is written."""
+        plain = Field(self.name, "string", missing_values=self.field.missing_values)
+        texts = values.identities(column, plain)
+        kinds = np.zeros(len(texts), np.int8)
+        kinds[values.unreadable(column, plain)] = UNREADABLE
+        if self.field.type in POINTS:
+            kinds[seconds(column, self.field) == NO_POINT] = UNREADABLE
+        kinds[texts.is_null().to_numpy(zero_copy_only=False)] = MISSING
+        return kinds
+
+
+def rules_of(
+    schema: TableSchema, never: Collection[str] = (), ranges: Ranges | None = None
+) -> tuple[FieldRule, ...]:
+    """Make the rules of all fields but those of `never`, ignored ones, and whose row it is.
+
+    Raises
+    ------
+    InvalidInput
+        For fields that the schema does not have, and ranges of others.
+    """
+    ranged = with_ranges(checked_schema(schema), ranges)
+    left_out = checked_fields(schema, tuple(never), "never", None) | {*schema.ignored}
+    sources = schema.only_read
+    rules = tuple(
+        FieldRule(each, "" if each.name in sources else each.gap)
+        for each in ranged.fields
+        if each.name not in left_out and each.name != schema.privacy_unit
+    )
+    if not rules:
+        raise InvalidInput("the schema has no field besides those of never and the privacy unit")
+    return rules
 
 
 @dataclass(frozen=True)
@@ -111,13 +206,10 @@ class FieldCheck:
     ----------
     rule : FieldRule
         What makes a value one of a kind; public.
-    is_target : bool
     kinds : dict of str to int
         Values that are fine, missing, below, above, unlisted or unreadable; in all as many as rows.
     categories : dict of str to int
         Rows of each category; empty where there are none.
-    lowest, highest : float
-        Extremes of the numbers after clipping; only whether they differ is told.
     weight : float
         Rows of the largest weight that all rows count as, Σw/W; 0 for what is no weight.
     frequent : list of Counter of bytes
@@ -136,11 +228,8 @@ class FieldCheck:
     """
 
     rule: FieldRule
-    is_target: bool = False
     kinds: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
     categories: dict[str, int] = field(init=False)
-    lowest: float = field(default=np.inf, repr=False)
-    highest: float = field(default=-np.inf, repr=False)
     weight: float = 0.0
     frequent: list[Counter[bytes | None]] = field(
         default_factory=lambda: [Counter() for _ in KINDS], repr=False
@@ -154,16 +243,10 @@ class FieldCheck:
         kinds = self.rule.kinds_of(column)
         for k, name in enumerate(KINDS):
             self.kinds[name] += int((kinds == k).sum())
-        if self.rule.field.is_measured:
-            numbers = values.numbers(column, self.rule.field)
-            low, high = 0.0 if self.rule.is_weight else self.rule.low, self.rule.high
-            ends = -np.inf if low is None else low, np.inf if high is None else high
-            clipped = np.clip(numbers[~np.isnan(numbers)], *ends)
-            self.lowest = min(self.lowest, float(clipped.min(initial=np.inf)))
-            self.highest = max(self.highest, float(clipped.max(initial=-np.inf)))
-            if self.rule.is_weight and high is not None:
-                self.weight += float(clipped.sum()) / high
-        elif self.rule.field.is_listed:
+        if self.rule.is_weight and self.rule.high is not None:
+            shares = weight_shares(column, self.rule.field)
+            self.weight += float(shares[~np.isnan(shares)].sum())
+        if self.rule.field.is_listed:
             codes = values.codes(column, self.rule.field)[kinds == FINE]
             counts = np.bincount(codes, minlength=len(self.categories)).tolist()
             for name, count in zip(self.categories, counts, strict=True):
@@ -212,42 +295,10 @@ class FieldCheck:
         return tuple(sorted(found.items(), key=lambda pair: (-pair[1], pair[0]))[:SHOWN])
 
     @property
-    def is_constant(self) -> bool:
-        """True if all values that can be read become the same."""
-        if self.rule.field.is_measured:
-            return self.lowest == self.highest
-        return sum(map(bool, self.categories.values())) == 1 and not self.kinds["unlisted"]
-
-    @property
     def findings(self) -> tuple[Finding, ...]:
         """A line for everything that does not fit."""
-        lines = [self._line(k) for k in range(1, len(KINDS))]
-        absent = [repr(name) for name, count in self.categories.items() if not count]
-        if absent and any(self.categories.values()):
-            lines.append(
-                f"no row has {listed(absent)}; a list of the codebook may stay as it is, unless "
-                "the file writes these in another way"
-            )
-        if self.is_target:
-            lines += self._lines_of_target()
-        elif self.is_constant and not self.odd:
-            lines.append("is constant: all values that can be read become the same; leave it out")
+        lines = (self._line(k) for k in range(1, len(KINDS)))
         return tuple(Finding(self.name, text) for text in lines if text)
-
-    def _lines_of_target(self) -> list[str]:
-        if self.is_constant:
-            return ["the target is constant after the map; nothing can explain it"]
-        total = sum(self.categories.values())
-        if not total or self.rule.field.ordered:
-            return []
-        return [
-            f"the class {name!r} of the target is rare, {percent(count / total)} of rows; a model "
-            "of it needs many rows or a large ε"
-            if count
-            else f"the target has no row of the class {name!r}"
-            for name, count in self.categories.items()
-            if count < RARE * total
-        ]
 
     def _line(self, kind: int) -> str:
         """Say that values are of a kind, if so many are that it matters; else ""."""
@@ -334,7 +385,6 @@ class FieldCheck:
             "counts": self.kinds,
             "shares": {kind: self.share(kind) for kind in KINDS},
             "categories": self.categories,
-            "constant": self.is_constant,
             "rows_of_the_largest_weight": self.weight if self.rule.is_weight else None,
             "most_frequent_odd_values": [
                 {"value": text, "rows": count} for text, count in self.odd
@@ -525,7 +575,7 @@ def check_table(
         in memory.
     schema : TableSchema
     target : str, optional
-        The field to predict; it is looked at as such.
+        The field to predict, which must be among those that are looked at.
     never : sequence of str
         Fields that are left out.
     ranges : mapping of str to (float, float), optional
@@ -552,10 +602,10 @@ def check_table(
     >>> print(check.findings[0].text.split(";")[0])
     all values are in no list
     """
-    fields = [FieldCheck(rule, rule.name == target) for rule in rules_of(schema, never, ranges)]
+    fields = [FieldCheck(rule) for rule in rules_of(schema, never, ranges)]
     if target is not None:
         schema.refuse_ignored({schema.field(target, "target").name}, "target")
-        if not any(each.is_target for each in fields):
+        if target not in {each.name for each in fields}:
             raise InvalidInput(f"the target {target!r} cannot be in never, nor say whose row it is")
     unit = unit_of(schema)
     people = None if unit is None else PersonCounts(unit)

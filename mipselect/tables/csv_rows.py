@@ -121,7 +121,7 @@ class CsvRows:
         kept = _KeptRecords()
         with self._open() as file:
             reader = arrow_csv.open_csv(
-                _LinesInLF(file),
+                _PlainLines(file),
                 # The header is read as a record, for two of its names may be the same.
                 read_options=arrow_csv.ReadOptions(
                     autogenerate_column_names=True,
@@ -144,8 +144,7 @@ class CsvRows:
             header = 1
             for batch in reader:
                 if batch.num_rows:
-                    places = kept.places(batch.num_rows)
-                    arrays = [_as_bytes(column.take(places)) for column in batch.columns]
+                    arrays = [_as_bytes(column) for column in kept.placed(batch)]
                     yield pa.record_batch(arrays, columns).slice(header)
                     header = 0
             rest = pa.nulls(kept.left, pa.binary())
@@ -155,8 +154,13 @@ class CsvRows:
         try:
             with self._open() as file:
                 text = io.TextIOWrapper(file, BYTE_FOR_BYTE, newline="")
-                header = next(csv.reader(text, delimiter=self._delimiter), [])
+                header = next(csv.reader(text, delimiter=self._delimiter, strict=True), [])
                 text.detach()
+            if any("\0" in name for name in header):
+                raise InvalidInput(
+                    f"{self.label}: this is UTF-16 or no text; save the file as UTF-8, or say so "
+                    "(--encoding utf-16)"
+                )
             names = (name.encode(BYTE_FOR_BYTE).decode(UTF8) for name in header)
             return tuple(name.strip(BLANKS) for name in names)
         except (OSError, EOFError, zlib.error) as error:
@@ -176,17 +180,14 @@ class CsvRows:
 def opened_text(
     label: str, opener: Opener, *, compressed: bool, encoding: str
 ) -> Iterator[IO[bytes]]:
-    """Open the text of a file in UTF-8, behind its byte order mark; see `CsvRows`.
-
-    NUL becomes another letter that stands for nothing.
-    """
+    """Open the text of a file in UTF-8, behind its byte order mark; see `CsvRows`."""
     with ExitStack() as files:
         file: Any = files.enter_context(opener())
         if compressed:
             file = files.enter_context(gzip.GzipFile(fileobj=file, mode="rb"))
         if encoding != UTF8:
             file = files.enter_context(Transcoded(file, encoding))
-        buffered = files.enter_context(io.BufferedReader(_WithoutNul(file)))
+        buffered = files.enter_context(io.BufferedReader(file))
         mark = buffered.peek(4)[:4]
         if mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             raise InvalidInput(
@@ -218,33 +219,12 @@ def require_delimiter(label: str, header: Sequence[str], delimiter: str) -> None
         )
 
 
-class _WithoutNul(io.RawIOBase):
-    """A stream with `INSTEAD_OF_NUL` for every NUL.
+class _PlainLines:
+    """A stream as PyArrow can read it in pieces that do not depend on the rows before.
 
-    PyArrow overlooks quotes that stand just behind a NUL where it looks for the last record of a
-    piece: it then ends the piece at a line break in quotes, and where pieces end depends on the
-    rows before.
-    """
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-
-    def readable(self) -> bool:
-        """Return True."""
-        return True
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        """See `io.RawIOBase`."""
-        content = self._file.read(len(buffer))
-        buffer[: len(content)] = content.replace(b"\0", INSTEAD_OF_NUL)
-        return len(content)
-
-
-class _LinesInLF:
-    """A stream in which every line ends with LF, and so do line breaks in values.
-
-    PyArrow reads pieces. Where one ends between a CR and its LF, it drops the LF, in a value too;
-    and where pieces end depends on the rows before.
+    Every line ends with LF, and so do line breaks in values: where a piece ends between a CR and
+    its LF, PyArrow drops the LF. `INSTEAD_OF_NUL` stands for every NUL: PyArrow overlooks quotes
+    just behind one, and then ends a piece at a line break in quotes.
     """
 
     closed = False
@@ -254,7 +234,7 @@ class _LinesInLF:
 
     def read(self, size: int) -> bytes:
         """Read `size` bytes; fewer at the end."""
-        return self._text.read(size).encode(BYTE_FOR_BYTE)
+        return self._text.read(size).encode(BYTE_FOR_BYTE).replace(b"\0", INSTEAD_OF_NUL)
 
 
 class _KeptRecords:
@@ -273,15 +253,19 @@ class _KeptRecords:
         """Number of records skipped behind the last one that was kept."""
         return len(self._skipped)
 
-    def places(self, kept: int) -> pa.Array:
-        """Return the place of each record up to the last of `kept` ones, null where skipped."""
+    def placed(self, batch: pa.RecordBatch) -> list[pa.Array]:
+        """Return the columns of the records kept, with null in the place of every skipped one."""
+        kept = batch.num_rows
         skipped = np.array(self._skipped, dtype=np.int64) - self._next
         among = skipped[skipped - np.arange(len(skipped)) < kept]
+        self._next += kept + len(among)
+        if not len(among):
+            return list(batch.columns)
+        del self._skipped[: len(among)]
         is_skipped = np.zeros(kept + len(among), dtype=bool)
         is_skipped[among] = True
-        del self._skipped[: len(among)]
-        self._next += len(is_skipped)
-        return pa.array(np.cumsum(~is_skipped) - 1, mask=is_skipped)
+        places = pa.array(np.cumsum(~is_skipped) - 1, mask=is_skipped)
+        return [column.take(places) for column in batch.columns]
 
 
 def _as_bytes(column: pa.Array) -> pa.Array:

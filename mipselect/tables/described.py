@@ -100,8 +100,6 @@ def looking_like_identifiers(names: Iterable[object]) -> tuple[list[str], str]:
 # What a codebook says.
 
 MOST_BYTES = 1 << 26
-PACKAGE = "datapackage.json"
-"""The name of a data package beside the data, by the standard."""
 
 
 @dataclass(frozen=True)
@@ -161,22 +159,6 @@ def read_codebook(path: str | Path, source: TableFile) -> Codebook:
     fields = {entry.pop("name"): entry for entry in table.pop("fields")}
     table.pop("$schema", None)
     return Codebook(str(path), fields, {"missingValues": [""], **table})
-
-
-def codebook_beside(source: TableFile) -> Codebook:
-    """Read the data package beside a file that describes it; one that is wrong is a note."""
-    path = Path(source.path)
-    beside = path.with_name(PACKAGE)
-    if "://" in str(source.path) or not path.is_file() or not beside.is_file():
-        return NO_CODEBOOK
-    try:
-        content = read_json(beside, MOST_BYTES)
-        resources = _resources(content) if isinstance(content, Mapping) else []
-        if any(path.name in _files(each) for each in resources):
-            return read_codebook(beside, source)
-    except InvalidInput as error:
-        return Codebook(notes=(f"a codebook beside the table is not used: {error}",))
-    return NO_CODEBOOK
 
 
 def _schema_of_resource(content: Mapping[str, Any], path: Path, file: str) -> Any:

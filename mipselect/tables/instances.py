@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from mipselect.arrays import FloatArray
 from mipselect.blocks.partitions import Blocks, default_rows_of_least_squares
-from mipselect.blocks.r_squared_choice import BlockR2Choice
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_target
 from mipselect.problem.block_scores import (
@@ -22,12 +21,11 @@ from mipselect.problem.block_scores import (
     BlockScores,
     problem_of_block_r2,
 )
-from mipselect.problem.data import ClippedRows, Rows, leave_out
+from mipselect.problem.data import ClippedRows, ExactSums, Rows, leave_out
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import BLOCKS, R2
 from mipselect.problem.stored.files import SETTINGS
-from mipselect.problem.sums import ExactSums
 from mipselect.tables.mapping import known_rows, open_table, read_rows
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.block_sums import block_sums
@@ -36,7 +34,6 @@ from mipselect.tables.moments.columns import (
     TableBlockColumns,
     parts_of_table,
 )
-from mipselect.tables.moments.dask_collections import names_of_dask
 from mipselect.tables.numbers import header, read_table, table_file
 from mipselect.tables.parts import Part, total_rows
 from mipselect.tables.problems import (
@@ -102,13 +99,6 @@ def sums_of_blocks(problem: Problem, rows: Rows) -> ExactSums:
     return ExactSums(Moments.of_blocks((X, y), columns), layout)
 
 
-def block_moments_of_dask(X: Any, y: Any, blocks: Blocks) -> Moments:
-    """Add up the blocks of Dask arrays or frames, whose columns are the features."""
-    names = names_of_dask(X)
-    singles = tuple((j,) for j in range(len(names)))
-    return Moments.of_blocks((X, y), ArrayBlockColumns(names, singles, (), names, blocks))
-
-
 def block_moments_of_table(source: Any, question: TableQuestion, blocks: Blocks) -> Moments:
     """Add up the blocks of a table; where it has a privacy unit, of one row of each person."""
     columns = TableBlockColumns(question, blocks)
@@ -127,7 +117,7 @@ def _block_moments_in_memory(
     order = [*(places[name] for name in columns.names), *range(len(places), rows.shape[1])]
     rows = rows[:, order]
     part = Part("the rows", (), (), len(rows), lambda _: iter([rows]))
-    return Moments(columns, block_sums(columns, [part]).totals)
+    return Moments(columns, block_sums(columns, [part]))
 
 
 def rows_of_table(source: Any, public: PublicMap, order_seed: int | None = None) -> FloatArray:
@@ -150,21 +140,21 @@ def rows_of_table(source: Any, public: PublicMap, order_seed: int | None = None)
 
 
 def block_scores_of_table(
-    source: Any, question: TableQuestion, support_size: int, choice: BlockR2Choice
+    source: Any, question: TableQuestion, support_size: int, options: BlockOptions
 ) -> BlockScores:
     """Score the supports of a table by block R²; see `BlockScores.from_table`."""
     if question.schema.weight is not None:
         raise InvalidInput(UNWEIGHTED_R2)
     public = question.without_ranges
     problem = problem_of_table_blocks(question, Blocks(), support_size=support_size)
-    return _block_scores(problem, public, choice, rows_of_table(source, public))
+    return _block_scores(problem, public, options, rows_of_table(source, public))
 
 
 def _block_scores(
-    problem: Problem, public: PublicMap, choice: BlockR2Choice, rows: FloatArray
+    problem: Problem, public: PublicMap, options: BlockOptions, rows: FloatArray
 ) -> BlockScores:
     parts = parts_of_table(public)
-    return BlockScores.of(problem_of_block_r2(problem, parts, choice, len(rows)), parts, rows)
+    return BlockScores.of(problem_of_block_r2(problem, parts, options, len(rows)), parts, rows)
 
 
 @dataclass(frozen=True)

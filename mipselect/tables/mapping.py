@@ -15,14 +15,12 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, warn_of_inferred_types
 from mipselect.tables import values
 from mipselect.tables.encoders import Scaled, Unscaled
-from mipselect.tables.equation import Units
 from mipselect.tables.fields import NUMBERS, Field
 from mipselect.tables.parts import ChosenRows, Part, require_columns, total_rows
-from mipselect.tables.public_map import InputMap, PublicMap, Ranges, TableQuestion
+from mipselect.tables.public_map import InputMap, PublicMap, Ranges, TableQuestion, counted_shares
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.sources import open_source
 from mipselect.tables.table_file import TableFile
-from mipselect.tables.weights import counted_shares
 from mipselect.validation import listed
 
 FIRST_ROWS = 1 << 16
@@ -47,8 +45,8 @@ class FeatureTable:
         The columns of each of them.
     always_groups : tuple of tuple of int
         The columns of each field that is always in.
-    units : Units
-        What turns columns back into the units of the table, and what one row is about.
+    public : PublicMap
+        The map: the fields, their columns in units of the table, and what one row is about.
     weights : ndarray of shape (n,), float64, read-only, or None
         How much each row counts, in [0, 1]: its survey weight as a share of the public maximum, 0
         where it is missing. X and y are not multiplied by it. None where the schema has no weight.
@@ -72,7 +70,7 @@ class FeatureTable:
     feature_names: tuple[str, ...]
     groups: tuple[tuple[int, ...], ...]
     always_groups: tuple[tuple[int, ...], ...]
-    units: Units
+    public: PublicMap
     weights: NDArray[np.float64] | None = field(default=None, repr=False)
 
     @property
@@ -83,7 +81,7 @@ class FeatureTable:
     @property
     def column_names(self) -> tuple[str, ...]:
         """The names of the columns of X."""
-        return tuple(column.name for column in self.units.columns)
+        return tuple(column.name for column in self.public.columns)
 
 
 def map_table(
@@ -154,7 +152,7 @@ def table_of(source: Any, question: TableQuestion) -> FeatureTable:
         feature_names=tuple(e.field.name for e in public.features),
         groups=tuple(blocks[:k]),
         always_groups=tuple(blocks[k:]),
-        units=public.units,
+        public=public,
         weights=shares,
     )
 

@@ -13,10 +13,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mipselect.errors import about
+from mipselect.tables.check import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, FieldRule
 from mipselect.tables.derived import FEATURES
 from mipselect.tables.encoders import Indicators, Scaled, checked_range, places_of_columns
 from mipselect.tables.equation import TableEquation, equation
-from mipselect.tables.field_rules import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, FieldRule
 from mipselect.tables.fields import POINTS
 from mipselect.tables.mapping import mapped_batches
 from mipselect.tables.parts import positions_of
@@ -130,10 +130,10 @@ class ModelTable:
         return cls(
             schema=TableSchema.of({**missing, "fields": fields, **features}),
             target=public.target.encoder.field.name,
-            always=public.units.always_names,
-            unit=public.units.unit,
+            always=public.always_names,
+            unit=public.protected_unit,
             sources=tuple(f["name"] for f in fields if f["name"] not in encoders),
-            weight=public.units.weight_name,
+            weight=public.weight_name,
             stated_ranges={
                 encoder.field.name: (encoder.low, encoder.high)
                 for encoder in (stated or public).encoders

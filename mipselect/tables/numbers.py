@@ -1,7 +1,7 @@
 """Tables of numbers from files; what is not a finite number is named and refused.
 
-Nothing is ever unpickled. PyArrow reads the file; where it cannot, or finds something that is not
-a finite number, a slow second pass finds the line to complain about.
+Files are read as those with a schema are. Of CSV a second pass with strict rules finds the line to
+complain about.
 """
 
 from __future__ import annotations
@@ -13,33 +13,26 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO, Any, NoReturn, TextIO
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import compute, parquet
-from pyarrow import csv as arrow_csv
 
 from mipselect.arrays import FloatArray
 from mipselect.disk import regular_file, unreadable
 from mipselect.errors import InvalidInput
-from mipselect.frames import ADVICE, is_numeric, refuse_stored_index
+from mipselect.frames import ADVICE, refuse_stored_index
 from mipselect.problem.stored.descriptions import WAYS
 from mipselect.tables import values
-from mipselect.tables.csv_rows import (
-    BYTE_FOR_BYTE,
-    INSTEAD_OF_NUL,
-    not_in,
-    opened_text,
-    require_delimiter,
-)
-from mipselect.tables.fields import BLANKS, Field, field_of
-from mipselect.tables.parts import near_column, positions_of
-from mipselect.tables.stored_files import CSV, PARQUET, kind_of_file, require_way, stored_parts
-from mipselect.tables.table_file import TableFile
+from mipselect.tables.csv_rows import BYTE_FOR_BYTE, not_in, opened_text
+from mipselect.tables.fields import BLANKS, NUMBERS, POINTS, Field, field_of
+from mipselect.tables.parts import Part, near_column
+from mipselect.tables.stored_files import CSV, PARQUET, kind_of_file, stored_parts
+from mipselect.tables.table_file import UTF8, TableFile
 from mipselect.validation import checked_name, listed, shown
 
 DATE_ADVICE = (
@@ -51,7 +44,6 @@ SCHEMA_ADVICE = (
     "missing values ('mipselect describe', then --schema)"
 )
 CHUNK = 1 << 20
-LONGEST = 1 << 24
 DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}([T ].*)?")
 
 
@@ -87,16 +79,19 @@ def read_table(
     Raises
     ------
     InvalidInput
-        Naming the file, and where it applies the line (CSV, counted from 1) or row (Parquet,
+        Naming the file, and where it applies the line (CSV, counted from 1) or row (others,
         counted from 0) and the column; never the value. What tells something of the rows is
         marked as sensitive.
     """
-    reader = _reader(source)
-    path = reader.path
+    file, part = _opened(source)
+    path = Path(file.path)
+    chosen = choose_columns(path, _column_names(file, part), target, features)
+    columns = [target, *chosen]
     try:
-        columns = reader.column_names()
-        chosen = choose_columns(path, columns, target, features)
-        table = reader.read([target, *chosen])
+        if kind_of_file(str(path)) == CSV:
+            table = _numbers_of_csv(file, part, columns)
+        else:
+            table = _numbers_of(part, columns)
     except (OSError, EOFError, zlib.error) as error:
         raise unreadable(path, error) from error
     except MemoryError as error:
@@ -116,23 +111,27 @@ def header(
     InvalidInput
         For what is wrong with the name of the file or its header.
     """
-    reader = _reader(source)
+    file, part = _opened(source)
+    return choose_columns(Path(file.path), _column_names(file, part), target, features)
+
+
+def _opened(source: str | Path | TableFile) -> tuple[TableFile, Part]:
+    file = source if isinstance(source, TableFile) else TableFile(source)
+    kind_of_file(str(file.path))
+    regular_file(Path(file.path))
+    (part,) = stored_parts(file)
+    return file, part
+
+
+def _column_names(file: TableFile, part: Part) -> Sequence[str]:
+    """Return the names, without the index that pandas may have stored in a Parquet file."""
+    if kind_of_file(str(file.path)) != PARQUET:
+        return part.names
     try:
-        columns = reader.header()
-    except (OSError, EOFError, zlib.error) as error:
-        raise unreadable(reader.path, error) from error
-    return choose_columns(reader.path, columns, target, features)
-
-
-def _reader(source: str | Path | TableFile) -> _CsvReader | _ColumnsReader:
-    source = source if isinstance(source, TableFile) else TableFile(source)
-    path = Path(source.path)
-    kind = kind_of_file(str(path))
-    require_way(source, kind)
-    regular_file(path)
-    if kind == CSV:
-        return _CsvReader(source)
-    return _ParquetReader(source) if kind == PARQUET else _ColumnsReader(source)
+        index = (parquet.read_schema(file.path).pandas_metadata or {}).get("index_columns", [])
+    except (pa.ArrowException, ValueError) as error:
+        raise InvalidInput(f"{file}: cannot be read as Parquet: {error}") from error
+    return [name for name in part.names if name not in index]
 
 
 def choose_columns(
@@ -164,191 +163,157 @@ def choose_columns(
     return tuple(checked_name(name, f"{path}: the name of a column") for name in chosen)
 
 
-class _CsvReader:
-    """A CSV file, plain or compressed by gzip.
+def _numbers_of(part: Part, columns: Sequence[str]) -> FloatArray:
+    """Return columns as an array of shape (n, len(columns)); raise where one is no number."""
+    for name, field in zip(part.names, part.fields, strict=True):
+        kind = field["type"]
+        if part.has_types and name in columns and kind not in (*NUMBERS, "boolean"):
+            advice = DATE_ADVICE if kind in POINTS else SCHEMA_ADVICE
+            raise InvalidInput(f"{part.label}: column {shown(name)} is of type {kind}; {advice}")
+    table = _read(part, columns)
+    for row, k in np.argwhere(~np.isfinite(table))[:1].tolist():
+        held = "no finite number" if _is_there(part, columns[k], row) else "nothing"
+        raise InvalidInput(
+            f"{part.label}: (sensitive) row {row} (counted from 0), column {shown(columns[k])} "
+            f"holds {held}; {SCHEMA_ADVICE}"
+        )
+    return table
+
+
+def _numbers_of_csv(file: TableFile, part: Part, columns: Sequence[str]) -> FloatArray:
+    """Return the same of CSV, whose blank lines are no rows.
 
     Whatever tells something of the rows says that it is sensitive, and quotes no value.
     """
+    _refuse_what_is_no_text(file)
+    table = _read(part, columns)
+    if np.isfinite(table).all():
+        return table
+    records = _checked_records(file, columns)
+    table = table[np.isfinite(table).all(axis=1)]
+    if len(table) != records:
+        raise InvalidInput(f"{file}: (sensitive) not all values are finite; {ADVICE}")
+    return table
 
-    def __init__(self, source: TableFile) -> None:
-        self.path, self._source = Path(source.path), source
-        self._header, self._has_rows = list[str](), False
 
-    def header(self) -> list[str]:
-        """Return the names by what stands before the first row."""
-        return self._names(self._first_record())
+def _read(part: Part, columns: Sequence[str]) -> FloatArray:
+    """Return the numbers of columns, NaN where there is none."""
+    fields = [_field(part, name) for name in columns]
+    read: list[FloatArray] = [np.empty((0, len(columns)))]
+    for batch in part.read(columns):
+        pairs = zip(batch.columns, fields, strict=True)
+        read.append(np.column_stack([_doubles(column, field) for column, field in pairs]))
+    return np.concatenate(read)
 
-    def column_names(self) -> list[str]:
-        """Return the names, once the text is known to be UTF-8 and its quotes to be closed."""
-        quoted = self._has_quotes()
-        with closing(self._records()) as rows:
-            _, header = next(rows, (0, []))
-            if not header:
-                raise InvalidInput(f"{self.path}: the file is empty")
-            self._header = self._names(header)
-            self._has_rows = next(rows, None) is not None
-            if quoted:
-                # PyArrow takes everything after a quote that is left open for one value.
-                for _ in rows:
-                    pass
-        return self._header
 
-    def read(self, columns: Sequence[str]) -> FloatArray:
-        """Return the columns as an array of shape (n, len(columns)).
-
-        They are parsed as text first: PyArrow would guess types from the first megabyte only.
-        """
-        if not self._has_rows:
-            raise InvalidInput(f"{self.path}: the table has no rows")
-        chosen = [f"f{place}" for place in positions_of(columns, self._header)]
-        options = arrow_csv.ConvertOptions(
-            include_columns=chosen, column_types=dict.fromkeys(chosen, pa.string())
-        )
-        # A row must fit into a block. The header is read as one.
-        blocks = arrow_csv.ReadOptions(
-            autogenerate_column_names=True, block_size=max(1 << 20, 256 * len(self._header))
-        )
-        parsing = arrow_csv.ParseOptions(newlines_in_values=True, delimiter=self._source.delimiter)
+def _doubles(column: pa.Array, field: Field) -> FloatArray:
+    """Return the numbers of a column, NaN where there is none, shape (rows,)."""
+    if pa.types.is_binary(column.type) and not column.null_count:
         try:
-            with self._open() as file:
-                table = arrow_csv.read_csv(
-                    file, read_options=blocks, parse_options=parsing, convert_options=options
-                ).slice(1)
-            result = np.empty((table.num_rows, len(columns)), order="F")
-            for k, column in enumerate(table.columns):
-                text = compute.utf8_trim(column, BLANKS)
-                try:
-                    # PyArrow's `to_numpy` imports pandas.
-                    result[:, k] = np.from_dlpack(text.cast(pa.float64()).combine_chunks())
-                except pa.ArrowInvalid:
-                    result[:, k] = text.cast(pa.bool_()).to_numpy()
-        except pa.ArrowException:
-            self._complain(columns, "some of its values are no numbers")
-        if not np.isfinite(result).all():
-            self._complain(columns, "not all values are finite")
-        return result
+            # Without a value of Python among them, for which PyArrow would import pandas.
+            texts = compute.utf8_trim(column.cast(pa.string()), BLANKS)
+            return np.from_dlpack(texts.cast(pa.float64())).astype(np.float64, copy=False)
+        except pa.ArrowInvalid:
+            pass
+    return values.numbers(column, field)
 
-    def _open(self) -> AbstractContextManager[IO[bytes]]:
-        return opened_text(
-            str(self.path),
-            lambda: self.path.open("rb"),
-            compressed=self.path.suffix.lower() == ".gz",
-            encoding=self._source.encoding,
-        )
 
-    def _names(self, header: Sequence[str]) -> list[str]:
-        require_delimiter(str(self.path), header, self._source.delimiter)
-        return [name.strip(BLANKS) for name in header]
+def _is_there(part: Part, name: str, row: int) -> bool:
+    """Tell whether a column has any value in a row."""
+    for batch in part.read([name]):
+        if row < batch.num_rows:
+            return bool(batch.column(0)[row].is_valid)
+        row -= batch.num_rows
+    return False
 
-    def _first_record(self) -> list[str]:
-        """Read the names in the first line that is not blank; a quoted one may have line breaks.
 
-        A line of more than `LONGEST` bytes is no header. Rows behind it say nothing of it.
-        """
-        with self._open() as file:
-            # Byte for byte, and lines by any line end.
-            text = io.TextIOWrapper(file, BYTE_FOR_BYTE, newline="")
-            try:
-                lines = _lines_of_header(text)
-                rows = csv.reader(lines, strict=True, delimiter=self._source.delimiter)
-                found = next(filter(None, rows), None)
-                row = found and [name.encode(BYTE_FOR_BYTE).decode("utf-8") for name in found]
-                if row and any("\0" in name for name in row):
-                    raise UnicodeError
-            except UnicodeError:
+def _field(part: Part, name: str) -> Field:
+    """Describe the column as numbers, with the codes of no value that its file declares."""
+    said = part.fields[part.names.index(name)]
+    declared = {key: said[key] for key in ("missingValues",) if key in said}
+    return field_of({"name": "x", "type": "number", **declared}, ("",), name)
+
+
+def _refuse_what_is_no_text(file: TableFile) -> None:
+    """Raise `InvalidInput` for bytes that are no UTF-8, and quotes that are not closed, anywhere.
+
+    A quote that is left open would take the lines behind it for one value.
+    """
+    decoder, plain = codecs.getincrementaldecoder(UTF8)(), True
+    try:
+        with _text(file) as text:
+            while plain and (chunk := text.read(CHUNK)):
+                decoder.decode(chunk)
+                plain = b'"' not in chunk
+        decoder.decode(b"", final=plain)
+    except UnicodeDecodeError:
+        plain = False
+    if not plain:
+        for _ in _records(file):
+            pass
+
+
+def _checked_records(file: TableFile, columns: Sequence[str]) -> int:
+    """Count the records; raise `InvalidInput` for the first that is wrong in one of the columns."""
+    records, count = _records(file), 0
+    _, names = next(records)
+    places = {name.strip(BLANKS): k for k, name in enumerate(names)}
+    chosen = sorted(places[name] for name in columns)
+    for line, row in records:
+        count += 1
+        if len(row) != len(names):
+            raise InvalidInput(
+                f"{file}: (sensitive) line {line} has {len(row):,} values, the header has "
+                f"{len(names):,}"
+            )
+        for k in chosen:
+            if fault := _fault(row[k]):
                 raise InvalidInput(
-                    f"{self.path}: the header is {not_in(self._source.encoding)}"
-                ) from None
-            except csv.Error as error:
-                raise InvalidInput(
-                    f"{self.path}: the header is not written as it must be: {error}"
-                ) from error
-            finally:
-                text.detach()
-        if row is None:
-            raise InvalidInput(f"{self.path}: the file is empty")
-        return row
-
-    def _has_quotes(self) -> bool:
-        """Return whether there is any quote; raise `InvalidInput` where the text is not UTF-8."""
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        line, quotes = 1, False
-        with self._open() as file:
-            chunk = file.read(CHUNK)
-            if INSTEAD_OF_NUL in chunk[:1000]:
-                raise InvalidInput(
-                    f"{self.path}: this is UTF-16 or no text; save the file as UTF-8, or say so "
-                    "(--encoding utf-16)"
+                    f"{file}: (sensitive) line {line}, column {names[k].strip(BLANKS)!r} holds "
+                    f"{fault}"
                 )
-            while True:
-                try:
-                    decoder.decode(chunk, final=not chunk)
-                except UnicodeDecodeError as error:
-                    line += error.object.count(b"\n", 0, error.start)
-                    raise InvalidInput(
-                        f"{self.path}: (sensitive) line {line} has a byte that is "
-                        f"{not_in(self._source.encoding)}"
-                    ) from error
-                if not chunk:
-                    return quotes
-                line += chunk.count(b"\n")
-                quotes = quotes or b'"' in chunk
-                chunk = file.read(CHUNK)
-
-    def _records(self) -> Generator[tuple[int, list[str]]]:
-        """Yield rows that are not blank, each with the number of its last line, counted from 1.
-
-        Raises `InvalidInput` where quotes are not as they must be.
-        """
-        with self._open() as file, io.TextIOWrapper(file, "utf-8-sig", newline="") as text:
-            rows = csv.reader(text, strict=True, delimiter=self._source.delimiter)
-            first = 1
-            try:
-                for row in rows:
-                    first = rows.line_num + 1
-                    if row:
-                        yield rows.line_num, row
-            except csv.Error as error:
-                if "end of data" in str(error):
-                    what = "opens a quote that is never closed"
-                elif "field limit" in str(error):
-                    what = (
-                        f"has a value of more than {csv.field_size_limit():,} letters; is a quote "
-                        "left open?"
-                    )
-                else:
-                    what = f"is not written as it must be: {error}"
-                raise InvalidInput(f"{self.path}: (sensitive) line {first} {what}") from error
-
-    def _complain(self, columns: Sequence[str], otherwise: str) -> NoReturn:
-        """Raise `InvalidInput` for the first line that is wrong in one of the columns."""
-        with closing(self._records()) as rows:
-            _, header = next(rows)
-            places = {name.strip(BLANKS): k for k, name in enumerate(header)}
-            chosen = sorted(places[name] for name in columns)
-            for line, row in rows:
-                if len(row) != len(header):
-                    raise InvalidInput(
-                        f"{self.path}: (sensitive) line {line} has {len(row):,} values, the header "
-                        f"has {len(header):,}"
-                    )
-                for k in chosen:
-                    if fault := _fault(row[k]):
-                        raise InvalidInput(
-                            f"{self.path}: (sensitive) line {line}, column "
-                            f"{header[k].strip(BLANKS)!r} holds {fault}"
-                        )
-        raise InvalidInput(
-            f"{self.path}: (sensitive) {otherwise}; {ADVICE}, and a column must not mix them"
-        )
+    return count
 
 
-def _lines_of_header(text: TextIO) -> Iterator[str]:
-    """Yield lines until they have more letters together than a header may have."""
-    read = 0
-    while read < LONGEST and (line := text.readline(LONGEST)):
-        read += len(line)
-        yield line
+def _records(file: TableFile) -> Generator[tuple[int, list[str]]]:
+    """Yield records that are not blank, each with the number of its last line, counted from 1.
+
+    Raises `InvalidInput` where they are no text, or quotes are not as they must be.
+    """
+    with _text(file) as raw:
+        # Lines by any line end, byte for byte; then each is decoded by itself.
+        text = io.TextIOWrapper(raw, BYTE_FOR_BYTE, newline="")
+        lines = (line.encode(BYTE_FOR_BYTE).decode(UTF8) for line in text)
+        rows, first = csv.reader(lines, strict=True, delimiter=file.delimiter), 1
+        try:
+            for row in rows:
+                first = rows.line_num + 1
+                if row:
+                    yield rows.line_num, row
+        except UnicodeDecodeError as error:
+            raise InvalidInput(
+                f"{file}: (sensitive) line {rows.line_num + 1} has a byte that is "
+                f"{not_in(file.encoding)}"
+            ) from error
+        except csv.Error as error:
+            if "end of data" in str(error):
+                what = "opens a quote that is never closed"
+            elif "field limit" in str(error):
+                most = csv.field_size_limit()
+                what = f"has a value of more than {most:,} letters; is a quote left open?"
+            else:
+                what = f"is not written as it must be: {error}"
+            raise InvalidInput(f"{file}: (sensitive) line {first} {what}") from error
+
+
+def _text(file: TableFile) -> AbstractContextManager[IO[bytes]]:
+    path = Path(file.path)
+    return opened_text(
+        str(path),
+        lambda: path.open("rb"),
+        compressed=path.suffix.lower() == ".gz",
+        encoding=file.encoding,
+    )
 
 
 def _fault(text: str) -> str:
@@ -367,65 +332,3 @@ def _fault(text: str) -> str:
     except ValueError:
         return f"text that is no number; {SCHEMA_ADVICE}"
     return "" if plain and math.isfinite(number) else f"no finite number; {ADVICE}"
-
-
-class _ColumnsReader:
-    """A file with a header of columns; the codes of no value that it declares are none."""
-
-    def __init__(self, source: TableFile) -> None:
-        self.path = Path(source.path)
-        (self._part,) = stored_parts(source)
-
-    def header(self) -> list[str]:
-        return list(self._part.names)
-
-    def column_names(self) -> list[str]:
-        return self.header()
-
-    def read(self, columns: Sequence[str]) -> FloatArray:
-        fields = [self._field(name) for name in columns]
-        read, rows = [[np.empty(0)] for _ in columns], 0
-        for batch in self._part.read(columns):
-            for k, field in enumerate(fields):
-                read[k].append(values.numbers(batch.column(k), field))
-                for i in np.flatnonzero(~np.isfinite(read[k][-1]))[:1].tolist():
-                    held = "no finite number" if batch.column(k)[i].is_valid else "nothing"
-                    raise InvalidInput(
-                        f"{self.path}: (sensitive) row {rows + i} (counted from 0), column "
-                        f"{shown(columns[k])} holds {held}; {SCHEMA_ADVICE}"
-                    )
-            rows += batch.num_rows
-        result = np.empty((rows, len(columns)), order="F")
-        for k, pieces in enumerate(read):
-            np.concatenate(pieces, out=result[:, k])
-        return result
-
-    def _field(self, name: str) -> Field:
-        """Describe the column as numbers, with the codes of no value that its file declares."""
-        said = self._part.fields[self._part.names.index(name)]
-        declared = {key: said[key] for key in ("missingValues",) if key in said}
-        return field_of({"name": "x", "type": "number", **declared}, ("",), name)
-
-
-class _ParquetReader(_ColumnsReader):
-    """A Parquet file, without the index that pandas may have stored."""
-
-    def __init__(self, source: TableFile) -> None:
-        try:
-            self._schema = parquet.read_schema(source.path)
-            index = (self._schema.pandas_metadata or {}).get("index_columns", [])
-        except (pa.ArrowException, ValueError) as error:
-            raise InvalidInput(f"{source}: not a Parquet file: {error}") from error
-        super().__init__(source)
-        self._names = [name for name in self._schema.names if name not in index]
-
-    def header(self) -> list[str]:
-        return self._names
-
-    def read(self, columns: Sequence[str]) -> FloatArray:
-        for name in columns:
-            kind = self._schema.field(name).type
-            if not (pa.types.is_null(kind) or pa.types.is_boolean(kind) or is_numeric(kind)):
-                advice = DATE_ADVICE if pa.types.is_temporal(kind) else SCHEMA_ADVICE
-                raise InvalidInput(f"{self.path}: column {shown(name)} is of type {kind}; {advice}")
-        return super().read(columns)

@@ -62,15 +62,6 @@ class Part:
     notes: tuple[str, ...] = ()
     has_types: bool = True
 
-    @property
-    def file(self) -> tuple[int, int] | None:
-        """Bytes and time of the last change of a file that is here."""
-        path = Path(self.label)
-        if not path.is_file():
-            return None
-        found = path.stat()
-        return found.st_size, found.st_mtime_ns
-
 
 def total_rows(counts: Iterable[int | None]) -> int | None:
     """Add up numbers of rows; return None where one of them is not known."""

@@ -83,10 +83,10 @@ def problem_of_table(
 
     The arguments are those of `Instance.from_table`.
     """
-    law, units = checked_loss(loss), public.units
-    if wants_classes(law) and units.classes is None:
+    law, classes = checked_loss(loss), public.target.classes
+    if wants_classes(law) and classes is None:
         raise InvalidInput(
-            f"the {law.name} loss needs a target of two classes; {units.target_name!r} is a number"
+            f"the {law.name} loss needs a target of two classes; {public.target_name!r} is a number"
         )
     layout = layout_of_table(public, intercept=intercept, bound=1.0)
     checked_integer(support_size, "support_size", 1, len(public.features))
@@ -99,8 +99,8 @@ def problem_of_table(
         y_bound=1.0,
         coef_bound=coef_bound,
         ridge=DEFAULT_RIDGE if ridge is None else ridge,
-        classes=units.classes,
-        units=units,
+        classes=classes,
+        units=public,
         weight_bound=None if public.weight is None else public.weight.maximum,
     )
 
@@ -131,7 +131,7 @@ def problem_of_table_blocks(
     problem = Problem(
         layout=layout_of_table(public, intercept=False, bound=None),
         support_size=support_size,
-        units=public.units,
+        units=public,
         weight_bound=None if public.weight is None else public.weight.maximum,
     )
     return problem.in_blocks(blocks, coef_bound, ridge)
@@ -188,32 +188,13 @@ def problem_of_moments(
             "moments of arrays need coef_bound and ridge, both public, and have no fields to leave "
             "out"
         )
-    layout = layout_of_arrays(
-        columns,
-        feature_names=feature_names,
-        groups=groups,
-        always=always,
-        intercept=intercept is True,
-    )
-    return Problem(layout=layout, loss=SquaredLoss(), y_bound=columns.y_bound, **settings)
-
-
-def layout_of_arrays(
-    columns: ArrayColumns,
-    *,
-    feature_names: Sequence[str] | None,
-    groups: Groups,
-    always: Always,
-    intercept: bool,
-) -> Layout:
-    """Lay out features of summed columns; each is bounded by those of all its columns together."""
     layout = laid_out(
         len(columns.names),
         columns.names,
         feature_names,
         groups=groups,
         always=always,
-        intercept=intercept,
+        intercept=intercept is True,
         x_bound=1.0,
     )
 
@@ -221,8 +202,10 @@ def layout_of_arrays(
         each = [columns.x_bounds[j] for j in part]
         return each[0] if len(each) == 1 else math.nextafter(math.hypot(*each), math.inf)
 
-    return replace(
+    # A feature is bounded by the bounds of all its columns together.
+    layout = replace(
         layout,
         limits=np.array([bound(group) for group in layout.groups]),
         always_limit=max(map(bound, layout.always), default=max(columns.x_bounds)),
     )
+    return Problem(layout=layout, loss=SquaredLoss(), y_bound=columns.y_bound, **settings)

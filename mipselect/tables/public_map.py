@@ -16,8 +16,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
+from mipselect.parameters import completed_by
+from mipselect.tables import values
 from mipselect.tables.encoders import (
     Column,
     Encoder,
@@ -28,10 +29,8 @@ from mipselect.tables.encoders import (
     places_of_columns,
     target_of,
 )
-from mipselect.tables.equation import Units
 from mipselect.tables.fields import IGNORED, ROLE, Field
 from mipselect.tables.schema import TableSchema, roles_of, unit_of
-from mipselect.tables.weights import weight_shares
 from mipselect.validation import (
     LARGEST_SCALE,
     checked_choice,
@@ -177,19 +176,24 @@ class PublicMap(InputMap):
         return roles_of(self.unit, self.weight)
 
     @property
-    def units(self) -> Units:
-        """Map from the columns back to the units of the table."""
-        return Units(
-            columns=self.columns,
-            target_name=self.target.encoder.field.name,
-            target_scale=self.target.scale,
-            target_offset=self.target.offset,
-            classes=self.target.classes,
-            unit="row" if self.unit is None else self.unit.name,
-            always_names=tuple(encoder.field.name for encoder in self.always),
-            weight_name=None if self.weight is None else self.weight.name,
-            unit_rule=self.unit_rule,
-        )
+    def target_name(self) -> str:
+        """The field, or derived feature, to predict."""
+        return self.target.encoder.field.name
+
+    @property
+    def protected_unit(self) -> str:
+        """The name of what one row of X is about: "row", or the field of the privacy unit."""
+        return "row" if self.unit is None else self.unit.name
+
+    @property
+    def always_names(self) -> tuple[str, ...]:
+        """The fields that are always in."""
+        return tuple(encoder.field.name for encoder in self.always)
+
+    @property
+    def weight_name(self) -> str | None:
+        """The field that says how much a row counts."""
+        return None if self.weight is None else self.weight.name
 
     def shares(self, batch: pa.RecordBatch) -> NDArray[np.float64] | None:
         """Return the shares by which rows of a batch count, in [0, 1]; NaN for a missing weight."""
@@ -266,8 +270,10 @@ class TableQuestion:
     def public(self) -> PublicMap:
         """The map of a row into [-1, 1]; `InvalidInput` for what is wrong with the question."""
         public = _map_of(self, with_ranges(self.schema, self.ranges), scaled=True)
-        used = {encoder.field.name for encoder in public.encoders}
-        require_used(self.ranges, {*used, self.target})
+        used = {self.target, *public.feature_names}
+        unused = sorted(set(self.ranges) - used)
+        if unused:
+            raise InvalidInput(f"ranges: fields that are not used: {listed(unused)}")
         return public
 
     @cached_property
@@ -345,6 +351,24 @@ def _map_of(question: TableQuestion, schema: TableSchema, *, scaled: bool) -> Pu
     return result
 
 
+def weight_shares(column: pa.Array, weight: Field) -> NDArray[np.float64]:
+    """Compute clip(v, 0, W)/W, in [0, 1], NaN for a missing weight; shape (rows,).
+
+    W is the public maximum of the survey weight: a row counts at most as
+    much as a row without weights.
+    """
+    assert weight.maximum is not None
+    found = np.clip(values.numbers(column, weight), 0.0, weight.maximum)
+    found /= weight.maximum
+    return found
+
+
+def counted_shares(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Let a row without a weight count 0, in place."""
+    shares[np.isnan(shares)] = 0.0
+    return shares
+
+
 def used_fields(
     schema: TableSchema, target: str | None, left_out: Collection[str | None]
 ) -> list[Field]:
@@ -407,13 +431,6 @@ def with_ranges(schema: TableSchema, ranges: Ranges | None) -> TableSchema:
 
     fields, derived = map(ranged, schema.fields), map(ranged, schema.derived)
     return replace(schema, fields=tuple(fields), derived=tuple(derived))
-
-
-def require_used(ranges: Ranges | None, used: Collection[str]) -> None:
-    """Raise `InvalidInput` if there are ranges of other fields."""
-    unused = sorted(set(ranges or ()) - set(used))
-    if unused:
-        raise InvalidInput(f"ranges: fields that are not used: {listed(unused)}")
 
 
 def checked_fields(

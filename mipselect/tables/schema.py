@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
@@ -14,9 +14,17 @@ from mipselect import disk
 from mipselect.errors import InvalidInput, about
 from mipselect.json_objects import faults, read_json
 from mipselect.tables.derived import FEATURES, DerivedField, derived_fields
-from mipselect.tables.fields import IGNORED, POINTS, PROPOSED, ROLE, Field, field_of, values_of
-from mipselect.tables.weights import WEIGHT, checked_weight
-from mipselect.validation import LAST_INTEGER, did_you_mean, listed, shown
+from mipselect.tables.fields import (
+    IGNORED,
+    NUMBERS,
+    POINTS,
+    PROPOSED,
+    ROLE,
+    Field,
+    field_of,
+    values_of,
+)
+from mipselect.validation import LAST_INTEGER, checked_scale, did_you_mean, listed, shown
 
 MOST_BYTES = 1 << 24
 """A schema file is written by people; more is something else."""
@@ -48,6 +56,8 @@ OF_CONSTRAINTS = (
 """All properties of the standard, of CSVW-EO and of our own, at each level."""
 
 OUR_OWN = "mipselect:"
+WEIGHT = "weight"
+"""The role of the survey weight: how much a row counts, with a public maximum."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +166,7 @@ class TableSchema:
             raise InvalidInput(f"{PRIVACY_UNIT}: {unknown_name(unit, first)}")
         if unit is not None:
             _require_identities(fields[first[unit]])
-        checked_weight(fields, unit)
+        _check_weight(fields, unit)
         derived = derived_fields(content.get(FEATURES, []), fields, unit)
         text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
         return cls(fields, unit, text, derived)
@@ -191,22 +201,14 @@ class TableSchema:
         """Begin a schema: what the header of a table says of its columns, and nothing else.
 
         These are names and stored types; of SPSS, Stata and SAS also labels, which become titles
-        and categories, and codes of no value; of Parquet and Arrow the labels of fields; of pandas
-        and Polars categories that are declared by the type of a column (`CategoricalDtype`,
-        `Enum`). No value of the table is looked at: whatever else there is to say a person
-        writes, from public knowledge. Files of CSV and Excel have no types; their fields are
-        texts.
+        and categories, and codes of no value; of Parquet and Arrow the labels of fields. No value
+        of the table is looked at: whatever else there is to say a person writes, from public
+        knowledge. Files of CSV and Excel have no types; their fields are texts.
 
         Parameters
         ----------
         source : path or table
             See `mipselect.tables.sources.open_source`.
-
-        Notes
-        -----
-        The categories of pandas are public only where they were declared.
-        ``frame["icd"].astype("category")`` takes them from the rows, and a schema with them voids
-        every guarantee; ``pandas.CategoricalDtype(["I", "J"])`` declares them.
         """
         from mipselect.tables.described import described
 
@@ -257,6 +259,37 @@ class TableSchema:
             if field.name == name:
                 return field
         raise InvalidInput(f"{what}: {unknown_name(name, [field.name for field in self.features])}")
+
+
+def _check_weight(fields: Sequence[Field], unit: str | None) -> None:
+    """Raise `InvalidInput` unless there is no weight, or one that can be used."""
+    found = [(j, field) for j, field in enumerate(fields) if field.role == WEIGHT]
+    if len(found) > 1:
+        (first, one), (second, other) = found[:2]
+        raise InvalidInput(
+            f"fields[{second}].{ROLE}: one field may be the weight, and fields[{first}] "
+            f"({shown(one.name)}) is it too, besides {shown(other.name)}"
+        )
+    for j, field in found:
+        where = f"fields[{j}] (field {field.name})"
+        if field.type not in NUMBERS or field.categories is not None:
+            raise InvalidInput(
+                f"{where}: a weight is of type number or integer, without categories; got type "
+                f"{field.type}{' with categories' if field.categories is not None else ''}"
+            )
+        if field.name == unit:
+            raise InvalidInput(f"{where}: says whose row it is and cannot be the weight")
+        if field.maximum is None or field.maximum <= 0.0:
+            raise InvalidInput(
+                f"{where}: a weight needs a public constraints.maximum above 0: the most that one "
+                f"row may count; got {'none' if field.maximum is None else shown(field.maximum)}"
+            )
+        checked_scale(field.maximum, f"{where}: constraints.maximum of the weight")
+        if field.minimum is not None and field.minimum < 0.0:
+            raise InvalidInput(
+                f"{where}: constraints.minimum of a weight must be 0 or more, got "
+                f"{shown(field.minimum)}"
+            )
 
 
 def unit_of(schema: TableSchema) -> Field | None:

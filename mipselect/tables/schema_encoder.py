@@ -15,14 +15,11 @@ from mipselect.tables.encoders import encoder_of
 from mipselect.tables.mapping import mapped_batches, open_columns
 from mipselect.tables.public_map import (
     InputMap,
-    Ranges,
     checked_fields,
     checked_schema,
     require_complete,
     require_names,
-    require_used,
     used_fields,
-    with_ranges,
 )
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import shown
@@ -54,7 +51,7 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Notes
     -----
     A row has Euclidean norm at most 1 in the columns of each field. `groups` has these for a
-    selector, whose `x_bound` is 1 then, and `widths` for `for_features` of a regressor.
+    selector, whose `x_bound` is 1 then; `for_features` of a regressor takes how many there are.
 
     Examples
     --------
@@ -86,11 +83,6 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     )
     never: Sequence[str] = parameter(
         "sequence of str", "Further fields that are left out.", default=()
-    )
-    ranges: Ranges | None = parameter(
-        "mapping of str to (float, float), optional",
-        "Public ranges in place of those of the schema, in units of the fields.",
-        default=None,
     )
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -141,11 +133,6 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         inputs = self._map()
         return dict(zip(inputs.feature_names, map(tuple, inputs.blocks), strict=True))
 
-    @property
-    def widths(self) -> tuple[int, ...]:
-        """Number of columns of each field."""
-        return tuple(len(columns) for columns in self.groups.values())
-
     def _map(self) -> InputMap:
         """Choose all fields but the target and those of `never`, and no survey weight."""
         unit = checked_schema(self.schema).privacy_unit
@@ -156,14 +143,13 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "a person's. If each person has one row, take csvw-eo:privacyUnit out of the "
                 f"schema, and leave the field out with never=[{shown(unit)}]"
             )
-        schema, target = with_ranges(self.schema, self.ranges), self.target
+        schema, target = self.schema, self.target
         if target is not None:
             schema.field(target, "target")
             schema.refuse_ignored({target}, "target")
         left_out = checked_fields(schema, self.never, "never", target)
         used = used_fields(schema, target, {*left_out, schema.weight_name})
         require_complete(used)
-        require_used(self.ranges, {field.name for field in used})
         if not used:
             raise InvalidInput("the schema has no field besides target and never")
         result = InputMap(tuple(map(encoder_of, used)), ())

@@ -19,7 +19,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
-from mipselect.tables.fields import BLANKS
 from mipselect.tables.parts import (
     ROWS,
     ChosenRows,
@@ -34,12 +33,12 @@ from mipselect.tables.parts import (
 from mipselect.tables.stored_files import stored_parts
 from mipselect.tables.table_file import TableFile
 from mipselect.tables.values import UNWRITABLE, arrow_cells
-from mipselect.validation import LAST_INTEGER, listed
+from mipselect.validation import listed
 
 KNOWN = (
     "a path (.csv, .csv.gz, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt, .xlsx, a folder or a "
-    "pattern of them), a TableFile, a pandas or Polars frame, a DuckDB relation, or what offers an "
-    "Arrow stream"
+    "pattern of them), a TableFile, a frame of pandas, Polars or Dask, a DuckDB relation, or what "
+    "offers an Arrow stream"
 )
 FRAMES = ("pandas.DataFrame", "polars.DataFrame")
 FAILED = (
@@ -59,8 +58,8 @@ def open_source(source: Any) -> tuple[Part, ...]:
         (``data/*.parquet``): .csv, .csv.gz, .parquet, .arrow, .ipc or .feather, .sav, .zsav, .dta,
         .sas7bdat or .xpt with pyreadstat, .xlsx with openpyxl; folders named ``key=value`` are
         columns. A `TableFile` says how a file is written. A `pyarrow.Table`, `RecordBatchReader`
-        or `Dataset`, a data frame of pandas or Polars, also a lazy one, a DuckDB relation, or
-        whatever has ``__arrow_c_stream__``.
+        or `Dataset`, a data frame of pandas, Polars, also a lazy one, or Dask, a DuckDB relation,
+        or whatever has ``__arrow_c_stream__``.
 
     Raises
     ------
@@ -97,16 +96,16 @@ def open_source(source: Any) -> tuple[Part, ...]:
     _refuse_series(source)
     if hasattr(source, "__arrow_c_stream__"):
         return (_reader_part("the table", pa.RecordBatchReader.from_stream(source)),)
-    if hasattr(source, "__dask_graph__"):
-        raise InvalidInput("a Dask frame is not read; give what it is made from, or .compute()")
+    if _is_of(source, "dask.dataframe.DataFrame"):
+        return tuple(_dask_part(source, k) for k in range(source.npartitions))
     raise InvalidInput(f"a table must be {KNOWN}; got a {type(source).__name__}")
 
 
 def read_again(source: Any) -> Any:
     """Return a source with the same rows in the same order whenever it is read.
 
-    A stream becomes a table, and so does a lazy frame: Polars computes it anew each time, and after
-    a join, a group or `unique` its rows come in another order.
+    A stream becomes a table, and so does a lazy frame of Polars or Dask: it is computed anew each
+    time, and after a join, a group or `unique` its rows come in another order.
     """
     from pyarrow import dataset
 
@@ -115,6 +114,8 @@ def read_again(source: Any) -> Any:
         return source
     if _is_of(source, "polars.LazyFrame"):
         return _computed(source)
+    if _is_of(source, "dask.dataframe.DataFrame"):
+        return source.compute()
     _refuse_series(source)
     return pa.table(source) if hasattr(source, "__arrow_c_stream__") else source
 
@@ -130,8 +131,8 @@ def _refuse_series(source: Any) -> None:
 
 def _is_of(source: Any, *classes: str) -> bool:
     """Return whether `source` is of one of these classes; their packages need not be there."""
-    known = (each.split(".") for each in classes)
-    found = ((sys.modules.get(package), name) for package, name in known)
+    known = (each.rpartition(".") for each in classes)
+    found = ((sys.modules.get(package), name) for package, _, name in known)
     return any(each is not None and isinstance(source, getattr(each, name)) for each, name in found)
 
 
@@ -162,10 +163,8 @@ def _pandas_part(frame: Any) -> Part:
     positions = dict(reversed(labels))
     words = {"b": "boolean", "i": "integer", "u": "integer", "f": "number"}
     words |= {"M": "datetime", "m": "duration"}
-    dtypes = [frame.dtypes.iloc[k] for _, k in labels]
-    fields = tuple(
-        {"type": words.get(dtype.kind, "string"), **_pandas_categories(dtype)} for dtype in dtypes
-    )
+    kinds = (_plain_dtype(frame.dtypes.iloc[k]).kind for _, k in labels)
+    fields = tuple({"type": words.get(kind, "string")} for kind in kinds)
 
     def read(chosen: Sequence[str]) -> Iterator[pa.RecordBatch]:
         series = [frame.iloc[:, positions[name]] for name in chosen]
@@ -175,6 +174,26 @@ def _pandas_part(frame: Any) -> Part:
 
     names = tuple(label for label, _ in labels)
     return Part("the data frame", names, fields, len(frame), read)
+
+
+def _plain_dtype(dtype: Any) -> Any:
+    """Return the type of the values of a column, also of one of categories."""
+    is_listed = isinstance(dtype, sys.modules["pandas"].CategoricalDtype)
+    return dtype.categories.dtype if is_listed and dtype.categories is not None else dtype
+
+
+def _dask_part(frame: Any, k: int) -> Part:
+    """Look at the header of a partition; whenever it is read it is computed."""
+    label = f"partition {k} of the Dask frame"
+
+    def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        try:
+            computed = frame.partitions[k].compute()
+        except Exception:  # noqa: BLE001 - what is computed there can fail in any way
+            raise InvalidInput(f"{label} {FAILED}") from None
+        return _pandas_part(computed).read(names)
+
+    return replace(_pandas_part(frame._meta), label=label, rows=None, read=read)
 
 
 def _lazy_part(frame: Any) -> Part:
@@ -200,10 +219,7 @@ def _computed(frame: Any) -> Any:
 
 
 def _part_of_polars(label: str, schema: Any, rows: int | None, read: Read) -> Part:
-    fields = tuple(
-        {"type": kind_of(_polars_type(kind)), **_polars_categories(kind)}
-        for kind in schema.dtypes()
-    )
+    fields = tuple({"type": kind_of(_polars_type(kind))} for kind in schema.dtypes())
     return Part(label, tuple(schema.names()), fields, rows, read)
 
 
@@ -275,44 +291,6 @@ def _polars_column(series: Any) -> pa.Array:
 
 def _one_piece(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-
-
-def _pandas_categories(dtype: Any) -> dict[str, Any]:
-    """Read the categories of a `CategoricalDtype`; other types have none.
-
-    A type cannot tell categories that somebody declared from those that pandas found in the rows.
-    """
-    pandas = sys.modules["pandas"]
-    if not isinstance(dtype, pandas.CategoricalDtype) or dtype.categories is None:
-        return {}
-    return _declared(dtype.categories.tolist(), ordered=bool(dtype.ordered))
-
-
-def _polars_categories(kind: Any) -> dict[str, Any]:
-    """Read the categories of an `Enum`; a `Categorical` of Polars has those of its rows."""
-    import polars
-
-    if not isinstance(kind, polars.Enum):
-        return {}
-    return _declared(kind.categories.to_list(), ordered=False)
-
-
-def _declared(values: Sequence[Any], *, ordered: bool) -> dict[str, Any]:
-    """Return the properties of a field; none where a schema could not have such categories."""
-    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
-    if all(isinstance(value, str) for value in plain):
-        kind, plain = "string", [value.strip(BLANKS) for value in plain]
-        fit = all(plain)
-    else:
-        fit = all(
-            isinstance(v, int | float) and not isinstance(v, bool) and abs(v) < LAST_INTEGER
-            for v in plain
-        )
-        kind = "integer" if all(isinstance(value, int) for value in plain) else "number"
-    if not plain or not fit or len(set(plain)) < len(plain):
-        return {}
-    order = {"categoriesOrdered": True} if ordered else {}
-    return {"type": kind, "categories": plain, **order}
 
 
 COUNTED = re.compile(r"x?\d+")

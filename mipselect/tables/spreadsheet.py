@@ -1,12 +1,9 @@
 """A schema as a spreadsheet in CSV, one row a field; the way back gives an equal schema.
 
 Programs for spreadsheets write CSV with a mark of its byte order, with `;` where decimals have a
-comma, and with rows and columns of empty cells. All of it is read. A property that its cell would
-not say again exactly is left to the column `other`.
-
-A text in a cell is written plainly, or as a JSON string where it is empty, has blanks at its ends,
-begins with a quotation mark, or has a character that would be read as something else. In a list
-`f = female` is a value with a label, `f` a bare value, and `f =` an object of a value alone.
+comma, and with rows and columns of empty cells. All of it is read. In a list `f = female` is a
+value with a label, `f` a bare value, and `f =` an object of a value alone. A property that its cell
+would not say again exactly is left to the column `other`, as JSON.
 """
 
 from __future__ import annotations
@@ -36,7 +33,9 @@ LONGEST_CELL = 32_767
 PERSON = "person"
 """Value of the column `role`: the field is the `csvw-eo:privacyUnit` of the table."""
 
-SEPARATOR = "|"
+NOTHING = '""'
+"""The empty text in a list."""
+
 NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 """A number of JSON."""
 
@@ -45,7 +44,6 @@ FORMULA = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
 """Beginning that a program may take for a formula, perhaps behind the mark of a text."""
 
 TRUTH_WORDS = {"yes": True, "no": False, "true": True, "false": False}
-JSON = json.JSONDecoder()
 
 Row = Mapping[str, str]
 
@@ -72,43 +70,62 @@ class SheetColumn:
 
         `kind` is the `type` of the field, or None.
         """
-        text = self._written(value, kind)
-        if not text:
+        text = self._written(value)
+        if not text.isprintable():
             return ""
         try:
-            again = self.read(text, kind)
+            # As JSON, since 1 is no 1.0.
+            same = json.dumps(self.read(text.strip(), kind)) == json.dumps(value)
         except InvalidInput:
             return ""
-        return text if again == value else ""
+        return text if same else ""
 
-    def _written(self, value: Any, kind: Any) -> str | None:
-        match self.holds:
-            case "text":
-                return _text_cell(value) if isinstance(value, str) else None
-            case "end":
-                is_text = isinstance(value, str) and not NUMBER.fullmatch(value)
-                return _text_cell(value) if is_text else json.dumps(value)
-            case "truth":
-                return {True: "yes", False: "no"}[value] if isinstance(value, bool) else None
-        return _listed_cell(value, numbers=self.holds == "values" and kind in NUMBERS)
+    def _written(self, value: Any) -> str:
+        match value:
+            case bool():
+                return "yes" if value else "no"
+            case str():
+                return value
+            case list():
+                return " | ".join(map(_entry_cell, value))
+        return json.dumps(value)
 
     def read(self, cell: str, kind: Any) -> Any:
-        """Read a text that is not empty; raise `InvalidInput` where it stands for no value."""
+        """Read a text without outer blanks; raise `InvalidInput` where it stands for no value."""
         match self.holds:
             case "text":
-                return _text_of(cell)
+                return cell
             case "end":
-                if NUMBER.fullmatch(cell.strip()):
+                if NUMBER.fullmatch(cell):
                     return json.loads(cell)
                 if kind in NUMBERS:
                     raise InvalidInput(f"{shown(cell)} is no number; write it like -1.5")
-                return _text_of(cell)
+                return cell
             case "truth":
-                try:
-                    return TRUTH_WORDS[cell.strip().lower()]
-                except KeyError:
-                    raise InvalidInput(f"must be yes or no, got {shown(cell)}") from None
-        return _entries_of(cell, numbers=self.holds == "values" and kind in NUMBERS)
+                if cell.lower() not in TRUTH_WORDS:
+                    raise InvalidInput(f"must be yes or no, got {shown(cell)}")
+                return TRUTH_WORDS[cell.lower()]
+        numbers = self.holds == "values" and kind in NUMBERS
+        return [_entry(part, numbers, k) for k, part in enumerate(cell.split("|"), 1)]
+
+
+def _entry_cell(entry: Any) -> str:
+    if isinstance(entry, dict):
+        return f"{_entry_cell(entry.get('value'))} = {entry.get('label', '')}".rstrip()
+    return entry or NOTHING if isinstance(entry, str) else json.dumps(entry)
+
+
+def _entry(part: str, numbers: bool, place: int) -> Any:
+    """Read a value, or an object with `value` and `label`."""
+    text, equals, label = (each.strip() for each in part.partition("="))
+    if not text:
+        raise InvalidInput(f"entry {place} has no value; write {NOTHING} for the empty text")
+    if numbers and not NUMBER.fullmatch(text):
+        raise InvalidInput(f"{shown(text)} is no number, as the field is")
+    value = json.loads(text) if numbers else "" if text == NOTHING else text
+    if not equals:
+        return value
+    return {"value": value, "label": label} if label else {"value": value}
 
 
 COLUMNS = (
@@ -158,7 +175,7 @@ def spreadsheet_of(schema: TableSchema, delimiter: str = ",") -> bytes:
     Raises
     ------
     InvalidInput
-        Where a cell would be longer than spreadsheets hold.
+        Where a cell would be longer than spreadsheets hold, or a name has blanks at its ends.
     """
     content = schema.content
     fields, person = content.pop("fields"), content.pop(PRIVACY_UNIT, None)
@@ -166,6 +183,8 @@ def spreadsheet_of(schema: TableSchema, delimiter: str = ",") -> bytes:
     for field in fields:
         role = {"role": PERSON} if field["name"] == person else {}
         rows.append(_cells_of(field) | role)
+        if not rows[-1]["name"]:
+            raise InvalidInput(f"field {shown(field['name'])}: a cell keeps no blanks at its ends")
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter=delimiter)
     writer.writerow(TITLES)
@@ -192,9 +211,10 @@ def read_spreadsheet(path: Path) -> TableSchema:
         Naming the line and the column.
     """
     text = disk.small_text(path, MOST_BYTES, SAVE_AS_UTF8)
+    table: dict[str, Any] | None = None
+    fields: list[dict[str, Any]] = []
+    lines, persons = [], []
     with about(str(path)):
-        table: dict[str, Any] | None = None
-        fields, lines, persons = [], [], []
         for number, row in _rows(text):
             with about(f"line {number}"):
                 if "name" in row:
@@ -289,7 +309,7 @@ def _table(row: Row) -> dict[str, Any]:
                 f"column {title}: a row without a name is about the table; it can have "
                 f"{listed(known)}"
             )
-    content = _content_of(row, OF_TABLE)
+    content = _content_of(row)
     for key in ("fields", PRIVACY_UNIT):
         if key in content:
             raise InvalidInput(f"column {OTHER}: {key} is made of the other rows; leave it out")
@@ -301,14 +321,12 @@ def _cells_of(
 ) -> dict[str, str]:
     """Return the cells of a JSON object by the titles of all columns; some of them may be used."""
     rest: dict[str, Any] = json.loads(json.dumps(content))
-    kind = content.get("type")
-    kind = kind if isinstance(kind, str) else None
     cells = dict.fromkeys(TITLES, "")
     for column in columns:
         *above, key = column.path
         at = rest.get(above[0]) if above else rest
         if isinstance(at, dict) and key in at:
-            cells[column.title] = column.cell(at[key], kind)
+            cells[column.title] = column.cell(at[key], content.get("type"))
             if cells[column.title]:
                 del at[key]
                 if above and not at:
@@ -319,20 +337,14 @@ def _cells_of(
     return cells
 
 
-def _content_of(
-    cells: Mapping[str, str], columns: Sequence[SheetColumn] = COLUMNS
-) -> dict[str, Any]:
-    """Return the JSON object of some cells, without blank ones, by the titles of columns.
-
-    Raises
-    ------
-    InvalidInput
-        Naming the column.
-    """
+def _content_of(cells: Row) -> dict[str, Any]:
+    """Return the JSON object of the cells of a row; raise `InvalidInput`, naming the column."""
     with about(f"column {OTHER}"):
-        content: dict[str, Any] = _other(cells.get(OTHER, ""))
-    kind = _text_of(cells["type"]) if "type" in cells else content.get("type")
-    for column in columns:
+        content: Any = parsed(cells[OTHER], "the cell") if OTHER in cells else {}
+        if not isinstance(content, dict):
+            raise InvalidInput(f"must be a JSON object, got {shown(cells[OTHER])}")
+    kind = cells.get("type", content.get("type"))
+    for column in COLUMNS:
         if column.title not in cells:
             continue
         *above, key = column.path
@@ -341,13 +353,6 @@ def _content_of(
             if not isinstance(at, dict) or key in at:
                 raise InvalidInput(f"{'.'.join(column.path)} stands in the column {OTHER} too")
             at[key] = column.read(cells[column.title], kind)
-    return content
-
-
-def _other(cell: str) -> dict[str, Any]:
-    content = parsed(cell, "the cell") if cell else {}
-    if not isinstance(content, dict):
-        raise InvalidInput(f"must be a JSON object, got {shown(cell)}")
     return content
 
 
@@ -360,95 +365,3 @@ def _shielded(cell: str) -> str:
 def _unshielded(cell: str) -> str:
     """Take the apostrophe of `_shielded` away."""
     return cell[1:] if cell[:1] == "'" and FORMULA.match(cell) else cell
-
-
-def _text_cell(text: str, special: str = "") -> str:
-    """Write a text, plainly unless it would not be read as it is; `special` must not be in it."""
-    plain = text and text == text.strip() and text[0] != '"' and text.isprintable()
-    if plain and not any(character in text for character in special):
-        return text
-    return json.dumps(text, ensure_ascii=not text.isprintable())
-
-
-def _text_of(cell: str) -> str:
-    """Read a text; what is no JSON string as a whole is the text itself."""
-    cell = cell.strip()
-    if cell[:1] == '"':
-        try:
-            return str(json.loads(cell))
-        except ValueError:
-            pass
-    return cell
-
-
-def _listed_cell(entries: Any, *, numbers: bool) -> str | None:
-    """Write a list of values, or objects with `value` and `label`; None where no text says it.
-
-    With `numbers` a plain number stands for itself, and else for its text.
-    """
-    if not isinstance(entries, list) or not entries:
-        return None
-    written = [_entry_cell(entry, numbers) for entry in entries]
-    return None if None in written else f" {SEPARATOR} ".join(map(str, written))
-
-
-def _entries_of(text: str, *, numbers: bool) -> list[Any]:
-    """Read a list; raise `InvalidInput` for an entry that is wrong, and say what would be right."""
-    entries: list[Any] = []
-    at = 0
-    while True:
-        value, at = _token(text, at, f"={SEPARATOR}")
-        entry: Any = _value(value, numbers, len(entries))
-        if text[at : at + 1] == "=":
-            label, at = _token(text, at + 1, SEPARATOR)
-            entry = {"value": entry} | ({"label": _text_of(label)} if label else {})
-        entries.append(entry)
-        if at == len(text):
-            return entries
-        at += 1
-
-
-def _entry_cell(entry: Any, numbers: bool) -> str | None:
-    if not isinstance(entry, dict):
-        return _value_cell(entry, numbers)
-    value = _value_cell(entry["value"], numbers)
-    if value is None:
-        return None
-    label = _text_cell(entry["label"], SEPARATOR) if "label" in entry else ""
-    return f"{value} = {label}".rstrip()
-
-
-def _value_cell(value: Any, numbers: bool) -> str | None:
-    if isinstance(value, str):
-        return json.dumps(value) if numbers else _text_cell(value, f"={SEPARATOR}")
-    plain = json.dumps(value)
-    return plain if numbers and NUMBER.fullmatch(plain) else None
-
-
-def _token(text: str, at: int, ends: str) -> tuple[str, int]:
-    """Return a value or a label as it is written, and the place of what ends it."""
-    while text[at : at + 1].isspace():
-        at += 1
-    begin = quoted = at
-    if text[at : at + 1] == '"':
-        try:
-            _, quoted = JSON.raw_decode(text, at)
-        except ValueError:
-            raise InvalidInput(
-                f"{shown(text[begin:])} begins with a quotation mark and is no JSON string"
-            ) from None
-    at = next((j for j in range(quoted, len(text)) if text[j] in ends), len(text))
-    if quoted > begin and text[quoted:at].strip():
-        raise InvalidInput(f"{shown(text[begin:at])} goes on after its closing quotation mark")
-    return text[begin:at].strip(), at
-
-
-def _value(token: str, numbers: bool, place: int) -> str | float:
-    if not token:
-        raise InvalidInput(f'entry {place + 1} has no value; write "" for the empty text')
-    if not numbers or token[0] == '"':
-        return _text_of(token)
-    if not NUMBER.fullmatch(token):
-        raise InvalidInput(f"{shown(token)} is no number, as the field is")
-    number: float = json.loads(token)
-    return number

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import glob
-import urllib.parse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -51,8 +50,6 @@ OTHER_SPREADSHEETS = (".xls", ".ods")
 COLUMN_BUFFER = 1 << 18
 """Bytes of each column of a Parquet file here that are read at a time; a whole row group, which
 may be gigabytes, from elsewhere, for requests over a network take long."""
-
-NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
 def stored_parts(file: TableFile) -> tuple[Part, ...]:
@@ -143,12 +140,12 @@ def _files(
         raise InvalidInput(f"{root}: its files must be of one kind, not {shown(kinds)}")
     Once().reach(places)
     return tuple(
-        replace(_file(file, system, path, place.name, root), places=(place,))
+        replace(_file(file, system, path, place.name), places=(place,))
         for path, place in zip(paths, places, strict=True)
     )
 
 
-def _file(file: TableFile, system: fs.FileSystem, path: str, label: str, root: str) -> Part:
+def _file(file: TableFile, system: fs.FileSystem, path: str, label: str) -> Part:
     kind = kind_of_file(path)
     require_way(file, kind)
     if kind in (STAT, EXCEL) and not isinstance(system, fs.LocalFileSystem):
@@ -168,7 +165,7 @@ def _file(file: TableFile, system: fs.FileSystem, path: str, label: str, root: s
         if isinstance(error, InvalidInput):
             raise
         raise InvalidInput(f"{label}: cannot be read as {kind}") from error
-    return _with_partition(part, path, root)
+    return part
 
 
 def _csv_part(file: TableFile, system: fs.FileSystem, path: str, label: str) -> Part:
@@ -180,7 +177,7 @@ def _csv_part(file: TableFile, system: fs.FileSystem, path: str, label: str) -> 
         encoding=file.encoding,
     )
     if not any(rows.header):
-        raise InvalidInput(f"{label}: the file has no header in its first line")
+        raise InvalidInput(f"{label}: the file is empty, or its first line is no header")
     fields = ({"type": "string"},) * len(rows.header)
     return Part(label, rows.header, fields, None, rows.batches, has_types=False)
 
@@ -229,40 +226,3 @@ def _guarded(read: Read, label: str) -> Read:
             raise InvalidInput(f"{label}: the file is damaged") from error
 
     return guarded
-
-
-def _with_partition(part: Part, path: str, root: str) -> Part:
-    """Add a column to the part for each folder below `root` that is named ``key=value``."""
-    keys = _partition(path[len(root) :]) if path.startswith(root) else {}
-    keys = {name: value for name, value in keys.items() if name not in part.names}
-    if not keys:
-        return part
-
-    def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        stored = [name for name in names if name not in keys]
-        places = {name: k for k, name in enumerate(stored)}
-        # One column at least, for the number of rows.
-        for batch in part.read(stored or part.names[:1]):
-            columns = [
-                pa.repeat(pa.scalar(keys[name], pa.string()), batch.num_rows)
-                if name in keys
-                else batch.column(places[name])
-                for name in names
-            ]
-            yield pa.record_batch(columns, list(names))
-
-    return replace(
-        part,
-        names=(*part.names, *keys),
-        fields=(*part.fields, *({"type": "string"} for _ in keys)),
-        read=read,
-    )
-
-
-def _partition(path: str) -> Mapping[str, str | None]:
-    keys: dict[str, str | None] = {}
-    for step in path.split("/")[:-1]:
-        name, sign, value = step.partition("=")
-        if sign:
-            keys[name] = None if value == NO_PARTITION else urllib.parse.unquote(value)
-    return keys

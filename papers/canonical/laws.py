@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 from mipselect.mechanisms.noise.noise import Noise, noise_named
 from mipselect.mechanisms.scores.joint import Crossings
 
-from ..arrays import FloatArray
+from ..sources import FloatArray
 
 REACH = 40.0
 """Noise beyond it is negligible."""

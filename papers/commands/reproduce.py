@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
 from mipselect.cli.extension import (
@@ -25,17 +31,40 @@ from mipselect.cli.extension import (
     write_whole,
 )
 from mipselect.errors import InvalidInput
-from mipselect.pictures import require_matplotlib
+from mipselect.pictures import (
+    Panel,
+    Picture,
+    Series,
+    as_file,
+    drawn,
+    plain_style,
+    require_matplotlib,
+)
 
 from ..catalogue import EXPERIMENTS, experiment_named
-from ..experiment import PAPERS, Experiment
-from ..reports import QUICK, Made, as_csv, as_markdown, duration, pictures
-from ..runner import EXPERIMENT, Trial, TrialFile, done_already, first_of, run
+from ..claims import Finding
+from ..experiment import (
+    PAPERS,
+    DifferenceMap,
+    Experiment,
+    Figure,
+    LineFigure,
+    Metric,
+    Results,
+)
+from ..runner import EXPERIMENT, Row, Trial, TrialFile, done_already, first_of, run
 from ..sources import DataSource
 
 ALL = "all"
 MOST_PROCESSES = 256
 LARGEST_DATA_SEED = 2**31
+MOST_COLUMNS = 20
+"""Values of x in a Markdown table; the CSV has all."""
+
+SEEDED = "Experiment with seeded draws, not private."
+QUICK = "A quick run has few trials: its verdicts say that it works, not what holds."
+OF_TABLES = "SENSITIVE: computed from the tables in --data without any privacy."
+
 _Work = tuple[Experiment, DataSource | None, list[Trial]]
 
 EXAMPLES = """Examples:
@@ -97,6 +126,58 @@ class ReproduceArguments:
         return self.output / f"{experiment.name}{scale}{end}"
 
 
+@dataclass(frozen=True)
+class Made:
+    """An experiment that was run, with what was found, one finding for each claim.
+
+    Attributes
+    ----------
+    experiment : Experiment
+    arguments : ReproduceArguments
+    sensitive : bool
+    rows : list of mapping
+        Trials.
+    missing : list of str
+        What could not be run, and why.
+    files : list of Path
+        What was written.
+    """
+
+    experiment: Experiment
+    arguments: ReproduceArguments
+    sensitive: bool
+    rows: list[Row]
+    missing: list[str]
+    files: list[Path] = field(default_factory=list)
+
+    @cached_property
+    def results(self) -> Results:
+        """All numbers of the trials."""
+        return self.experiment.results(self.rows)
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """Verdicts on the claims, in their order."""
+        return [claim.judged(self.results) for claim in self.experiment.claims]
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of computation, in all."""
+        return float(sum(row["seconds"] for row in self.rows))
+
+    @property
+    def command(self) -> str:
+        """Command that makes it again."""
+        given = self.arguments
+        parts = ["mipselect reproduce", self.experiment.name]
+        parts += ["--quick"] if given.quick else []
+        parts += [f"--repeats {given.repeats}"] if given.repeats else []
+        parts += [f"--seed {given.seed}"] if given.seed else []
+        parts += [f"--data-seed {given.data_seed}"] if given.data_seed else []
+        parts += ["--data FOLDER"] if self.experiment.needs else []
+        return " ".join(parts)
+
+
 @command
 def reproduce(arguments: ReproduceArguments) -> None:
     """Make the papers' figures and tables again, and say which of their claims were seen.
@@ -131,7 +212,7 @@ def reproduce(arguments: ReproduceArguments) -> None:
              for experiment, source in sources]  # fmt: skip
     _say_time(works, arguments)
     made = [_made(*work, arguments, with_figures=with_figures) for work in works]
-    _deliver(made, left_out, arguments, with_figures=with_figures)
+    _deliver(made, left_out, arguments)
     failures = [f"{one.experiment.name}: {reason}" for one in made for reason in one.missing]
     if failures:
         raise first_of(failures)
@@ -235,41 +316,21 @@ def _made(
     with_figures: bool,
 ) -> Made:
     rows, failed = run(trials, arguments.path(experiment, ".jsonl"), arguments.processes)
-    results = experiment.results(rows)
-    made = Made(
-        experiment=experiment,
-        results=results,
-        findings=[claim.judged(results) for claim in experiment.claims],
-        quick=arguments.quick,
-        sensitive=source is not None,
-        trials=len(rows),
-        seconds=sum(row["seconds"] for row in rows),
-        base_seed=arguments.seed,
-        data_seed=arguments.data_seed,
-        missing=[
-            f"{trial.recipe.title}, repeat {trial.repeat}: {row['remark']}" for trial, row in failed
-        ],
-        most_repeats=arguments.repeats,
-    )
-    _write(made, arguments, with_figures=with_figures)
+    missing = [
+        f"{trial.recipe.title}, repeat {trial.repeat}: {row['remark']}" for trial, row in failed
+    ]
+    made = Made(experiment, arguments, source is not None, rows, missing)
+    contents = {".md": as_markdown(made).encode(), ".csv": as_csv(made.results).encode()}
+    if with_figures:
+        contents |= {f"{suffix}.svg": content for suffix, content in pictures(made)}
+    for end, content in contents.items():
+        made.files.append(arguments.path(experiment, end))
+        write_whole(made.files[-1], content, sensitive=made.sensitive)
+    made.files.append(arguments.path(experiment, ".jsonl"))
     return made
 
 
-def _write(made: Made, arguments: ReproduceArguments, *, with_figures: bool) -> None:
-    files = {".csv": as_csv(made.results).encode(), ".md": as_markdown(made).encode()}
-    if with_figures:
-        files |= {f"{suffix}.svg": content for suffix, content in pictures(made)}
-    for end, content in files.items():
-        write_whole(arguments.path(made.experiment, end), content, sensitive=made.sensitive)
-
-
-def _deliver(
-    made: Sequence[Made],
-    left_out: Sequence[str],
-    arguments: ReproduceArguments,
-    *,
-    with_figures: bool,
-) -> None:
+def _deliver(made: Sequence[Made], left_out: Sequence[str], arguments: ReproduceArguments) -> None:
     sensitive = any(one.sensitive for one in made)
     report: dict[str, Any] = {
         "command": "reproduce",
@@ -279,7 +340,7 @@ def _deliver(
         "warning": [SENSITIVE, EXPERIMENT] if sensitive else [EXPERIMENT],
         "quick": arguments.quick,
         "left_out": list(left_out),
-        "experiments": [_entry(one, arguments, with_figures=with_figures) for one in made],
+        "experiments": [_entry(one) for one in made],
     }
 
     def render(console: Console) -> None:
@@ -299,23 +360,21 @@ def _deliver(
     deliver(report, render, as_json=arguments.delivery.as_json, output=None)
 
 
-def _entry(made: Made, arguments: ReproduceArguments, *, with_figures: bool) -> dict[str, Any]:
+def _entry(made: Made) -> dict[str, Any]:
     experiment = made.experiment
-    ends = [".md", ".csv", *(_svgs(experiment) if with_figures else []), ".jsonl"]
-    paths = [arguments.path(experiment, end) for end in ends]
     return {
         "name": experiment.name,
         "paper": experiment.paper,
         "title": experiment.title,
         "command": made.command,
-        "trials": made.trials,
+        "trials": len(made.rows),
         "seconds": made.seconds,
         "claims": [
             {"claim": claim.text, "verdict": finding.verdict, "measured": finding.evidence}
             for claim, finding in zip(experiment.claims, made.findings, strict=True)
         ],
-        "missing": list(made.missing),
-        "files": [str(path) for path in paths if path.exists()],
+        "missing": made.missing,
+        "files": [str(path) for path in made.files if path.exists()],
     }
 
 
@@ -351,3 +410,158 @@ def _deliver_list(*, as_json: bool) -> None:
                     console.print(line, markup=False, soft_wrap=True)
 
     deliver(report, render, as_json=as_json, output=None)
+
+
+def as_csv(results: Results) -> str:
+    """Write all numbers, one a line."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(
+        ["metric", "panel", "method", "x", "value", "standard_error", "low", "high", "repeats"]
+    )
+    for place, middle in results.middles.items():
+        error = "" if middle.error is None else f"{middle.error:.6g}"
+        value, low, high = (
+            f"{number:.10g}" if math.isfinite(number) else ""
+            for number in (middle.value, *(middle.interval or (math.nan, math.nan)))
+        )
+        numbers = value, error, low, high, middle.count
+        writer.writerow([place.metric, place.panel, place.method, f"{place.x:g}", *numbers])
+    return text.getvalue()
+
+
+def as_markdown(made: Made) -> str:
+    """Write the verdict, then a table for every metric and panel."""
+    experiment, results = made.experiment, made.results
+    count, given = len(made.rows), made.arguments
+    trials = f"{count:,} trial{'' if count == 1 else 's'}"
+    parts = [
+        f"# {experiment.title}",
+        f"{experiment.paper}: {experiment.row}.",
+        f"    {made.command}",
+        f"{trials}, draws of seed {given.seed}, data and splits of seed {given.data_seed}, "
+        f"{duration(made.seconds)} of computation. {SEEDED}",
+    ]
+    parts += [OF_TABLES] if made.sensitive else []
+    parts += [QUICK] if given.quick else []
+    if experiment.notes:
+        parts.append("\n".join(f"- {note}" for note in experiment.notes))
+    parts += [f"**Not run:** {reason}" for reason in made.missing]
+    parts += ["## Claims", _claims(made)]
+    for metric in experiment.metrics:
+        for panel in results.panels(metric.key):
+            words = metric.words + (" (median and where it is, by 95 %)" if metric.median else "")
+            parts.append(f"## {words}" + (f": {panel}" if panel else ""))
+            parts.append(_table(experiment, results, metric, panel))
+    return "\n\n".join(parts) + "\n"
+
+
+def _claims(made: Made) -> str:
+    rows = ["| claim | verdict | measured |", "| --- | --- | --- |"]
+    rows += [
+        f"| {claim.text} | {finding.verdict} | {finding.evidence} |"
+        for claim, finding in zip(made.experiment.claims, made.findings, strict=True)
+    ]
+    return "\n".join(rows)
+
+
+def pictures(made: Made) -> list[tuple[str, bytes]]:
+    """Draw every figure that has something in it, as SVG, with the suffix of its name."""
+    return [
+        (figure.suffix, _drawn(made, figure))
+        for figure in made.experiment.figures
+        if made.results.panels(figure.metric.key)
+    ]
+
+
+def duration(seconds: float) -> str:
+    """Write seconds in words."""
+    if seconds < 90.0:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60.0:.0f} min" if seconds < 5400.0 else f"{seconds / 3600.0:.1f} h"
+
+
+def _table(experiment: Experiment, results: Results, metric: Metric, panel: str) -> str:
+    lines = {
+        method: results.line(panel, method, metric.key)
+        for method in results.methods(metric.key, panel)
+    }
+    xs = sorted({x for line in lines.values() for x in line})
+    if len(xs) > MOST_COLUMNS:
+        step = (len(xs) - 1) / (MOST_COLUMNS - 1)
+        xs = [xs[round(step * place)] for place in range(MOST_COLUMNS)]
+    figures = (figure for figure in experiment.figures if isinstance(figure, LineFigure))
+    across = next((figure.x_label for figure in figures), "")
+    rows = [f"| {across} | " + " | ".join(f"{x:,.6g}" for x in xs) + " |"]
+    rows.append("| --- |" + " ---: |" * len(xs))
+    for method, line in lines.items():
+        rows.append(
+            f"| {method} | " + " | ".join(str(line[x]) if x in line else "" for x in xs) + " |"
+        )
+    return "\n".join(rows)
+
+
+def _drawn(made: Made, figure: Figure) -> bytes:
+    notes = ((OF_TABLES,) if made.sensitive else ()) + (SEEDED,)
+    if isinstance(figure, DifferenceMap):
+        return _map(made, figure, notes)
+    return _lines(made, figure, notes)
+
+
+def _lines(made: Made, figure: LineFigure, notes: tuple[str, ...]) -> bytes:
+    results, metric = made.results, figure.metric
+    panels = []
+    for panel in results.panels(metric.key):
+        lines = []
+        for method in results.methods(metric.key, panel):
+            found = {
+                x: middle
+                for x, middle in results.line(panel, method, metric.key).items()
+                if math.isfinite(middle.value)
+            }
+            if found:
+                means = tuple(middle.value for middle in found.values())
+                errors = tuple(middle.error for middle in found.values())
+                lines.append(Series(method, tuple(found), means, errors))
+        panels.append(Panel(panel, tuple(lines)))
+    return drawn(
+        Picture(
+            title=made.experiment.title,
+            x_label=figure.x_label,
+            y_label=metric.words,
+            panels=tuple(panels),
+            names=tuple(results.methods(metric.key)),
+            yardstick="uniform",
+            fraction=figure.fraction,
+            log_x=figure.log_x,
+            log_y=figure.log_y,
+            notes=notes,
+            alarming=made.sensitive,
+        ),
+        ".svg",
+    )
+
+
+def _map(made: Made, figure: DifferenceMap, notes: tuple[str, ...]) -> bytes:
+    """Draw differences of fractions as colours, the same bytes every time."""
+    from matplotlib.figure import Figure as Canvas
+
+    results, key = made.results, figure.metric.key
+    names = results.panels(key)
+    rows = []
+    for panel in names:
+        first, second = (results.line(panel, one, key) for one in (figure.first, figure.second))
+        rows.append({x: first[x].value - second[x].value for x in first if x in second})
+    xs = sorted({x for row in rows for x in row})
+    values = np.array([[row.get(x, np.nan) for x in xs] for row in rows])
+    with plain_style():
+        canvas = Canvas(figsize=(7.5, 1.6 + 0.32 * len(names)), layout="constrained")
+        axes = canvas.subplots()
+        image = axes.imshow(values, cmap="PuOr", vmin=-1.0, vmax=1.0, aspect="auto")
+        axes.set_xticks(range(len(xs)), labels=[f"{x:g}" for x in xs], rotation=90)
+        axes.set_yticks(range(len(names)), labels=names)
+        title = f"{figure.metric.words}: {figure.first} less {figure.second}"
+        axes.set(title=title, xlabel=figure.x_label)
+        canvas.colorbar(image, ax=axes)
+        canvas.supxlabel("\n".join(notes), fontsize="small", color="#444444")
+        return as_file(canvas, ".svg")

@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,6 @@ from mipselect import Instance
 from mipselect.mechanisms import Mechanism
 from mipselect.regression import AdaSSPRegressor, ObjectivePerturbationRegressor
 
-from ..arrays import FloatArray, Support
 from ..claims import Ahead, AheadInTheEnd, Rises
 from ..experiment import (
     MIP,
@@ -25,8 +25,9 @@ from ..experiment import (
     Reading,
     Recipe,
     Scale,
+    Support,
 )
-from ..sources import DataSource
+from ..sources import DataSource, FloatArray
 from .setting import (
     EXACT,
     MCMC,
@@ -114,29 +115,24 @@ class Prepared:
     def perturbed(self, support: Sequence[int], rng: random.Random) -> FloatArray:
         """Draw coefficients of one objective perturbation at ε = 1."""
         recipe = self.problem.recipe
-        model = ObjectivePerturbationRegressor(
-            epsilon=recipe.epsilon,
-            ridge=recipe.ridge,
-            x_bound=self.preparation.bound,
-            y_bound=self.preparation.y_bound,
-            row_bound=self.preparation.row_bound,
-            coef_bound=recipe.radius,
-            fit_intercept=False,
-            random_state=rng.getrandbits(32),
+        more = {"row_bound": self.preparation.row_bound, "coef_bound": recipe.radius}
+        return self._fitted(
+            ObjectivePerturbationRegressor, support, rng, ridge=recipe.ridge, **more
         )
-        fitted: FloatArray = model.fit(self.X[:, list(support)], self.y).coef_
-        return fitted
 
     def adassp(self, support: Sequence[int], rng: random.Random) -> FloatArray:
-        """Draw coefficients of one AdaSSP at ε = 1, δ = 1e-6, without an intercept."""
-        model = AdaSSPRegressor(
-            epsilon=self.problem.recipe.epsilon,
-            delta=DELTA,
-            x_bound=self.preparation.bound,
-            y_bound=self.preparation.y_bound,
-            fit_intercept=False,
-            random_state=rng.getrandbits(32),
-        )
+        """Draw coefficients of one AdaSSP at ε = 1, δ = 1e-6."""
+        return self._fitted(AdaSSPRegressor, support, rng, delta=DELTA)
+
+    def _fitted(
+        self, law: type[Any], support: Sequence[int], rng: random.Random, **more: Any
+    ) -> FloatArray:
+        """Fit without an intercept to these columns."""
+        bounds = {"x_bound": self.preparation.bound, "y_bound": self.preparation.y_bound}
+        model = law(
+            epsilon=self.problem.recipe.epsilon, fit_intercept=False,
+            random_state=rng.getrandbits(32), **bounds, **more,
+        )  # fmt: skip
         fitted: FloatArray = model.fit(self.X[:, list(support)], self.y).coef_
         return fitted
 

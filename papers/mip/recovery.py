@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
 from ..claims import (
     AHEAD,
@@ -50,6 +53,31 @@ OF_HINGE = (EXACT, FLIP, BLOCKS, FLIP_BLOCKS)
 """Ours; labels of blocks are numbers, and their loss is the squared one."""
 
 
+RIVALS = (MCMC, VOTES)
+OVER_TOP_R = Ahead("mistakes is ahead of top-R", TRUTH.key, MISTAKES, (TOP_R,))
+
+experiment = partial(Experiment, paper=MIP, also=ALSO)
+"""An experiment of this paper."""
+
+
+def in_the_end(
+    method: str, rivals: tuple[str, ...] = RIVALS, words: str = "MCMC and samp-agg"
+) -> AheadInTheEnd:
+    """Claim what the paper claims for large enough n."""
+    return AheadInTheEnd(f"{method} is ahead of {words} for large enough n", TRUTH.key, method,
+                         rivals)  # fmt: skip
+
+
+def never_behind(better: str, words: str, *others: str) -> Ahead:
+    """Claim, of a method of ours, that it is never clearly worse than others."""
+    return Ahead(f"ours: {words}", TRUTH.key, better, others, never_behind=True)
+
+
+EXACT_NEVER_BEHIND = never_behind(
+    EXACT, "the exact draw is never behind top-R or mistakes", TOP_R, MISTAKES
+)
+
+
 def squared(n: int, draws: int, vote_draws: int) -> SupportRecovery:
     """Make figure 1a at n rows."""
     methods = (*PUBLISHED, MCMC_CODE, *OURS, SIZES)
@@ -64,38 +92,26 @@ def hinge(n: int, p: int, draws: int, vote_draws: int, *ours: str) -> SupportRec
     )
 
 
-FIGURE_1A = Experiment(
+FIGURE_1A = experiment(
     name="mip-1a",
-    paper=MIP,
     row="Figure 1a",
     title="Support recovery by rows: least squares, p = 100, s = 5, ε = 1",
     figures=figures("n, rows"),
     claims=(
-        Ahead("mistakes is ahead of top-R", TRUTH.key, MISTAKES, (TOP_R,)),
-        AheadInTheEnd(
-            "mistakes is ahead of MCMC and samp-agg for large enough n",
-            TRUTH.key,
-            MISTAKES,
-            (MCMC, VOTES),
-        ),
-        AheadInTheEnd(
-            "top-R is ahead of MCMC and samp-agg for large enough n",
-            TRUTH.key,
-            TOP_R,
-            (MCMC, VOTES),
-        ),
+        OVER_TOP_R,
+        in_the_end(MISTAKES),
+        in_the_end(TOP_R),
         Rises("recovery rises with n", TRUTH.key, PUBLISHED),
-        Ahead(
-            "ours: the exact draw is never behind top-R, mistakes or a wide pool",
-            TRUTH.key,
+        never_behind(
             EXACT,
-            (TOP_R, MISTAKES, WIDE),
-            never_behind=True,
+            "the exact draw is never behind top-R, mistakes or a wide pool",
+            TOP_R,
+            MISTAKES,
+            WIDE,
         ),
     ),
     full=Scale(tuple(squared(n, 50, 5) for n in SQUARED_ROWS), 10, 6.0),
     quick=Scale(tuple(squared(n, 20, 1) for n in (3000, 5000)), 2, 0.3),
-    also=ALSO,
     notes=(
         "SNR 5, ρ = 0.1, b_x = b_y = 0.5, r = 1.1, λ = 120; chains of 1,000 steps with ‖β‖₁ ≤ 3.5; "
         "√n blocks of unclipped rows vote for the non-zeros of a Lasso of penalty 20.",
@@ -118,31 +134,21 @@ HINGE_NOTES = (
 )
 
 HINGE_CLAIMS: tuple[Claim, ...] = (
-    Ahead("mistakes is ahead of top-R", TRUTH.key, MISTAKES, (TOP_R,)),
-    AheadInTheEnd(
-        "mistakes is ahead of samp-agg for large enough n", TRUTH.key, MISTAKES, (VOTES,)
-    ),
-    AheadInTheEnd("top-R is ahead of samp-agg for large enough n", TRUTH.key, TOP_R, (VOTES,)),
+    OVER_TOP_R,
+    in_the_end(MISTAKES, (VOTES,), VOTES),
+    in_the_end(TOP_R, (VOTES,), VOTES),
     Rises("recovery rises with n", TRUTH.key, (TOP_R, MISTAKES, VOTES)),
-    Ahead(
-        "ours: the exact draw is never behind top-R or mistakes",
-        TRUTH.key,
-        EXACT,
-        (TOP_R, MISTAKES),
-        never_behind=True,
-    ),
+    EXACT_NEVER_BEHIND,
 )
 
-FIGURE_1B = Experiment(
+FIGURE_1B = experiment(
     name="mip-1b",
-    paper=MIP,
     row="Figure 1b, D.2 hinge",
     title="Support recovery by rows: hinge loss, p = 100, s = 5, ε = 1",
     figures=figures("n, rows"),
     claims=HINGE_CLAIMS,
     full=Scale(tuple(hinge(n, 100, 50, 2, *OF_HINGE) for n in HINGE_ROWS), 10, 12.0),
     quick=Scale(tuple(hinge(n, 100, 20, 1, *OF_HINGE) for n in (3000,)), 1, 0.3),
-    also=ALSO,
     notes=(
         *HINGE_NOTES,
         "An earlier measurement, with loops as in the paper's code, had shown 0.66 for top-R and "
@@ -155,16 +161,14 @@ FIGURE_1B = Experiment(
     ),
 )
 
-FIGURE_1B_LARGE = Experiment(
+FIGURE_1B_LARGE = experiment(
     name="mip-1b-large",
-    paper=MIP,
     row="Figure 1b, D.2 hinge",
     title="Support recovery by rows: hinge loss, p = 1,000, s = 5, ε = 1",
     figures=figures("n, rows"),
     claims=HINGE_CLAIMS,
     full=Scale(tuple(hinge(n, 1000, 50, 1, *OF_HINGE) for n in HINGE_ROWS), 10, 60.0),
     quick=Scale((hinge(3000, 200, 20, 1, *OF_HINGE),), 1, 0.2),
-    also=ALSO,
     notes=(*HINGE_NOTES, "--quick has p = 200."),
 )
 
@@ -180,26 +184,19 @@ def by_epsilon(epsilon: float, n: int, p: int, draws: int) -> SupportRecovery:
     )
 
 
-BY_EPSILON = Experiment(
+BY_EPSILON = experiment(
     name="mip-epsilon",
-    paper=MIP,
     row="Figure 1a",
     title="Support recovery by ε: least squares, s = 5, with public bounds and without any",
     figures=figures("ε"),
     claims=(
-        Ahead(
-            "ours: permute-and-flip is never behind the exponential mechanism",
-            TRUTH.key,
-            FLIP,
-            (EXACT,),
-            never_behind=True,
-        ),
-        Ahead(
-            "ours: blocks without bounds are never behind the loss with the paper's bounds",
-            TRUTH.key,
+        never_behind(FLIP, "permute-and-flip is never behind the exponential mechanism", EXACT),
+        never_behind(
             BLOCKS,
-            (EXACT, MISTAKES, TOP_R),
-            never_behind=True,
+            "blocks without bounds are never behind the loss with the paper's bounds",
+            EXACT,
+            MISTAKES,
+            TOP_R,
         ),
     ),
     full=Scale(
@@ -212,7 +209,6 @@ BY_EPSILON = Experiment(
         8.0,
     ),
     quick=Scale(tuple(by_epsilon(epsilon, 3000, 100, 20) for epsilon in (0.5, 1.0)), 1, 0.2),
-    also=ALSO,
     notes=("SNR 5, ρ = 0.1, b_x = b_y = 0.5, r = 1.1, λ = 120.", PAID, ON_BLOCKS),
 )
 
@@ -221,10 +217,8 @@ POOLS = (2, 300, *range(1000, 15_000, 1000), 14_200, 14_300, 15_000)
 LEVEL_ENDS = (292, 14_260)
 """Supports with at most one and two mistakes, 1 + 3·97 and 1 + 3·97 + 3·C(97, 2)."""
 
-RIDGES = (120.0, 140.0, 160.0, 180.0, 200.0)
-BOUNDS = (0.5, 0.75, 1.0, 1.25, 1.5)
-
 ABLATED = SupportRecovery(0.0, 4000, 100, 5, (TOP_R, MISTAKES, EXACT, WIDE), 100)
+OF_BOUNDS = replace(ABLATED, ridge=300.0)
 
 
 def pool(size: int, draws: int) -> SupportRecovery:
@@ -232,14 +226,12 @@ def pool(size: int, draws: int) -> SupportRecovery:
     return SupportRecovery(float(size), 1000, 100, 3, (TOP_R, EXACT), draws, ridge=80.0, pool=size)
 
 
-def ridge(value: float, draws: int) -> SupportRecovery:
-    """Vary λ."""
-    return replace(ABLATED, x=value, draws=draws, ridge=value)
-
-
-def bound(value: float, draws: int) -> SupportRecovery:
-    """Vary b = b_x = b_y at λ = 300."""
-    return replace(ABLATED, x=value, draws=draws, ridge=300.0, bound=value)
+def varied(
+    base: SupportRecovery, setting: str, values: tuple[float, ...], draws: int
+) -> tuple[SupportRecovery, ...]:
+    """Vary one setting, which is x."""
+    changes: Iterator[dict[str, Any]] = ({"x": x, setting: x} for x in values)
+    return tuple(replace(base, draws=draws, **change) for change in changes)
 
 
 def _jumps(results: Results) -> Finding:
@@ -271,9 +263,8 @@ def _maximum_inside(method: str) -> Computed:
     return Computed(f"{method}: bounds too small and too large both harm", look)
 
 
-ABLATION_R = Experiment(
+ABLATION_R = experiment(
     name="mip-ablation-pool",
-    paper=MIP,
     row="D.1.2 ablations",
     title="Top-R by the size of its pool: p = 100, s = 3, n = 1,000, λ = 80",
     figures=figures("R, listed supports"),
@@ -283,16 +274,14 @@ ABLATION_R = Experiment(
     ),
     full=Scale(tuple(pool(size, 100) for size in POOLS), 10, 1.5),
     quick=Scale(tuple(pool(size, 50) for size in (2, 300, 1000, 14_200, 14_300)), 2, 0.2),
-    also=ALSO,
     notes=(
         "ε = 1, SNR 5, ρ = 0.1, b = 0.5, r = 1.1. The exact draw has no R: ours, the same for all.",
         PAID,
     ),
 )
 
-ABLATION_RIDGE = Experiment(
+ABLATION_RIDGE = experiment(
     name="mip-ablation-ridge",
-    paper=MIP,
     row="D.1.2 ablations",
     title="Recovery by λ: p = 100, s = 5, n = 4,000, b = 0.5",
     figures=figures("λ"),
@@ -300,22 +289,19 @@ ABLATION_RIDGE = Experiment(
         Rises("a very large λ harms top-R", CHANCE.key, (TOP_R,), falls=True),
         Rises("a very large λ harms mistakes", CHANCE.key, (MISTAKES,), falls=True),
     ),
-    full=Scale(tuple(ridge(value, 100) for value in RIDGES), 10, 0.7),
-    quick=Scale(tuple(ridge(value, 50) for value in (120.0, 200.0)), 2, 0.1),
-    also=ALSO,
+    full=Scale(varied(ABLATED, "ridge", (120.0, 140.0, 160.0, 180.0, 200.0), 100), 10, 0.7),
+    quick=Scale(varied(ABLATED, "ridge", (120.0, 200.0), 50), 2, 0.1),
     notes=("ε = 1, SNR 5, ρ = 0.1, r = 1.1; exact draws and the wide pool are ours.", PAID),
 )
 
-ABLATION_BOUND = Experiment(
+ABLATION_BOUND = experiment(
     name="mip-ablation-bound",
-    paper=MIP,
     row="D.1.2 ablations",
     title="Recovery by the bound b of X and y: p = 100, s = 5, n = 4,000, λ = 300",
     figures=figures("b"),
     claims=(_maximum_inside(TOP_R), _maximum_inside(MISTAKES)),
-    full=Scale(tuple(bound(value, 100) for value in BOUNDS), 10, 0.8),
-    quick=Scale(tuple(bound(value, 50) for value in (0.5, 1.0, 1.5)), 2, 0.15),
-    also=ALSO,
+    full=Scale(varied(OF_BOUNDS, "bound", (0.5, 0.75, 1.0, 1.25, 1.5), 100), 10, 0.8),
+    quick=Scale(varied(OF_BOUNDS, "bound", (0.5, 1.0, 1.5), 50), 2, 0.15),
     notes=("ε = 1, SNR 5, ρ = 0.1, r = 1.1; exact draws and the wide pool are ours.", PAID),
 )
 
@@ -324,6 +310,7 @@ ROW = "D.1.3"
 METHODS = (*PUBLISHED, EXACT, WIDE)
 ROWS = (3000, 4000, 5000, 6000, 7000, 8000)
 BASE = SupportRecovery(0.0, 4000, 100, 5, METHODS, 50, 5)
+LONGER = replace(BASE, n=8000)
 
 NOTES = (
     PAID,
@@ -346,16 +333,6 @@ def sizes(draws: int, ns: tuple[int, ...]) -> tuple[SupportRecovery, ...]:
     )
 
 
-def strengths(draws: int, values: tuple[float, ...]) -> tuple[SupportRecovery, ...]:
-    """Vary the signal-to-noise ratio, n = 4,000."""
-    return tuple(replace(BASE, x=value, snr=value, draws=draws) for value in values)
-
-
-def correlations(draws: int, values: tuple[float, ...]) -> tuple[SupportRecovery, ...]:
-    """Vary the correlation of neighbouring columns, n = 8,000."""
-    return tuple(replace(BASE, x=value, rho=value, n=8000, draws=draws) for value in values)
-
-
 def large(p: int, n: int, draws: int) -> SupportRecovery:
     """Take many columns."""
     methods = (*PUBLISHED, EXACT)
@@ -368,21 +345,11 @@ def long_chains(p: int, n: int, draws: int) -> SupportRecovery:
     return replace(few, methods=(MCMC_LONG,), steps=10 * p)
 
 
-RIVALS = (MCMC, VOTES)
-
-
 def _by_rows(*rivals: str) -> tuple[Claim, ...]:
     return (
-        *(
-            AheadInTheEnd(
-                f"{method} is ahead of MCMC and samp-agg for large enough n",
-                TRUTH.key,
-                method,
-                rivals,
-            )
-            for method in (MISTAKES, TOP_R)
-        ),
-        Ahead("mistakes is ahead of top-R", TRUTH.key, MISTAKES, (TOP_R,)),
+        in_the_end(MISTAKES, rivals),
+        in_the_end(TOP_R, rivals),
+        OVER_TOP_R,
         Rises("recovery rises with n", TRUTH.key, (TOP_R, MISTAKES)),
     )
 
@@ -410,96 +377,76 @@ def _larger(results: Results) -> Finding:
     return Finding(verdict, "; ".join(told))
 
 
-def _ours(text: str = "ours: the exact draw is never behind top-R or mistakes") -> Ahead:
-    return Ahead(text, TRUTH.key, EXACT, (TOP_R, MISTAKES), never_behind=True)
-
-
-BY_SIZE = Experiment(
+BY_SIZE = experiment(
     name="mip-size",
-    paper=MIP,
     row=ROW,
     title="Recovery by rows for s = 5 and 8: p = 100, ε = 1",
     figures=figures("n, rows"),
     claims=(
         *_by_rows(*RIVALS),
         Computed("a larger s needs more rows: recovery is behind that of s = 5", _larger),
-        _ours(),
+        EXACT_NEVER_BEHIND,
     ),
     full=Scale(sizes(50, (3000, 4000, 6000, 8000, 16_000)), 5, 1.5),
     quick=Scale(sizes(30, (4000,)), 1, 0.2),
-    also=ALSO,
     notes=NOTES,
 )
 
-BY_SNR = Experiment(
+BY_SNR = experiment(
     name="mip-snr",
-    paper=MIP,
     row=ROW,
     title="Recovery by the signal-to-noise ratio: p = 100, s = 5, n = 4,000, ε = 1",
     figures=figures("SNR", log_x=True),
     claims=(
         Rises("a smaller SNR is worse", TRUTH.key, (TOP_R, MISTAKES)),
         *_asked("n = 4,000"),
-        _ours(),
+        EXACT_NEVER_BEHIND,
     ),
-    full=Scale(strengths(50, (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)), 10, 1.1),
-    quick=Scale(strengths(30, (1.0, 5.0)), 2, 0.1),
-    also=ALSO,
+    full=Scale(varied(BASE, "snr", (0.5, 1.0, 2.0, 3.0, 5.0, 10.0), 50), 10, 1.1),
+    quick=Scale(varied(BASE, "snr", (1.0, 5.0), 30), 2, 0.1),
     notes=NOTES,
 )
 
-BY_RHO = Experiment(
+BY_RHO = experiment(
     name="mip-rho",
-    paper=MIP,
     row=ROW,
     title="Recovery by correlation ρ: p = 100, s = 5, n = 8,000, ε = 1",
     figures=figures("ρ"),
     claims=(
         Rises("a larger ρ is worse", TRUTH.key, (TOP_R, MISTAKES), falls=True),
         *_asked("n = 8,000"),
-        _ours(),
+        EXACT_NEVER_BEHIND,
     ),
-    full=Scale(correlations(50, (0.1, 0.3, 0.5, 0.7, 0.9)), 10, 1.2),
-    quick=Scale(correlations(30, (0.1, 0.7)), 2, 0.2),
-    also=ALSO,
+    full=Scale(varied(LONGER, "rho", (0.1, 0.3, 0.5, 0.7, 0.9), 50), 10, 1.2),
+    quick=Scale(varied(LONGER, "rho", (0.1, 0.7), 30), 2, 0.2),
     notes=NOTES,
 )
 
-BY_P = Experiment(
+BY_P = experiment(
     name="mip-large",
-    paper=MIP,
     row=ROW,
     title="Recovery by rows: p = 1,000, s = 5, ε = 1",
     figures=figures("n, rows"),
-    claims=(
-        *_by_rows(*RIVALS, MCMC_LONG),
-        _ours(),
-    ),
+    claims=(*_by_rows(*RIVALS, MCMC_LONG), EXACT_NEVER_BEHIND),
     full=Scale(
         tuple(recipe for n in ROWS for recipe in (large(1000, n, 50), long_chains(1000, n, 10))),
         10,
         4.0,
     ),
     quick=Scale((large(1000, 5000, 30), long_chains(1000, 5000, 2)), 1, 0.2),
-    also=ALSO,
     notes=(*NOTES, LONG_NOTE),
 )
 
-BY_VERY_LARGE_P = Experiment(
+BY_VERY_LARGE_P = experiment(
     name="mip-very-large",
-    paper=MIP,
     row=ROW,
     title="Recovery by rows: p = 10,000, s = 5, ε = 1",
     figures=figures("n, rows"),
-    claims=(
-        *_by_rows(*RIVALS, MCMC_LONG),
-        _ours(),
-    ),
+    claims=(*_by_rows(*RIVALS, MCMC_LONG), EXACT_NEVER_BEHIND),
     full=Scale(
         (large(10_000, 6000, 50), large(10_000, 8000, 50), long_chains(10_000, 8000, 2)), 10, 20.0
     ),
     quick=Scale((large(2000, 5000, 20), long_chains(2000, 5000, 1)), 1, 0.2),
-    also=ALSO,
     notes=(*NOTES, LONG_NOTE, "Needs about 2 GiB of memory; --quick has p = 2,000."),
 )
 

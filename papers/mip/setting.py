@@ -28,9 +28,8 @@ from mipselect.mechanisms import (
 from mipselect.mechanisms.supports.propose_test_release import exceeds_condition
 from mipselect.selectors import MCMCSelector, SampleAggregateSelector
 
-from ..arrays import FloatArray, Support
-from ..experiment import DataSeed, LineFigure, Metric, Reading, Recipe
-from ..sources import DataSource
+from ..experiment import DataSeed, LineFigure, Metric, Reading, Recipe, Support
+from ..sources import DataSource, FloatArray
 
 HALVINGS = 8
 ZERO = 1e-7

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.linear_model import Lasso
 
-from ..arrays import FloatArray
 from ..claims import Ahead
 from ..experiment import DP_SIS as PAPER
 from ..experiment import (
@@ -23,7 +22,7 @@ from ..experiment import (
     Recipe,
     Scale,
 )
-from ..sources import MICROARRAYS, DataSource
+from ..sources import MICROARRAYS, DataSource, FloatArray
 from .setting import (
     DP_SIS,
     FROM_VOTES,

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.linear_model import Lasso
 
-from ..arrays import FloatArray
 from ..canonical.laws import EVENTS, one_shot_event
 from ..claims import NOT_SEEN, OPEN, SEEN, Ahead, Computed, Finding, Number, Rises
 from ..experiment import DP_SIS as PAPER
@@ -22,7 +21,7 @@ from ..experiment import (
     Results,
     Scale,
 )
-from ..sources import MICROARRAYS, DataSource
+from ..sources import MICROARRAYS, DataSource, FloatArray
 from .setting import (
     DP_SIS,
     GAMMA_1,

@@ -12,7 +12,8 @@ import numpy as np
 from mipselect.mechanisms import CanonicalLipschitz, OneShotTopK, Peeling
 from mipselect.selectors.lasso_ballots import lasso_ballot
 
-from ..arrays import FloatArray, Support
+from ..experiment import Support
+from ..sources import FloatArray
 
 PENALTY = 0.1
 """λ of every Lasso of the paper, scikit-learn's alpha."""

@@ -42,6 +42,7 @@ def test_cells_are_the_combinations_of_what_is_declared_or_given() -> None:
         records({"n": "x"})
 
 
+@pytest.mark.deep
 def test_every_benchmark_says_what_it_is_and_has_distinct_cells() -> None:
     names = [one.name for one in benchmarks()]
     assert len(set(names)) == len(names)
@@ -52,6 +53,7 @@ def test_every_benchmark_says_what_it_is_and_has_distinct_cells() -> None:
             assert len({repr(cell) for cell in cells}) == len(cells), one.name
 
 
+@pytest.mark.deep
 def test_a_benchmark_is_run_kept_and_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
-from scipy.optimize import brentq
 
 from mipselect import Instance, top_supports
 from mipselect.blocks import partitions
@@ -26,6 +24,7 @@ from mipselect.tables.moments import Moments, block_sums
 from mipselect.tables.moments.columns import ArrayBlockColumns, TableBlockColumns
 from mipselect.tables.moments.sums import ONE
 from mipselect.tables.public_map import TableQuestion
+from tests.support.ball import least
 from tests.support.hostile_blocks import hostile_rows
 from tests.support.one_table import CONTENT, table
 
@@ -236,32 +235,6 @@ def test_more_blocks_than_fit_are_refused(tmp_path: Path) -> None:
         site(1)
 
 
-def test_dask_has_blocks_within_its_parts() -> None:
-    dask_array = pytest.importorskip("dask.array")
-    X, y = numbers(100)
-    sizes = ((33, 0, 1, 66), 7)
-    instance = Instance.from_blocks(
-        dask_array.from_array(X, chunks=sizes), dask_array.from_array(y, chunks=sizes[:1]),
-        support_size=2, block_rows=3, partitions=2, partition_seed=8,
-    )  # fmt: skip
-    moments = instance.moments
-    assert moments is not None
-    wanted = 0
-    ends = np.cumsum([0, *sizes[0]])
-    for number, (start, end) in enumerate(pairwise(ends)):
-        rows = np.column_stack([X, y])[start:end]
-        wanted += by_hand(rows, Blocks(3, 2, (8 << 32) + number), moments.columns.parts)
-    assert (moments.matrix == wanted).all()
-    assert instance.n == 100
-
-
-def test_dask_frames_of_a_table() -> None:
-    frames = pytest.importorskip("dask.dataframe")
-    source = frames.from_pandas(table(90).to_pandas(), npartitions=4)
-    columns = TableBlockColumns(TableQuestion(WITHOUT_RANGES, "stay"), Blocks(2, 3, seed=1))
-    assert Moments.of_blocks(source, columns).n == 90
-
-
 @pytest.mark.parametrize("entries", [block_sums.SIGNS, block_sums.ON_GRID])
 def test_sums_are_exact_up_to_their_limit(entries: block_sums.Entries) -> None:
     """Where every product is as large as it can be, but for one that makes the sum odd."""
@@ -280,42 +253,6 @@ def test_sums_are_exact_up_to_their_limit(entries: block_sums.Entries) -> None:
     sums.add(rows[:1], 1)
     sums.move_to(totals)
     assert totals[0, 0] == entries.most_blocks * ONE + last
-
-
-def test_sums_that_are_full_are_moved(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before they would be rounded; in the same bits (`test_arrays` has sums of four blocks)."""
-    X, y = numbers(500)
-    moved = []
-    right = block_sums.PartialSums.move_to
-
-    def counted(sums: block_sums.PartialSums, totals: np.ndarray) -> None:
-        moved.append(sums.blocks)
-        right(sums, totals)
-
-    monkeypatch.setattr(block_sums.PartialSums, "move_to", counted)
-    monkeypatch.setattr(block_sums, "CHUNK_BLOCKS", 10)
-    monkeypatch.setattr(block_sums, "CHUNK_ENTRIES", 1)
-    monkeypatch.setattr(block_sums, "SIGNS", replace(block_sums.SIGNS, most_blocks=40))
-    Instance.from_blocks(X, y, support_size=2, partitions=4)
-    assert sum(moved) == 1000
-    assert max(moved) <= 40
-
-
-def value_by_hand(Z: np.ndarray, y: np.ndarray, ridge: float, radius: float, terms: float) -> float:
-    """min over ‖β‖ ≤ r of (½‖y - Zβ‖² + ...)/terms, by a root of the multiplier."""
-    values, vectors = np.linalg.eigh(Z.T @ Z + ridge * np.eye(Z.shape[1]))
-    target = vectors.T @ (Z.T @ y)
-
-    def coefficients(multiplier: float) -> np.ndarray:
-        return target / (values + multiplier)
-
-    def excess(multiplier: float) -> float:
-        return float(np.linalg.norm(coefficients(multiplier))) - radius
-
-    top = float(np.linalg.norm(target)) / radius + 1.0
-    beta = coefficients(0.0 if excess(0.0) <= 0.0 else brentq(excess, 0.0, top, xtol=1e-14))
-    errors = y - Z @ (vectors @ beta)
-    return float(0.5 * errors @ errors + 0.5 * ridge * beta @ beta) / terms
 
 
 @pytest.mark.parametrize("radius", [None, 0.05, 10.0])
@@ -339,10 +276,9 @@ def test_values_are_those_of_the_normalised_rows(rows: int, radius: float | None
     for support in ((0, 1), (0, 2), (1, 2)):
         inside = [j for f in support for j in range(starts[f], starts[f + 1])]
         inside += [6]  # Always in, last in the order.
-        wanted = value_by_hand(
-            Z[:, inside] / np.sqrt(T), Z[:, -1] / np.sqrt(T), 0.7, instance.coef_bound, m
-        )
-        assert instance.objective(support) == pytest.approx(wanted, rel=1e-9)
+        G, b = Z[:, inside].T @ Z[:, inside] / T, Z[:, inside].T @ Z[:, -1] / T
+        total = Z[:, -1] @ Z[:, -1] / T + least(G, b, 0.7, instance.coef_bound)
+        assert instance.objective(support) == pytest.approx(total / (2 * m), rel=1e-9)
 
 
 def test_two_rows_a_block_are_kendalls_correlation() -> None:

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 from mipselect import BlockScores, Instance
-from mipselect.errors import InvalidInput
 from mipselect.planning import Question
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.problem import Problem
@@ -69,16 +68,6 @@ def test_the_rule_of_columns_of_numbers(
     assert problem.relations == ("replace-one",)
 
 
-@pytest.mark.parametrize("levels", [8, 30])
-def test_the_rows_of_a_block_are_the_same_beside_any_field(levels: int) -> None:
-    options, table = BlockOptions(epsilon=1.0), frame(levels, 6000)
-    question = TableQuestion(schema(levels), "y")
-    problem, rows = ScoredTable(table, question, 1, {}, options).problem()
-    made = ScoredTable(table, question, 1, {}, options).made()
-    assert isinstance(made, BlockScores)
-    assert (problem.score, rows, made.settings.blocks.rows) == ("block-r2", 6000, 39)
-
-
 @pytest.mark.parametrize("people", [False, True])
 @pytest.mark.parametrize(
     ("options", "target", "rows"),
@@ -98,55 +87,6 @@ def test_least_squares_has_three_rows_a_block_where_a_target_has_two_classes(
     assert made.problem.blocks.rows == problem.blocks.rows == rows
     planned = Question(schema=known, target=target, rows=400, support_size=1, score="blocks")
     assert planned.blocks(1.0).block_rows == (3 if target == "code" else 2)
-
-
-@pytest.mark.parametrize("repeats", [1, 2, 4])
-def test_how_many_rows_people_have_decides_nothing(repeats: int) -> None:
-    table = frame(15, 400)
-    table["who"] = np.arange(400)
-    made = ScoredTable(
-        pd.concat([table] * repeats),
-        TableQuestion(of_people(15), "y"),
-        1,
-        {},
-        BlockOptions(epsilon=1.0),
-    ).made()
-    assert isinstance(made, BlockScores)
-    assert made.n == 400
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"score": "loss"}, "score must be 'blocks' or 'block-r2'"),
-        ({"score": "block-r2", "lists": False}, "goes with exact draws of one size"),
-        ({"score": "block-r2", "ridge": 1.0}, "ridge goes with score 'blocks'"),
-        ({"score": "block-r2", "coef_bound": 1.0}, "coef_bound goes with score 'blocks'"),
-        ({"epsilon": 0.0}, "epsilon must be"),
-    ],
-)
-def test_what_does_not_go_together(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidInput, match=message):
-        BlockOptions(**options)
-
-
-def test_what_is_made_is_what_was_asked_for() -> None:
-    table = frame(4, 600)
-    options = BlockOptions(block_rows=9, partitions=2, partition_seed=5, epsilon=0.5)
-    made = ScoredTable(table, TableQuestion(schema(4), "y", never=("code",)), 1, {}, options).made()
-    same = BlockScores.from_table(
-        table,
-        schema(4),
-        target="y",
-        support_size=1,
-        never=("code",),
-        block_rows=9,
-        partitions=2,
-        partition_seed=5,
-    )
-    assert isinstance(made, BlockScores)
-    assert made.counts.tolist() == same.counts.tolist()
-    assert made.problem.public()["block_rows"] == 9
 
 
 def reader(table: pd.DataFrame) -> pa.RecordBatchReader:

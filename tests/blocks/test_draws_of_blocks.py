@@ -20,7 +20,6 @@ from mipselect import (
 from mipselect.errors import InvalidInput
 from tests.support.block_pairs import SCHEMA, hostile_cells, table_of
 from tests.support.designs import random_block_instance
-from tests.support.enumeration import frequencies_agree
 from tests.support.exact_audit import Data
 from tests.support.soft_draws import Judged
 
@@ -92,18 +91,6 @@ def test_cells_of_hostile_designs(block: int) -> None:
         judged.check_intervals()
         if seed % 4 == 0:
             judged.check_sampler()
-
-
-def test_frequencies_by_cells_and_from_a_list() -> None:
-    instance = small()
-    judged = Judged(instance, 4.0)
-    outcomes = list(judged.log_law)
-    logs = np.array([judged.log_law[outcome] for outcome in outcomes])
-    for mechanism in (judged.mechanism, ExponentialMechanism(instance, 4.0)):
-        source = np.random.default_rng(1)
-        frequencies_agree(
-            lambda m=mechanism, s=source: m.sample(int(s.integers(2**31))), outcomes, logs, 2000
-        )
 
 
 def test_sizes_pay_for_the_largest() -> None:

@@ -7,14 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from mipselect import ExponentialMechanism, Instance
 from mipselect.blocks import partitions
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
-from tests.support.block_pairs import SCHEMA, hostile_cells, table_of
 from tests.support.exact_audit import Data
 
 QUESTIONS: list[dict[str, Any]] = [{}, {"groups": [[0, 3], [1], [2]], "always": [4]}]
@@ -94,28 +92,6 @@ def test_a_shift_that_is_rounded_changes_something() -> None:
         check_the_same(of(rows, 3), of(rows + 1e16, 3))
     with pytest.raises(AssertionError):
         check_the_same(of(rows, 3), of(rows**3, 3))
-
-
-@pytest.mark.parametrize("b", [2, 4])
-def test_tables_with_missing_values(b: int) -> None:
-    """Units of numbers mean nothing, and missing values stay missing."""
-    cells = hostile_cells(np.random.default_rng(1), 40)
-    options: dict[str, Any] = {
-        "schema": SCHEMA, "target": "y", "support_size": 2, "block_rows": b, "partition_seed": 4,
-    }  # fmt: skip
-    texts = table_of(cells)
-
-    def times(column: list[Any]) -> list[Any]:
-        numbers = [None if cell in (None, "", "nan", "?") else float(cell) for cell in column]
-        return [None if number is None else str(number * 2.0**6) for number in numbers]
-
-    scaled = texts
-    for name in ("dose", "y"):
-        place = texts.schema.get_field_index(name)
-        column = pa.array(times(texts[name].to_pylist()), pa.string())
-        scaled = scaled.set_column(place, name, column)
-    one, other = (Data(Instance.from_blocks(each, **options)) for each in (texts, scaled))
-    check_the_same(one, other)
 
 
 def test_partitions_come_from_the_operating_system() -> None:

@@ -10,24 +10,21 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from mipselect import BlockScores, ExponentialMechanism, Ledger
 from mipselect.errors import RelationMismatch
-from mipselect.tables import TableSchema
+from tests.support.block_pairs import (
+    SCHEMA,
+    hostile_cells,
+    table_of,
+    with_other_cells,
+    with_other_rows,
+)
 from tests.support.enumeration import frequencies_agree
+from tests.support.hostile_blocks import hostile_rows
 
 Pair = tuple[BlockScores, BlockScores]
-
-HOSTILE_ROWS = (
-    np.array([1e300, 1e300, 0.0, -1e300, 1e300]),
-    np.array([0.0, 0.0, 0.0, 0.0, 0.0]),
-    np.array([1e-300, -1e-300, 5e-324, 1.0, 1.0]),
-    np.array([1.0, 1.0, 1.0, 1.0, -1.0]),
-    np.array([1e308, -1e308, 1e308, -1e308, 1e308]),
-    np.array([-3.0, 2.0, -1e5, 0.5, 1e9]),
-)
 
 
 def law(scores: BlockScores, epsilon: float) -> np.ndarray:
@@ -64,90 +61,42 @@ def flipped(p: int = 60) -> Pair:
 
 @cache
 def pairs() -> tuple[Pair, ...]:
-    rng = np.random.default_rng(1)
     found = [flipped(), flipped(4)]
-    for k in range(12):
-        n, b = ((6, 6), (13, 6), (40, 8))[k % 3]
-        rows = rng.standard_normal((n, 5))
-        rows = (rows, np.round(rows), np.where(rows > 1.0, rows, 0.0), rows[:, [0, 0, 0, 1, 0]])[
-            k % 4
-        ]
+    for seed in range(24):
+        rng = np.random.default_rng([seed, 5])
+        n, b = ((6, 6), (13, 6), (40, 8))[seed % 3]
+        rows = np.nan_to_num(hostile_rows(rng, n, 5))
         question = {
-            "support_size": 1 + k % 2,
+            "support_size": 1 + seed % 2,
             "block_rows": b,
-            "partitions": 1 + k % 2 * 3,
-            "always": [3] if k % 5 == 4 else None,
-            "groups": [[0, 1], [2], [3]] if k % 5 == 3 else None,
+            "partitions": 1 + seed % 2 * 3,
+            "always": [3] if seed % 5 == 4 else None,
+            "groups": [[0, 1], [2], [3]] if seed % 5 == 3 else None,
         }
         first = of_rows(rows, **question)
-        for j, row in enumerate(HOSTILE_ROWS):
-            changed = rows.copy()
-            changed[(7 * j) % n] = row
-            found.append((first, of_rows(changed, **question)))
-            # The target alone, and a block that is constant but for one row.
-            changed = np.tile(rows[:1], (n, 1))
-            changed[(7 * j) % n] = row
-            found.append(
-                (of_rows(np.tile(rows[:1], (n, 1)), **question), of_rows(changed, **question))
-            )
+        found += [(first, of_rows(other, **question)) for other in with_other_rows(rng, rows, 6)]
     return tuple(found)
-
-
-UNIT = {"type": "number"}
-SCHEMA = TableSchema.of(
-    {
-        "fields": [
-            {"name": "ward", "type": "string", "categories": list("abcdefghijkl")},
-            {"name": "dose", **UNIT},
-            {"name": "sex", "type": "boolean"},
-            {"name": "x", **UNIT},
-            {"name": "y", **UNIT},
-        ]
-    }
-)
-CELLS: tuple[tuple[str | None, ...], ...] = (
-    ("z", "1e300", "maybe", "nan", "inf"),
-    (None, None, None, None, None),
-    ("a", "-1", "true", "-1", "-1"),
-    ("l", "1e300", "false", "-1e300", "1e300"),
-    ("b", "0", "true", "text", "7"),
-)
-
-
-def of_cells(rows: list[tuple[str | None, ...]], **question: Any) -> BlockScores:
-    names = [field.name for field in SCHEMA.fields]
-    columns = {name: pa.array([row[j] for row in rows]) for j, name in enumerate(names)}
-    table = pa.table(columns)
-    return BlockScores.from_table(table, SCHEMA, target="y", partition_seed=5, **question)
 
 
 @cache
 def pairs_of_tables() -> tuple[Pair, ...]:
-    rng = np.random.default_rng(2)
     found = []
-    for k in range(6):
-        n = (8, 20)[k % 2]
-        rows: list[tuple[str | None, ...]] = [
-            (
-                "abcdefghijkl"[int(rng.integers(12))],
-                str(rng.normal()),
-                ("true", "false")[int(rng.integers(2))],
-                str(rng.normal()) if k % 3 else None,
-                str(rng.normal()),
-            )
-            for _ in range(n)
-        ]
-        question = {
+    for seed in range(8):
+        rng = np.random.default_rng([seed, 6])
+        question: dict[str, Any] = {
+            "target": "y",
             "support_size": 2,
             "block_rows": 8,
             "partitions": 2,
-            "always": ["x"] if k % 3 == 2 else [],
+            "partition_seed": 5,
+            "always": ["sex"] if seed % 3 == 2 else [],
         }
-        first = of_cells(rows, **question)
-        for j, row in enumerate(CELLS):
-            changed = [*rows]
-            changed[(3 * j) % n] = row
-            found.append((first, of_cells(changed, **question)))
+        cells = hostile_cells(rng, (8, 20)[seed % 2])
+        first, *others = (
+            BlockScores.from_table(table_of(each), SCHEMA, **question)
+            for each in (cells, *with_other_cells(rng, cells, 5))
+        )
+        found += [(first, other) for other in others]
     return tuple(found)
 
 

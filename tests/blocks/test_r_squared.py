@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from mipselect.arrays import FloatArray
 from mipselect.blocks import r_squared
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import (
@@ -18,8 +17,7 @@ from mipselect.blocks.partitions import (
     default_block_rows,
     default_partitions,
 )
-from mipselect.blocks.r_squared import BlockR2, ListedFeatures, Single, r_squared_counts
-from mipselect.blocks.r_squared_choice import r_squared_seconds
+from mipselect.blocks.r_squared import BlockR2, ListedFeatures, r_squared_counts
 from mipselect.errors import InvalidInput
 from tests.support.dense_block_r2 import direct_counts, kernel, row_blocks
 
@@ -159,25 +157,6 @@ def test_batches_and_threads_change_no_bit(
     assert (r_squared_counts(rows, features, settings(8, 3), threads) == before).all()
 
 
-def test_what_can_be_kept_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls, adjusted = [], Single.adjusted
-
-    def counted(self: Single, rows: int) -> FloatArray:
-        calls.append(rows)
-        return adjusted(self, rows)
-
-    monkeypatch.setattr(Single, "adjusted", counted)
-    rows, columns = table()
-    features, found = ListedFeatures(columns, 7, 3, 8), []
-    most = math.comb(7, 3) * (len(rows) // 8)
-    for kept in (most, most - 1):
-        calls.clear()
-        monkeypatch.setattr(r_squared, "KEPT_ENTRIES", kept)
-        r_squared_counts(rows, features, settings(8, 1))
-        found.append(len(calls))
-    assert found[1] == 2 * found[0]
-
-
 def test_all_rows_are_divided_together_whatever_the_windows_of_sums(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -255,48 +234,10 @@ def test_a_random_month_is_not_drawn_for_its_twelve_columns() -> None:
     assert chance[0, 1] > 0.9
 
 
-def test_a_category_is_drawn_before_a_number_that_explains_less() -> None:
-    """Cross-validation draws the third number, which explains less than half as much."""
-    rng = np.random.default_rng(0)
-    n, epsilon = 20_000, 1.0
-    X = rng.standard_normal((n, 3))
-    region = rng.integers(0, 5, n)
-    y = X @ [0.4, 0.4, 0.16] + 0.6 * (region == 0) + rng.standard_normal(n)
-    rows = np.column_stack([X, np.eye(5)[region], y])
-    columns = ColumnsOfFeatures(
-        ((0,), (1,), (2,), tuple(range(3, 8)), (8,)), (np.arange(9) >= 3) & (np.arange(9) < 8)
-    )
-    features = ListedFeatures(columns, 4, 3, default_block_rows(n, epsilon, 3))
-    counts = r_squared_counts(rows, features, settings(features.block_rows, 2))
-    law = softmax(epsilon / 2.0 * counts / (2 * r_squared.UNITS))
-    chance = dict(zip(combinations(range(4), 3), law, strict=True))
-    assert chance[0, 1, 3] > 0.9
-
-
 def test_a_constant_target_says_nothing() -> None:
     rows, features = numbers()
     rows[:, -1] = 3.0
     assert not r_squared_counts(rows, features, settings(8)).any()
-
-
-def test_an_estimate_grows_with_all_that_takes_time() -> None:
-    _rows, features = numbers(p=10)
-    wide = ListedFeatures(table()[1], 7, 3, 8)
-    columns = features.columns
-
-    def seconds(
-        n: int = 10_000, p: int = 10, s: int = 3, b: int = 10, partitions: int = 1
-    ) -> float:
-        some = ColumnsOfFeatures((*columns.parts[:p], columns.parts[-1]), columns.indicators)
-        return r_squared_seconds(n, partitions, ListedFeatures(some, p, s, b))
-
-    assert seconds() == pytest.approx(seconds(partitions=3) / 3, rel=0.2)
-    assert seconds(n=1_000_000) > 90 * seconds() > seconds()
-    assert seconds(s=4) > seconds() > seconds(s=2) > seconds(s=1)
-    assert seconds() > seconds(p=9)
-    assert seconds() > seconds(b=20)
-    plain = ListedFeatures(ColumnsOfFeatures(tuple((j,) for j in range(8)), np.zeros(8)), 7, 3, 8)
-    assert r_squared_seconds(1000, 1, wide) > r_squared_seconds(1000, 1, plain)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 4, 6, 12])

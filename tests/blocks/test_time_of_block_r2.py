@@ -5,9 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import numpy as np
@@ -77,23 +75,6 @@ def test_what_a_watch_raises_ends_the_work_and_nothing_is_lost(
     interrupted.score(stop)  # Known already.
 
 
-def test_a_batch_ends_within_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = []
-
-    def endless(*_: Any) -> Iterator[np.ndarray]:
-        while True:
-            steps.append(1)
-            if len(steps) == 3:
-                stop.set()
-            yield np.zeros((1, 2))
-
-    stop, one = Event(), scores(16)
-    monkeypatch.setattr(r_squared, "adjusted_of_supports", endless)
-    blocks = one._rows.reshape(2, 8, 8)
-    r_squared._counts_of_batch(blocks, one._features, one.settings, stop)
-    assert len(steps) <= 4
-
-
 @pytest.mark.parametrize("law", [ExponentialMechanism, PermuteAndFlip])
 def test_beyond_the_limit_nothing_is_drawn_or_charged(law: Any) -> None:
     ledger = Ledger(1.0)
@@ -138,6 +119,7 @@ def test_the_command_says_so_in_one_line_and_the_ledger_is_as_it_was(
     assert ledger.remaining.epsilon == 8.0
 
 
+@pytest.mark.deep
 def test_an_interrupt_while_blocks_are_scored_costs_nothing(table: Path, tmp_path: Path) -> None:
     """Every batch waits for a minute, or for the interrupt."""
     books = tmp_path / "a.ledger"

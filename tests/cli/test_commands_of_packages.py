@@ -32,7 +32,7 @@ def package(monkeypatch: pytest.MonkeyPatch, name: str, **found: tuple[str, str]
 def test_the_reproduction_of_the_papers_is_found_after_our_own() -> None:
     names = list(known_commands())
     assert names[: len(OWN)] == list(OWN)
-    assert {"bench", "plot", "reproduce"} <= set(names[len(OWN) :])
+    assert "reproduce" in names[len(OWN) :]
 
 
 def test_a_command_of_another_package_runs(

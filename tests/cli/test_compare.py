@@ -16,7 +16,7 @@ from mipselect.cli import compare as compare_command
 from mipselect.cli.compare import FoundBySolver, contradictions
 from mipselect.problem.stored import files
 from mipselect.search import MistakeLevels, mistake_levels
-from tests.support.back_ends import BY_PYOMO, back_ends
+from tests.support.back_ends import back_ends
 from tests.support.commandline import Run
 
 
@@ -49,7 +49,7 @@ def test_solvers_agree_and_the_report_says_what_they_did(run: Run) -> None:
 
 
 def test_text_is_marked_and_shows_both_tables(run: Run) -> None:
-    outcome = run("compare", "diabetes", "--solvers", "native,highs", "--threads", "1")
+    outcome = run("compare", "diabetes", "--solvers", "native,highs")
     assert outcome.code == 0
     for fragment in ("SENSITIVE", "× HiGHS", "value / bound", "No answer contradicts another"):
         assert fragment in outcome.out
@@ -64,15 +64,6 @@ def test_whole_models_are_compared_with_the_search(run: Run, solver: str) -> Non
     names = [(a["solver"], a["formulation"]) for a in outcome.report["instances"][0]["answers"]]
     assert names == [("highs", "cuts"), (solver, "cuts"), (solver, "whole")]
     assert outcome.report["skipped"] == ["highs, whole: it takes no models with quadratic terms"]
-
-
-def test_solvers_that_pyomo_knows_are_compared_by_their_names(run: Run) -> None:
-    names = ["native", "highs", BY_PYOMO]
-    outcome = run("compare", "tiny-plain", "paper-p100", "--solvers", ",".join(names), "--json")
-    assert outcome.code == 0, outcome.err
-    for each in outcome.report["instances"]:
-        assert [answer["solver"] for answer in each["answers"]] == names
-    assert outcome.report["instances"][1]["answers"][2]["effort"]["masters"] > 0
 
 
 @pytest.mark.parametrize("solver", back_ends(Capability.MISOCP))
@@ -130,7 +121,6 @@ def test_all_uses_what_is_there_and_says_what_is_not(
         (("--formulation", "whole", "--solvers", "highs,native"), "'highs' does not take whole"),
         (("--tolerance", "-1"), "--tolerance must be"),
         (("--time-limit", "0"), "--time-limit must be"),
-        (("--threads", "0"), "--threads"),
         (("--output", "absent/report.json"), "the folder absent does not exist"),
     ],
 )

@@ -36,7 +36,7 @@ class Depth:
 class Dive:
     """Arguments with two groups, one of them without an option of the same name as its own."""
 
-    delta: int | None = option("--delta", "Of the dive.", least=1)
+    delta: int | None = option("--delta", "Of the dive.")
     depth: Depth = group(Depth, without=("--delta",), help={"--metres": "How deep a dive."})
     site: str = required("--site", "Where.")
     names: list[str] = argument("NAME", "Who.")
@@ -87,7 +87,6 @@ def test_arguments_come_first_and_then_what_must_be_given() -> None:
 def test_the_words_are_those_of_the_command() -> None:
     assert (told("metres").help, told("metres").show_default) == ("How deep a dive.", "not")
     assert (told("metres").rich_help_panel, told("delta").rich_help_panel) == ("Depth", None)
-    assert told("delta").min == 1
     assert names_of(Depth) == ("--metres", "--delta")
 
 
@@ -97,17 +96,3 @@ def test_what_was_given_is_what_is_not_at_its_default() -> None:
     refuse(Depth(), "is not for snorkels")
     with pytest.raises(InvalidInput, match=r"^--metres is not for snorkels$"):
         refuse(Depth(metres=0.0), "is not for snorkels")
-
-
-def test_two_options_of_one_name_are_a_mistake_of_the_program() -> None:
-    @options
-    class Twice:
-        delta: float = option("--delta", "One.", default=0.0)
-        depth: Depth = group(Depth)
-
-    def dive(arguments: Any) -> None:
-        """Dive."""
-
-    dive.__annotations__["arguments"] = Twice
-    with pytest.raises(ValueError, match="duplicate parameter"):
-        command(dive)

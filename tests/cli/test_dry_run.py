@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,10 +12,7 @@ import pytest
 from pyarrow import parquet
 
 from mipselect import Ledger
-from mipselect.cli.cautions import expected_check
-from mipselect.errors import InvalidInput
 from mipselect.mechanisms import Mechanism
-from mipselect.tables.numbers import header
 from tests.support.commandline import BOUNDS, INSTANCE, TABLE, Run
 
 METHODS: dict[str, tuple[int, tuple[str, ...]]] = {
@@ -31,9 +27,9 @@ METHODS: dict[str, tuple[int, tuple[str, ...]]] = {
 }
 """How many of the bounds a method needs, and some option of its own."""
 
-DRAWS = ("--epsilon", "1", "--draws", "2", "--budget", "4")
+DRAWS = ("--epsilon", "1", "--draws", "2")
 NOT_THERE = {"releases", "nearly_blind", "blind_sizes"}
-ONLY_THERE = {"dry_run", "budget"}
+ONLY_THERE = {"dry_run"}
 BAD_ROWS = "a,b,c,y\n1,red,,\n1,2\n" + '"' + "\n\xff\n"
 
 
@@ -55,7 +51,7 @@ def test_it_agrees_with_the_release(run: Run, folder: Path, stored: str, method:
     assert (planned.code, planned.unforeseen) == (0, "")
     dry, real = planned.report, run(*arguments, "--json").report
     assert set(dry) - ONLY_THERE == set(real) - NOT_THERE
-    assert (dry["dry_run"], dry["budget"]["epsilon"]) == (True, 4.0)
+    assert dry["dry_run"] is True
     unknown = {"n", "sensitivity"} if stored == "table" else set[str]()
     for key in set(dry) - ONLY_THERE:
         if key in unknown:
@@ -78,13 +74,12 @@ def test_it_reads_no_row_draws_nothing_and_charges_nobody(
 
     monkeypatch.setattr(Mechanism, "release", fail)
     monkeypatch.setattr("mipselect.cli.inputs.load_problem", fail)
-    monkeypatch.setattr("mipselect.cli.inputs.read_table", fail)
+    monkeypatch.setattr("mipselect.cli.select.read_table", fail)
     monkeypatch.setattr("mipselect.selectors.searched.top_supports", fail)
     after = run(*select(folder, method), "--dry-run")
     assert (before.code, before.err) == (0, "")
     assert before.out == after.out
     assert "no row was read, nothing drawn and nothing spent" in after.out
-    assert "of which" in after.out
     assert run(*release(folder / "instance.toml", method), "--dry-run").code == 0
 
 
@@ -94,10 +89,9 @@ def test_every_kind_of_table_has_a_header(run: Run, folder: Path) -> None:
     parquet.write_table(pa.table(columns), folder / "data.parquet")
     with gzip.open(folder / "data.csv.gz", "wt") as file:
         file.write(TABLE)
-    (folder / "blank.csv").write_text("\n\n" + TABLE)
     (folder / "mark.csv").write_text("\ufeff" + TABLE)
     (folder / "quoted.csv").write_text('"a","b\r\nb",c,y\n1,2,3,4\n')
-    for name in ("data.csv", "data.csv.gz", "data.parquet", "mark.csv", "blank.csv"):
+    for name in ("data.csv", "data.csv.gz", "data.parquet", "mark.csv"):
         report = run(*select(folder, "sis", name), "--dry-run", "--json").report
         assert report["features"] == ["a", "b", "c"], name
     run(*select(folder, "sis", "quoted.csv"), "--dry-run").failed_with(2, "printable line")
@@ -141,7 +135,6 @@ def test_a_wrong_header_is_one_line(
 
 def test_what_a_release_would_refuse_is_refused(run: Run, folder: Path) -> None:
     plan = (*select(folder, "exponential"), "--dry-run")
-    run(*plan, "--budget", "1.5").failed_with(1, "asked for ε = 2.0")
     run(*plan, "--x-bound", "1e26").failed_with(2, "x_bound must lie between")
     run(*plan, "--support-size", "4").failed_with(2, "--support-size must be an integer in 1..3")
     run(*plan, "--target", "z").failed_with(2, "there is no column 'z'")
@@ -166,24 +159,11 @@ def test_a_seed_and_a_file(run: Run, folder: Path) -> None:
     assert '"dry_run": true' in answer.read_text()
 
 
-def test_a_long_line_is_no_header(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mipselect.tables.numbers.LONGEST", 3)
-    with pytest.raises(InvalidInput, match=r"data\.csv.*header|there is no column"):
-        header(folder / "data.csv", "y", None)
-
-
-def test_the_check_that_is_expected_reads_the_file_in_the_same_way() -> None:
-    head = {"data": "t.csv", "delimiter": ";", "target": "y", "schema": "s.json"}
-    said = expected_check(head, {})
-    assert said.endswith("check t.csv --schema s.json --target y --delimiter ';'")
-
-
 def test_columns_like_identifiers_are_named_before_they_are_drawn(run: Run, tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     rows = "".join(f"{30_000 + k},{k % 7},{k},{k % 5}\n" for k in range(40))
     table.write_text("provnum,age,rownames,y\n" + rows)
     command = ("select", table, "--target", "y", "--support-size", "1", "--epsilon", "1")
-    assert "every column is read as a number" in run(*command, "--dry-run").out
     ways = [
         (*command, *more) for more in ((), ("--dry-run",), ("--dry-run", "--json"), ("--json",))
     ]
@@ -210,17 +190,3 @@ def test_a_private_number_of_rows_is_not_told_by_a_dry_run(run: Run, tmp_path: P
     for relation, told in (("replace-one", True), ("add-remove", False)):
         Ledger.create(tmp_path / relation, epsilon=1.0, relation=relation)
         assert ("near chance" in run(*draw, "--ledger", tmp_path / relation).err) is told
-
-
-def test_a_rule_for_several_rows_is_checked(run: Run, tmp_path: Path) -> None:
-    fields = [{"name": name, "type": "number"} for name in ("who", "x", "z", "y")]
-    (tmp_path / "t.csv").write_text("who,x,z,y\n1,2,3,4\n")
-    (tmp_path / "rows.json").write_text(json.dumps({"fields": fields}))
-    of_people = {"fields": fields, "csvw-eo:privacyUnit": "who"}
-    (tmp_path / "people.json").write_text(json.dumps(of_people))
-    draw = ("select", tmp_path / "t.csv", "--target", "y", "--support-size", "1", "--epsilon", "1")
-    draw = (*draw, "--dry-run", "--schema")
-    known = run(*draw, tmp_path / "people.json", "--unit-rule", "mean", "--json").report
-    assert known["unit_rule"] == "mean"
-    run(*draw, tmp_path / "people.json", "--unit-rule", "median").failed_with(2, "'median'")
-    run(*draw, tmp_path / "rows.json", "--unit-rule", "mean").failed_with(2, "needs csvw-eo:priv")

@@ -52,10 +52,10 @@ def test_solve_speaks_the_language_of_a_table(run: Run, tmp_path: Path) -> None:
     report = run("solve", path, "--json").report
     assert report["clipped"] is None
     in_units, rule = report["best"]["in_units"], load_instance(path).fit_in_units([0])
-    assert in_units["by_column"] == dict(rule.by_column)
+    assert in_units == json.loads(json.dumps(rule.to_dict()))
     text = run("solve", path)
     assert text.err == ""
-    assert f"SENSITIVE: stay = {rule.intercept:.6g}" in text.out
+    assert f"stay = {rule.intercept:.6g}" in text.out
     assert run("compare", path, "--solvers", "native,highs").code == 0
 
 
@@ -96,35 +96,15 @@ def test_release_by_every_method(run: Run, more: tuple[str, ...]) -> None:
     for key in ("features", "groups", "x_bound", "coef_bound", "mcmc_radius", "always_counts"):
         assert plan[key] == report[key]
     text = run("release", "tiny-groups", "--epsilon", "5", *more).out
-    assert "p = 11 columns, 6 features" in text
+    assert "columns: 11; features to choose from: 6" in text
     assert "Always in: age, an intercept" in text
 
 
-def test_solvers_agree_and_bench_runs_every_selector(run: Run, tmp_path: Path) -> None:
+def test_solvers_agree(run: Run) -> None:
     report = run("compare", "tiny-groups", "--json").report
     assert report["agree"] is True
     assert report["certified"] is True
     assert (report["instances"][0]["p"], report["instances"][0]["n_features"]) == (11, 6)
-    file = tmp_path / "b.jsonl"
-    asked = ("bench", "tiny-groups", "--epsilon", "1e4", "--trials", "2", "--output", file)
-    outcome = run(*asked, "--mcmc-steps", "300", "--json")
-    assert outcome.code == 0, outcome.err
-    (entry,) = outcome.report["instances"]
-    assert (entry["p"], entry["n_features"]) == (11, 6)
-    exact = {line["selector"]: line["exact"] for line in entry["selectors"]}
-    assert len(exact) == 10
-    for name in ("top-r", "mistakes-ptr", "exponential", "mcmc", "sis", "kendall"):
-        assert exact[name] == 1.0, name
-    lines = [json.loads(line) for line in file.read_text().splitlines()]
-    rows = [row for line in lines for row in line["readings"]]
-    assert all(row["n_features"] == 6 and max(row["support"]) < 6 for row in rows)
-    assert "p = 11 columns, 6 features" in run(*asked, "--mcmc-steps", "300").out
-
-
-def test_what_the_list_of_instances_says(run: Run) -> None:
-    listed = {entry["name"]: entry for entry in run("instances", "--json").report["instances"]}
-    assert (listed["tiny-groups"]["p"], listed["tiny-groups"]["n_features"]) == (11, 6)
-    assert listed["tiny-plain"]["n_features"] == listed["tiny-plain"]["p"] == 8
 
 
 WRONG = [

@@ -29,6 +29,7 @@ def test_bad_arguments_are_one_clear_line(name: str) -> None:
     assert call_falls_short(from_python()[name]) == ""
 
 
+@pytest.mark.deep
 @on_linux
 @pytest.mark.parametrize("name", PROCESSES)
 def test_hostile_surroundings_end_in_one_line(name: str, tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_entries_have_the_numbers_of_their_rows(run: Run, folder: Path, file: Pa
 def test_a_ledger_with_a_delta_says_both(run: Run, file: Path) -> None:
     run("ledger", "create", file, "--epsilon", "2", "--delta", "1e-6")
     Ledger.open(file).spend(Guarantee(0.5, 1e-7))
-    assert "Left: (ε, δ) = (1.5, 9e-07)." in run("ledger", "show", file).out
+    assert "Left: ε = 1.5, δ = 9e-07." in run("ledger", "show", file).out
 
 
 def test_a_ledger_in_rho(run: Run, file: Path) -> None:

@@ -89,14 +89,20 @@ def test_a_selector_of_ones_own_is_a_method_by_its_line(
     head = ("select", folder / "data.csv", "--target", "y", "--support-size", "2", "--epsilon", "1")
     run(*head, *asked).failed_with(2, "'--method': must be one of", "got 'sign'")
     monkeypatch.setitem(cast(Any, BY_NAME), "sign", own["SignSelector"])
-    for command in (head, ("release", folder / "instance.toml", "--epsilon", "1")):
-        outcome = run(*command, *(asked if command is head else ("--method", "sign", "--json")))
-        assert (outcome.code, outcome.report["method"], outcome.report["private"]) == (
-            0,
-            "sign",
-            True,
-        )
-        assert outcome.report["releases"][0]["guarantee"]["epsilon"] == 1.0
+    for command in ((*head, *X), ("release", folder / "instance.toml", "--epsilon", "1")):
+        outcome = run(*command, "--method=sign", "--dead-zone", "0.5", "--json")
+        report = outcome.report
+        assert (outcome.code, report["method"], report["private"]) == (0, "sign", True)
+        assert report["releases"][0]["guarantee"]["epsilon"] == 1.0
+        assert report["dead_zone"] == 0.5
+        run(*command, "--method", "sign", "--dead-zone", "-1").failed_with(2, "--dead-zone must be")
+        run(*command, "--method", "sign", "--dead", "1").failed_with(2, "No such option: --dead")
+        run(*command, "--dead-zone", "0.5").failed_with(2, "No such option: --dead-zone")
+    (folder / "release.json").write_text(outcome.out)
+    text = run("report", folder / "release.json").out
+    assert own["SignSelector"].sentence in text
+    assert "Sure independence screening for ultrahigh" in text
+    assert "--dead-zone" in run("select", "--method", "sign", "--help").out
 
 
 @pytest.mark.parametrize("method", PRIVATE)
@@ -104,7 +110,7 @@ def test_a_selector_of_ones_own_is_a_method_by_its_line(
 def test_every_method_releases_names_under_its_relation(
     run: Run, folder: Path, command: Any, method: str
 ) -> None:
-    outcome = run(*command(folder, method, "--draws", "3", "--budget", "3", "--json"))
+    outcome = run(*command(folder, method, "--draws", "3", "--json"))
     report = outcome.report
     assert outcome.code == 0
     assert outcome.err == "" or (method not in OF_ROWS and "near chance" in outcome.err)
@@ -178,9 +184,9 @@ def test_under_add_remove_the_number_of_rows_is_not_told(
     assert report["guarantee_of_all_draws"]["relation"] == "add-remove"
     text = run(*hidden).out
     assert "adding or removing one row" in text
-    assert "n = " not in text
+    assert "rows: " not in text
     assert not re.search(r"\b20\b", text)
-    assert "n = 20" in run(*select(folder, method)).out
+    assert "rows: 20;" in run(*select(folder, method)).out
     run(*select(folder, method), "--relation", "swap").failed_with(
         2, "--relation must be 'replace-one' or 'add-remove', got 'swap'"
     )
@@ -198,7 +204,6 @@ def test_under_add_remove_the_number_of_rows_is_not_told(
         ("mcmc", "--mcmc-radius", "1e26", "--mcmc-radius must lie between"),
         ("mcmc", "--mcmc-radius", "nan", "--mcmc-radius must be a finite number > 0"),
         ("kendall", "--epsilon", "0", "--epsilon must be a finite number > 0"),
-        ("kendall", "--budget", "0.5", "asked for ε = 1.0"),
         ("mcmc", "--draws", "100000", ""),
     ],
 )
@@ -215,12 +220,11 @@ def test_wrong_values_are_one_line_before_anything_is_read(
         raise AssertionError("data were read")
 
     monkeypatch.setattr("mipselect.cli.inputs.load_problem", fail)
-    code = 1 if option == "--budget" else 2
     if option == "--draws":
         arguments = release(folder, method, "--draws", value, "--delta", "0.1")
         run(*arguments).failed_with(2, "--epsilon, --delta and --draws: the deltas add up to")
         return
-    run(*release(folder, method), option, value).failed_with(code, message)
+    run(*release(folder, method), option, value).failed_with(2, message)
 
 
 def selector(method: str, size: int, seed: int) -> Any:

@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +14,6 @@ from pyarrow import parquet
 from mipselect import Instance, top_supports
 from mipselect.blocks import partitions
 from mipselect.blocks.partitions import Blocks
-from mipselect.cli import progress
 from mipselect.errors import InvalidInput
 from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments
@@ -140,48 +134,6 @@ def test_what_is_wrong_with_the_table_is_one_line(run: Run, folder: Path) -> Non
     assert not out.exists()
 
 
-def test_an_interrupted_pass_goes_on_with_resume(run: Run, folder: Path) -> None:
-    """The third file is a pipe's length away: the process is interrupted while it waits for it."""
-    script = (
-        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "import time\n"
-        "from dataclasses import replace\n"
-        "from mipselect.tables.moments import moments\n"
-        "was = moments.open_tables\n"
-        "def slow(names):\n"
-        "    print('waiting', flush=True); time.sleep(60)\n"
-        "def opened(*asked):\n"
-        "    *others, last = was(*asked)\n"
-        "    return (*others, replace(last, read=slow))\n"
-        "moments.open_tables = opened\n"
-        "from mipselect.cli import main\n"
-        "sys.exit(main(sys.argv[1:]))\n"
-    )
-    arguments = [
-        "moments", str(folder / "data"), "--schema", str(folder / "t.schema.json"),
-        "--target", "y", "--output", str(folder / "m.npz"),
-    ]  # fmt: skip
-    process = subprocess.Popen(
-        [sys.executable, "-c", script, *arguments],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ},
-    )  # fmt: skip
-    assert process.stdout is not None
-    assert process.stdout.readline() == "waiting\n"
-    time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "--resume goes on with it" in errors
-    notes = folder / "m.npz.partial"
-    assert notes.exists()
-    assert not (folder / "m.npz").exists()
-    counted(run, folder).failed_with(2, "add --resume")
-    run("solve", notes, "--support-size", 1).failed_with(2, "")
-    assert counted(run, folder, "--resume").code == 0
-    assert not notes.exists()
-    assert Moments.load(folder / "m.npz").n == 300
-
-
 PLAIN = [{"name": name, "type": "number"} for name in ("a", "b", "c", "d", "y")]
 
 
@@ -232,7 +184,7 @@ def test_moments_of_blocks_are_those_of_the_table(
     of_another = ("release", path, "--support-size", 2, "--epsilon", 1, "--score", "block-r2")
     run(*of_another).failed_with(2, "--score is for an instance: moments have the score")
     dry = run("release", path, "--support-size", 2, "--epsilon", 1, "--dry-run")
-    assert f"blocks of {block_rows} rows, in 3 partitions" in dry.out
+    assert f"rows of a block: {block_rows}; partitions into blocks: 3" in dry.out
     ledger = folder / "l.ledger"
     run("ledger", "create", ledger, "--epsilon", 3, "--relation", "add-remove")
     run("release", path, "--support-size", 2, "--epsilon", 1, "--ledger", ledger).failed_with(
@@ -278,7 +230,6 @@ def test_blocks_of_several_sites_add_up(run: Run, without_ranges: Path) -> None:
     [
         (("--score", "block-r2"), "sums are not enough: 'mipselect select --score block-r2'"),
         (("--score", "blocks", "--folds", 2), "--folds goes with --score loss"),
-        (("--score", "blocks", "--resume"), "--resume goes with --score loss"),
         (("--score", "blocks", "--range", "a=0:1"), "--range goes with --score loss"),
         (("--block-rows", 4), "--block-rows goes with scores from blocks"),
         (("--score", "blocks", "--block-rows", 1), "block_rows must be an integer in 2..256"),
@@ -309,30 +260,3 @@ def test_people_and_too_few_rows_are_refused(run: Run, without_ranges: Path) -> 
         "moments", folder / "one.csv", "--schema", folder / "t.schema.json", "--target", "y",
         "--score", "blocks", "--output", folder / "m.npz",
     ).failed_with(2, "1 row is no block of 2 rows")  # fmt: skip
-
-
-def test_a_pass_over_blocks_says_how_far_it_is(
-    run: Run, without_ranges: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN_LINES", 0.0)
-    outcome = counted(run, without_ranges, "--score", "blocks")
-    assert "adding up window 1: 300 rows" in outcome.err
-    assert "file" not in outcome.err
-
-
-def test_a_damaged_file_of_blocks_is_one_line(run: Run, without_ranges: Path) -> None:
-    counted(run, without_ranges, "--score", "blocks")
-    path = without_ranges / "m.npz"
-    with np.load(path) as archive:
-        about, totals = json.loads(str(archive["about"][()])), archive["totals"]
-    changes: list[tuple[str, Any]] = [
-        ("block_rows", 0), ("block_rows", "2"), ("partitions", 10**6), ("target", "z"),
-        ("kind", "blocks of cheese"), ("never", ["z"]), ("schema", {}),
-    ]  # fmt: skip
-    for key, value in changes:
-        wrong = {**about, "columns": {**about["columns"], key: value}}
-        np.savez(path, about=np.array(json.dumps(wrong)), totals=totals)
-        run("release", path, "--support-size", 1, "--epsilon", 1).failed_with(2, str(path))
-    for wrong_totals in (totals[:, :-1, :-1], totals * 2**20, -totals):
-        np.savez(path, about=np.array(json.dumps(about)), totals=wrong_totals)
-        run("release", path, "--support-size", 1, "--epsilon", 1).failed_with(2, "damaged")

@@ -14,17 +14,16 @@ from typing import Any
 
 import pytest
 
-from mipselect.cli.app import app  # noqa: F401  (options of the command line are declared by it)
+from mipselect.cli.commands import app  # noqa: F401  (options of the command line are declared by it)
 from mipselect.cli.fit_division import FitOptions
 from mipselect.cli.plan import PlanArguments, fit_of
 from mipselect.cli.plan_options import GuessOptions
-from mipselect.cli.table_options import DivisionOptions, ModelOptions, Regression, ScoreOptions
+from mipselect.cli.table_options import DivisionOptions, ModelOptions, Regression
 from mipselect.planning import Guesses, Question, plan_fit, plan_selection
 from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegress
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.problems import default_coef_bound
-from mipselect.tables.public_map import TableQuestion
 from tests.support.commandline import LISTENING, Run
 from tests.support.planned_schemas import NUMBERS, PEOPLE
 
@@ -41,19 +40,8 @@ def schema(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def question(schema: Path) -> tuple[str | Path, ...]:
-    options = [
-        "--target",
-        "y",
-        "--rows",
-        "500",
-        "--support-size",
-        "2",
-        "--tables",
-        "2",
-        "--time-limit",
-        "600",
-    ]
-    return ("plan", "--schema", schema, *options)
+    options = "--target y --rows 500 --support-size 2 --tables 2 --time-limit 600"
+    return ("plan", "--schema", schema, *options.split())
 
 
 def test_a_target_of_two_numbers_is_told(run: Run, schema: Path) -> None:
@@ -99,18 +87,11 @@ def test_text_and_json_say_the_same(run: Run, question: tuple[str | Path, ...]) 
     assert "A plan guarantees nothing" in text.out
     assert "Assumed: the right columns have an R² of" in text.out
     assert "--target-rate" not in text.out
+    assert "Which ranges? Typical ones, if anyone can state them; at ε = " in text.out
+    assert report["ranges"].startswith("Which ranges?")
     assert "this takes about 600 s, or as long as one simulated table takes" in text.err
     assert run(*question, "--json").out == outcome.out
     assert run(*question, "--json", "--seed", "1").out != outcome.out
-
-
-def test_one_table_has_no_tenths(run: Run, question: tuple[str | Path, ...]) -> None:
-    asked = (*question, "--tables", "1", "--epsilon", "1")
-    text, (cell,) = run(*asked).out, run(*asked, "--json").report["model"]["cells"]
-    assert (cell["standard_error"], cell["low"]) == (None, cell["expected"])
-    shown = f"{cell['expected']:.2f}"
-    assert re.search(rf"│ R² of fit +│ +{_row([shown])} │", text)
-    assert "A rough guess from 1 simulated table." in text
 
 
 def _row(cells: list[str]) -> str:
@@ -143,6 +124,7 @@ def test_two_classes_have_an_auc(run: Run, question: tuple[str | Path, ...], sch
     outcome = run(*question, "--epsilon", "1")
     assert "a coin's 0.5" in outcome.out
     assert "AUC of fit" in outcome.out
+    assert "0.5 of the rows are of the second class (--target-rate)" in outcome.out
     assert run(*question, "--epsilon", "1", "--json").report["model"]["level"] == 0.5
 
 
@@ -167,37 +149,12 @@ def test_options_reach_the_plan(run: Run, question: tuple[str | Path, ...]) -> N
     assert report["features"] == 3
     assert report["epsilons"] == [3.0]
     assert (report["ridge"], report["coef_bound"]) == (7.0, default_coef_bound(2, 1, False))
-    assert report["guesses"] == {
-        "effect": 0.5,
-        "correlation": 0.0,
-        "missing": 0.5,
-        "spread": 0.4,
-        "target_mean": 4.0,
-        "target_sd": 1.0,
-        "target_rate": None,
-    }
+    assert report["guesses"] == asdict(
+        Guesses(
+            effect=0.5, correlation=0.0, missing=0.5, spread=0.4, target_mean=4.0, target_sd=1.0
+        )
+    )
     assert [line["method"] for line in report["lines"]] == ["top-r", "without privacy"]
-
-
-def test_the_rate_of_the_second_class(run: Run, tmp_path: Path, schema: Path) -> None:
-    content = json.loads(schema.read_text())
-    content["fields"][-1] = {"name": "y", "type": "boolean", "constraints": {"required": True}}
-    path = tmp_path / "of_classes.json"
-    path.write_text(json.dumps(content))
-    asked = ("plan", "--schema", path, "--target", "y", "--rows", "2000", "--support-size", "2")
-    more = ("--epsilon", "2", "--tables", "2", "--time-limit", "3")
-    text = run(*asked, *more, "--target-rate", "0.1").out
-    assert "0.1 of the rows are of the second class (--target-rate)" in text
-    assert "0.5 of the rows are of the second class (--target-rate)" in run(*asked, *more).out
-    run(*asked, "--target-rate", "0").failed_with(2, "target_rate must be")
-
-
-def test_which_ranges_to_take_is_said(run: Run, question: tuple[str | Path, ...]) -> None:
-    outcome = run(*question, "--epsilon", "1,20")
-    assert "Which ranges? Typical ones, if anyone can state them; at ε = 20 private" in outcome.out
-    assert "at ε = 1 do not draw them" in outcome.out
-    report = run(*question, "--epsilon", "1", "--json").report
-    assert report["ranges"].startswith("Which ranges?")
 
 
 def test_a_schema_without_ranges_is_enough(
@@ -274,6 +231,7 @@ def test_the_schema_is_not_replaced(run: Run, question: tuple[str | Path, ...]) 
     run(*question, "--plot", link).failed_with(2, "would be replaced")
 
 
+@pytest.mark.deep
 def test_an_interrupt_ends_it_with_one_line(question: tuple[str | Path, ...]) -> None:
     code = f"{LISTENING}; import sys; from mipselect.cli import main; sys.exit(main())"
     process = subprocess.Popen(
@@ -328,23 +286,6 @@ def test_a_delta_without_a_regression_is_that_of_intervals(
     assert (model["regression"], model["delta"]) == ("adassp", 1e-6)
 
 
-def test_the_regression_that_is_asked_for_is_simulated(
-    run: Run, question: tuple[str | Path, ...]
-) -> None:
-    asked = (*question, "--rows", "2000", "--epsilon", "2")
-    plain = run(*asked, "--json").report["model"]
-    assert (plain["regression"], plain["delta"]) == ("objective", None)
-    assert (plain["selection_share"], plain["range_share"]) == (0.3, None)
-    more = ("--regression", "adassp", "--delta", "1e-5", "--selection-share", "0.4")
-    text, model = run(*asked, *more).out, run(*asked, *more, "--json").report["model"]
-    assert (model["regression"], model["delta"], model["selection_share"]) == ("adassp", 1e-5, 0.4)
-    assert "(--regression adassp at δ = 1e-05) together; the draw of fields may cost 0.4" in text
-    expected = [each["cells"][0]["expected"] for each in (plain, model)]
-    assert expected[0] != expected[1]
-    larger = run(*asked, *more[:3], "0.1", "--json").report["model"]
-    assert larger["cells"][0]["expected"] != expected[1]
-
-
 @pytest.mark.parametrize("target", ["y", "ill"])
 @pytest.mark.parametrize(
     ("regression", "division"),
@@ -365,21 +306,21 @@ def test_the_estimators_are_those_of_fit(
         "model": ModelOptions(regression=regression),
         "division": DivisionOptions(**division),
     }
-    options = FitOptions(epsilon=0.7, in_blocks=True, scores=ScoreOptions(), **shared)
-    of_fit = options.table_plan(TableQuestion(schema, target), 2, fit_intercept=True)
+    options = FitOptions(epsilon=0.7, in_blocks=True, **shared)
+    method, of_classes = options.selection(), target != "y"
+    regressor = options.regressor(method, of_classes=of_classes, fit_intercept=True)
     asked = {"schema": Path("s"), "target": target, "rows": 500, "support_size": 2}
     question = Question(schema=schema, target=target, rows=500, support_size=2)
     _, fitted = fit_of(PlanArguments(**asked, **shared), question)
     fitted.set_params(epsilon=0.7)
     mine = fitted._plan_of_table(question.table, None, random.Random(0))
-    assert type(mine.method) is type(of_fit.method)
-    assert mine.promise == of_fit.promise
-    assert mine.method.guarantee.epsilon == of_fit.method.guarantee.epsilon
-    parameters = (p.model_on(p.widest).get_params() for p in (mine, of_fit))
+    assert type(mine.method) is type(method)
+    assert mine.method.guarantee.epsilon == method.guarantee.epsilon
+    parameters = (each.get_params() for each in (mine.regressor, regressor))
     first, second = ({k: str(v) for k, v in each.items()} for each in parameters)
     assert first == second
-    assert (mine.blocks is None) == (of_fit.blocks is None)
-    assert mine.range_share == of_fit.range_share
+    assert mine.blocks is not None
+    assert mine.range_share == division.get("range_share")
     assert fitted.quality_share == division.get("quality_share")
 
 

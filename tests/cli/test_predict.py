@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mipselect.cli import predict
 from mipselect.regression import ModelRelease
 from mipselect.tables import parts
 from tests.support.commandline import Run
@@ -101,8 +100,6 @@ def test_batches_make_no_difference(
     expected = run("predict", model, tmp_path / "t.parquet").out
     monkeypatch.setattr("mipselect.tables.stored_files.ROWS", 7)
     monkeypatch.setattr(parts, "ROWS", 7)
-    monkeypatch.setattr(predict, "IN_MEMORY", 10)
-    monkeypatch.setattr(predict, "PIECE", 11)
     assert run("predict", model, tmp_path / "t.parquet").out == expected
     report = run("predict", model, tmp_path / "t.parquet", "--json").report
     assert report["predictions"] == [float(line) for line in expected.split()[1:]]
@@ -335,19 +332,6 @@ def test_what_is_missing_is_named(run: Run, model: Path, tmp_path: Path) -> None
         run("predict", model, tmp_path / "t.csv").failed_with(2, f"lacks {name}")
 
 
-def test_the_report_of_a_model(run: Run, model: Path) -> None:
-    text = run("report", model).out
-    for words in (
-        "How stay goes with other fields", "b and not a", "objective perturbation", "ε = 60",
-        "charged at once", "all rows with the same id", "always in: sex", "double precision",
-    ):  # fmt: skip
-        assert words in text
-    assert "No coefficients" not in text
-    report = json.loads(model.read_text())
-    model.write_text(json.dumps({**report, "in_units": {"secret": 123.456}, "secret": 123.456}))
-    assert "123.456" not in run("report", model).out
-
-
 def test_probabilities_and_a_threshold(run: Run, tmp_path: Path) -> None:
     model, data = risk(run, tmp_path), tmp_path / "t.csv"
     expected = ModelRelease.load(model).probabilities(data)[:, 1]
@@ -374,19 +358,6 @@ def test_probabilities_and_a_threshold(run: Run, tmp_path: Path) -> None:
     none = run("predict", model, tmp_path / "none.csv", "--probability", "--json").report
     assert (none["predictions"], none["probabilities"]) == ([], [])
     assert run("predict", model, tmp_path / "none.csv", "--probability").out == "died,probability\n"
-
-
-def test_probabilities_in_batches(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model, data = risk(run, tmp_path), tmp_path / "t.csv"
-    run("predict", model, data, "--threshold", "0_1").failed_with(2, "must be a probability or")
-    frame(data).to_parquet(tmp_path / "t.parquet")
-    expected = run("predict", model, tmp_path / "t.parquet", "--probability", "--json").report
-    monkeypatch.setattr("mipselect.tables.stored_files.ROWS", 7)
-    monkeypatch.setattr(parts, "ROWS", 7)
-    again = run("predict", model, tmp_path / "t.parquet", "--probability", "--json").report
-    assert again == expected
 
 
 @pytest.mark.parametrize("option", [("--probability",), ("--threshold", "0.2")])
@@ -422,12 +393,6 @@ def test_thresholds_are_between_0_and_1(run: Run, tmp_path: Path, threshold: str
     model = risk(run, tmp_path)
     refused = run("predict", model, tmp_path / "t.csv", "--threshold", threshold)
     refused.failed_with(2, "--threshold")
-
-
-def test_the_report_of_a_model_of_classes(run: Run, tmp_path: Path) -> None:
-    text = run("report", risk(run, tmp_path)).out
-    for words in ("factor of the odds of died=true", "added to the logarithm of the odds"):
-        assert words in text
 
 
 def test_numbers_are_classes_as_they_were_written(run: Run, tmp_path: Path) -> None:

@@ -28,10 +28,10 @@ def test_csv_and_parquet_give_the_same_draws(run: Run, folder: Path) -> None:
     assert {name for release in first for name in release["feature_names"]} <= {"a", "b", "c"}
 
 
-def test_features_and_shift(run: Run, folder: Path) -> None:
+def test_features(run: Run, folder: Path) -> None:
     outcome = run(
         *("select", folder / "data.csv", *COMMON, *BOUNDS, "--json"),
-        *("--features", "c, a", "--target-shift", "0.5"),
+        *("--features", "c, a"),
     )
     (release,) = outcome.report["releases"]
     assert release["feature_names"] == ["c", "a"]
@@ -40,11 +40,11 @@ def test_features_and_shift(run: Run, folder: Path) -> None:
 
 @pytest.mark.parametrize("loss", ["hinge", "huber(0.5)", "quantile(0.9)"])
 def test_other_losses(run: Run, folder: Path, loss: str) -> None:
-    lines = [f"{1 - 2 * (i % 2)},{(i % 7) / 3 - 1:.3f},{i % 2}" for i in range(400)]
+    lines = [f"{1 - 2 * (i % 2)},{(i % 7) / 3 - 1:.3f},{2 * (i % 2) - 1}" for i in range(400)]
     (folder / "classes.csv").write_text("a,c,y\n" + "\n".join(lines) + "\n")
     outcome = run(
         *("select", folder / "classes.csv", "--target", "y", "--support-size", "1"),
-        *("--epsilon", "1000", *BOUNDS, "--target-shift", "0.5", "--loss", loss, "--json"),
+        *("--epsilon", "1000", *BOUNDS, "--loss", loss, "--json"),
     )
     (release,) = outcome.report["releases"]
     assert release["feature_names"] == ["a"]
@@ -55,23 +55,6 @@ def test_one_class_and_an_unknown_loss_are_bad_input(run: Run, folder: Path) -> 
     given = ("select", folder / "one.csv", *COMMON, *BOUNDS, "--loss")
     run(*given, "hinge").failed_with(2, "one.csv", "two classes")
     run(*given, "logistic").failed_with(2, "'logistic' is unknown", "hinge")
-
-
-def test_a_shift_changes_what_is_selected(run: Run, folder: Path) -> None:
-    """The target 1000 + c lies beyond its bound, and c cannot be seen without the shift."""
-    lines = [f"{1 - 2 * (i % 2)},{(i % 7) / 3 - 1:.3f}" for i in range(400)]
-    rows = [f"{line},{1000 + float(line.split(',')[1]):.3f}" for line in lines]
-    (folder / "far.csv").write_text("a,c,y\n" + "\n".join(rows) + "\n")
-    chosen = {}
-    for shift in ("0", "1000"):
-        outcome = run(
-            *("select", folder / "far.csv", "--target", "y", "--support-size", "1"),
-            *("--epsilon", "50", *BOUNDS, "--target-shift", shift, "--draws", "40", "--json"),
-        )
-        names = [release["feature_names"][0] for release in outcome.report["releases"]]
-        chosen[shift] = names.count("c")
-    assert chosen["1000"] == 40
-    assert chosen["0"] < 40
 
 
 def test_bounds_have_no_default(run: Run, folder: Path) -> None:

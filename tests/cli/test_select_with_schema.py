@@ -34,7 +34,7 @@ def test_schema_target_size_and_epsilon_are_enough(run: Run, tmp_path: Path) -> 
     assert [report[name] for name in unused] == [None] * 4
     assert outcome.unforeseen == ""
     text = select(run, path).out
-    assert "no ranges were used" in text
+    assert "score: block-r2;" in text
     report = select(run, path, "--score", "loss", "--json").report
     assert report["releases"][0]["feature_names"] == ["ward"]
     assert (report["target_scale"], report["target_offset"]) == (30.0, 30.0)
@@ -72,7 +72,6 @@ def test_the_question(run: Run, tmp_path: Path) -> None:
     [
         (("--x-bound", "1"), "--x-bound does not apply with --schema"),
         (("--features", "age"), "--features does not apply with --schema"),
-        (("--target-shift", "1"), "--target-shift does not apply with --schema"),
         (("--always", "ages"), "always: the schema has no field 'ages'; its fields"),
         (("--always", '"age'), "--always: a double quote has no partner"),
         (("--range", "age"), "--range must be a field with its ends"),
@@ -96,6 +95,7 @@ def test_options_that_need_a_schema(run: Run, folder: Path) -> None:
     )
 
 
+@pytest.mark.deep
 def test_no_field_of_a_release_depends_on_the_rows(run: Run, tmp_path: Path) -> None:
     """All but the drawn features; with bad rows, repeated people and every loss."""
 
@@ -153,26 +153,15 @@ unit_rule = "mean"
     solved = run("solve", tmp_path / "stay.toml", "--json")
     assert solved.code == 0, solved.err
     assert solved.report["sensitive"] is True
-    in_units = solved.report["best"]["in_units"]["by_column"]
-    assert in_units["ward=a"] > in_units["ward=d"] > in_units["ward=c"]
+    terms = solved.report["best"]["in_units"]["terms"]
+    against_a = {term["category"]: term["coefficient"] for term in terms}
+    assert 0.0 > against_a["d"] > against_a["c"]
     text = run("solve", tmp_path / "stay.toml").out
     assert "ward=a" in text
-    assert "SENSITIVE: stay = " in text
+    assert "SENSITIVE" in text
+    assert "stay = " in text
     plan = run("release", tmp_path / "stay.toml", "--epsilon", "1", "--dry-run", "--json").report
     assert plan["features"] == ["age", "ward", "noise, plain"]
-    asked = ("--epsilon", "1e5", "--trials", "2", "--mcmc-steps", "50", "--json")
-    bench = run("bench", tmp_path / "stay.toml", *asked, "--output", tmp_path / "b.jsonl")
-    (entry,) = bench.report["instances"]
-    assert (entry["p"], entry["n_features"]) == (11, 3)
-    assert {line["selector"]: line["exact"] for line in entry["selectors"]}["exponential"] == 1.0
-    text = (tmp_path / "stay.toml").read_text()
-    other = tmp_path / "died.toml"
-    other.write_text(
-        text.replace('"stay"', '"died"')
-        .replace('never = ["died"]\n', "")
-        .replace("[data]", 'loss = "hinge"\n[data]')
-    )
-    run("bench", other, "--output", tmp_path / "b.jsonl").failed_with(2, "not for hinge")
     output = ("--output", tmp_path / "schema.json")
     run("release", tmp_path / "stay.toml", "--epsilon", "1", *output).failed_with(
         2, "is what is read"
@@ -221,19 +210,6 @@ def test_real_tables_from_file_to_release(
     assert found in outcome.report["releases"][0]["feature_names"]
 
 
-def test_a_dry_run_reads_no_row(run: Run, tmp_path: Path) -> None:
-    path = written(tmp_path / "t.csv", [["\x00"] * 7])
-    plan = select(run, path, "--dry-run", "--json").report
-    assert plan["dry_run"] is True
-    assert (plan["n"], plan["sensitivity"], plan["ridge"]) == (None, None, None)
-    assert plan["features"] == ["age", "sex", "ward", "noise, plain", "died"]
-    assert (plan["score"], plan["coef_bound"]) == ("block-r2", None)
-    plan = select(run, path, "--dry-run", "--score", "loss", "--json").report
-    assert plan["coef_bound"] == pytest.approx(1.25 * 2**-0.5)
-    assert "dry run" in select(run, path, "--dry-run").out
-    select(run, path, "--dry-run", "--never", "who").failed_with(2, "never: the schema has no")
-
-
 OF_METHODS = {
     "top-r": (),
     "sis": ("--relation", "add-remove"),
@@ -263,17 +239,6 @@ def test_every_method_selects_fields(run: Run, tmp_path: Path, method: str) -> N
     assert {key: plan[key] for key in ("coef_bound", "mcmc_radius", "x_bound")} == {
         key: report[key] for key in ("coef_bound", "mcmc_radius", "x_bound")
     }
-
-
-def test_bounds_that_a_method_does_not_know(run: Run, tmp_path: Path) -> None:
-    path = written(tmp_path / "t.csv", rows(9))
-    for method, more in (
-        ("sis", ("--coef-bound", "1")),
-        ("kendall", ("--ridge", "1")),
-        ("mcmc", ("--ridge", "1")),
-        ("sample-aggregate", ("--loss", "squared")),
-    ):
-        select(run, path, "--method", method, *more).failed_with(2, f"{more[0]} does not apply")
 
 
 @pytest.mark.parametrize("more", [("--dry-run",), (), ("--method", "sis")])

@@ -89,11 +89,6 @@ def test_a_profile_has_calls_successes_and_seconds_by_strategy(run: Run) -> None
     assert "successes" in text
 
 
-def test_there_is_no_profile_where_none_is_asked_for(run: Run) -> None:
-    assert "profile" not in run("solve", "tiny-plain", "--json").report
-    assert "successes" not in run("solve", "tiny-plain").out
-
-
 def test_all_supports_listed_leaves_no_bound(run: Run) -> None:
     assert run("solve", "tiny-plain", "--pool-size", "56", "--json").report["rest_bound"] is None
     assert "Every support is listed" in run("solve", "tiny-plain", "--pool-size", "56").out
@@ -214,10 +209,6 @@ def test_not_certified_quotes_the_bound(run: Run, monkeypatch: pytest.MonkeyPatc
     run("solve", "diabetes", "--json").failed_with(1, "(sensitive)", "0.125")
 
 
-def test_tiny_time_limit_is_not_certified(run: Run) -> None:
-    run("solve", "paper-p1000", "--time-limit", "1e-9").failed_with(1, "time limit")
-
-
 def test_what_is_not_certified_is_shown_as_such_and_not_written(run: Run, folder: Path) -> None:
     report = folder / "report.json"
     outcome = run("solve", "paper-p1000", "--time-limit", "0.03", "--json", "--output", report)
@@ -273,7 +264,6 @@ def test_what_a_table_needs_is_named(run: Run, folder: Path) -> None:
     run("solve", table, "--target", "y").failed_with(2, "needs --target and --support-size")
     run("solve", table, "--target", "z", "--support-size", "1").failed_with(2, "no column 'z'")
     asked = ("solve", table, "--target", "y", "--support-size")
-    run(*asked, "1", "--score", "blocks").failed_with(2, "--score is for an instance")
     run(*asked, "4").failed_with(2, "support_size must be an integer in 1..3, got 4")
     run(*asked, "1", "--never", "d").failed_with(2, "never", "got 'd'")
     run("solve", "diabetes", "--target", "y").failed_with(2, "--target is for a table")

@@ -16,21 +16,14 @@ from mipselect.cli import start
 from mipselect.cli.start import WORDS, Interruptions
 
 
+@pytest.mark.deep
 def test_nothing_that_takes_time_is_loaded_before_signals_are_caught() -> None:
     program = "import sys, mipselect.cli; print([m for m in ('numpy', 'rich') if m in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert shown.stdout == b"[]\n"
 
 
-def test_tables_load_what_checks_them_when_it_is_used() -> None:
-    program = (
-        "import sys, mipselect.tables as tables; name = 'mipselect.tables.check'; "
-        "before = name in sys.modules; tables.check_table; print(before, name in sys.modules)"
-    )
-    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
-    assert shown.stdout == b"False True\n"
-
-
+@pytest.mark.deep
 def test_nothing_runs_after_the_answer() -> None:
     program = (
         "import sys; from mipselect.cli import main\n"
@@ -43,6 +36,7 @@ def test_nothing_runs_after_the_answer() -> None:
         assert (shown.returncode, b"late" in shown.stdout) == (code, False)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("option", ["--help", "--version"])
 def test_help_and_version_load_no_command(option: str) -> None:
     program = (
@@ -106,6 +100,7 @@ def test_what_cannot_be_said_is_not_said(monkeypatch: pytest.MonkeyPatch) -> Non
     start.say("nobody hears this")
 
 
+@pytest.mark.deep
 def test_files_never_take_the_numbers_of_closed_streams(tmp_path: Path) -> None:
     program = (
         "import sys; from mipselect.cli import start; start.prepare(); "

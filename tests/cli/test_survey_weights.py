@@ -49,7 +49,7 @@ def test_select_counts_by_weights_and_says_so(
     assert "w" not in report["features"]
     assert outcome.unforeseen == ""
     text = run("select", *asked(path, *size, "--epsilon", "1", *more)).out
-    assert "Weights: rows count by w, clipped to 0 and 4; 0 where it is missing" in text
+    assert "survey weight of a row: w; weights are clipped to 0 and: 4;" in text
     dry = run("select", *asked(path, *size, "--epsilon", "1", *more, "--dry-run", "--json")).report
     assert (dry["weight"], dry["weight_bound"]) == ("w", MOST)
 
@@ -111,18 +111,6 @@ def test_moments_hold_them_and_say_so(run: Run, path: Path, tmp_path: Path) -> N
     assert "Rows count by the survey weight w." in text.out
 
 
-def test_a_bench_of_rows_refuses(run: Run, path: Path) -> None:
-    by_rows = path.with_name("t.toml")
-    by_rows.write_text(
-        '[instance]\nsupport_size = 1\n[data]\nsource = "table"\npath = "t.csv"\n'
-        'schema = "schema.json"\ntarget = "y"\n'
-    )
-    output = str(path.with_name("b.jsonl"))
-    run("bench", by_rows, "--trials", "1", "--output", output).failed_with(
-        2, "its rows count by a survey weight"
-    )
-
-
 def test_fit_evaluate_predict_and_the_report(run: Run, path: Path, tmp_path: Path) -> None:
     model, schema = tmp_path / "model.json", path.with_name("schema.json")
     fit = ("fit", *asked(path, "--support-size", "1", "--epsilon", "8", "--quality-share", "0.3"))
@@ -134,7 +122,7 @@ def test_fit_evaluate_predict_and_the_report(run: Run, path: Path, tmp_path: Pat
     text = run("report", model).out
     assert "survey weight of a row: w; weights are clipped to 0 and: 4" in text
     assert "Rows counted by the survey weight w." in text
-    assert "Weights: rows count by w" in run(*fit).out
+    assert "survey weight of a row: w" in run(*fit).out
     path = path.rename(path.with_name("next-year.csv"))
     run("evaluate", model, path, "--epsilon", "1").failed_with(
         2, "was fitted with the survey weight w: give a schema"
@@ -165,11 +153,6 @@ def test_a_plan_says_that_weights_are_not_simulated(run: Run, path: Path) -> Non
     assert report["not_simulated"] == ["w"]
     assert [blocks["score"] for blocks in report["blocks"]] == ["blocks"]
     run(*plan, "--score", "block-r2").failed_with(2, "'block-r2' counts every row the same")
-
-
-def test_describe_says_what_the_field_is(run: Run, path: Path) -> None:
-    text = run("describe", path, "--schema", path.with_name("schema.json")).out
-    assert "how much a row counts, 0 to 4" in text
 
 
 def test_a_ledger_notes_the_weight(run: Run, path: Path, tmp_path: Path) -> None:

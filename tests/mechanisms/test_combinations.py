@@ -29,6 +29,7 @@ from mipselect.regression.noise import largest_mu
 from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments
+from tests.support.enumeration import stationary_law
 from tests.support.exact_audit import excess
 
 Rows = list[dict[str, Any]]
@@ -141,9 +142,10 @@ def neighbours(seed: int) -> tuple[Rows, dict[str, Rows]]:
 
 
 def log_probabilities(law: Any, data: Any) -> np.ndarray:
-    log = getattr(law, "stationary_log_probability", None) or law.log_probability
+    if isinstance(law, MetropolisHastings):
+        return stationary_law(law)
     supports = itertools.combinations(range(data.n_features), data.support_size)
-    return np.array([log(support) for support in supports])
+    return np.array([law.log_probability(support) for support in supports])
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mipselect.mechanisms import ExponentialMechanism, Mistakes, SupportMechanism, TopR
+from mipselect.mechanisms.supports.propose_test_release import GapTest
 from tests.support.exact_audit import (
     Data,
     excess,
@@ -172,8 +173,8 @@ def propose_test_release(
     return build
 
 
-@pytest.mark.parametrize("tolerance", [0.0, 1.0])
-@pytest.mark.parametrize("delta", [1e-3, 0.1])
+@pytest.mark.parametrize("tolerance", [pytest.param(0.0, marks=pytest.mark.deep), 1.0])
+@pytest.mark.parametrize("delta", [1e-3, pytest.param(0.1, marks=pytest.mark.deep)])
 def test_propose_test_release_is_private_on_all_data(tolerance: float, delta: float) -> None:
     test_epsilon, epsilon = 0.3, 0.7
     build = propose_test_release(test_epsilon, epsilon, delta, tolerance)
@@ -194,6 +195,15 @@ def test_the_delta_of_propose_test_release_is_needed() -> None:
         one = log_probabilities(build(data, 0), data)
         two = log_probabilities(build(other, 0), other)
         assert 0.4 * delta < excess(one, two, 0.1 + 2.0) <= delta
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 1.0])
+def test_the_test_of_the_gap_passes_with_at_most_delta_where_the_condition_fails(
+    tolerance: float,
+) -> None:
+    for gap in (0.0, 1.0, 2.0):
+        found = GapTest(gap, 1.0, tolerance, 0.5, 1e-3)
+        assert found.log_pass <= np.log(1e-3) * (1.0 - 1e-12)
 
 
 def test_the_test_of_the_gap_uses_its_epsilon() -> None:

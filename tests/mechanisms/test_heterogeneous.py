@@ -1,4 +1,4 @@
-"""Scores with sensitivities of their own: laws, refusals, and who wins when."""
+"""Scores with sensitivities of their own: laws and refusals."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from mipselect.mechanisms import (
     NoisyMax,
     RandomizedResponse,
     RandomStopping,
-    ScoreDistribution,
-    rule_of_thumb,
 )
 from mipselect.mechanisms.noise.noise import NOISES
 from tests.support.enumeration import log_law, normalized
@@ -105,14 +103,12 @@ def test_what_never_came_up_has_no_finite_error_bar() -> None:
     assert (estimate.log_probability, estimate.error) == (-math.inf, math.inf)
 
 
-@pytest.mark.parametrize(
-    "build", [GeneralizedExponential, RandomStopping, HeterogeneousNoisyMax, rule_of_thumb]
-)
+@pytest.mark.parametrize("build", [GeneralizedExponential, RandomStopping, HeterogeneousNoisyMax])
 def test_sensitivities_are_checked(build: type) -> None:
-    extra = () if build is rule_of_thumb else (1.0,)
+
     for widths in ([1.0] * 4, [-1.0] * 5, [np.inf] * 5, [np.nan] * 5):
         with pytest.raises(InvalidInput, match="sensitivities must be"):
-            build(SCORES, widths, *extra)
+            build(SCORES, widths, 1.0)
 
 
 def test_other_parameters_are_checked() -> None:
@@ -121,123 +117,3 @@ def test_other_parameters_are_checked() -> None:
             GeneralizedExponential(SCORES, WIDTHS, 1.0, beta=value)
         with pytest.raises(InvalidInput, match="gamma"):
             RandomStopping(SCORES, WIDTHS, 1.0, gamma=value)
-
-
-def test_the_rule_of_thumb() -> None:
-    assert rule_of_thumb([1.0, 2.0, 3.0], [1.0, 2.0, 4.0]).favours == "heterogeneous"
-    opposite = rule_of_thumb([1.0, 2.0, 3.0], [3.0, 2.0, 1.0])
-    assert opposite.favours == "homogeneous"
-    assert opposite.correlation == pytest.approx(-1.0)
-    constant = rule_of_thumb([1.0, 2.0], [1.0, 1.0])
-    assert math.isnan(constant.correlation)
-    assert constant.favours == "homogeneous"
-
-
-ITEMS = 100
-HIGH = np.arange(ITEMS) < ITEMS // 2
-CONSTANT = np.where(HIGH, 1.0, -1.0)
-UNIFORM = 2.0
-PUBLISHED = {
-    "positive": np.where(HIGH, 1.8, 1.0),
-    "negative": np.where(HIGH, 1.0, 1.8),
-    "none": np.where(np.arange(ITEMS) % 2, 1.0, 1.8),
-}
-"""Sensitivities of the paper's Figure 1: scenarios 1, 2 and 3."""
-
-
-def squared_error(mechanism: ScoreDistribution[int]) -> float:
-    """The mean over the law: a low item misses by 2. Two of each kind stand for all."""
-    return 4.0 * sum(ITEMS / 4 * math.exp(mechanism.log_probability(index)) for index in (50, 51))
-
-
-def errors(scenario: str, epsilon: float) -> dict[str, float]:
-    widths = PUBLISHED[scenario]
-    return {
-        name: squared_error(mechanism)
-        for name, mechanism in {
-            "noisy max": NoisyMax(CONSTANT, epsilon, sensitivity=1.8),
-            "stopping": RandomStopping(CONSTANT, widths, epsilon),
-            "pessimistic": GeneralizedExponential(CONSTANT, widths, epsilon),
-            "optimistic": GeneralizedExponential(CONSTANT, widths, epsilon, optimistic=True),
-        }.items()
-    }
-
-
-@pytest.mark.parametrize("scenario", PUBLISHED)
-def test_two_low_items_and_two_high_ones_stand_for_all(scenario: str) -> None:
-    for mechanism in (
-        RandomStopping(CONSTANT, PUBLISHED[scenario], 2.0),
-        GeneralizedExponential(CONSTANT, PUBLISHED[scenario], 2.0),
-    ):
-        law = np.exp(log_law(mechanism, range(ITEMS)))
-        assert law.sum() == pytest.approx(1.0, rel=1e-9)
-        assert squared_error(mechanism) == pytest.approx(4.0 * law[~HIGH].sum(), rel=1e-9)
-
-
-@pytest.mark.parametrize("epsilon", [1.0, 2.0, 3.0, 5.0, 10.0])
-def test_positive_correlation(epsilon: float) -> None:
-    """Scenario 1: the optimistic sign is ahead of noisy max throughout, stopping up to 4.26."""
-    found = errors("positive", epsilon)
-    assert found["optimistic"] < found["noisy max"] < found["pessimistic"]
-    assert (found["stopping"] < found["noisy max"]) == (epsilon < 4.26)
-    assert found["optimistic"] < found["stopping"] < UNIFORM
-    assert (found["pessimistic"] > UNIFORM) == (epsilon < 6.0)
-
-
-@pytest.mark.parametrize("epsilon", [1.0, 2.0, 3.0, 5.0, 10.0])
-def test_negative_correlation(epsilon: float) -> None:
-    """Scenario 2: the same two are behind, at small ε behind a blind choice; the other is ahead."""
-    found = errors("negative", epsilon)
-    assert found["pessimistic"] < found["noisy max"] < found["stopping"]
-    assert found["noisy max"] < found["optimistic"]
-    assert (found["optimistic"] > UNIFORM) == (epsilon < 6.0)
-    assert (found["stopping"] > UNIFORM) == (epsilon < 2.1)
-
-
-@pytest.mark.parametrize("epsilon", [1.0, 2.0, 3.0, 5.0, 10.0])
-def test_no_correlation(epsilon: float) -> None:
-    """Scenario 3: noisy max is ahead of them all, and they of a blind choice."""
-    found = errors("none", epsilon)
-    for name in ("stopping", "pessimistic", "optimistic"):
-        assert found["noisy max"] < found[name] < UNIFORM
-
-
-def test_random_stopping_is_ahead_until_it_meets_noisy_max() -> None:
-    """The ε of the crossing, by γ: smaller is further, and none of the usual γ gets to 10."""
-    for gamma, crossing in ((0.05, 4.26), (0.02, 6.42), (0.01, 7.91), (0.005, 9.3), (0.002, 11.05)):
-        for epsilon in (0.99 * crossing, 1.01 * crossing):
-            stopping = RandomStopping(CONSTANT, PUBLISHED["positive"], epsilon, gamma=gamma)
-            plain = NoisyMax(CONSTANT, epsilon, sensitivity=1.8)
-            assert (squared_error(stopping) < squared_error(plain)) == (epsilon < crossing)
-
-
-@pytest.mark.parametrize("gamma", [0.05, 0.005])
-@pytest.mark.parametrize("scenario", PUBLISHED)
-def test_no_noise_saves_random_stopping_from_stopping_early(scenario: str, gamma: float) -> None:
-    """Whatever the noise, with probability Σ γ(1-γ)^(n-1) 2^-n = γ/(1+γ) no high item is seen."""
-    early = sum(gamma * (1.0 - gamma) ** (n - 1) * 0.5**n for n in range(1, 1100))
-    least = 4.0 * gamma / (1.0 + gamma)
-    assert least == pytest.approx(4.0 * early, rel=1e-12)
-    for epsilon in (1.0, 10.0, 30.0):
-        mechanism = RandomStopping(CONSTANT, PUBLISHED[scenario], epsilon, gamma=gamma)
-        assert squared_error(mechanism) > least
-    silent = RandomStopping(CONSTANT, PUBLISHED[scenario], 1e6, gamma=gamma)
-    assert squared_error(silent) == pytest.approx(least, rel=1e-9)
-    assert squared_error(NoisyMax(CONSTANT, 10.0, sensitivity=1.8)) < least
-
-
-def test_noise_of_their_own_without_privacy() -> None:
-    """The mechanism that is not private shows the published pattern too; with 20 of the items."""
-    some = slice(40, 60)
-    losses = (1.0 - CONSTANT[some]) ** 2
-
-    def error(mechanism: ScoreDistribution[int]) -> float:
-        return float(np.exp(log_law(mechanism, range(20))) @ losses)
-
-    positive, negative, none = (
-        error(HeterogeneousNoisyMax(CONSTANT[some], widths[some], 1.0))
-        for widths in PUBLISHED.values()
-    )
-    plain = error(NoisyMax(CONSTANT[some], 1.0, sensitivity=1.8))
-    assert positive < plain < UNIFORM < negative
-    assert none < UNIFORM

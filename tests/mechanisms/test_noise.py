@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mipselect.errors import InvalidInput
 from mipselect.mechanisms import CanonicalLipschitz, NoisyMax, OneShotTopK, Peeling
-from mipselect.mechanisms.noise.noise import NOISES, log_exponentials, noise_named
+from mipselect.mechanisms.noise.noise import NOISES, log_exponentials
 
 SAME = {
     "gumbel": stats.gumbel_r,
@@ -40,16 +39,6 @@ def test_each_noise_is_the_one_of_its_name(name: str) -> None:
 def test_quantiles_invert_to_the_last_digits_in_both_tails(name: str) -> None:
     noise, x = NOISES[name], points(name)
     np.testing.assert_allclose(noise.quantile(noise.log_exponent(x)), x, rtol=1e-12, atol=1e-13)
-
-
-@pytest.mark.parametrize("name", SAME)
-def test_below_the_support_nothing_is_possible(name: str) -> None:
-    noise = NOISES[name]
-    if noise.lowest == 0.0:
-        x = np.array([0.0, -1e-12, -5.0])
-        assert np.all(noise.log_exponent(x) == np.inf)
-        assert np.all(noise.log_reversed_hazard(x) == -np.inf)
-        assert np.all(noise.log_survival(x) == 0.0)
 
 
 @pytest.mark.parametrize("name", SAME)
@@ -149,8 +138,3 @@ def test_no_outcome_is_impossible(name: str) -> None:
         ]
     for mechanism, words in draws:
         assert mechanism.sample(Scripted(words, [*beyond, *[0] * 9])) in (1, (1,))
-
-
-def test_unknown_noise_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="'half-logistic'"):
-        noise_named("gauss")

@@ -13,7 +13,7 @@ from tests.support.designs import LOSSES, of_classes
 from tests.support.exact_audit import (
     Data,
     levels_of,
-    log_probabilities,
+    loss_of,
     make,
     mirrored_pair,
     neighbours,
@@ -42,14 +42,6 @@ def pairs(loss: str) -> tuple[tuple[Data, Data], ...]:
         data = make(X, y, s, [0.5, 3.0][k % 2], ridge=[1e-3, 1.0][k // 2 % 2], loss=loss)
         found += [(data, other) for other in neighbours(data, 15, seed=k)]
     return (*found, *(mirrored_pair(5, n, loss=loss) for n in (10, 20, 40, 80)))
-
-
-def loss_of(build: object, audited: tuple[tuple[Data, Data], ...]) -> float:
-    logs = [
-        np.abs(log_probabilities(build(a), a) - log_probabilities(build(b), b)).max()  # type: ignore[operator]
-        for a, b in audited
-    ]
-    return float(max(logs))
 
 
 def top_r(size: int, share: float = 1.0) -> object:

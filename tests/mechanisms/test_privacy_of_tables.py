@@ -23,6 +23,7 @@ from tests.support.exact_audit import (
     excess,
     levels_of,
     log_probabilities,
+    loss_of,
     pool_of,
 )
 
@@ -139,19 +140,6 @@ def separated() -> tuple[tuple[Data, Data], ...]:
     return tuple(found)
 
 
-def largest_loss(build: Build, audited: Any) -> float:
-    """The largest |log P_D(S) - log P_D'(S)|."""
-    worst, last, logs = 0.0, None, np.empty(0)
-    for data, other in audited:
-        assert data.instance.sensitivity == other.instance.sensitivity
-        if data is not last:
-            last, logs = data, log_probabilities(build(data), data)
-        others = log_probabilities(build(other), other)
-        assert np.exp(others).sum() == pytest.approx(1.0)
-        worst = max(worst, float(np.abs(logs - others).max()))
-    return worst
-
-
 def exponential(data: Data) -> SupportMechanism:
     return ExponentialMechanism(data.instance, EPSILON)
 
@@ -173,11 +161,12 @@ def all_searched(data: Data) -> SupportMechanism:
     return TopR(top_supports(data.instance, everything, tolerance=0.0), EPSILON)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("build", [exponential, listed, searched, all_listed])
 def test_no_raw_row_tells_more_than_epsilon(build: Build) -> None:
     assert len(pairs()) > 200
-    assert largest_loss(build, pairs()) <= EPSILON * ROUNDING
-    assert largest_loss(build, [mirrored(2), mirrored(200)]) <= EPSILON * ROUNDING
+    assert loss_of(build, pairs()) <= EPSILON * ROUNDING
+    assert loss_of(build, [mirrored(2), mirrored(200)]) <= EPSILON * ROUNDING
 
 
 def test_pools_that_are_wrong_within_their_tolerance() -> None:
@@ -187,7 +176,7 @@ def test_pools_that_are_wrong_within_their_tolerance() -> None:
             size = min(2, data.instance.number_of_supports)
             return TopR(pool_of(data, size, 1.0, late=late, seed=seed), EPSILON)
 
-        assert largest_loss(build, pairs()) <= EPSILON * ROUNDING
+        assert loss_of(build, pairs()) <= EPSILON * ROUNDING
 
 
 @pytest.mark.parametrize("levels", [2, 200])
@@ -195,39 +184,21 @@ def test_pools_that_are_wrong_within_their_tolerance() -> None:
 def test_the_audit_uses_most_of_epsilon_and_half_of_the_sensitivity_fails(
     levels: int, build: Build, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert largest_loss(build, [mirrored(levels)]) > 0.8 * EPSILON
+    assert loss_of(build, [mirrored(levels)]) > 0.8 * EPSILON
     for paid in ("sensitivity", "oscillation"):
         halve = partial(lambda right, self: right(self) / 2.0, getattr(Instance, paid).fget)
         monkeypatch.setattr(Instance, paid, property(halve))
     halved = tuple(Data(member.instance.with_support_size(1)) for member in mirrored(levels))
-    assert largest_loss(build, [halved]) > 1.5 * EPSILON
+    assert loss_of(build, [halved]) > 1.5 * EPSILON
 
 
-def test_levels_and_missing_values_leave_the_sensitivity_as_it_is() -> None:
-    rows = drawn(30, 2, np.random.default_rng(0))
-    question = {"support_size": 2, "coef_bound": 0.8, "always": ["smoker"]}
-    found = {
-        data_of(rows, schema(levels, missing=missing), **question).instance.sensitivity
-        for levels in (2, 3, 200)
-        for missing in (False, True)
-    }
-    bound = 0.8 * (2 + 1 + 1) ** 0.5
-    assert len(found) == 1
-    assert found.pop() == pytest.approx((1 + bound) ** 2 / 60)
-    assert data_of(rows, schema(200), **question).instance.p > 200
+def test_mistakes_is_private_on_its_condition() -> None:
+    for levels in (levels_of, lambda data: mistake_levels(data.instance, tolerance=0.0)):
 
+        def build(data: Data, levels: Any = levels) -> SupportMechanism:
+            return Mistakes(levels(data), EPSILON)
 
-def by_levels(data: Data) -> SupportMechanism:
-    return Mistakes(levels_of(data), EPSILON)
-
-
-def by_search(data: Data) -> SupportMechanism:
-    return Mistakes(mistake_levels(data.instance, tolerance=0.0), EPSILON)
-
-
-@pytest.mark.parametrize("build", [by_levels, by_search])
-def test_mistakes_is_private_on_its_condition(build: Build) -> None:
-    assert largest_loss(build, separated()) <= EPSILON * ROUNDING
+        assert loss_of(build, separated()) <= EPSILON * ROUNDING
 
 
 def test_mistakes_with_its_test_is_private_on_all_tables() -> None:
@@ -268,7 +239,7 @@ def test_rows_that_are_too_long_are_shortened_or_the_audit_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     far = ([90.0, 80.0, 0.0, -1.0], [-90.0, -80.0, 0.0, 1.0])
-    assert 0.8 < largest_loss(exponential, [(grouped(far[0]), grouped(far[1]))]) <= ROUNDING
+    assert 0.8 < loss_of(exponential, [(grouped(far[0]), grouped(far[1]))]) <= ROUNDING
 
     def careless(block: Any, bound: float, *, out: Any) -> None:
         # Every entry by itself, as for single columns.
@@ -276,7 +247,7 @@ def test_rows_that_are_too_long_are_shortened_or_the_audit_fails(
 
     monkeypatch.setattr(layout, "shortened", careless)
     corner = ([1.0, 1.0, 1.0, -1.0], [-1.0, -1.0, -1.0, 1.0])
-    assert largest_loss(exponential, [(grouped(corner[0]), grouped(corner[1]))]) > ROUNDING
+    assert loss_of(exponential, [(grouped(corner[0]), grouped(corner[1]))]) > ROUNDING
     monkeypatch.setattr(layout, "shortened", lambda block, bound, *, out: np.copyto(out, block))
     near = ([1.6, 1.2, 0.0, -1.0], [-1.6, -1.2, 0.0, 1.0])
-    assert largest_loss(exponential, [(grouped(near[0]), grouped(near[1]))]) > 1.2
+    assert loss_of(exponential, [(grouped(near[0]), grouped(near[1]))]) > 1.2

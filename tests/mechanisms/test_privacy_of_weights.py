@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -15,7 +15,7 @@ from mipselect.mechanisms import SupportMechanism
 from mipselect.tables import TableSchema, public_map, values
 from mipselect.tables.fields import Field
 from mipselect.tables.moments import Moments
-from tests.support.exact_audit import Data, log_probabilities
+from tests.support.exact_audit import Data, loss_of
 from tests.support.weighted_tables import (
     HOSTILE_ROWS,
     HOSTILE_WEIGHTS,
@@ -148,17 +148,6 @@ WORST: dict[str, Callable[[float], Pair]] = {
 }
 
 
-def largest_loss(build: Build, audited: Iterable[Pair]) -> float:
-    """The largest |log P_D(S) - log P_D'(S)|."""
-    worst, last, logs = 0.0, None, np.empty(0)
-    for data, other in audited:
-        assert data.instance.oscillation == other.instance.oscillation
-        if data is not last:
-            last, logs = data, log_probabilities(build(data), data)
-        worst = max(worst, float(np.abs(logs - log_probabilities(build(other), other)).max()))
-    return worst
-
-
 def exponential(data: Data) -> SupportMechanism:
     return ExponentialMechanism(data.instance, EPSILON)
 
@@ -176,15 +165,15 @@ def searched(data: Data) -> SupportMechanism:
 @pytest.mark.parametrize("made", MADE)
 def test_no_raw_row_tells_more_than_epsilon(made: str, build: Build) -> None:
     assert len(pairs(made)) > 200
-    assert largest_loss(build, pairs(made)) <= EPSILON * ROUNDING
+    assert loss_of(build, pairs(made)) <= EPSILON * ROUNDING
     worst = [WORST[made](weight) for weight in (MOST, 1e300, 0.5 * MOST, 0.0)]
-    assert largest_loss(build, worst) <= EPSILON * ROUNDING
+    assert loss_of(build, worst) <= EPSILON * ROUNDING
 
 
 @pytest.mark.parametrize("made", MADE)
 def test_a_weight_at_its_maximum_uses_most_of_epsilon(made: str) -> None:
-    assert largest_loss(exponential, [WORST[made](MOST)]) > 0.8 * EPSILON
-    assert largest_loss(exponential, [WORST[made](0.0)]) == 0.0
+    assert loss_of(exponential, [WORST[made](MOST)]) > 0.8 * EPSILON
+    assert loss_of(exponential, [WORST[made](0.0)]) == 0.0
 
 
 @pytest.mark.parametrize("made", MADE)
@@ -192,10 +181,10 @@ def test_without_the_clip_a_weight_tells_more(made: str, monkeypatch: pytest.Mon
     def careless(column: pa.Array, weight: Field) -> np.ndarray:
         return values.numbers(column, weight) / weight.maximum
 
-    clipped = largest_loss(exponential, [WORST[made](4.0 * MOST)])
+    clipped = loss_of(exponential, [WORST[made](4.0 * MOST)])
     assert clipped <= EPSILON * ROUNDING
     monkeypatch.setattr(public_map, "weight_shares", careless)
-    assert largest_loss(exponential, [WORST[made](4.0 * MOST)]) > 1.5 * EPSILON
+    assert loss_of(exponential, [WORST[made](4.0 * MOST)]) > 1.5 * EPSILON
 
 
 def test_changes_lie_in_the_stated_interval() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -70,10 +69,6 @@ BUILDS["stopping"] = (
     lambda q, e, sensitivity=1.0: RandomStopping(q, np.full(len(q), sensitivity), e, gamma=0.2),
     ONE,
 )
-IN_INTEGERS = [
-    name for name in BUILDS if "gumbel" in name or name[:3] in ("joi", "gem", "ada", "max", "can")
-]
-"""Those that take any ε: no quadrature is in their probabilities, or a good one."""
 
 
 def loss(name: str, one: Any, other: Any, epsilon: float = 1.0, **options: Any) -> float:
@@ -116,17 +111,6 @@ def test_no_digit_is_lost_beside_a_large_score(name: str, pair: str) -> None:
 
 
 @pytest.mark.parametrize("name", BUILDS)
-def test_a_score_far_ahead_changes_nothing_among_the_others(name: str) -> None:
-    build, outcomes = BUILDS[name]
-    # At γ = 0.999 an item that is missing counts for a thousandth.
-    ahead = 1e6 if name == "canonical-0.999" else 500.0
-    far, near = (log_law(build([best, 5.0, 4.0, 2.5], 1.0), outcomes) for best in (1e18, ahead))
-    likely = near > -60.0
-    assert likely.sum() >= (1 if len(outcomes) == 4 else 3)
-    np.testing.assert_allclose(far[likely], near[likely], atol=1e-8)
-
-
-@pytest.mark.parametrize("name", BUILDS)
 def test_differences_that_overflow_before_they_are_divided(name: str) -> None:
     """In units of 1e250, the largest sensitivity, and beyond it nothing is built, on both sides."""
     scores, move = np.array([1.0, -1.0, 0.5, 0.0]), np.array([-1.0, 1.0, -1.0, 1.0])
@@ -139,15 +123,6 @@ def test_differences_that_overflow_before_they_are_divided(name: str) -> None:
             for side in (1.2 * scores, 1.2 * scores + move):
                 with pytest.raises(InvalidInput, match="choose other units"):
                     BUILDS[name][0](sensitivity * side, 1.0, sensitivity=sensitivity)
-
-
-@pytest.mark.parametrize("name", BUILDS)
-def test_tiny_scores(name: str) -> None:
-    """Sensitivities down to 1e-250, and scores that are subnormal beside them."""
-    one = np.array([3e-250, 2e-250, 5e-324, 1e-310])
-    assert loss(name, one, one + 1e-250 * np.array([-1.0, 1.0, -1.0, 1.0]), sensitivity=1e-250) <= (
-        ROUNDING
-    )
 
 
 def hostile(rng: np.random.Generator, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
@@ -225,14 +200,3 @@ def test_sums_of_logs_of_sizes_do_not_drift() -> None:
     assert accumulated(terms)[-1] == pytest.approx(expected, rel=3e-16)
     many = np.full(2_000_000, math.log1p(0.1))
     assert accumulated(many)[-1] == pytest.approx(2_000_000 * math.log1p(0.1), rel=3e-16)
-
-
-@pytest.mark.parametrize("name", BUILDS)
-def test_no_warning_tells_about_scores(name: str) -> None:
-    build, outcomes = BUILDS[name]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        for scores in ([1e308, -1e308, 0.0, 5e-324], [0.0] * 4, [10**400, 0, -(10**400), 1]):
-            mechanism = build(scores, 1.0)
-            mechanism.sample(1)
-            mechanism.log_probability(outcomes[0])

@@ -14,7 +14,6 @@ import pytest
 from mipselect.mechanisms import (
     CanonicalLipschitz,
     GeneralizedExponential,
-    HeterogeneousNoisyMax,
     JointExponential,
     NoisyMax,
     OneShotTopK,
@@ -25,7 +24,6 @@ from mipselect.mechanisms import (
 from mipselect.mechanisms.noise.noise import NOISES
 from mipselect.mechanisms.scores.canonical import HeadTailClasses
 from mipselect.privacy.audit import ScoreVectors, largest_loss, law_of, worst_pair
-from tests.support.audit_by_draws import lower_bound
 from tests.support.enumeration import rankings, subsets
 
 ROUNDING = 1.0 + 1e-8
@@ -167,33 +165,3 @@ def test_a_canonical_mechanism_with_the_wrong_class_sizes_fails() -> None:
     assert worst_pair(law, space, starts=2, rounds=1).epsilon > 0.5
     right = law_of(lambda q: CanonicalLipschitz(q, 3, 0.2, noise="gumbel"), subsets(6, 3))
     assert worst_pair(right, space, starts=2, rounds=1).epsilon <= 0.2 * ROUNDING
-
-
-def test_heterogeneous_noisy_max_fails_with_two_candidates() -> None:
-    """Score 0 with sensitivity 0 against ±1/2 with sensitivity 1: impossible on one side."""
-    build = lambda q: HeterogeneousNoisyMax(q, [0.0, 1.0], 1.0)  # noqa: E731
-    pair = (np.array([0.0, 0.5]), np.array([0.0, -0.5]))
-    assert largest_loss(law_of(build, range(2)), [pair]).epsilon == np.inf
-    assert build(pair[1]).log_probability(0) == pytest.approx(np.log(-np.expm1(-0.25)), abs=0.05)
-    bound = lower_bound(lambda q, rng: build(q).sample(rng), *pair, draws=8000)
-    assert bound.epsilon > 3.0
-    assert bound.counts[1] == 0
-
-
-def test_heterogeneous_noisy_max_with_laplace_noise_fails_with_many() -> None:
-    """k candidates, ε for each but the fixed one: (k - 1) ε' is reached (appendix A)."""
-    widths = np.array([0.0, 1.0, 1.0, 1.0])
-    build = lambda q: HeterogeneousNoisyMax(q, widths, 2.0, noise="laplace")  # noqa: E731
-    pair = (np.zeros(4), np.array([0.0, 1.0, 1.0, 1.0]))
-    loss = largest_loss(law_of(build, range(4)), [pair])
-    assert loss.epsilon == pytest.approx(3.0, abs=0.15)
-
-
-@pytest.mark.parametrize("noise", ["gumbel", "exponential", "laplace"])
-def test_the_samplers_themselves_are_not_blamed(noise: str) -> None:
-    def sampler(q: np.ndarray, rng: np.random.Generator) -> tuple[int, ...]:
-        return CanonicalLipschitz(q, 2, 4.0, noise=noise).sample(rng)
-
-    pair = (np.array([1.0, 1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0, 1.0]))
-    bound = lower_bound(sampler, *pair, draws=6000)
-    assert 0.5 < bound.epsilon <= 4.0

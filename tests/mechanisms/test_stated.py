@@ -87,12 +87,6 @@ def test_what_is_stated_is_refused_as_it_is_built(name: str, wrong: dict[str, An
     )
 
 
-@pytest.mark.parametrize("wrong", [{"noise": "normal"}, {"gamma": 1.5}])
-def test_options_are_refused_too(wrong: dict[str, Any]) -> None:
-    refusal = message_of(CanonicalLipschitz, np.arange(5.0), 2, 1.0, **wrong)
-    assert refusal == message_of(CanonicalLipschitz.stated, 5, 2, 1.0, **wrong)
-
-
 def test_other_callables_promise_epsilon() -> None:
     def own(scores: Any, k: int, epsilon: float, *, sensitivity: float, relation: str) -> Any:
         raise AssertionError("there are no scores")

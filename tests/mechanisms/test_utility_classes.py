@@ -34,13 +34,6 @@ def test_sizes_sum_to_all_subsets_exactly(kind: type[Classes], d: int, k: int) -
     assert classes.log_sizes == pytest.approx(logs, rel=1e-13, abs=1e-13)
 
 
-def test_the_published_size_of_the_dp_sis_appendix_does_not_sum() -> None:
-    d, k = 9, 4
-    pairs = [(h, t) for h in range(k) for t in range(k + 1, d + 1)]
-    assert 1 + sum(comb(t - h - 2, k - h - 1) for h, t in pairs) == comb(d, k)
-    assert 1 + sum(comb(t - h - 1, k - h - 1) for h, t in pairs) != comb(d, k)
-
-
 def test_log_sizes_of_a_large_problem() -> None:
     classes = HeadTailClasses(17_770, 100)
     for h, t in [(0, 17_770), (50, 9000), (99, 101), (0, 101), (98, 17_770)]:

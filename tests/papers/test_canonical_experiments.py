@@ -10,20 +10,14 @@ import numpy as np
 import pytest
 
 from mipselect.mechanisms import JointExponential, Peeling
-from mipselect_papers.canonical import laws
 from mipselect_papers.canonical.counts import (
     EVENT_METRICS,
     JOINT,
-    LAWS,
     METHODS,
-    PEELING_EXPONENTIAL,
     SIMILAR,
     THRESHOLD,
     Counts,
-    DrawnCounts,
-    DrawnZipf,
     Zipf,
-    threshold,
 )
 from mipselect_papers.canonical.laws import EVENTS, ends, joint_event, peeled_shares
 from mipselect_papers.catalogue import experiment_named
@@ -58,30 +52,6 @@ def test_events_of_the_joint_exponential_mechanism(scores: np.ndarray, epsilon: 
             assert found == pytest.approx(share, abs=1e-10)
 
 
-@pytest.mark.parametrize(("head", "last"), [(2, 5), (3, 6), (0, 4), (2, 7)])
-def test_heads_and_middles_of_other_sizes(
-    head: int, last: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(laws, "ends", lambda event, k: (head, last))
-    for scores in SCORES_OF_SEVEN.values():
-        share = by_enumeration(scores, 4, 2.0, head, last)
-        assert joint_event(scores, 4, 2.0, 0.5, "") == pytest.approx(share, abs=1e-10)
-        assert 1e-6 < share < 1.0
-
-
-def test_joint_events_by_draws_where_rankings_cannot_be_listed() -> None:
-    scores = 60.0 / np.arange(1, 41)
-    mechanism = JointExponential(scores, 12, 9.0, sensitivity=0.5)
-    draws = [set(mechanism.sample(seed)) for seed in range(2000)]
-    for event in ("GREAT", "GOOD"):
-        head, last = ends(event, 12)
-        inside, allowed = set(range(head)), set(range(last))
-        share = float(np.mean([inside <= drawn <= allowed for drawn in draws]))
-        chance = joint_event(scores, 12, 9.0, 0.5, event)
-        assert 0.02 < chance < 0.98
-        assert abs(share - chance) < 4.0 * math.sqrt(chance * (1.0 - chance) / 2000)
-
-
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_draws_of_peeling_against_its_law(epsilon: float) -> None:
     scores = SCORES_OF_SEVEN["all different"]
@@ -107,29 +77,6 @@ def test_items_out_of_reach_are_left_out_and_the_best_are_certain() -> None:
     # The first, and one of two that are alike.
     assert abs(shares["TOP"] - 0.5) < 4.0 * math.sqrt(0.25 / 2000)
     assert shares["GOOD"] == 1.0
-
-
-def test_batches_of_draws_differ_and_have_every_event(one_table: DataSource) -> None:
-    batches = [
-        [list(recipe.measure(1, seed, source)) for seed in (1, 2)]
-        for recipe, source in (
-            (DrawnCounts(3, (0.05,), 200, 0, "mine"), one_table),
-            (DrawnZipf(0.01, 10, 200, 0), None),
-        )
-    ]
-    for first, second in batches:
-        assert {(r.method, r.metric) for r in first} == {
-            (PEELING_EXPONENTIAL, metric.key) for metric in EVENT_METRICS
-        }
-        assert [r.value for r in first] != [r.value for r in second]
-
-
-def test_the_threshold_of_the_joint_exponential_mechanism_is_where_it_crosses() -> None:
-    scores = np.floor(2000.0 / np.arange(1, 60))
-    law = LAWS[JOINT]
-    found = threshold(law, scores, 5, "TOP", 0.999)
-    assert found is not None
-    assert law(scores, 5, found * 1.001, "TOP") > 0.999 > law(scores, 5, found * 0.999, "TOP")
 
 
 @pytest.fixture

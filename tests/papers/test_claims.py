@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from mipselect_papers.claims import (
     Ahead,
     AheadInTheEnd,
     AheadOfAll,
-    Finding,
+    Claim,
     Number,
     Rises,
     Somewhere,
@@ -31,76 +32,80 @@ from mipselect_papers.experiment import (
 )
 
 
-def results(lines: Mapping[str, Mapping[float, Sequence[float | None]]]) -> Results:
+def results(lines: Mapping[str, Sequence[float | list[float]]]) -> Results:
+    """What methods reached at x = 1, 2, ...: one number each, or that of several repeats."""
     return Results.of(
         [
-            (Place("", method, "m", x), value)
+            (Place("", method, "m", float(x)), value)
             for method, line in lines.items()
-            for x, values in line.items()
-            for value in values
+            for x, values in enumerate(line, 1)
+            for value in (values if isinstance(values, list) else [values])
         ],
         [],
     )
 
 
-AHEAD = Ahead("a is ahead of b", "m", "a", ("b",))
+def ahead(**more: Any) -> Ahead:
+    return Ahead("", "m", "a", more.pop("worse", ("b",)), **more)
+
+
+CROSSING = {"a": [0.0, 1.0], "b": [0.5, 0.5]}
+OF_FOUR = {"a": [0.5], "b": [0.2], "c": [0.1], "d": [0.5]}
+NUMBER = Number("", "m", "", "a", 1.0, 0.5, 0.01)
+RISES = Rises("", "m", ("a",))
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "verdict"),
+    ("claim", "lines", "verdict"),
     [
-        ([0.9, 0.91], [0.1, 0.12], SEEN),
-        ([0.1, 0.12], [0.9, 0.91], NOT_SEEN),
-        ([0.0, 1.0], [0.4, 0.5], OPEN),
-        ([0.5], [0.5], OPEN),
-        ([0.5], [0.4], SEEN),
+        # Two standard errors of a difference, or of one number nothing.
+        (ahead(), {"a": [[0.9, 0.91]], "b": [[0.1, 0.12]]}, SEEN),
+        (ahead(), {"a": [[0.1, 0.12]], "b": [[0.9, 0.91]]}, NOT_SEEN),
+        (ahead(), {"a": [[0.0, 1.0]], "b": [[0.4, 0.5]]}, OPEN),
+        (ahead(), {"a": [0.5], "b": [0.5]}, OPEN),
+        (ahead(), {"a": [0.5], "b": [0.4]}, SEEN),
+        (ahead(), CROSSING, IN_PART),
+        (ahead(span=(1.5, 3.0)), CROSSING, SEEN),
+        (ahead(span=(1.5, 3.0), higher=False), CROSSING, NOT_SEEN),
+        (ahead(span=(5.0, 6.0)), CROSSING, OPEN),
+        (ahead(panels=("other",)), CROSSING, OPEN),
+        (ahead(never_behind=True), {"a": [0.5], "b": [0.5]}, SEEN),
+        (ahead(never_behind=True), {"a": [0.4], "b": [0.5]}, NOT_SEEN),
+        (ahead(never_behind=True, margin=0.2), {"a": [0.4], "b": [0.5]}, SEEN),
+        (RISES, {"a": [0.1, 0.4, 0.9]}, SEEN),
+        (RISES, {"a": [0.1, 0.95, 0.9]}, NOT_SEEN),
+        (RISES, {"a": [[0.4, 0.6], [0.4, 0.7]]}, OPEN),
+        (RISES, {"a": [0.4]}, OPEN),
+        (Rises("", "m", ("a",), falls=True), {"a": [0.9, 0.1]}, SEEN),
+        # The error of a number is granted.
+        (NUMBER, {"a": [0.505]}, SEEN),
+        (NUMBER, {"a": [0.6]}, NOT_SEEN),
+        (NUMBER, {"a": [[0.5, 0.7]]}, SEEN),
+        (NUMBER, {"b": [0.5]}, OPEN),
+        (Somewhere("", ahead()), CROSSING, SEEN),
+        (Somewhere("", ahead(margin=0.6)), CROSSING, NOT_SEEN),
+        (Somewhere("", ahead(worse=("c",))), CROSSING, OPEN),
+        # A superlative is left open by one that is level.
+        (AheadOfAll(ahead(worse=("b", "c"))), OF_FOUR, SEEN),
+        (AheadOfAll(ahead(worse=("b", "d"))), OF_FOUR, OPEN),
+        (AheadOfAll(ahead(worse=("b", "d"))), {**OF_FOUR, "d": [0.6]}, NOT_SEEN),
+        (AheadOfAll(ahead(worse=("e",))), OF_FOUR, OPEN),
+        (AheadInTheEnd("", "m", "a", ("b", "d")), {**OF_FOUR, "d": [0.9]}, IN_PART),
+        (AheadInTheEnd("", "m", "a", ("e",)), OF_FOUR, OPEN),
+        (AheadInTheEnd("", "m", "a", ("d",), higher=False), {**OF_FOUR, "d": [0.9]}, SEEN),
     ],
 )
-def test_ahead_is_two_standard_errors(a: list[float], b: list[float], verdict: str) -> None:
-    found = AHEAD.judged(results({"a": {1.0: a}, "b": {1.0: b}}))
-    assert found.verdict == verdict
+def test_verdicts(claim: Claim, lines: Mapping[str, Any], verdict: str) -> None:
+    assert claim.judged(results(lines)).verdict == verdict
 
 
-def test_ahead_in_part_beyond_its_span_and_the_other_way_round() -> None:
-    crossing = results({"a": {1.0: [0.0], 2.0: [1.0]}, "b": {1.0: [0.5], 2.0: [0.5]}})
-    assert AHEAD.judged(crossing).verdict == IN_PART
-    assert "ahead at 1, level at 0, behind at 1 of 2" in AHEAD.judged(crossing).evidence
-    assert Ahead("", "m", "a", ("b",), (1.5, 3.0)).judged(crossing).verdict == SEEN
-    assert (
-        Ahead("", "m", "a", ("b",), (1.5, 3.0), higher=False).judged(crossing).verdict == NOT_SEEN
-    )
-    assert Ahead("", "m", "a", ("b",), (5.0, 6.0)).judged(crossing).verdict == OPEN
-    assert Ahead("", "m", "a", ("b",), panels=("other",)).judged(crossing).verdict == OPEN
-
-
-def test_never_behind_is_seen_where_nothing_differs() -> None:
-    claim = Ahead("", "m", "a", ("b",), never_behind=True)
-    assert claim.judged(results({"a": {1.0: [0.5]}, "b": {1.0: [0.5]}})).verdict == SEEN
-    assert claim.judged(results({"a": {1.0: [0.4]}, "b": {1.0: [0.5]}})).verdict == NOT_SEEN
-    almost = Ahead("", "m", "a", ("b",), never_behind=True, margin=0.2)
-    assert almost.judged(results({"a": {1.0: [0.4]}, "b": {1.0: [0.5]}})).verdict == SEEN
-
-
-def test_rises_wants_a_rise_and_no_step_back() -> None:
-    claim = Rises("", "m", ("a",))
-    assert claim.judged(results({"a": {1.0: [0.1], 2.0: [0.4], 3.0: [0.9]}})).verdict == SEEN
-    back = claim.judged(results({"a": {1.0: [0.1], 2.0: [0.95], 3.0: [0.9]}}))
-    assert back.verdict == NOT_SEEN
-    assert "a step back at 3" in back.evidence
-    flat = results({"a": {1.0: [0.4, 0.6], 2.0: [0.4, 0.7]}})
-    assert claim.judged(flat).verdict == OPEN
-    assert claim.judged(results({"a": {1.0: [0.4]}})).verdict == OPEN
-    assert Rises("", "m", ("a",), falls=True).judged(
-        results({"a": {1.0: [0.9], 2.0: [0.1]}})
-    ).verdict == SEEN  # fmt: skip
-
-
-def test_a_number_is_granted_its_error() -> None:
-    claim = Number("", "m", "", "a", 1.0, 0.5, 0.01)
-    assert claim.judged(results({"a": {1.0: [0.505]}})).verdict == SEEN
-    assert claim.judged(results({"a": {1.0: [0.6]}})).verdict == NOT_SEEN
-    assert claim.judged(results({"a": {1.0: [0.5, 0.7]}})).verdict == SEEN
-    assert claim.judged(results({"a": {2.0: [0.5]}})).verdict == OPEN
+def test_evidence_says_where() -> None:
+    assert "ahead at 1, level at 0, behind at 1 of 2" in ahead().judged(results(CROSSING)).evidence
+    assert "a step back at 3" in RISES.judged(results({"a": [0.1, 0.95, 0.9]})).evidence
+    place = Somewhere("", ahead()).judged(results(CROSSING)).evidence
+    assert "at 1 of 2 places; first b, 2: 1 against 0.5" in place
+    level = AheadOfAll(ahead(worse=("b", "d"))).judged(results(OF_FOUR)).evidence
+    assert level == "ahead at 1 of 2 places; level with d, 1: 0.5 against 0.5"
 
 
 def test_means_leave_out_no_answer_and_medians_count_it_as_the_worst() -> None:
@@ -144,9 +149,6 @@ def test_intervals_that_overlap_decide_nothing() -> None:
     assert clearly_above(Middle(0.76, None, 10), Middle(0.05, None, 10))
 
 
-LINE = "m", "a", ("b",)
-
-
 @pytest.mark.parametrize(
     ("a", "b", "verdict", "words"),
     [
@@ -160,45 +162,8 @@ LINE = "m", "a", ("b",)
 def test_ahead_in_the_end_is_where_they_differ_last(
     a: list[float], b: list[float], verdict: str, words: str
 ) -> None:
-    lines = {
-        name: {x: [value] for x, value in enumerate(values, 1)}
-        for name, values in (("a", a), ("b", b))
-    }
-    found = AheadInTheEnd("", *LINE).judged(results(lines))
+    found = AheadInTheEnd("", "m", "a", ("b",)).judged(results({"a": a, "b": b}))
     assert (found.verdict, found.evidence) == (verdict, words)
-
-
-def test_ahead_in_the_end_of_several_and_of_none() -> None:
-    lines = {"a": {1.0: [0.5]}, "b": {1.0: [0.2]}, "c": {1.0: [0.9]}}
-    assert AheadInTheEnd("", "m", "a", ("b", "c")).judged(results(lines)).verdict == IN_PART
-    assert AheadInTheEnd("", "m", "a", ("d",)).judged(results(lines)).verdict == OPEN
-    assert AheadInTheEnd("", "m", "a", ("c",), higher=False).judged(results(lines)).verdict == SEEN
-
-
-def test_somewhere_is_one_place() -> None:
-    crossing = results({"a": {1.0: [0.0], 2.0: [1.0]}, "b": {1.0: [0.5], 2.0: [0.5]}})
-    assert Somewhere("", AHEAD).judged(crossing).verdict == SEEN
-    assert (
-        "at 1 of 2 places; first b, 2: 1 against 0.5"
-        in Somewhere("", AHEAD).judged(crossing).evidence
-    )
-    never = Ahead("", "m", "a", ("b",), margin=0.6)
-    assert Somewhere("", never).judged(crossing).verdict == NOT_SEEN
-    assert Somewhere("", Ahead("", "m", "c", ("b",))).judged(crossing).verdict == OPEN
-
-
-def test_a_superlative_is_left_open_by_one_that_is_level() -> None:
-    lines = {"a": {1.0: [0.5]}, "b": {1.0: [0.2]}, "c": {1.0: [0.1]}, "d": {1.0: [0.5]}}
-
-    def judged(*worse: str) -> Finding:
-        return AheadOfAll(Ahead("", "m", "a", worse)).judged(results(lines))
-
-    assert judged("b", "c").verdict == SEEN
-    assert judged("b", "d").verdict == OPEN
-    assert judged("b", "d").evidence == ("ahead at 1 of 2 places; level with d, 1: 0.5 against 0.5")
-    lines["d"][1.0] = [0.6]
-    assert judged("b", "d").verdict == NOT_SEEN
-    assert judged("e").verdict == OPEN
 
 
 SPANS = {

@@ -119,18 +119,6 @@ def medians(numbers: dict[str, dict[str, tuple[float, float]]], k: float = 5.0) 
     )
 
 
-def test_pipelines_with_ranges_are_counted_and_not_ranked() -> None:
-    results = medians({
-        "one": {"BAS": (0.5, 0.6), TOP_R_OP: (0.9, 0.9), EXACT_OP: (-0.2, -0.1)},
-        "two": {"BAS": (0.1, 0.1), TOP_R_OP: (0.8, 0.9), EXACT_OP: (0.2, 0.3)},
-    })  # fmt: skip
-    found = ranks(results)
-    positive = {place.method: middle.interval for place, middle in found.items()
-                if place.metric == POSITIVE.key}  # fmt: skip
-    assert positive == {"BAS": (2.0, 2.0), TOP_R_OP: (2.0, 2.0), EXACT_OP: (1.0, 1.0)}
-    assert {place.method for place in found if place.metric == "first"} == {"BAS"}
-
-
 def test_what_the_errors_of_medians_leave_open_is_not_counted_as_decided() -> None:
     """Two methods within their intervals are both perhaps first, and 0 is perhaps positive."""
     results = medians({

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from itertools import combinations
 
 import numpy as np
@@ -18,7 +17,7 @@ from mipselect_papers.canonical.laws import EVENTS, ends, one_shot_event
 from mipselect_papers.catalogue import EXPERIMENTS, experiment_named
 from mipselect_papers.experiment import PAPERS, DataSeed, Place, Reading, Recipe, Results
 from mipselect_papers.heterogeneous import ConstantScores, RandomScores
-from mipselect_papers.kendall import Copies, numbers, ranks
+from mipselect_papers.kendall import Copies, numbers
 from mipselect_papers.mip import setting as mip_setting
 from mipselect_papers.mip.prediction import (
     ADASSP,
@@ -42,12 +41,9 @@ from mipselect_papers.mip.setting import (
     hinge_coefficients,
 )
 from mipselect_papers.runner import Trial
-from mipselect_papers.sis.accuracy import OnSynth, synthetic
+from mipselect_papers.sis.accuracy import OnSynth
 from mipselect_papers.sis.figures import PICKED, Instability, nearest
-from tests.support.shared_data import SHARED
-from tests.support.wants import wants
 
-LIST = SHARED / "EXPERIMENTS.md"
 ROWS = (
     "Figure 1a",
     "Figure 1b, D.2 hinge",
@@ -68,23 +64,8 @@ ROWS = (
 """Of the list of experiments, in its order."""
 
 
-def listed_rows(text: str) -> list[str]:
-    """What is bold, but for a remark inside of a row."""
-    return [
-        name
-        for line in text.splitlines()
-        if line.startswith("- ")
-        for name in re.findall(r"\*\*([^*]*[A-Z][^*]*)\*\*", line)
-    ]
-
-
 def test_every_row_of_the_list_has_an_experiment() -> None:
     assert {experiment.row for experiment in EXPERIMENTS} == set(ROWS)
-
-
-@wants("../shared/EXPERIMENTS.md", LIST.exists())
-def test_the_rows_are_those_of_the_list() -> None:
-    assert listed_rows(LIST.read_text()) == list(ROWS)
 
 
 def test_names_papers_and_times_are_sensible() -> None:
@@ -287,18 +268,9 @@ def test_events_of_one_shot_selection_against_enumeration(noise: str, epsilon: f
         assert found == pytest.approx(share, abs=1e-7)
 
 
-def test_one_shot_events_in_the_limits() -> None:
-    scores = np.array([9.0, 7.0, 4.0, 4.0, 1.0, 0.0])
-    assert one_shot_event(scores, 2, 1e6, 1.0, "gumbel", "TOP") == pytest.approx(1.0)
-    # Two of three equal items, blindly and at an ε that excludes the others.
-    tied = np.array([5.0, 5.0, 5.0, 0.0])
-    assert one_shot_event(tied, 2, 1e6, 1.0, "exponential", "TOP") == pytest.approx(1 / 3)
-    assert one_shot_event(scores, 2, 1e-9, 1.0, "laplace", "TOP") == pytest.approx(1 / 15)
-
-
 def test_thresholds_are_where_the_law_crosses() -> None:
     scores = np.floor(2000.0 / np.arange(1, 60))
-    for name in ("canonical", "peeling, Gumbel"):
+    for name in ("canonical", "peeling, Gumbel", "joint exponential"):
         law = LAWS[name]
         found = threshold(law, scores, 5, "TOP", 0.999)
         assert found is not None
@@ -318,32 +290,6 @@ def test_constant_scenarios_against_all_items() -> None:
     assert value(readings, "uniform", "mse") == 2.0
 
 
-def test_random_scenarios_have_the_correlation_of_their_name() -> None:
-    for panel, sign in (("4, positive", 1.0), ("6, negative", -1.0)):
-        sets, widths = RandomScores(panel, (), 20).sets_and_widths(DataSeed(0, 1))
-        other, _ = RandomScores(panel, (), 20).sets_and_widths(DataSeed(0, 2))
-        assert sets.shape == (20, 100)
-        assert not np.array_equal(sets, other)
-        assert sign * np.corrcoef(sets.mean(axis=0), widths)[0, 1] > 0.5
-
-
-def test_what_is_picked_adds_up() -> None:
-    readings = read(Instability("W1", 5))
-    for method in ("SIS, not private", "two-stage, not private"):
-        counts = [r.value for r in readings if r.metric == PICKED.key and r.method == method]
-        assert len(counts) == 100
-        assert sum(filter(None, counts)) == pytest.approx(5.0)
-    assert value(readings, "SIS, not private", "share") > 0.8
-
-
-def test_synthetic_weights_are_as_declared() -> None:
-    X, y, weights = synthetic(np.random.default_rng(1))
-    assert (X.shape, y.shape) == ((100, 2000), (100,))
-    sizes = np.abs(weights[weights != 0.0])
-    assert sizes.size == 8
-    assert sizes.min() > 4.0 * math.log(100) / 10.0
-
-
 def test_copies_return_under_the_mean_and_not_under_the_maximum() -> None:
     readings = read(Copies(1000, 3, epsilon=50.0))
     assert value(readings, "mean, as published", "both", 2.0) == 0.0
@@ -359,30 +305,6 @@ def test_tables_of_numbers_and_words() -> None:
     lines[1][0] = "nan"
     with pytest.raises(InvalidInput, match="small: a value is missing"):
         numbers(lines, (), "small")
-
-
-def test_ranks_count_tables() -> None:
-    medians = {
-        "one": {"BAS": 0.5, "Tukey": None, "L-BAS": 0.1, "L-Tukey": -1.0, "K-BAS": 0.2,
-                "K-Tukey": 0.4},
-        "two": {"BAS": -5.0, "Tukey": None, "L-BAS": -4.0, "L-Tukey": -1.0, "K-BAS": -2.0,
-                "K-Tukey": 0.3},
-    }  # fmt: skip
-    readings = [
-        (Place(table, method, "R²", 5.0), number)
-        for table, values in medians.items()
-        for method, number in values.items()
-    ]
-    found = {
-        (place.method, place.metric): middle.value
-        for place, middle in ranks(Results.of(readings, ["R²"])).items()
-    }
-    assert found["K-Tukey", "positive"] == 2.0
-    assert found["K-Tukey", "first"] == 1.0
-    assert found["K-Tukey", "first or second"] == 2.0
-    assert found["BAS", "first"] == 1.0
-    assert found["Tukey", "positive"] == 0.0
-    assert found["L-Tukey", "first or second"] == 1.0
 
 
 def test_instances_of_the_hinge_have_the_ridge_of_the_paper_in_our_normalisation() -> None:

@@ -13,18 +13,11 @@ FOLDER = Path(__file__).parents[2]
 FOR_COMMANDS = ("mipselect.cli.extension", "mipselect.pictures")
 
 STILL_PRIVATE = {
-    ("mipselect.problem.stored.files", "StoredData"),
-    ("mipselect.problem.stored.files", "load_problem"),
     ("mipselect.mechanisms.noise.noise", "Noise"),
     ("mipselect.mechanisms.noise.noise", "noise_named"),
     ("mipselect.mechanisms.scores.joint", "Crossings"),
-    ("mipselect.mechanisms.supports.mistakes", "GAP_CONDITION"),
     ("mipselect.mechanisms.supports.propose_test_release", "exceeds_condition"),
     ("mipselect.selectors.lasso_ballots", "lasso_ballot"),
-    ("mipselect.privacy.randomness", "Rng"),
-    ("mipselect.privacy.randomness", "generator"),
-    ("mipselect.privacy.randomness", "uniform_subset"),
-    ("mipselect.selectors.base", "PrivateSelector"),
 }
 """A name that has become public, or is used no longer, leaves this list."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import multiprocessing
 import os
 import re
 import signal
@@ -13,13 +12,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from mipselect.cli.extension import CountedProgress
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect_papers import runner
 from mipselect_papers.catalogue import EXPERIMENTS
@@ -82,6 +81,7 @@ def test_it_writes_a_figure_tables_a_verdict_and_the_trials(run: Run, tmp_path: 
     assert (folder / "kendall-copies-quick.svg").read_text().startswith("<?xml")
 
 
+@pytest.mark.deep
 def test_the_same_command_draws_the_same_and_another_seed_another(run: Run, tmp_path: Path) -> None:
     one, two, other = (tmp_path / name for name in "abc")
     quick = ("reproduce", "sis-instability", "--quick", "--repeats", "1")
@@ -124,6 +124,7 @@ def test_it_goes_on_after_an_interrupt(
     assert trials.read_bytes() == before
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("pause", [0.0, 0.15, 1.5])
 def test_an_interrupt_from_outside_ends_all_processes(pause: float, tmp_path: Path) -> None:
     arguments = ["reproduce", "mip-1a", "--quick", "--jobs", "2", "--output", str(tmp_path / "o")]
@@ -154,35 +155,6 @@ def test_an_interrupt_from_outside_ends_all_processes(pause: float, tmp_path: Pa
     assert not any(Path(f"/proc/{child}/exe").exists() for child in children)
 
 
-def test_an_interrupt_waits_until_a_pool_is_there_and_again_until_it_is_gone() -> None:
-    """Within `concurrent.futures` it could leave a lock that is waited for at the end."""
-    done: list[str] = []
-
-    def signalled_among_others() -> None:
-        with runner._signals_held_back():
-            signal.raise_signal(signal.SIGINT)
-            signal.raise_signal(signal.SIGTERM)
-            done.append("all")
-
-    def signalled_as_processes_run() -> None:
-        with runner._pool_of(2) as pool:
-            running.extend(pool.submit(time.sleep, 100.0) for _ in range(4))
-            signal.raise_signal(signal.SIGINT)
-
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            signalled_among_others()
-    finally:
-        signal.signal(signal.SIGTERM, before)
-    assert done == ["all"]
-    running: list[Future[None]] = []
-    with pytest.raises(KeyboardInterrupt):
-        signalled_as_processes_run()
-    assert all(future.done() for future in running)
-    assert not multiprocessing.active_children()
-
-
 def test_repeats_can_follow_later(run: Run, tmp_path: Path) -> None:
     run(*COPIES, "--repeats", "1", "--output", tmp_path / "made")
     text = (tmp_path / "made" / "kendall-copies-quick.md").read_text()
@@ -193,6 +165,7 @@ def test_repeats_can_follow_later(run: Run, tmp_path: Path) -> None:
     assert files_of(tmp_path / "made") == files_of(tmp_path / "whole")
 
 
+@pytest.mark.deep
 def test_two_processes_find_the_same_as_one(run: Run, tmp_path: Path) -> None:
     run(*COPIES, "--output", tmp_path / "one")
     assert run(*COPIES, "--output", tmp_path / "two", "--jobs", "2").code == 0
@@ -232,6 +205,24 @@ def test_what_fails_is_said_and_tried_again(
     monkeypatch.undo()
     assert run(*COPIES, "--output", tmp_path).code == 0
     assert "Not run" not in (tmp_path / "kendall-copies-quick.md").read_text()
+
+
+def test_progress_is_a_rare_plain_line_without_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr("mipselect.cli.progress.time.monotonic", lambda: now[0])
+    with CountedProgress(5, 30) as watch:
+        watch.begin("sis, ε = 1")
+        for second in range(25):
+            now[0] = float(second)
+            watch.advance()
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.splitlines() == [
+        "mipselect: 16 of 30 trials, at sis, ε = 1, about 13 s left, 10 s",
+        "mipselect: 26 of 30 trials, at sis, ε = 1, about 4 s left, 20 s",
+    ]
 
 
 @pytest.mark.parametrize(

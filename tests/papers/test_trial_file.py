@@ -1,18 +1,106 @@
-"""A file of trials with sensitive rows."""
+"""Files of trials: whole lines, whoever else writes to them, and files of others."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
-from mipselect_papers.runner import TrialFile
+import pytest
 
-ROW = {"sensitive": False, "trial": 1}
+from mipselect import errors
+from mipselect_papers.runner import FORMAT, KEYS, START, TrialFile
+
+ROW: dict[str, Any] = {**dict.fromkeys(KEYS, "x"), "sensitive": False}
+LINE = json.dumps({"format": FORMAT, **ROW}) + "\n"
+WITHOUT = LINE.replace('"experiment"', '"other"')
 
 
-def test_a_row_that_is_sensitive_closes_the_file_that_is_written(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    with TrialFile(path) as file:
-        file.append(ROW)
-        assert path.stat().st_mode & 0o004
-        file.append({**ROW, "sensitive": True})
-    assert path.stat().st_mode & 0o777 == 0o600
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "rows.jsonl"
+
+
+def written(file: Path) -> list[Any]:
+    return [json.loads(line)["readings"] for line in file.read_text().splitlines()]
+
+
+def test_two_runs_on_one_file_lose_no_line(file: Path) -> None:
+    with TrialFile(file) as slow, TrialFile(file) as quick:
+        quick.append({**ROW, "readings": "quick"})
+        slow.append({**ROW, "readings": "slow"})
+    assert written(file) == ["quick", "slow"]
+
+
+def test_a_half_written_line_is_cut_off_only_if_nobody_has_written_since(file: Path) -> None:
+    file.write_bytes(START[:9])
+    with TrialFile(file) as slow, TrialFile(file) as quick:
+        quick.append({**ROW, "readings": "quick"})
+        with pytest.raises(errors.MipselectError, match="another run writes to it"):
+            slow.append({**ROW, "readings": "slow"})
+    assert written(file) == ["quick"]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "reason"),
+    [
+        ("epsilon,exact\n1,0.5\n", 1, "it is not JSON"),
+        ('{"format": "other"}\n', 1, "its format is not 'mipselect-trials-1'"),
+        ("[1, 2]\n", 1, "its format is not"),
+        ("a note without an end", 1, "it is cut off and begins like no other"),
+        ("\n", 1, "it is not JSON"),
+        (WITHOUT, 1, "it lacks 'experiment'"),
+        (f"{LINE}{LINE}x\n", 3, "it is not JSON"),
+        (f"{LINE}trailing", 2, "it is cut off"),
+        (b"\xff\xfe\n", 1, "it is not JSON"),
+        (LINE.replace('"x"', "NaN", 1), 1, "numbers that are none"),
+        (LINE.replace('"x"', "1e999", 1), 1, "numbers that are none"),
+        (LINE.replace('"x"', "1" * 400, 1), 1, "numbers that are none"),
+        ("[" * 100_000 + "]" * 100_000 + "\n", 1, "nested too deeply"),
+    ],
+)
+def test_files_of_others_are_left_alone(
+    file: Path, content: str | bytes, line: int, reason: str
+) -> None:
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    before = file.read_bytes()
+    with pytest.raises(errors.InvalidInput, match=f"line {line}, is no trial: .*{reason}"):
+        TrialFile(file)
+    assert file.read_bytes() == before
+
+
+def test_a_row_that_is_sensitive_closes_the_file_that_is_written(file: Path) -> None:
+    with TrialFile(file) as open_file:
+        open_file.append(ROW)
+        assert file.stat().st_mode & 0o004
+        open_file.append({**ROW, "sensitive": True})
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_row_that_cannot_be_written_is_an_error(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("mipselect_papers.runner.os.write", full)
+    with (
+        TrialFile(file) as open_file,
+        pytest.raises(errors.MipselectError, match="no space left"),
+    ):
+        open_file.append(ROW)
+
+
+@pytest.mark.parametrize(
+    ("disturb", "words"),
+    [(Path.unlink, "deleted"), (lambda path: path.write_bytes(START), "cut off")],
+    ids=["deleted", "cut"],
+)
+def test_a_file_that_is_lost_while_it_is_written_ends_the_run(
+    file: Path, disturb: Any, words: str
+) -> None:
+    with TrialFile(file) as open_file:
+        open_file.append(ROW)
+        disturb(file)
+        with pytest.raises(errors.MipselectError, match=words):
+            open_file.append(ROW)

@@ -11,14 +11,11 @@ import numpy as np
 import pytest
 
 from mipselect import BlockScores, ExponentialMechanism, Instance, PermuteAndFlip
-from mipselect.blocks.r_squared import r_squared_counts
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect.mechanisms.supports.exact import ExactDraws
 from mipselect.planning import Guesses, Question, SelectionPlan, plan_selection
 from mipselect.planning import selection as selections
 from mipselect.planning.selection import (
-    DRAWS,
-    LEAST_DRAWS,
     WITHOUT_PRIVACY,
     Found,
     best_support,
@@ -26,7 +23,6 @@ from mipselect.planning.selection import (
     checked_methods,
 )
 from mipselect.planning.simulation import Simulation, numbers_in_time
-from mipselect.problem import block_scores
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.search.progress import Deadline
 from mipselect.tables import PublicMap, TableSchema
@@ -258,7 +254,7 @@ def test_a_plan_is_the_mean_over_its_tables() -> None:
             partition_seed=made.partition_seed(number),
         )  # fmt: skip
         law = PermuteAndFlip(scores, 1.0)
-        shares.append(np.asarray(law.inclusion_probabilities().low)[made.right(number)].mean())
+        shares.append(law.inclusion_probabilities()[made.right(number)].mean())
     found = three.lines[0].cells[0]
     assert found.found == pytest.approx(np.mean(shares))
     assert found.standard_error == pytest.approx(np.std(shares, ddof=1) / 3**0.5)
@@ -289,22 +285,6 @@ def test_other_methods_are_drawn_from(method: str) -> None:
     assert plan.lines[0].name == f"{method}, loss" if method in ("top-r", "mistakes") else method
 
 
-def test_block_scores_are_computed_once_for_all_that_draws_from_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    computed = []
-
-    def counted(rows: Any, features: Any, settings: Any, *others: Any) -> Any:
-        computed.append((len(rows), settings.blocks.rows, settings.blocks.seed))
-        return r_squared_counts(rows, features, settings, *others)
-
-    monkeypatch.setattr(block_scores, "r_squared_counts", counted)
-    plan = small_plan(tables=2, epsilons=[0.5, 1.0, 8.0], methods=["exponential", "sis"])
-    assert [options.block_rows for options in plan.blocks] == [12, 12, 28]
-    assert sorted(rows for _, rows, _ in computed) == [12, 12, 28, 28]
-    assert len(set(computed)) == len(computed)
-
-
 @pytest.mark.parametrize(
     ("schema", "target", "rows", "epsilon", "more", "chosen"),
     [
@@ -328,15 +308,6 @@ def test_the_score_is_chosen_by_the_public_rule_of_select(
     public = made.problem.public()
     assert (public["block_rows"], public["partitions"]) == (chosen[1], options.partitions)
     assert isinstance(made, BlockScores) is (chosen[0] == "block-r2")
-
-
-def test_long_scores_are_simulated_with_fewer_partitions() -> None:
-    partitions = [
-        question(NUMBERS, "y", rows=rows).blocks(1.0).partitions
-        for rows in (4000, 20_000, 40_000, 400_000)
-    ]
-    assert partitions[:2] == [8, 5]
-    assert 5 > (partitions[2] or 0) > (partitions[3] or 0) == 1
 
 
 def test_people_have_one_row_each_and_their_column_is_no_field() -> None:
@@ -391,19 +362,6 @@ def test_a_plan_is_reproducible_and_more_epsilon_or_rows_find_more() -> None:
     assert low.all_found < low.found
 
 
-def test_a_mean_far_from_the_middle_makes_a_tight_bound_bad() -> None:
-    """What keeps the default from being tighter: the intercept lives in the same ball."""
-    for mean, better in ((50.0, True), (12.0, False)):
-        guesses = Guesses(effect=0.6, spread=0.3, target_mean=mean)
-        asked = {"rows": 4000, "epsilons": [1.0], "guesses": guesses, "score": "loss"}
-        radius = default_coef_bound(2, 0, True)
-        tight, now = (
-            small_plan(**asked, coef_bound=r).lines[0].cells[0].found
-            for r in (0.5 * radius, radius)
-        )
-        assert (tight > now) is better
-
-
 def test_without_time_nothing_is_found_and_one_table_was_begun() -> None:
     plan = small_plan(time_limit=1e-9, methods=["permute-and-flip", "sis"])
     assert (plan.tables, {line.cells for line in plan.lines}) == (0, {()})
@@ -452,24 +410,6 @@ def test_tables_are_begun_while_the_slowest_would_be_done_in_time(
         clock.now += seconds
     assert begun == tables
     assert len(list(numbers_in_time(4, Deadline(10.0, Clock())))) == 4
-
-
-def test_draws_are_fewer_where_time_is_short_and_some_at_least() -> None:
-    clock = Clock()
-
-    class Law:
-        def sample(self, source: random.Random) -> tuple[int, ...]:
-            clock.now += 1.0
-            return (0, 1)
-
-    right, law = np.array([0, 2]), Law()
-    for seconds, taken in ((100.0, DRAWS), (30.0, 30), (float(LEAST_DRAWS), LEAST_DRAWS)):
-        clock.now = 0.0
-        made = chance(law, right, random.Random(0), Deadline(seconds, clock))  # type: ignore[arg-type]
-        assert (made, clock.now) == ((0.5, 0.0), taken)
-    clock.now = 0.0
-    with pytest.raises(NotCertified, match="time limit of 9 s reached"):
-        chance(law, right, random.Random(0), Deadline(9.0, clock))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import FrozenInstanceError
 from fractions import Fraction
 from functools import reduce
 from operator import add
@@ -61,14 +59,6 @@ def test_the_mark_of_a_seeded_draw_stays() -> None:
     assert (Guarantee(0.5) + Guarantee(0.5)).to_dict()["private"] is True
     with pytest.raises(InvalidInput, match="private must be True or False"):
         Guarantee(1.0, private=0)
-
-
-def test_numbers_become_floats_and_stay() -> None:
-    guarantee = Guarantee(np.float64(0.1), np.int64(0))
-    assert type(guarantee.epsilon) is float
-    assert guarantee == Guarantee(0.1)
-    with pytest.raises(FrozenInstanceError):
-        guarantee.epsilon = 2.0
 
 
 def test_add_remove_is_twice_that_under_replace_one() -> None:
@@ -143,17 +133,6 @@ def test_deltas_that_reach_one_promise_nothing() -> None:
         Guarantee(1e308).times(2)
 
 
-def test_it_is_one_sentence_about_all_rows_of_a_person() -> None:
-    one = Guarantee(1.0)
-    assert one.of_unit("row") == str(one)
-    assert "replacing all rows of one id;" in one.of_unit("id")
-    both = Guarantee(1.0, 1e-6, "add-remove", ("the chain has mixed",), private=False)
-    text = both.of_unit("patient")
-    assert "adding or removing all rows of one patient; provided that: the chain" in text
-    assert text.startswith("no guarantee")
-    assert "one row" not in text
-
-
 def test_it_reads_as_a_sentence() -> None:
     assert str(Guarantee(1.0)) == (
         "1-differentially private (pure), replacing one row; no further condition"
@@ -161,13 +140,6 @@ def test_it_reads_as_a_sentence() -> None:
     assert str(Guarantee(0.3, 1e-6, "add-remove", ("the chain has mixed", "b"))) == (
         "(0.3, 1e-06)-differentially private, adding or removing one row; "
         "provided that: the chain has mixed; b"
-    )
-
-
-def test_it_survives_json() -> None:
-    stored = json.loads(json.dumps(Guarantee(0.3, 1e-6, conditions=("a",)).to_dict()))
-    assert Guarantee(**{**stored, "conditions": tuple(stored["conditions"])}) == Guarantee(
-        0.3, 1e-6, conditions=("a",)
     )
 
 

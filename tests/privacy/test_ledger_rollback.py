@@ -78,7 +78,6 @@ def test_what_was_seen_must_be_there(
     back(copy, path)
     uses: list[Callable[[], Any]] = [
         lambda: charge(ledger),
-        lambda: ledger.part("site", "A").spend(COST),
         lambda: ledger.spent,
         ledger.verify,
         lambda: pickle.loads(pickled),

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -19,11 +19,6 @@ def test_a_private_release_reads_as_two_sentences() -> None:
         "top-r selected bmi (1), s5 (4).\n"
         "It is 1-differentially private (pure), replacing one row; no further condition."
     )
-
-
-def test_a_seeded_release_is_loud() -> None:
-    assert str(SEEDED).startswith("NOT PRIVATE")
-    assert "It is " not in str(SEEDED)
 
 
 def test_it_is_ready_for_json() -> None:
@@ -69,8 +64,3 @@ def test_nothing_but_a_choice_can_leave_in_it(changes: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput) as caught:
         replace(PRIVATE, **changes)
     assert str(caught.value).isprintable()
-
-
-def test_it_cannot_be_changed() -> None:
-    with pytest.raises(FrozenInstanceError):
-        SEEDED.private = True

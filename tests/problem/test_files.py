@@ -10,7 +10,7 @@ import pytest
 
 from mipselect.datasets import correlated_gaussian
 from mipselect.errors import InvalidInput
-from mipselect.problem.stored.files import expected, load_instance, load_problem, stored_instances
+from mipselect.problem.stored.files import expected, load_instance, load_problem
 
 ENUMERABLE = (
     "breast-cancer",
@@ -58,44 +58,6 @@ def test_expected_values_are_those_of_enumeration(name: str) -> None:
     levels = (~np.isin(supports, wanted.support)).sum(axis=1)
     best = [values[levels == level].min() for level in range(min(s, p - s) + 1)]
     assert wanted.level_values == pytest.approx(best, rel=1e-9)
-
-
-def test_expected_values_of_the_paper_setting_belong_to_its_supports() -> None:
-    instance, wanted = load_instance("paper-p100"), expected("paper-p100")
-    assert wanted is not None
-    assert (instance.n, instance.p, instance.support_size) == (4000, 100, 5)
-    best_of_level = [[1, 3, 5, 7, 9], [2, 3, 5, 7, 9], [2, 3, 7, 9, 58], [2, 3, 7, 10, 58]]
-    values = [instance.objective(support) for support in best_of_level]
-    assert wanted.level_values is not None
-    assert wanted.level_values[:4] == pytest.approx(values, rel=1e-9)
-
-
-def test_the_tiny_instances_are_what_they_say() -> None:
-    active, wanted = load_instance("tiny-active-norm"), expected("tiny-active-norm")
-    assert wanted is not None
-    assert active.fit(wanted.support).multiplier > 0.0
-    repeated = load_instance("tiny-duplicates")
-    np.testing.assert_array_equal(repeated.X[:, 1], repeated.X[:, 4])
-    assert np.ptp(repeated.X[:, 2]) == 0.0
-    assert not repeated.X[:, 6].any()
-
-
-def test_listing_runs_no_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise AssertionError("the listing generated data")
-
-    with monkeypatch.context() as without_numbers:
-        without_numbers.setattr(np.random, "default_rng", fail)
-        with pytest.raises(AssertionError, match="generated data"):
-            load_instance("paper-p100")
-        listed = {entry.name: entry for entry in stored_instances()}
-    assert {*ENUMERABLE, "paper-p100", "paper-p1000", "paper-hinge-p100"} <= set(listed)
-    assert all(entry.description for entry in listed.values())
-    large = listed["paper-p1000"]
-    assert (large.n, large.p, large.support_size) == (5000, 1000, 5)
-    for name in ENUMERABLE:
-        instance = load_instance(name)
-        assert (listed[name].n, listed[name].p) == (instance.n, instance.p)
 
 
 def test_paths_are_relative_to_the_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

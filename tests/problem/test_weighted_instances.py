@@ -30,6 +30,7 @@ from mipselect.tables import TableSchema, map_table
 from mipselect.tables.instances import ScoredTable
 from mipselect.tables.moments import Moments
 from mipselect.tables.public_map import TableQuestion
+from tests.support.ball import least
 from tests.support.exact_audit import Data
 from tests.support.soft_draws import Judged
 from tests.support.weighted_tables import (
@@ -50,25 +51,13 @@ def instance_of(rows: list[Row], known: TableSchema = WEIGHTED, **more: Any) -> 
 
 
 def by_hand(instance: Instance, support: tuple[int, ...], weights: np.ndarray) -> float:
-    """min over the ball of (1/2n) Σ w (y - xβ)² + (λ/2n)‖β‖², by eigenvalues and bisection."""
+    """min over the ball of (1/2n) Σ w (y - xβ)² + (λ/2n)‖β‖²."""
     n, chosen = instance.n, [c for j in support for c in instance.groups[j]]
     fixed = [c for part in instance.always for c in part]
     X = np.column_stack([instance.X[:, [*chosen, *fixed]].astype(float), np.ones(n)])
     G, b = X.T @ (weights[:, None] * X), X.T @ (weights * instance.y)
-    values, vectors = np.linalg.eigh(G)
-    turned = vectors.T @ b
-
-    def length(ridge: float) -> float:
-        return float(np.linalg.norm(turned / (values + ridge)))
-
-    low, high = instance.ridge, instance.ridge + 1e9
-    if length(low) > instance.coef_bound:
-        for _ in range(200):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if length(middle) > instance.coef_bound else (low, middle)
-    beta = vectors @ (turned / (values + low))
-    loss = float((weights * (instance.y - X @ beta) ** 2).sum())
-    return (loss + instance.ridge * float(beta @ beta)) / (2 * n)
+    rest = least(G, b, instance.ridge, instance.coef_bound)
+    return (float(weights @ instance.y**2) + rest) / (2 * n)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -225,15 +214,6 @@ def test_files_streams_sites_and_clusters_have_the_same_bits(tmp_path: Path) -> 
     assert read.columns.names[-1] == "w"
     folds = Moments.of(table, WEIGHTED, target="y", folds=4)
     np.testing.assert_array_equal(folds.matrix, first.matrix)
-    rows = [Data(Instance.from_table(source, WEIGHTED, **ASKED)).values
-            for source in (table, tmp_path / "t.parquet", tmp_path / "t.csv")]  # fmt: skip
-    np.testing.assert_array_equal(rows[0], rows[1])
-    np.testing.assert_array_equal(rows[0], rows[2])
-    seeded = {**SCALED, "partition_seed": 3, "partitions": 2, "schema": WEIGHTED}
-    again: list[Any] = [table, tmp_path / "t.parquet", table.to_reader(max_chunksize=9)]
-    blocks = [Data(Instance.from_blocks(source, **seeded)).values for source in again]
-    np.testing.assert_array_equal(blocks[0], blocks[1])
-    np.testing.assert_array_equal(blocks[0], blocks[2])
 
 
 def test_moments_are_sums_of_rows_on_the_grid_by_hand() -> None:
@@ -311,18 +291,8 @@ def block_value(rows: np.ndarray, shares: np.ndarray, instance: Instance,
                 Z = normalised(rows, block[None, :], single) * GRID
             M += np.prod(shares[block]) * Z.T @ Z / blocks.partitions
     kept = list(support)
-    G, b, d = M[np.ix_(kept, kept)], M[kept, -1], M[-1, -1]
-    low, high = instance.ridge, 1e9
-    identity = np.eye(len(support))
-    if np.linalg.norm(np.linalg.solve(G + low * identity, b)) > instance.coef_bound:
-        for _ in range(200):
-            middle = 0.5 * (low + high)
-            beta = np.linalg.solve(G + middle * identity, b)
-            long = np.linalg.norm(beta) > instance.coef_bound
-            low, high = (middle, high) if long else (low, middle)
-    beta = np.linalg.solve(G + low * identity, b)
-    square = float(beta @ beta)
-    return float(d - 2 * b @ beta + beta @ G @ beta + instance.ridge * square) / (2 * m)
+    rest = least(M[np.ix_(kept, kept)], M[kept, -1], instance.ridge, instance.coef_bound)
+    return (float(M[-1, -1]) + rest) / (2 * m)
 
 
 @pytest.mark.parametrize("block_rows", [2, 3, 4])
@@ -370,30 +340,6 @@ def test_the_default_score_of_blocks_is_least_squares() -> None:
     ):
         with pytest.raises(InvalidInput, match="'block-r2' counts every row the same"):
             asked(BlockOptions(score="block-r2"))
-
-
-def test_people_and_streams_keep_their_weights_in_blocks() -> None:
-    """One row of each person by the rule, in an order that is drawn; always-columns come last."""
-    rows = drawn(80, np.random.default_rng(12), hostile=0.0)
-    fields = [{"name": "who", "type": "string"}, *WEIGHTED.content["fields"]]
-    people = TableSchema.of(
-        {"csvw-eo:privacyUnit": "who", "missingValues": ["", "NA"], "fields": fields}
-    )
-    who = table_of(rows).add_column(0, "who", [[f"p{k}" for k in range(80)]])
-    question, by_people = (TableQuestion(s, "y", ["dose"]) for s in (WEIGHTED, people))
-    options = BlockOptions(block_rows=2, partitions=1, partition_seed=0)
-    of_people = ScoredTable(who, by_people, 1, {}, options).made()
-    stream = ScoredTable(table_of(rows).to_reader(max_chunksize=7), question, 1, {}, options).made()
-    plain = ScoredTable(table_of(rows), question, 1, {}, options).made()
-    for made in (of_people, stream, plain):
-        assert isinstance(made, Instance)
-        assert made.problem.weight_bound == MOST
-    np.testing.assert_array_equal(Data(stream).values, Data(plain).values)
-    # Where all weights but one are 0 no block counts, whatever the order of people.
-    lonely = table_of([rows[0], *weighing(rows[1:], 0)]).add_column(0, "who", [who["who"]])
-    none = ScoredTable(lonely, by_people, 1, {}, options).made()
-    assert isinstance(none, Instance)
-    assert Data(none).values.tolist() == [0.0] * none.number_of_supports
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mipselect.cli.table_options import LOSS_OF_NUMBERS, ObjectiveOptions
+from mipselect.cli.table_options import LOSS_OF_NUMBERS, ModelOptions
 from mipselect.regression import ObjectivePerturbationRegressor
 from tests.support.commandline import Run
 
 
 def test_both_name_the_default_of_the_other(run: Run, repository: Path) -> None:
     assert (ObjectivePerturbationRegressor().loss, LOSS_OF_NUMBERS) == ("squared", "huber")
-    assert ObjectiveOptions().loss is None
+    assert ModelOptions().loss is None
     said = " ".join((ObjectivePerturbationRegressor.__doc__ or "").split())
     assert "The default is the squared loss" in said
     assert "Huber's loss, the default of `mipselect fit`, has a ninth of the noise" in said

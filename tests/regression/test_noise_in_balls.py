@@ -257,12 +257,6 @@ def test_coefficients_do_not_depend_on_the_unit_of_the_target() -> None:
     assert found[0].score(X, y) > 0.6
 
 
-def test_the_squared_loss_needs_a_bound_of_coefficients() -> None:
-    with pytest.raises(InvalidInput, match="coef_bound"):
-        ObjectivePerturbationRegressor(x_bound=1.0, y_bound=1.0).promise(2)
-    ObjectivePerturbationRegressor(x_bound=1.0, y_bound=1.0, loss="huber(0.2)").promise(2)
-
-
 def noisy_classes(n: int = 2000) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0, 1.0, (n, 4))

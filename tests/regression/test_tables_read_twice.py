@@ -17,7 +17,6 @@ from mipselect.tables import TableSchema
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.public_map import TableQuestion
 from mipselect.tables.sources import read_again
-from mipselect.tables.streamed_rows import StreamedRows
 
 N = 400
 STATED = {"constraints": {"minimum": 0, "maximum": N}}
@@ -54,13 +53,6 @@ def test_private_ranges_keep_a_row_with_its_target() -> None:
     drawn = PrivateRanges(question(), 400.0)
     rows, *_ = drawn.rows(read_again(shuffled()), (0,), random.Random(2))
     assert abs(np.corrcoef(rows.X[:, 0], rows.y)[0, 1]) > 0.9
-
-
-def test_blocks_of_a_stream_are_of_the_same_rows_each_time() -> None:
-    asked = question(**STATED)
-    rows = StreamedRows.of(shuffled(), asked.schema, target="y", support_size=1, block=20)
-    one, other = ([y.tolist() for _, y in rows.blocks()] for _ in range(2))
-    assert one == other
 
 
 def test_what_reads_again_gives_the_same_rows_each_time() -> None:

@@ -21,8 +21,8 @@ from mipselect.regression import (
     shares,
 )
 from mipselect.regression.drawn import TargetPart
+from mipselect.regression.plan import TablePlan
 from mipselect.regression.shares import target_share
-from mipselect.regression.table_plan import TablePlan
 from mipselect.regression.typical_intervals import (
     OF_TARGET,
     WITHIN,

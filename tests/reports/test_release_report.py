@@ -21,7 +21,7 @@ from mipselect.regression import ModelRelease
 from mipselect.regression.rows import RowMap
 from mipselect.reports import ReleaseReport
 from mipselect.reports.guarantees import conclusion, factor
-from mipselect.reports.methods import AUTHORS, METHODS, PRIVACY, TITLE
+from mipselect.reports.methods import AUTHORS, PRIVACY, TITLE, described
 from mipselect.reports.released import LedgerNote, ReportedRelease
 from mipselect.selectors import BY_NAME
 from tests.support.pages import checked_page, markdown_tables
@@ -193,7 +193,7 @@ def account(**more: Any) -> Any:
         "budget": Guarantee(3.0),
         "spent": Guarantee(2.0),
         "remaining": Guarantee(1.0),
-        "entries": [SimpleNamespace(part=None)] * 2,
+        "entries": [SimpleNamespace()] * 2,
         "rows": lambda: [SimpleNamespace(hash="f" * 64)],
     }
     return SimpleNamespace(**{**fields, **more})
@@ -214,7 +214,7 @@ def test_the_account_of_a_ledger() -> None:
     assert "Of all rows with the same id the last in the order of the file counts" in said
     assert "more than one row" not in said
     assert made.warnings == []
-    whole = report(reported(ledger=NOTE), ledger=account(entries=[SimpleNamespace(part=None)]))
+    whole = report(reported(ledger=NOTE), ledger=account(entries=[SimpleNamespace()]))
     assert "not in this report" not in whole.markdown()
 
 
@@ -236,14 +236,6 @@ def test_a_ledger_of_rho_says_what_it_counts() -> None:
     (table,) = (t for t in markdown_tables(text) if t[0][0] == "ledger s.ledger")
     assert [row[3] for row in table] == ["ρ", "---:", "0.5", "0.125", "0.375"]
     assert "its ε is not the sum above" in text
-
-
-def test_parts_of_a_table_are_told() -> None:
-    told = report(
-        reported(ledger=NOTE), ledger=account(entries=[SimpleNamespace(part=("ward", "a"))] * 2)
-    ).markdown()
-    assert "Those of disjoint parts count once" in told
-    assert "disjoint" not in report(reported(ledger=NOTE), ledger=account()).markdown()
 
 
 def test_a_model_that_was_not_released() -> None:
@@ -281,15 +273,17 @@ def test_sources_are_those_of_the_package(repository: Path) -> None:
     assert AUTHORS in cff
     assert TITLE in cff
     known = (repository / "docs" / "references.md").read_text(encoding="utf-8")
-    for paper in {each for _, *papers in METHODS.values() for each in papers} | {PRIVACY}:
+    named = [*BY_NAME, *Regression]
+    for paper in {each for name in named for each in described(name)[1:]} | {PRIVACY}:
         authors, title, year = re.fullmatch(r"(.+), “(.+)”, (\d{4}),", paper.text).groups()
         line = f'- {authors}, "{title}", {year}, [{paper.words}]({paper.address})'
         assert line in known, line
 
 
 def test_every_method_and_regression_has_its_paper() -> None:
-    assert set(METHODS) == {*BY_NAME, *Regression} - {"all-features"}
-    assert all(words and papers for words, *papers in METHODS.values())
+    for name in (*BY_NAME, *Regression):
+        words, *papers = described(name)
+        assert papers, words
     text = report(reported(method="sis", regression="tukey", version="0.2.0")).markdown()
     assert "arXiv:2408.10862" in text
     assert "arXiv:2208.07353" in text

@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mipselect.datasets import correlated_gaussian
-from mipselect.problem.instance import Instance
 from mipselect.restricted import gram as gram_module
 from mipselect.restricted.gram import Gram, picked
-from mipselect.search import top_supports
 
 
 def data(seed: int, dtype: type) -> np.ndarray:
@@ -62,15 +59,6 @@ def test_all_of_it_is_held_before_its_parts_are_more_work(monkeypatch: pytest.Mo
     assert counts["converted"] <= 3 * p
 
 
-def test_columns_that_are_kept_are_not_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    gram, counts = Gram(data(0, np.float64)), counted(monkeypatch)
-    columns = gram.columns(np.arange(3))
-    for _ in range(100):
-        assert (gram.rectangle(np.arange(3), np.arange(12)) == columns.T).all()
-    assert not gram.held
-    assert counts["multiplied"] == columns.size
-
-
 @pytest.mark.parametrize("n", [8000, 3 * gram_module.SUMMED_ROWS])
 def test_long_products_look_at_the_clock(monkeypatch: pytest.MonkeyPatch, n: int) -> None:
     X, looks, most = np.random.default_rng(3).standard_normal((n, 40)), 0, 2**17
@@ -92,34 +80,6 @@ def test_long_products_look_at_the_clock(monkeypatch: pytest.MonkeyPatch, n: int
     assert looks - 2 >= 0.5 * X.size * 40 / max(most, 40 * gram_module.SUMMED_ROWS)
     gram.product(X)
     assert gram_module._look.get() is None
-
-
-def test_a_pool_of_single_numbers_converts_them_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between few columns and many, G is formed where its parts would be more work."""
-    n, p = 250, 3000
-    X, y = correlated_gaussian(n, p, rho=0.1, snr=5.0, support_size=5, seed=0)
-    public = {"x_bound": 0.5, "y_bound": 0.5, "coef_bound": 1.1, "ridge": 0.02 * n}
-    instance = Instance(X.astype(np.float32), y, support_size=5, **public)
-    counts = counted(monkeypatch)
-    assert top_supports(instance).certified
-    assert counts["converted"] <= 3 * p
-    assert counts["multiplied"] <= 2 * p**2
-    assert counts["read"] <= 32 * p
-
-
-@pytest.mark.parametrize("held", [False, True])
-def test_largest_entries_of_rows_are_found_once_for_the_same_candidates(held: bool) -> None:
-    def made() -> Gram:
-        gram = Gram(data(0, np.float64))
-        if held:
-            gram.full()
-        return gram
-
-    gram, looked = made(), []
-    for L, count in ((9, 2), (9, 2), (9, 3), (8, 3), (8, 3)):
-        tops = gram.row_tops(np.arange(L), count, lambda L=L: looked.append(L))
-        np.testing.assert_array_equal(tops, made().row_tops(np.arange(L), count, lambda: None))
-    assert looked == [9, 9, 8]
 
 
 @pytest.mark.parametrize("width", [3, 70_000])

@@ -14,7 +14,6 @@ from mipselect.restricted import box_dual, open_rows
 from mipselect.restricted.box_dual import ACCURACY, PreparedBoxDual
 from mipselect.restricted.certified import BoxDual, certified
 from mipselect.restricted.conic import solve_by_clarabel
-from mipselect.restricted.interior_point import _Scaled
 from tests.soak.restricted_problems import LOSSES, Count, one_data_set, run
 
 CHOICES = ["hinge", "quantile(0.5)", "quantile(0.99)", "huber(0.3)"]
@@ -71,19 +70,6 @@ def test_a_system_that_rounding_leaves_singular_ends_nothing(seed: int) -> None:
     with np.errstate(all="raise", under="ignore"):
         one_data_set("quantile", seed, count)
     assert (count.problems, count.failures) == (8, [])
-
-
-def test_singular_systems_change_nothing_for_others() -> None:
-    rng = np.random.default_rng(0)
-    halves = rng.standard_normal((5, 3, 4))
-    matrices, right = halves @ halves.transpose(0, 2, 1), rng.standard_normal((5, 3))
-    alone = _Scaled(matrices, np.ones((5, 3))).solve(right)
-    with_singular = matrices.copy()
-    with_singular[2] = 1.0
-    solutions = _Scaled(with_singular, np.ones((5, 3))).solve(right)
-    others = [0, 1, 3, 4]
-    assert np.array_equal(solutions[others], alone[others])
-    assert solutions[2] == pytest.approx(np.full(3, right[2].mean() / 3.0))
 
 
 @pytest.mark.parametrize("loss", CHOICES)

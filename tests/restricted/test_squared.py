@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from mipselect import top_supports
 from mipselect.errors import SolverFailure
 from mipselect.problem.instance import Instance
-from mipselect.restricted.gram import Gram
 from mipselect.restricted.normal_equations import solve_normal_equations
 from mipselect.restricted.squared import PreparedSquared
 from tests.soak.squared_values import (
@@ -56,24 +55,6 @@ def test_batches_agree_with_single_fits(seed: int) -> None:
     supports = all_supports(instance)[:200]
     single = [instance.fit(row).value for row in supports]
     assert instance.objectives(supports) == pytest.approx(single, rel=1e-12)
-
-
-def test_few_supports_of_many_features_need_no_block_of_all_of_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """At p = 22,000 that block takes longer to form than most searches, and 4 GB."""
-    rng = np.random.default_rng(0)
-    X, y = rng.uniform(-1.0, 1.0, (20, 3000)), rng.uniform(-1.0, 1.0, 20)
-    instance = Instance(X, y, support_size=3, x_bound=1, y_bound=1, coef_bound=1, ridge=1)
-    supports = np.sort(rng.permutation(3000).reshape(-1, 3), axis=1)
-    single = [instance.fit(row).value for row in supports[::50]]
-    formed: list[int] = []
-    block = Gram.block
-    monkeypatch.setattr(
-        Gram, "block", lambda self, some: formed.append(len(some)) or block(self, some)
-    )
-    assert instance.objectives(supports)[::50] == pytest.approx(single, rel=1e-12)
-    assert not formed
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
 
 from mipselect import mistake_levels, top_supports
 from mipselect.search import StrategyEffort
 from mipselect.search.accounts import TRY, Accounts
-from mipselect.search.least_squares import branch_and_bound
-from mipselect.search.progress import Run
 from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import TUNING
-from tests.support.counted_searches import PROBLEMS, calls, count_of, spread
+from tests.support.counted_searches import PROBLEMS
 from tests.support.searches import supports_by
 
 ALLOWED, CLUSTERS = TUNING.allowance, Strategy.CLUSTERS
@@ -68,6 +65,7 @@ def test_a_search_tells_which_strategies_helped(problem: str, names: set[str]) -
     assert all(0 <= own.successes <= own.calls for own in tried)
 
 
+@pytest.mark.deep
 def test_levels_and_masters_have_accounts_too() -> None:
     levels = mistake_levels(PROBLEMS["easy"]())
     assert Strategy.ROOT_CUTS in {own.name for own in levels.effort.strategies}
@@ -145,38 +143,3 @@ def test_before_anything_else_settled_a_node_tries_are_few() -> None:
             tries += 1
             try_once(accounts, CLUSTERS, 1e6, 0.0)
     assert ALLOWED.first <= tries <= ALLOWED.first + ALLOWED.share * 100 + 1
-
-
-def test_bounds_of_children_that_settle_none_cost_little(monkeypatch: pytest.MonkeyPatch) -> None:
-    bounds_of_children, accounts = branch_and_bound.best_expanded_children, list[Accounts]()
-
-    def useless(children, convexity, needed):
-        constants, terms, worst, work = bounds_of_children(children, convexity, needed)
-        return constants, terms, np.full_like(worst, np.inf), work
-
-    started = Run.start
-
-    def start(*given):
-        run = started(*given)
-        accounts.append(run.accounts)
-        return run
-
-    monkeypatch.setattr(branch_and_bound, "best_expanded_children", useless)
-    monkeypatch.setattr(Run, "start", start)
-    top_supports(PROBLEMS["near copies"]())
-    (found,) = accounts
-    own, division = found.of(Strategy.CHILDREN, 3), found.of(Strategy.TRIPLES, 3)
-    assert own.settled == 0.0
-    assert 1 < own.calls <= 0.2 * division.calls
-    assert own.cost <= 0.1 * found.work
-
-
-def test_bounds_of_children_that_prune_none_are_given_up() -> None:
-    """Where columns are hardly correlated they take longer than the pairs that they would spare."""
-    instance = spread(1000, 1000, 5, 0.5, 5.0, 1.0)
-    children = calls(
-        branch_and_bound, "best_expanded_children", lambda children, *_: len(children.row)
-    )
-    with children as batches:
-        assert count_of(instance, "optimum").nodes < 950
-    assert sum(batches) <= 64

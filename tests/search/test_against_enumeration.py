@@ -28,6 +28,7 @@ def test_pools_and_levels(design: Design, solver: str, seed: int) -> None:
         check_levels(instance, solver, float(rng.choice([0.0, 0.05])))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("seed", range(0, 60, 10))
 @pytest.mark.parametrize("design", DESIGNS)

@@ -49,6 +49,7 @@ def settle(seed: int, size: int, tuning: Tuning) -> Counter[str]:
     return Counter({own.name: own.successes for own in tree.run.accounts.efforts()})
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("few", [0, 1000])
 @pytest.mark.parametrize("entries", [0, 30, 1000])
 def test_nothing_below_the_threshold_is_left_out(entries: int, few: int) -> None:

@@ -8,17 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mipselect import Instance
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.children import children_of, itself
 from mipselect.search.least_squares.closed_form import ClosedForm, better_pairs, pair_products
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
-from mipselect.search.least_squares.node import SquaredNode, squared_node
+from mipselect.search.least_squares.node import squared_node
 from mipselect.search.least_squares.shares import gain_shares
 from mipselect.search.progress import Run
 from mipselect.search.tuning import TUNING
-from tests.support.counted_searches import calls, count
 from tests.support.designs import random_instance
 from tests.support.searches import tuned
 
@@ -99,29 +97,3 @@ def test_every_pair_is_better_than_what_is_no_number(needed: float) -> None:
     taken, w = pair_products(itself(node), np.array([needed]))
     rows, _ = better_pairs(node.rectangle(j, j), j, taken[0], w[0])
     assert len(rows) == p**2
-
-
-def test_few_pairs_are_looked_at_where_columns_have_factors_in_common() -> None:
-    """Shares say nothing there, and bounds around expansion points leave few pairs open."""
-    patient = replace(TUNING, closed_form=replace(TUNING.closed_form, worth=10**9))
-    found = count("common factors", "pool")
-    assert 15 * found.pairs < count("common factors", "pool", patient).pairs
-
-
-def test_what_is_offered_closes_the_rows_that_come_later() -> None:
-    """Of 59 rows of H two are formed, where all good pairs have the first feature."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((300, 60))
-    y = 5.0 * X[:, 0] + rng.standard_normal(300)
-    instance = Instance(X, y, support_size=2, x_bound=6.0, y_bound=30.0, coef_bound=9.0, ridge=1.0)
-    problem, everything = instance.prepared, np.arange(60)
-    pairs = np.array(list(itertools.combinations(everything, 2)))
-    worst = pairs[np.argsort(-problem.values(pairs))[:50]]
-    collector = Collector(50, 0.0)
-    collector.offer(worst, problem.values(worst))
-    tops = problem.gram.row_tops(everything, 2, lambda: None)
-    node = squared_node(problem, np.empty(0, dtype=np.intp), 2, everything, 0.0, tops)
-    node = replace(node, tuning=tuned(entries=1))
-    with calls(SquaredNode, "rectangle", lambda _, rows, columns: len(rows)) as rows:
-        assert ClosedForm().settle(node, collector, Run.start())
-    assert sum(rows) <= 5

@@ -9,7 +9,6 @@ import pytest
 
 from mipselect import NotCertified, mistake_levels, top_supports
 from mipselect.problem.instance import Instance
-from mipselect.restricted import open_rows
 from mipselect.restricted.fenchel import FenchelLoss
 from mipselect.search.convex import node
 from mipselect.search.convex.cuts import fenchel_cut
@@ -143,37 +142,6 @@ def test_a_time_limit_is_kept_and_tells_what_was_proven(solver: str) -> None:
     with pytest.raises(NotCertified) as refusal:
         levels_by(instance, solver, run=run_of(100))
     assert refusal.value.bound <= refusal.value.incumbent == refusal.value.partial.values[0]
-
-
-def rows_of_a_pool(loss: str) -> int:
-    """Rows of all problems of an interior-point method while a pool is searched."""
-    rng = np.random.default_rng(2)
-    X = rng.standard_normal((800, 40))
-    y = X[:, :3].sum(axis=1) + rng.standard_normal(800)
-    instance = Instance(
-        X, y > 0.0 if loss == "hinge" else y, support_size=3, x_bound=3.0, y_bound=3.0,
-        coef_bound=2.0, ridge=20.0, loss=loss,
-    )  # fmt: skip
-    by_interior_point = open_rows.solve_by_interior_point
-    rows = []
-
-    def counted(problems: open_rows.Problems, *more: object) -> tuple[np.ndarray, np.ndarray]:
-        rows.append(len(problems.columns) * problems.columns.shape[2])
-        return by_interior_point(problems, *more)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(open_rows, "solve_by_interior_point", counted)
-        top_supports(instance, "one-swap")
-    return sum(rows)
-
-
-@pytest.mark.parametrize("loss", ["hinge", "quantile(0.5)"])
-def test_supports_of_a_pool_are_solved_from_their_bases(
-    loss: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    near = rows_of_a_pool(loss)
-    monkeypatch.setattr(node, "starts", lambda nodes: None)
-    assert rows_of_a_pool(loss) > 2 * near
 
 
 def test_no_step_is_taken_where_no_bound_is_asked_for() -> None:

@@ -35,7 +35,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("form", Form)
-@pytest.mark.parametrize("start", [0, 10])
+@pytest.mark.parametrize("start", [0, pytest.param(10, marks=pytest.mark.deep)])
 def test_small_instances_that_hurt(name: str, form: Form, start: int, design: Design) -> None:
     certified = 0
     plain = design is random_instance

@@ -16,6 +16,7 @@ def within(number: int, recorded: int) -> bool:
     return abs(number - recorded) <= BAND * recorded
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("problem", "search"), RECORDED)
 def test_a_search_takes_as_much_work_as_before(problem: str, search: str) -> None:
     found, recorded = count(problem, search), RECORDED[problem, search]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pytest
@@ -63,21 +62,6 @@ def test_exact_where_the_gram_matrix_is_held_late(seed: int, cheap: int) -> None
         check_levels(instance, "native", 0.0, **tuned)
 
 
-def test_the_optimum_of_many_columns_needs_few_of_their_products(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    passes, product = [], Gram.product
-    monkeypatch.setattr(Gram, "product", lambda gram, V: passes.append(V) or product(gram, V))
-    X, y = correlated_gaussian(400, 3000, rho=0.1, snr=5.0, support_size=3, seed=1)
-    instance = Instance(X, y, support_size=3, x_bound=0.5, y_bound=0.5, coef_bound=1.1, ridge=40.0)
-    pool = top_supports(instance, 1, solver="native")
-    gram = instance.prepared.gram
-    assert not gram.held
-    assert gram._known_tops is None
-    assert len(passes) == 3  # The target, the first incumbent, what gains most beside it.
-    assert pool.values[0] == pytest.approx(mistake_levels(instance).values[0], rel=1e-12)
-
-
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("height", [3, 1000])
 def test_streamed_row_tops_are_upper_bounds(dtype: type, height: int) -> None:
@@ -102,25 +86,6 @@ def test_streamed_row_tops_are_upper_bounds(dtype: type, height: int) -> None:
             others = np.sort([G[j, k] for k in candidates if k != j])[::-1][:count]
             assert np.all(row >= others)
             assert np.all(row <= others + 1e-5 * lengths[j] * lengths[candidates].max())
-
-
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_every_column_is_scaled_once_where_there_is_memory(
-    order: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    X = np.asarray(np.random.default_rng(0).standard_normal((30, 20)), order=order)
-    scaled, scale = [], row_tops._unit_columns
-
-    def counted(X: np.ndarray, columns: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-        scaled.extend(columns)
-        return scale(X, columns, lengths)
-
-    monkeypatch.setattr(row_tops, "_unit_columns", counted)
-    of = partial(row_tops.streamed_row_tops, X, (X**2).sum(axis=0), np.arange(20), 3, lambda: None)
-    held = of(width=4)
-    assert len(scaled) == 20
-    assert np.array_equal(held, of(width=4, memory=0))
-    assert len(scaled) == 20 + 4 * (5 + 4 + 3 + 2 + 1)
 
 
 def test_row_tops_agree_with_sorting() -> None:
@@ -161,7 +126,7 @@ def test_float32_data_give_what_their_float64_copy_gives(fits: bool) -> None:
     assert mistake_levels(narrow).values == pytest.approx(mistake_levels(wide).values, rel=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_native_and_highs_agree_at_p_1000(seed: int) -> None:
     X, y = correlated_gaussian(5000, 1000, rho=0.1, snr=5.0, support_size=5, seed=seed)
@@ -210,6 +175,7 @@ def test_wide_data_stop_in_time_with_what_was_proven(monkeypatch: pytest.MonkeyP
     assert caught.value.bound <= found.values[0]
 
 
+@pytest.mark.deep
 def test_top_r_on_a_million_supports() -> None:
     p, s, R = 2_000, 3, 1_000_000
     rng = np.random.default_rng(5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mipselect import Instance, mistake_levels, top_supports
+from mipselect import Instance
 from mipselect.search.enumeration import Enumeration
 from mipselect.search.levels import find_levels
 from mipselect.search.options import SearchOptions
@@ -65,20 +65,3 @@ def test_who_searches(
 ) -> None:
     search = set_up(of_size(p, s, loss), SearchOptions(solver), listed=listed)
     assert isinstance(search.method, Enumeration) == enumerated
-
-
-def test_a_small_search_asks_for_each_value_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    instance = of_size(17, 3)
-    asked: list[int] = []
-    values = type(instance.prepared).values
-
-    def counted(problem, supports: np.ndarray) -> np.ndarray:
-        asked.append(len(supports))
-        return values(problem, supports)
-
-    monkeypatch.setattr(type(instance.prepared), "values", counted)
-    top_supports(instance)
-    assert sum(asked) == 680
-    asked.clear()
-    mistake_levels(instance)
-    assert sum(asked) == 680

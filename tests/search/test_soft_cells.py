@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mipselect import ExponentialMechanism, Instance
-from mipselect.datasets import correlated_gaussian
+from mipselect import Instance
 from mipselect.mechanisms.supports import rejection_sampler
 from mipselect.search.soft.partition import Partition
 from mipselect.search.soft.spaces import space_of
@@ -64,17 +63,6 @@ def test_cells_without_row_sums_of_the_gram_matrix(
         judged.check_intervals()
 
 
-def test_a_first_draw_from_many_columns_forms_few_of_their_products() -> None:
-    X, y = correlated_gaussian(1500, 2500, rho=0.1, snr=5.0, support_size=3, seed=1)
-    instance = instance_of(X, y, 3, x_bound=0.5, y_bound=0.5, coef_bound=1.1, ridge=60.0)
-    mechanism = ExponentialMechanism(instance, 1.0)
-    mechanism.sample(1)
-    gram = instance.prepared.gram
-    assert not gram.held
-    assert gram._known_tops is None
-    assert len(gram._columns) < 250
-
-
 @pytest.mark.parametrize("block", range(4))
 @pytest.mark.parametrize("convex", [False, True])
 def test_cells_of_features_of_several_columns(block: int, convex: bool) -> None:
@@ -90,7 +78,7 @@ def test_cells_of_features_of_several_columns(block: int, convex: bool) -> None:
         judged.check_sampler()
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("convex", [False, True])
 def test_cells_of_many_hostile_designs(convex: bool) -> None:
     for seed in range(1000, 1100 if convex else 1400):

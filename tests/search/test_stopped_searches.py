@@ -159,6 +159,7 @@ def test_the_bound_of_a_refusal_is_true_whenever_the_search_is_stopped(
                     assert refused.bound >= relaxed
 
 
+@pytest.mark.deep
 def test_the_bound_of_a_refusal_is_the_least_of_all_open_nodes() -> None:
     """Nodes that are left open deep in a level are bounded better than all supports together."""
     instance, better = spread(30, 18, 6, 0.5, 0.3, 0.01), 0

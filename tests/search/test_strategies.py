@@ -55,6 +55,7 @@ EARNINGS = {
 }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("strategy", EARNINGS)
 def test_a_search_is_longer_without_it(strategy: Strategy) -> None:
     assert_it_earns(strategy, EARNINGS[strategy])
@@ -70,6 +71,7 @@ def assert_it_earns(strategy: Strategy, earning: Earning) -> None:
     assert getattr(counts, earning.measure) >= EARNED * found
 
 
+@pytest.mark.deep
 def test_a_spectrum_of_rows_spares_inverses_and_earns_its_place() -> None:
     spectrum = replace(TUNING.spectrum, eigenvalues=300)
     by_rows = Earning("nearly as many rows", "optimum", tuning=replace(TUNING, spectrum=spectrum))

@@ -1,11 +1,10 @@
-"""Selectors on blocks of rows: without a bound, of arrays, frames and Dask collections."""
+"""Selectors on blocks of rows: without a bound, of arrays and frames."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -144,30 +143,6 @@ def test_score_is_a_parameter_that_scikit_learn_does_not_call() -> None:
     assert make_pipeline(ExponentialSelector(2, epsilon=9.0)).fit_transform(X, y).shape[1] == 2
 
 
-def test_groups_and_always_are_those_of_a_loss() -> None:
-    X, y = table(2000)
-    frame = pd.DataFrame(X, columns=list("abcdefg"))
-    selector = ExponentialSelector(
-        1,
-        epsilon=9.0,
-        groups={"pair": ["c", "d"], "e": ["e"], "f": ["f"]},
-        always=["a", ["b", "g"]],
-    ).fit(frame, y)
-    assert selector.release_.feature_names[0] in ("pair", "f")
-    assert selector.get_support()[[0, 1, 6]].all()
-    assert selector.get_support().sum() == 3 + (2 if selector.release_.support == (0,) else 1)
-
-
-def test_dask_frames_need_no_bound() -> None:
-    dask = pytest.importorskip("dask.dataframe")
-    X, y = table(3000)
-    frame = dask.from_pandas(pd.DataFrame({"y": y, **{f"c{j}": X[:, j] for j in range(7)}}), 3)
-    selector = ExponentialSelector(2, epsilon=5.0)
-    selector.fit(frame[[f"c{j}" for j in range(7)]], frame["y"])
-    assert selector.release_.feature_names == ("c2", "c5")
-    assert selector.feature_names_in_[2] == "c2"
-
-
 def test_a_ledger_pays_under_replace_one_only() -> None:
     X, y = table()
     ledger = Ledger(1.0)
@@ -177,13 +152,6 @@ def test_a_ledger_pays_under_replace_one_only() -> None:
     selector = ExponentialSelector(2)
     with pytest.raises(RelationMismatch):
         selector.set_params(ledger=Ledger(9.0, relation="add-remove")).fit(X, y)
-
-
-def test_block_r2_is_not_for_dask() -> None:
-    dask = pytest.importorskip("dask.array")
-    X, y = map(dask.from_array, table())
-    with pytest.raises(InvalidInput, match="block R² needs the rows"):
-        ExponentialSelector(2, score="block-r2").fit(X, y)
 
 
 def test_methods_of_rows_say_that_blocks_are_none() -> None:

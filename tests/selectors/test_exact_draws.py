@@ -7,18 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.linear_model import LinearRegression
-from sklearn.pipeline import make_pipeline
 
-from mipselect import Instance, Ledger, NotCertified
+from mipselect import Instance, Ledger
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee
-from mipselect.privacy.audit import worst_pair
 from mipselect.selectors import ExponentialSelector, PermuteAndFlipSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector
 from tests.support.all_selectors import BOUNDS
-from tests.support.replaced_row import ReplacedRow
 
 Kind = type[ExactDrawSelector]
 KINDS = pytest.mark.parametrize("kind", [ExponentialSelector, PermuteAndFlipSelector])
@@ -108,44 +103,3 @@ def test_bad_options(kind: Kind, wrong: dict[str, object], says: str) -> None:
     with pytest.raises(InvalidInput, match=says):
         kind(2, ledger=ledger, **BOUNDS).set_params(**wrong).fit(*data())
     assert ledger.entries == ()
-
-
-@KINDS
-def test_a_draw_that_takes_too_long_to_prepare_is_not_charged(kind: Kind) -> None:
-    ledger = Ledger(1.0)
-    selector = kind(5, ledger=ledger, time_limit=1e-9, **BOUNDS)
-    with pytest.raises(NotCertified, match="no draw was made"):
-        selector.fit(*data(300, 60))
-    assert ledger.entries == ()
-    assert not hasattr(selector, "release_")
-
-
-@KINDS
-def test_clones_and_pipelines_keep_the_options(kind: Kind) -> None:
-    X, y = data()
-    ledger = Ledger(10.0)
-    weights = np.arange(1.0, 7.0)
-    selector = kind(
-        sizes=range(1, 4), complexity=0.5, prior_weights=weights, ledger=ledger, **BOUNDS
-    )
-    again = clone(selector)
-    assert (again.sizes, again.complexity) == (range(1, 4), 0.5)
-    np.testing.assert_array_equal(again.prior_weights, weights)
-    for _ in range(2):
-        assert make_pipeline(again, LinearRegression()).fit(X, y).predict(X).shape == (60,)
-    assert len(ledger.entries) == 2
-
-
-@KINDS
-def test_no_neighbours_lose_more_than_epsilon_over_several_sizes(kind: Kind) -> None:
-    space = ReplacedRow(5, lower=np.full(4, -1.5), upper=np.full(4, 1.5))
-    outcomes = [one for size in (1, 2, 3) for one in combinations(range(3), size)]
-    selector = kind(epsilon=1.0, sizes=(1, 2, 3), **{**BOUNDS, "ridge": 0.1})
-
-    def law(table: np.ndarray) -> np.ndarray:
-        mechanism = selector.mechanism(table[:, :-1], table[:, -1])
-        return np.array([mechanism.log_probability(one) for one in outcomes])
-
-    worst = worst_pair(law, space, starts=2, rounds=1)
-    assert worst.pairs > 200
-    assert 0.1 < worst.epsilon <= 1.0 + 1e-9

@@ -12,11 +12,10 @@ import pytest
 from scipy import sparse
 
 from mipselect.errors import InvalidInput
-from mipselect.privacy.audit import largest_loss, law_of
 from mipselect.problem.layout import laid_out
 from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
 from mipselect.selectors.kendall import SENSITIVITIES
-from mipselect.selectors.lasso_ballots import lasso_ballot, path_ballot, unexplained
+from mipselect.selectors.lasso_ballots import lasso_ballot
 from mipselect.selectors.sis import (
     UNIT,
     _unit_rows,
@@ -85,16 +84,6 @@ def test_sis_scores_features_by_the_length_of_their_correlations(make: Any) -> N
     found: Any = given.like(make(given.X), given.y).law(SISSelector(epsilon=1.0))
     # Rows are clipped at the float32 below their bound.
     np.testing.assert_allclose(found.scores, wanted, atol=60 * 2.0**-21)
-
-
-def test_sis_without_groups_but_with_bounds_of_their_own() -> None:
-    X, y = np.random.default_rng(1).normal(size=(2, 50, 4))
-    bounds = [0.3, 1.0, 2.0, 0.5]
-    for always, kept in ((None, [0, 1, 2, 3]), ([1], [0, 2, 3])):
-        given = Table(X, y[:, 0], 1, x_bound=[bounds[j] for j in kept], y_bound=9.0, always=always)
-        found: Any = given.law(SISSelector(epsilon=1.0))
-        table = np.clip(X, [-b for b in bounds], bounds) / bounds
-        np.testing.assert_allclose(found.scores, np.abs(table.T @ y[:, 0])[kept] / 9.0, atol=1e-7)
 
 
 @pytest.mark.parametrize(("relation", "most"), [("add-remove", 1), ("replace-one", 2)])
@@ -264,20 +253,8 @@ def test_sis_with_an_intercept_is_centred() -> None:
     for intercept, chosen in ((False, (0,)), (True, (1,))):
         given = Table(table, y, 1, x_bound=1.0, y_bound=1.0, intercept=intercept)
         mechanism = given.law(SISSelector(epsilon=1.0))
+        assert mechanism.sensitivity == (4.0 if intercept else 1.0)  # type: ignore[attr-defined]
         assert {tuple(mechanism.sample(seed)) for seed in range(20)} == {chosen}
-
-
-@pytest.mark.parametrize("method", [SISSelector, KendallSelector])
-@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
-def test_laws_keep_their_epsilon(method: Any, relation: str) -> None:
-    rng = np.random.default_rng(5)
-    kept = method(epsilon=1.0, relation=relation)
-    law = law_of(lambda data: data.law(kept, 3), list(combinations(range(3), 2)))
-    pairs = []
-    for k in range(12):
-        given = rows(10, seed=k)
-        pairs.append((given, neighbour(given, rng, relation)))
-    assert largest_loss(law, pairs).epsilon <= 1.0 + 1e-9
 
 
 @pytest.mark.parametrize("penalised", [False, True])
@@ -298,15 +275,7 @@ def test_blocks_vote_for_features_beside_what_is_always_in(penalised: bool) -> N
     assert sorted(lasso_ballot(table, given.y, k=None, alpha=alpha, **options)) == sorted(order)
     # What is always in explains y alone: no feature is left to vote for.
     assert lasso_ballot(table, table[:, 6], k=3, alpha=1e-3, **options) == []
-    assert path_ballot(table, given.y, k=1, features=features) == [0]
-
-
-def test_what_is_left_beside_fixed_columns() -> None:
-    rng = np.random.default_rng(6)
-    fixed, columns = rng.normal(size=(30, 4)), rng.normal(size=(30, 3))
-    fixed[:, 2], fixed[:, 3] = fixed[:, 0] - 2.0 * fixed[:, 1], 0.0
-    wanted = columns - fixed @ np.linalg.lstsq(fixed, columns, rcond=None)[0]
-    np.testing.assert_allclose(unexplained(columns, fixed), wanted, atol=1e-12)
+    assert lasso_ballot(table, given.y, k=1, features=features) == [0]
 
 
 def test_one_row_changes_one_ballot_whatever_is_in_it() -> None:

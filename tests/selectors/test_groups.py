@@ -2,68 +2,27 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
-from mipselect import ExponentialMechanism, Instance, Mistakes, TopR, mistake_levels, top_supports
 from mipselect.errors import InvalidInput
 from mipselect.selectors import (
-    ExponentialSelector,
-    MCMCSelector,
-    MistakesSelector,
     SISSelector,
-    TopRSelector,
 )
 from tests.support.all_selectors import NAMES, all_selectors
 
 GROUPS = [[3, 0, 5], [1], [6, 2], [8]]
-BOUNDS: dict[str, Any] = {
-    "x_bound": [0.9, 0.5, 2.0, 1.0], "y_bound": 0.7, "coef_bound": 1.1, "ridge": 2.0,
-}  # fmt: skip
-COLUMNS: dict[str, Any] = {
-    "groups": GROUPS, "always": [[4, 7]], "intercept": True, "always_bound": 1.5,
-}  # fmt: skip
 
 
 def table(n: int = 80) -> tuple[np.ndarray, np.ndarray]:
     X = np.random.default_rng(0).normal(size=(n, 9))
     return X, 0.5 * X[:, 3] - 0.4 * X[:, 5] + 0.2 * X[:, 2] + 0.3 * X[:, 4]
-
-
-def same_law(found: Any, wanted: Any) -> None:
-    for pair in combinations(range(4), 2):
-        assert found.log_probability(pair) == pytest.approx(wanted.log_probability(pair), abs=1e-9)
-
-
-def test_selectors_of_a_problem_are_those_of_its_instance() -> None:
-    X, y = table()
-    instance = Instance(X, y, support_size=2, **BOUNDS, **COLUMNS)
-    same_law(
-        TopRSelector(2, pool_size=4, **BOUNDS, **COLUMNS).mechanism(X, y),
-        TopR(top_supports(instance, 4), 1.0),
-    )
-    same_law(
-        ExponentialSelector(2, **BOUNDS, **COLUMNS).mechanism(X, y),
-        ExponentialMechanism(instance, 1.0),
-    )
-    levels = mistake_levels(instance)
-    tested = {"test_epsilon": 0.5, "delta": 1e-3}
-    same_law(
-        MistakesSelector(2, **tested, **BOUNDS, **COLUMNS).mechanism(X, y),
-        Mistakes(levels, 1.0, fallback=TopR(top_supports(instance), 1.0).pool, **tested),
-    )
-    bounds = {name: value for name, value in BOUNDS.items() if name != "ridge"}
-    chain: Any = MCMCSelector(2, **bounds, **COLUMNS).mechanism(X, y)
-    assert chain.sensitivity == pytest.approx((0.7 + 1.1 * 2.0) ** 2)
-    assert chain.feature_names == instance.feature_names
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -82,21 +41,6 @@ def test_the_mask_is_of_columns_and_the_release_of_features(name: str) -> None:
     again = clone(selector).fit(X, y)
     assert again.release_ == selector.release_
     assert make_pipeline(clone(selector), Ridge()).fit(X, y).predict(X).shape == (80,)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_columns_of_a_frame_by_name(name: str) -> None:
-    X, y = table()
-    frame = pd.DataFrame(X, columns=list("abcdefghi"))
-    groups = {"ward": ["d", "a", "f"], "age": ["b"], "site": ["g", "c"], "dose": ["i"]}
-    columns = {"groups": groups, "always": ["e", "h"]}
-    selector = all_selectors(1, random_state=1, **columns)[name].fit(frame, y)
-    (chosen,) = selector.release_.feature_names
-    kept = sorted({*groups[chosen], "e", "h"})
-    assert selector.get_feature_names_out().tolist() == kept
-    without = all_selectors(1, random_state=1, always=["e"])[name].fit(frame, y)
-    assert without.get_support().sum() == 2
-    assert without.get_support()[4]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -8,23 +8,19 @@ from collections.abc import Callable, Iterator
 from itertools import combinations, permutations, product
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 from scipy.stats import chisquare, kendalltau
-from sklearn.utils.estimator_checks import check_estimator
 
-from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
+from mipselect.errors import InvalidInput
 from mipselect.mechanisms import Peeling
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
-from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.audit import largest_loss, law_of
 from mipselect.problem import data
 from mipselect.problem.problem import Problem
 from mipselect.selectors import KendallSelector
 from mipselect.selectors.kendall import (
     GRID,
-    OfAllRows,
     Rankings,
     RelevanceLessRedundancy,
     inversions,
@@ -50,7 +46,7 @@ def correlations(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def scorer(rows: Rows, seed: int = 1, redundancy: str = "max") -> RelevanceLessRedundancy:
     ranks = Rankings.of(rows, seed).ranks
-    return RelevanceLessRedundancy(OfAllRows(Rankings(ranks[:-1]), ranks[-1]), redundancy)
+    return RelevanceLessRedundancy(Rankings(ranks[:-1]), ranks[-1], redundancy)
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -88,11 +84,6 @@ def test_long_columns(n: int) -> None:
     np.testing.assert_allclose(correlations(X, y), scipys, rtol=0.0, atol=1.01 * GRID)
     backwards = np.arange(n)[::-1]
     assert inversions(backwards[None]).tolist() == [n * (n - 1) // 2]
-
-
-def test_single_precision_is_ranked_as_it_is() -> None:
-    X = np.random.default_rng(5).normal(size=(40, 3)).astype(np.float32)
-    assert np.array_equal(Rankings.of(X, 1).ranks, Rankings.of(X.astype(float), 1).ranks)
 
 
 def test_ties_are_broken_uniformly_and_apart() -> None:
@@ -207,17 +198,6 @@ def test_those_of_add_remove_fail_under_replace_one() -> None:
     assert audited("replace-one", 3, 1, 6.0, 1.5) > 1.15
 
 
-def test_one_row_to_two() -> None:
-    law = law_of(
-        lambda rows: KendallSelector(1, epsilon=2.0).mechanism(rows[:, :-1], rows[:, -1]),
-        [(0,), (1,)],
-    )
-    one = np.array([[1.0, 2.0, 3.0]])
-    two = np.vstack([one, [4.0, 0.0, 5.0]])
-    assert np.array_equal(law(one), np.log([0.5, 0.5]))
-    assert largest_loss(law, [(one, two)]).epsilon <= 2.0
-
-
 def consistent(column: np.ndarray) -> list[tuple[int, ...]]:
     """Every way to rank a column in which ties may be broken; all are equally likely."""
     n = len(column)
@@ -235,8 +215,8 @@ def test_the_mixture_over_all_ways_to_break_ties() -> None:
         def law(rows: Rows) -> np.ndarray:
             probabilities = []
             for *columns, target in product(*map(consistent, rows.T)):
-                rankings = OfAllRows(Rankings(np.array(columns)), np.array(target))
-                scores = RelevanceLessRedundancy(rankings)
+                rankings = Rankings(np.array(columns))
+                scores = RelevanceLessRedundancy(rankings, np.array(target))
                 mechanism = AdaptivePeeling(scores, 1, epsilon, sensitivities=[sensitivity])
                 probabilities.append([mechanism.log_probability([j]) for j in range(2)])
             return np.log(np.exp(probabilities).mean(axis=0))
@@ -310,54 +290,6 @@ def test_a_copy_comes_back_under_the_mean_and_not_under_the_maximum() -> None:
         assert len({0, 5}.intersection(selector.release_.support)) == copies
         two = KendallSelector(2, epsilon=1e5, redundancy=redundancy, random_state=0).fit(X, y)
         assert len({0, 5}.intersection(two.release_.support)) == 1
-
-
-def test_what_only_the_order_of_the_values_decides() -> None:
-    X, y = two_signals_and_a_copy()
-    laws = [
-        KendallSelector(1, epsilon=0.2).mechanism(*data) for data in ((X, y), (X**3, np.exp(y)))
-    ]
-    assert all(laws[0].log_probability([j]) == laws[1].log_probability([j]) for j in range(6))
-
-
-@pytest.mark.parametrize("relation", RELATIONS)
-def test_sensitivities_and_guarantee(relation: str) -> None:
-    X, y = two_signals_and_a_copy()
-    mechanism = KendallSelector(3, epsilon=0.7, relation=relation).mechanism(X, y)
-    one = {"add-remove": 1.5, "replace-one": 2.0}[relation]
-    assert mechanism.sensitivities == (one, 2 * one, 2 * one)
-    assert mechanism.guarantee == Guarantee(0.7, relation=relation)
-
-
-def test_scikit_learn_is_content() -> None:
-    results = check_estimator(KendallSelector(1, random_state=0), on_skip=None)
-    assert {result["status"] for result in results} <= {"passed", "skipped"}
-
-
-def test_names_and_transformation() -> None:
-    X, y = two_signals_and_a_copy()
-    table = pd.DataFrame(X, columns=list("abcdef"))
-    selector = KendallSelector(2, epsilon=1e4).fit(table, pd.Series(y))
-    assert selector.release_.private
-    assert selector.release_.feature_names in [("a", "c"), ("b", "c")]
-    assert tuple(selector.get_feature_names_out()) == selector.release_.feature_names
-    assert np.array_equal(
-        selector.transform(table), table[list(selector.release_.feature_names)].to_numpy()
-    )
-    assert KendallSelector(6).fit(X, y).release_.support == (0, 1, 2, 3, 4, 5)
-
-
-def test_the_ledger_is_charged_once_and_asked_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y = two_signals_and_a_copy()
-    ledger = Ledger(1.0, relation="add-remove")
-    selector = KendallSelector(2, epsilon=0.6, ledger=ledger).fit(X, y)
-    assert [entry.guarantee for entry in ledger.entries] == [selector.guarantee_]
-    monkeypatch.setattr(AdaptivePeeling, "sample", lambda *_: pytest.fail("something was drawn"))
-    with pytest.raises(BudgetExceeded):
-        selector.fit(X, y)
-    with pytest.raises(RelationMismatch):
-        KendallSelector(2, ledger=Ledger(9.0)).fit(X, y)
-    assert len(ledger.entries) == 1
 
 
 def test_a_seed_repeats_the_draw_and_is_not_private() -> None:

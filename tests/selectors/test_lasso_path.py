@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso, lars_path
 
-from mipselect.selectors.lasso_ballots import Segment, lasso_ballot, lasso_path, path_ballot
+from mipselect.selectors.lasso_ballots import lasso_ballot, lasso_path
 
 KINDS = ("normal", "signs", "related", "wide", "equal", "sums")
 
@@ -106,13 +106,6 @@ def test_the_coefficients_at_a_penalty_are_those_of_scikit_learn() -> None:
             )
 
 
-def test_a_penalty_beyond_a_segment_is_taken_at_its_end() -> None:
-    ends = (np.zeros(1), np.ones(1))
-    segment = Segment((2.0, 1.0), ends)
-    assert [segment.at(penalty)[0] for penalty in (9.0, 2.0, 1.5, 1.0, 0.0)] == [0, 0, 0.5, 1, 1]
-    assert Segment((2.0, 2.0), ends).at(2.0) == ends[1]
-
-
 HOSTILE = [0.0, 1.0, -1.0, 3.0, 5e-324, 1e-300, 1e-160, 1e16, 1e154, 1e200, 1e308, -1e308, 1.7e308]
 
 
@@ -124,7 +117,7 @@ def test_no_rows_make_a_ballot_fail_or_speak(alpha: float | None) -> None:
         m, p, k = (int(rng.integers(1, top)) for top in (7, 6, 4))
         X = rng.choice(HOSTILE, (m, p))
         y = rng.choice(HOSTILE, m) if rng.random() < 0.7 else X[:, 0]
-        ballot = path_ballot if alpha is None else partial(lasso_ballot, alpha=alpha)
+        ballot = lasso_ballot if alpha is None else partial(lasso_ballot, alpha=alpha)
         found = ballot(X, y, k=k)
         assert len(set(found)) == len(found) <= k
         assert set(found) <= set(range(p))
@@ -151,6 +144,7 @@ for alpha in (None, 1e-3):
 """
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("entry", ["0", "1000"])
 def test_threads_say_nothing_on_either_of_two_neighbours(entry: str) -> None:
     done = subprocess.run(

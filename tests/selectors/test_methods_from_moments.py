@@ -15,7 +15,7 @@ from mipselect.errors import BudgetExceeded, InvalidInput
 from mipselect.grid import on_grid, rounded
 from mipselect.regression.summed import adassp_from_moments
 from mipselect.selectors import MCMCSelector, SampleAggregateSelector, SISSelector
-from mipselect.selectors.lasso_ballots import centred_root, path_ballot
+from mipselect.selectors.lasso_ballots import centred_root, lasso_ballot
 from mipselect.selectors.sis import summed_covariances, summed_lengths
 from mipselect.tables import map_table
 from mipselect.tables.moments import Moments
@@ -105,7 +105,7 @@ def test_a_root_of_centred_sums_has_the_ballots_of_the_rows() -> None:
         method = SampleAggregateSelector(epsilon=1.0, relation="replace-one")
         instance = instance_of(X, y)
         law = method.on(instance)
-        votes = path_ballot(X, y, k=2)
+        votes = lasso_ballot(X, y, k=2)
         # One fold, so one ballot: the features that it names are the likeliest pair.
         logs = {pair: law.log_probability(pair) for pair in itertools.combinations(range(5), 2)}
         assert max(logs, key=logs.__getitem__) == tuple(sorted(votes))

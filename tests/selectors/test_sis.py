@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,11 +9,8 @@ import pytest
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import check_estimator
 
-from mipselect import Ledger
-from mipselect.errors import InvalidInput, RelationMismatch
-from mipselect.mechanisms import CanonicalLipschitz, JointExponential, OneShotTopK, Peeling
+from mipselect.errors import InvalidInput
 from mipselect.privacy.audit import largest_loss, law_of
 from mipselect.selectors import SISSelector
 from mipselect.selectors.sis import exact_correlations, in_units_of
@@ -113,42 +109,7 @@ def test_the_relation_decides_the_sensitivity(relation: str, sensitivity: float)
     assert largest_loss(law(2.0), [pair]).epsilon > 1.6
 
 
-def test_every_top_k_by_name_or_as_a_callable() -> None:
-    rng = np.random.default_rng(3)
-    X, y = rng.uniform(-1.0, 1.0, (50, 8)), rng.uniform(-1.0, 1.0, 50)
-    kinds = {
-        "canonical": CanonicalLipschitz,
-        "peeling": Peeling,
-        "one-shot": OneShotTopK,
-        "joint": JointExponential,
-    }
-    for name, kind in kinds.items():
-        selector = SISSelector(3, top_k=name, random_state=0, **BOUNDS).fit(X, y)
-        assert type(selector.mechanism(X, y)) is kind
-        assert selector.get_support(indices=True).tolist() == sorted(selector.release_.support)
-    default = SISSelector(3, **BOUNDS).mechanism(X, y)
-    assert isinstance(default, CanonicalLipschitz)
-    assert (default.noise, default.gamma) == ("exponential", 0.5)
-    special = partial(CanonicalLipschitz, noise="logistic", gamma=1.0)
-    assert SISSelector(3, top_k=special, **BOUNDS).mechanism(X, y).name.endswith("logistic")
-    for wrong in ("lasso", None, 3):
-        with pytest.raises(InvalidInput, match="top_k must be one of 'canonical'"):
-            SISSelector(3, top_k=wrong, **BOUNDS).fit(X, y)
-
-
-def test_the_ledger_wants_the_same_relation() -> None:
-    X, y = np.eye(4), np.arange(4.0)
-    with pytest.raises(RelationMismatch):
-        SISSelector(1, ledger=Ledger(1.0), **BOUNDS).fit(X, y)
-    ledger = Ledger(1.0, relation="add-remove")
-    selector = SISSelector(1, ledger=ledger, **BOUNDS).fit(X, y)
-    assert selector.release_.private
-    assert [entry.guarantee for entry in ledger.entries] == [selector.guarantee_]
-    assert selector.release_.feature_names == (f"x{np.flatnonzero(selector.support_)[0]}",)
-
-
 def test_conventions_and_refusals() -> None:
-    assert len(check_estimator(SISSelector(1, random_state=0, **BOUNDS), on_skip=None)) > 40
     with pytest.raises(TypeError, match="private"):
         SISSelector(1, private=False, **BOUNDS)  # type: ignore[call-arg]
     X, y = np.eye(4), np.arange(4.0)

@@ -20,6 +20,7 @@ assert master.run(cutoff=np.inf, time_limit=60.0).chosen is not None
 """
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("threads", [None, 1])
 @pytest.mark.parametrize("name", back_ends(Capability.MILP))
 def test_a_master_prints_nothing(name: str, threads: int | None) -> None:
@@ -27,29 +28,3 @@ def test_a_master_prints_nothing(name: str, threads: int | None) -> None:
     script = MASTER.format(name=name, threads=threads)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (0, b""), done
-
-
-def test_scip_is_solved_without_the_lock_of_the_interpreter(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Its linear solver prints without end, and waits until somebody empties the pipe."""
-    pytest.importorskip("pyscipopt")
-    from pyomo.contrib.solver.solvers.scip.scip_direct import ScipDirect
-
-    from mipselect_solvers.scip import interruptible_scip
-
-    class Locked:
-        solved = False
-
-        def optimizeNogil(self) -> None:
-            self.solved = True
-
-        def optimize(self) -> None:
-            raise AssertionError("with the lock")
-
-    inner = Locked()
-    monkeypatch.setattr(ScipDirect, "_create_solver_model", lambda *_: (inner, None, True))
-    model, *_ = interruptible_scip()._create_solver_model(None, None)
-    model.optimize()
-    assert inner.solved
-    assert model.solved

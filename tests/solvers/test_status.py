@@ -47,6 +47,7 @@ def test_every_documented_solver_is_known_and_every_unusable_one_says_why() -> N
         assert status.usable == (name in available_solvers())
 
 
+@pytest.mark.deep
 def test_optional_packages_are_imported_only_when_needed() -> None:
     python(
         "import sys, mipselect_solvers.gurobi, mipselect_solvers.scip\n"
@@ -129,6 +130,7 @@ def test_what_an_interface_of_pyomo_raises_is_a_failure_in_its_words() -> None:
     assert "Highs interface does not support expressions of degree" in found.detail
 
 
+@pytest.mark.deep
 def test_a_licence_that_is_refused_is_a_reason(tmp_path: Path) -> None:
     pytest.importorskip("gurobipy")
     reason = python(
@@ -158,6 +160,7 @@ def test_what_gurobi_refuses_is_a_failure_in_its_own_words() -> None:
     assert "too large for size-limited license" in whole.detail
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("name", "executable"), [("cbc", "cbc"), ("glpk", "glpsol")])
 def test_an_executable_that_breaks_is_a_failure(name: str, executable: str, tmp_path: Path) -> None:
     broken = tmp_path / executable
@@ -201,6 +204,7 @@ def test_the_documented_back_end_is_short_and_complete(
         assert levels.effort.solver == "scipy"
 
 
+@pytest.mark.deep
 def test_a_back_end_from_another_package_is_found_by_name(documented: str, tmp_path: Path) -> None:
     (tmp_path / "elsewhere.py").write_text(documented)
     (tmp_path / "elsewhere-1.0.dist-info").mkdir()
@@ -217,6 +221,7 @@ def test_a_back_end_from_another_package_is_found_by_name(documented: str, tmp_p
     assert out == "scipy True True\n"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("source", "reason"),
     [

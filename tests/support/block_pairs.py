@@ -47,16 +47,22 @@ def hostile_pairs(seed: int, count: int, **fixed: Any) -> Iterator[Pair]:
         "groups": [[0, 1], *([j] for j in range(2, p))] if seed % 4 == 3 else None,
     } | fixed
     data = of_arrays(rows, **options)
+    for other in with_other_rows(rng, rows, count):
+        yield data, of_arrays(other, **options)
+
+
+def with_other_rows(rng: np.random.Generator, rows: np.ndarray, count: int) -> Iterator[np.ndarray]:
+    """Neighbours: one row like others, so that blocks have ties and constants; or wild."""
+    n, columns = rows.shape
     for k in range(count):
         other = rows.copy()
-        # Like other rows, so that blocks have ties and constants; or wild.
         if k % 2:
-            fresh = rows[rng.integers(n)] * rng.choice([-1.0, 1.0], p + 1)
+            fresh = rows[rng.integers(n)] * rng.choice([-1.0, 1.0], columns)
         else:
             with np.errstate(over="ignore"):
-                fresh = hostile_rows(rng, 1, p + 1)[0] * rng.choice([1.0, 1e17])
+                fresh = hostile_rows(rng, 1, columns)[0] * rng.choice([1.0, 1e17])
         other[rng.integers(n)] = np.nan_to_num(fresh)
-        yield data, of_arrays(other, **options)
+        yield other
 
 
 def tight_pair(p: int, m: int, b: int, partitions: int, *, width: int = 1, **options: Any) -> Pair:
@@ -132,8 +138,15 @@ def table_pairs(seed: int, count: int) -> Iterator[Pair]:
         "partition_seed": seed,
     }
     data = Data(Instance.from_blocks(table_of(cells), **options))
-    for _ in range(count):
-        row, fresh = int(rng.integers(n)), hostile_cells(rng, 1)
-        other = [[*column[:row], *new, *column[row + 1 :]]
-                 for column, new in zip(cells, fresh, strict=True)]  # fmt: skip
+    for other in with_other_cells(rng, cells, count):
         yield data, Data(Instance.from_blocks(table_of(other), **options))
+
+
+def with_other_cells(
+    rng: np.random.Generator, cells: list[list[Any]], count: int
+) -> Iterator[list[list[Any]]]:
+    """Neighbours: a table in which the cells of one row are others."""
+    for _ in range(count):
+        row, fresh = int(rng.integers(len(cells[0]))), hostile_cells(rng, 1)
+        yield [[*column[:row], *new, *column[row + 1 :]]
+               for column, new in zip(cells, fresh, strict=True)]  # fmt: skip

@@ -11,6 +11,8 @@ import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import chisquare
 
+from mipselect.mechanisms import MetropolisHastings
+
 
 def subsets(d: int, k: int) -> list[tuple[int, ...]]:
     return list(combinations(range(d), k))
@@ -23,6 +25,13 @@ def rankings(d: int, k: int) -> list[tuple[int, ...]]:
 def normalized(log_weights: Sequence[float]) -> np.ndarray:
     logs = np.array(log_weights, dtype=float)
     return logs - logsumexp(logs)
+
+
+def stationary_law(chain: MetropolisHastings) -> np.ndarray:
+    """Where a chain goes: ln P(S) of all supports in lexicographic order, ∝ exp(-ε R(S) / 2Δ)."""
+    supports = subsets(len(chain.names), chain.support_size)
+    values = np.array([chain.values(support) for support in supports])
+    return normalized(-chain.epsilon * values / (2.0 * chain.sensitivity))
 
 
 def canonical_loss(x: np.ndarray, subset: tuple[int, ...], gamma: float) -> float:

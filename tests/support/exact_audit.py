@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import combinations
@@ -43,6 +44,23 @@ def all_supports(p: int, s: int) -> np.ndarray:
 
 def log_probabilities(mechanism: SupportMechanism, data: Data) -> np.ndarray:
     return np.array([mechanism.log_probability(support) for support in data.supports])
+
+
+def largest_loss(law: Callable[[Data], np.ndarray], audited: Iterable[tuple[Data, Data]]) -> float:
+    """The largest |log P_D(S) - log P_D'(S)|; a law is computed once where pairs share it."""
+    worst, last, logs = 0.0, None, np.empty(0)
+    for data, other in audited:
+        if data is not last:
+            last, logs = data, law(data)
+        worst = max(worst, float(np.abs(logs - law(other)).max()))
+    return worst
+
+
+def loss_of(
+    build: Callable[[Data], SupportMechanism], audited: Iterable[tuple[Data, Data]]
+) -> float:
+    """The `largest_loss` of a mechanism over the supports of one size."""
+    return largest_loss(lambda data: log_probabilities(build(data), data), audited)
 
 
 def excess(logs: np.ndarray, other: np.ndarray, epsilon: float) -> float:

@@ -1,8 +1,8 @@
 """Bad input of every kind, and what the command line must say to it: one clear line.
 
-`CASES` is what both `tests/soak/hostile_commands.py` and `test_hostile_commands.py` run. Each case
-holds if the exit code is right, standard output is empty, standard error is one line with the
-expected words, and every file in the folder is as it was.
+`CASES` is what `test_hostile_commands.py` runs. Each case holds if the exit code is right, standard
+output is empty, standard error is one line with the expected words, and every file in the folder is
+as it was.
 """
 
 from __future__ import annotations
@@ -40,15 +40,13 @@ RECIPE = HEAD + (
 )
 WIDE = ",".join(f"c{j}" for j in range(60)) + ",y\n" + (",".join(["1"] * 61) + "\n") * 20
 TWENTY = INSTANCE.replace("support_size = 2", "support_size = 20")
-WIDE = ",".join(f"c{j}" for j in range(60)) + ",y\n" + (",".join(["1"] * 61) + "\n") * 20
-TWENTY = INSTANCE.replace("support_size = 2", "support_size = 20")
 EXPECTED = INSTANCE + "[expected]\nsupport = [0, 1]\nvalue = {}\n"
 COMMON = ("--target", "y", "--support-size", "2", "--epsilon", "1", *BOUNDS)
 SELECT = ("select", "data.csv", *COMMON)
 SOLVE = ("solve", "instance.toml")
 RELEASE = ("release", "instance.toml", "--epsilon", "1")
-BENCH = ("bench", "instance.toml", "--selectors", "uniform", "--epsilon", "1", "--trials", "1")
-PLOT = ("plot", "rows.jsonl", "--output", "figure.svg")
+REPRODUCE = ("reproduce", "kendall-copies", "--quick", "--output")
+TRIALS = "kendall-copies-quick.jsonl"
 ASKED = ("--target", "y", "--support-size", "1", "--epsilon", "1")
 FIT = ("fit", "data.csv", *ASKED, "--x-bound", "3", "--y-bound", "5")
 FIT_BY_SCHEMA = ("fit", "data.csv", *ASKED, "--schema", "schema.json")
@@ -228,17 +226,6 @@ def dates_in_parquet(path: Path) -> None:
     parquet.write_table(pa.table({"day": days, "a": [1.0] * 4, "y": [2.0] * 4}), path)
 
 
-def bench_line(path: Path, old: str, new: str) -> None:
-    """A line of `mipselect bench` with a change."""
-    code, _, err = run_here(
-        ("bench", "instance.toml", *BENCH[2:], "--output", path.name), path.parent
-    )
-    assert code == 0, err
-    line = path.read_text()
-    assert old in line
-    path.write_text(line.replace(old, new, 1))
-
-
 def model_file(path: Path, old: str = "", new: str = "") -> None:
     """A model of data.csv, with a change."""
     table = path.with_name("table.csv")
@@ -253,10 +240,6 @@ def model_file(path: Path, old: str = "", new: str = "") -> None:
 
 def model_with(old: str, new: str) -> Maker:
     return lambda path: model_file(path, old, new)
-
-
-def rows_with(old: str, new: str) -> Maker:
-    return lambda path: bench_line(path, old, new)
 
 
 def options(
@@ -292,7 +275,6 @@ CASES: list[Case] = [
     tomls("x_bound = 1e308", INSTANCE.replace("x_bound = 1.0", "x_bound = 1e308")),
     tomls("ridge = 5e-324", with_ridge("5e-324")),
     *options("--epsilon", "1e308", to=(*SELECT, "--draws", "9")),
-    *options("--target-shift", "nan", "inf", words=("finite",)),
     *options("--support-size", "0", "4", words=("data.csv", "1..3")),
     *options("--loss", "cubic", words=("known",)),
     *options("--solver", "abacus"),
@@ -313,9 +295,7 @@ CASES: list[Case] = [
     *options("--draws", "99999999999999", "0"),
     *options("--x-bound", "1" * 400),
     *options("--seed", "1" * 5000),
-    *options("--trials", "9" * 400, to=BENCH[:-2]),
-    Case("bench --rows 99999999999999", ("bench", "paper-p100", *BENCH[2:], "--rows", "9" * 14),
-         ("memory",)),
+    *options("--data-seed", "9" * 400, to=(*REPRODUCE, ".")),
     Case("ridge 0", (*RELEASE, "--method", "top-r"), ("instance.toml", "ridge"),
          {"instance.toml": with_ridge("0")}),
     # Instance files.
@@ -363,15 +343,12 @@ CASES: list[Case] = [
         Case(f"long: {words[0]}", arguments, words[1:])
         for *words, arguments in (
             ("TOML", "cannot be read", ("solve", LONG + ".toml")),
-            ("bench TOML", "cannot be read", ("bench", LONG + ".toml")),
             ("CSV", "cannot be read", ("select", LONG + ".csv", *COMMON)),
             ("Parquet", "cannot be read", ("select", LONG + ".parquet", *COMMON)),
             ("--output", "name too long", (*SOLVE, "--output", LONG)),
             ("release --output", "name too long", (*RELEASE, "--output", LONG)),
             ("compare --output", "name too long", ("compare", "tiny-plain", "--output", LONG)),
-            ("bench --output", "name too long", (*BENCH, "--output", LONG)),
-            ("plot --output", "name too long", (*PLOT[:3], LONG + ".svg")),
-            ("plot", "cannot be read", ("plot", LONG, *PLOT[2:])),
+            ("reproduce --output", "name too long", (*REPRODUCE, LONG)),
         )
     ),
     tomls("a long path", INSTANCE.replace("data.csv", LONG + ".csv"), "cannot be read"),
@@ -385,8 +362,7 @@ CASES: list[Case] = [
             ("TOML", "cannot be read: Permission denied", ("solve", "locked/x.toml")),
             ("--output", "--output locked/x.json",
              ("solve", "tiny-plain", "--output", "locked/x.json")),
-            ("bench", "--output locked/rows.jsonl",
-             ("bench", "tiny-plain", "--output", "locked/rows.jsonl")),
+            ("reproduce", "--output locked/made", (*REPRODUCE, "locked/made")),
         )
     ),
     Case("--output: a device", (*RELEASE, "--output", "/dev/null"), ("not a regular file",)),
@@ -430,7 +406,7 @@ CASES: list[Case] = [
     tables("UTF-16 without a mark", TABLE.encode("utf-16-le"), "UTF-16", "UTF-8"),
     tables("a bad byte in another column", b"a,b,y,n\n1,2,3,x\n1,2,3,\xe9\n", "line 3",
            "save the file as UTF-8", more=("--features", "a,b")),
-    tables("a bad byte in the header", b"a,b\xe9,c,y\n1,2,3,4\n", "line 1", "UTF-8"),
+    tables("a bad byte in the header", b"a,b\xe9,c,y\n1,2,3,4\n", "the header", "UTF-8"),
     tables("a value", "a,b,y\n1,red,3\n", "(sensitive)", "line 2, column 'b' holds text"),
     tables("40,000 columns without the target", ",".join(f"c{j}" for j in range(40_000)) + "\n1\n",
            "there is no column 'y'", "39980 more"),
@@ -442,7 +418,7 @@ CASES: list[Case] = [
         ), {"t.parquet": b"", "t.xlsx": b"PK"})
         for command in (
             ("release", "data.csv", "--epsilon", "1"),
-            ("compare", "t.parquet"), ("bench", "t.xlsx", *BENCH[2:]),
+            ("compare", "t.parquet"), ("solve", "t.xlsx"),
         )
     ),
     Case("a table without a target: solve", ("solve", "data.csv"),
@@ -498,13 +474,9 @@ CASES: list[Case] = [
     *options("--delta", "1e-6", to=(*FIT, "--regression", "objective"), words=("both are pure",)),
     *options("--x-bound", "1e308", "0", "nan", to=FIT),
     *options("--y-bound", "1e308", "1e-320", to=FIT),
-    *options("--target-shift", "1e308", "nan", to=FIT),
     *options("--model-loss", "cubic", "huber(nan)", "huber(1e308)", to=FIT),
-    *options("--model-bound", "1e308", "-1", to=FIT),
     *options("--support-size", "9", "0", to=FIT, words=("data.csv", "1..3")),
     *options("--seed", "1" * 5000, to=FIT),
-    Case("fit: a target far from its bound", (*FIT, "--target-shift", "1e24"),
-         ("--target-shift", "--y-bound")),
     Case("fit: one bound", FIT[:-2], ("--x-bound and --y-bound", "--schema")),
     Case("fit: text", FIT, ("(sensitive)", "line 2, column 'b' holds text"),
          {"data.csv": "a,b,y\n1,red,3\n"}),
@@ -587,22 +559,12 @@ CASES: list[Case] = [
     Case("check: any rows", CHECK, ("SENSITIVE", "unreadable"), code=0,
          files={"schema.json": SCHEMA, "data.csv": b"a,y\n\x00,\xff\n1e999,nan\n3\n,,,\n\"\n"}),
     # Files of trials.
-    *(
-        Case(f"{command[0]}: {name}", command, ("rows.jsonl, line 1", *words),
-             {"rows.jsonl": content})
-        for command in (PLOT, (*BENCH, "--output", "rows.jsonl"))
-        for name, content, *words in (
-            ("NaN", rows_with('"loss_gap": ', '"loss_gap": NaN, "x": '), "numbers"),
-            ("1e999", rows_with('"loss_gap": ', '"loss_gap": 1e999, "x": '), "numbers"),
-            ("an integer of 400 digits", rows_with('"n": ', '"n": ' + "1" * 400), "numbers"),
-            ("deep nesting", "[" * 100_000 + "]" * 100_000 + "\n", "nested too deeply"),
-        )
-    ),
-    Case("plot: a pipe", PLOT, ("rows.jsonl", "pipe or a device"), {"rows.jsonl": os.mkfifo}),
-    Case("plot: endless", PLOT, ("pipe or a device",), {"rows.jsonl": link_to("/dev/zero")}),
-    Case("plot: a folder", PLOT, ("rows.jsonl", "folder"), {"rows.jsonl": Path.mkdir}),
-    Case("bench: a pipe", (*BENCH, "--output", "rows.jsonl"), ("not a regular file",),
-         {"rows.jsonl": os.mkfifo}),
+    Case("reproduce: no trials", (*REPRODUCE, "."), (f"{TRIALS}, line 1", "nested too deeply"),
+         {TRIALS: "[" * 100_000 + "]" * 100_000 + "\n"}),
+    Case("reproduce: a pipe", (*REPRODUCE, "."), ("not a regular file",), {TRIALS: os.mkfifo}),
+    Case("reproduce: endless", (*REPRODUCE, "."), ("not a regular file",),
+         {TRIALS: link_to("/dev/zero")}),
+    Case("reproduce: a folder", (*REPRODUCE, "."), (TRIALS, "regular"), {TRIALS: Path.mkdir}),
 ]  # fmt: skip
 
 

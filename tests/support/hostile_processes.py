@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from tests.support.commandline import INSTANCE, TABLE
-from tests.support.hostile_cases import BENCH, judged
+from tests.support.hostile_cases import SCHEMA, judged
 
 COMMAND = (sys.executable, "-m", "mipselect")
 SHELL = f"'{sys.executable}' -m mipselect"
@@ -80,10 +79,8 @@ COMMANDS = {
     "fit": ("fit", "data.csv", "--target", "y", "--epsilon", "1"),
     "predict": ("predict", "model.json", "data.csv"),
     "solve": ("solve", "paper-p1000"),
-    "bench": ("bench", "paper-p1000", "--selectors", "uniform", "--epsilon", "1"),
+    "reproduce": ("reproduce", "mip-1a", "--quick"),
     "compare": ("compare", "tiny-plain"),
-    "plot": ("plot", "rows.jsonl", "--output", "figure.svg"),
-    "demo": ("demo",),
     "solvers": ("solvers",),
     "instances": ("instances",),
     "help": ("--help",),
@@ -124,26 +121,10 @@ def unbuffered(folder: Path) -> str:
     return in_shell(command, 1, ("standard output",), folder)
 
 
-def disturbed(disturb: Callable[[Path], object], words: tuple[str, ...], folder: Path) -> str:
-    """Somebody changes the file of a bench while it is written."""
-    (folder / "data.csv").write_text(TABLE)
-    (folder / "instance.toml").write_text(INSTANCE)
-    rows = folder / "rows.jsonl"
-    arguments = (*BENCH[:-1], "1000000", "--output", rows.name)
-    with started(*arguments, folder=folder) as process:
-        begun = time.monotonic()
-        while not (rows.exists() and rows.stat().st_size > 2000):
-            if process.poll() is not None or time.monotonic() > begun + SECONDS:
-                return f"no rows were written: {process.communicate()}"
-            time.sleep(0.001)
-        disturb(rows)
-        out, err = process.communicate(timeout=SECONDS)
-    return judged(process.returncode, out, err, 1, ("rows.jsonl", *words))
-
-
 def bad_backend(folder: Path) -> str:
-    (folder / "rows.jsonl").write_text("")
-    command = f"MPLBACKEND=nonsense {SHELL} plot rows.jsonl --output x.svg"
+    (folder / "schema.json").write_text(SCHEMA)
+    options = "--target y --rows 99 --support-size 1 --epsilon 1 --plot x.svg"
+    command = f"MPLBACKEND=nonsense {SHELL} plan --schema schema.json {options}"
     return in_shell(command, 2, ("MPLBACKEND",), folder)
 
 
@@ -182,10 +163,6 @@ PROCESSES: Mapping[str, Callable[[Path], str]] = {
     "closed: standard error": partial(in_shell, f"{SHELL} solve absent.toml 2>&-", 2, ()),
     "closed: both": partial(in_shell, f"{SHELL} --version >&- 2>&-", 1, ()),
     "closed: all three": partial(in_shell, f"{SHELL} instances <&- >&- 2>&-", 1, ()),
-    "bench: its file is deleted": partial(disturbed, Path.unlink, ("deleted",)),
-    "bench: its file is cut off": partial(
-        disturbed, lambda path: os.truncate(path, 100), ("cut off",)
-    ),
     "a bad MPLBACKEND": bad_backend,
 }
 """By name: takes an empty folder, returns what is wrong, or "" if nothing is."""

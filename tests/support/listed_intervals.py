@@ -9,8 +9,7 @@ from mipselect.regression.typical_intervals import IntervalLaw, IntervalList, Li
 
 def every_interval(listed: IntervalList) -> list[ListedInterval]:
     return [
-        ListedInterval(mantissa, listed.first + step, place)
-        for mantissa in listed.mantissas
+        ListedInterval(listed.first + step, place)
         for step, octaves in enumerate(listed.octaves)
         for place in range(1 - 2**octaves, 2**octaves)
     ]
@@ -20,7 +19,7 @@ def logs_of(law: IntervalLaw) -> np.ndarray:
     """`log_probability` of all of them, with one look at the values."""
     listed, (scores, weights) = law.listed, law._levels
     held = {
-        ListedInterval(size.mantissa, listed.first + size.step, place): inside
+        ListedInterval(listed.first + size.step, place): inside
         for size in law.occupied()
         for place, inside in zip(size.places.tolist(), size.inside.tolist(), strict=True)
     }

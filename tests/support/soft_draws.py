@@ -142,15 +142,6 @@ class Judged:
         for support in self.supports[:: max(1, len(self.supports) // 6)]:
             found = self.mechanism.estimate(support)
             assert found.low <= self.log_law[support] <= found.high
-        sizes = self.mechanism.size_probabilities()
-        assert set(sizes) == set(self.mechanism.sizes)
-        for size, chance in sizes.items():
-            true = self.share(lambda s, size=size: len(s) == size)
-            assert chance.low - 1e-13 <= true <= chance.high + 1e-13
-        included = self.mechanism.inclusion_probabilities()
-        for j in range(self.instance.n_features):
-            true = self.share(lambda s, j=j: j in s)
-            assert included.low[j] - 1e-13 <= true <= included.high[j] + 1e-13
 
     def try_once(self) -> dict[Supports | None, float]:
         """The exact law of one try of `sample`, None for a rejection: every path of its draws."""

@@ -10,7 +10,7 @@ import pytest
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import TableFile
-from mipselect.tables.described import Described, codebook_beside, described, read_codebook
+from mipselect.tables.described import Described, described, read_codebook
 from tests.support.stored_tables import as_sav, columns
 
 TABLE = "age,smoking,region,y\n1,2,n,3\n"
@@ -118,24 +118,3 @@ def test_the_header_of_another_file_is_a_codebook(table: Path) -> None:
     from_itself = fields(described(stored))
     assert found == {**{name: from_itself[name] for name in ("age", "smoking", "y")},
                      "region": {"type": "string"}}  # fmt: skip
-
-
-def test_codebooks_beside_the_table(table: Path) -> None:
-    source = TableFile(table)
-
-    def beside() -> Described:
-        return described(source, codebook_beside(source))
-
-    assert beside().schema.content["missingValues"] == [""]
-    package = table.with_name("datapackage.json")
-    package.write_text(
-        json.dumps({"resources": [{"name": "a", "path": "o.csv", "schema": SCHEMA}]})
-    )
-    assert beside().schema.fields[0].type == "string"
-    package.write_text(
-        json.dumps({"resources": [{"name": "a", "path": "t.csv", "schema": SCHEMA}]})
-    )
-    assert fields(beside())["age"] == AGE
-    package.write_text("{")
-    assert "a codebook beside the table is not used" in beside().notes[0]
-    package.unlink()

@@ -16,7 +16,6 @@ from mipselect.errors import InvalidInput
 from mipselect.tables import (
     PublicMap,
     SchemaEncoder,
-    TableFile,
     TableSchema,
     check_table,
     map_table,
@@ -24,7 +23,7 @@ from mipselect.tables import (
 from mipselect.tables.described import confirmed, described, proposed_types
 from mipselect.tables.moments import Moments
 from mipselect.tables.public_map import TableQuestion
-from tests.support.stored_tables import as_dta, as_sav, as_xpt, columns, frame
+from tests.support.stored_tables import as_dta, as_sav, as_xpt, columns
 
 LABELLED = [
     {"value": 1, "label": "never"},
@@ -72,12 +71,6 @@ def test_stata_has_labels_and_sas_has_names(tmp_path: Path) -> None:
     assert begun(as_xpt(columns(), tmp_path / "t.xpt"))["age"]["title"] == "Age in years"
 
 
-def test_whole_numbers_of_stata(tmp_path: Path) -> None:
-    cells = pd.DataFrame({"a": pd.array([1, None, 3], dtype="Int32"), "b": [1.5, 2, 3]})
-    pyreadstat.write_dta(cells, tmp_path / "t.dta")
-    assert [entry["type"] for entry in begun(tmp_path / "t.dta").values()] == ["integer", "number"]
-
-
 def test_what_is_begun_maps_the_codes_and_not_their_labels(tmp_path: Path) -> None:
     stored = as_sav(columns(), tmp_path / "t.sav")
     content = TableSchema.skeleton(stored).content
@@ -88,7 +81,7 @@ def test_what_is_begun_maps_the_codes_and_not_their_labels(tmp_path: Path) -> No
     table = map_table(stored, TableSchema.of(content), target="y")
     codes = columns()["smoking"]
     places = {1: -1.0, 2: 0.0, 3: 1.0}
-    smoking = [c.name for c in table.units.columns].index("smoking")
+    smoking = [c.name for c in table.public.columns].index("smoking")
     assert table.X[:, smoking].tolist() == [places.get(code, 0.0) for code in codes]
     assert table.X[:, smoking + 1].tolist() == [float(code in (None, -9, -8)) for code in codes]
 
@@ -107,21 +100,6 @@ def test_texts_with_labels_and_codes_of_no_value(tmp_path: Path) -> None:
         "missingValues": [{"value": ""}, {"value": "x", "label": "unknown"}],
         "categories": [{"value": "a", "label": "Aachen"}, {"value": "b", "label": "Bonn"}],
     }
-
-
-def test_labels_of_codes_of_no_value_make_no_category(tmp_path: Path) -> None:
-    cells = pd.DataFrame({"income": [1.0, 2, -9, -8]})
-    labels = {"income": {-9: "refused", -8: "unknown"}}
-    missing: dict[str, Any] = {"income": [-9, -8]}
-    pyreadstat.write_sav(
-        cells, tmp_path / "t.sav", variable_value_labels=labels, missing_ranges=missing
-    )
-    found = begun(tmp_path / "t.sav")["income"]
-    assert "categories" not in found
-    assert found["missingValues"][1:] == [
-        {"value": "-9", "label": "refused"},
-        {"value": "-8", "label": "unknown"},
-    ]
 
 
 def test_rows_do_not_change_what_is_begun(tmp_path: Path) -> None:
@@ -150,37 +128,12 @@ def test_labels_in_parquet_and_arrow(tmp_path: Path) -> None:
         ]
 
 
-def test_categories_that_a_type_declares() -> None:
-    stages = pd.CategoricalDtype(["I", "II", "III"], ordered=True)
-    table = pd.DataFrame(
-        {
-            "stage": pd.Series(["II", None], dtype=stages),
-            "code": pd.Series([3, 1], dtype=pd.CategoricalDtype([1, 2, 3])),
-            "odd": pd.Series(["", "a"], dtype=pd.CategoricalDtype(["", "a"])),
-            "y": [0.0, 1.0],
-        }
-    )
-    assert list(begun(table).values()) == [
-        {
-            "name": "stage",
-            "type": "string",
-            "categories": ["I", "II", "III"],
-            "categoriesOrdered": True,
-        },
-        {"name": "code", "type": "integer", "categories": [1, 2, 3]},
-        {"name": "odd", "type": "string"},
-        {"name": "y", "type": "number"},
-    ]
-    frames = pl.DataFrame(
-        {
-            "e": pl.Series(["a"], dtype=pl.Enum(["a", "b"])),
-            "c": pl.Series(["a"], dtype=pl.Categorical),
-        }
-    )
-    for source in (frames, frames.lazy()):
+def test_categories_of_a_frame_may_come_from_its_rows_and_are_not_taken() -> None:
+    frame = pd.DataFrame({"stage": pd.Series(["II", "I"], dtype="category"), "y": [0.0, 1.0]})
+    for source in (frame, pl.from_pandas(frame), pl.from_pandas(frame).lazy()):
         assert list(begun(source).values()) == [
-            {"name": "e", "type": "string", "categories": ["a", "b"]},
-            {"name": "c", "type": "string"},
+            {"name": "stage", "type": "string"},
+            {"name": "y", "type": "number"},
         ]
 
 
@@ -301,15 +254,3 @@ def test_nothing_uses_types_that_nobody_confirmed(tmp_path: Path) -> None:
     assert not any(field.type_proposed for field in confirmed(schema).fields)
     left = {key: v for key, v in content["fields"][0].items() if key != "mipselect:typeProposed"}
     assert confirmed(schema).content["fields"][0] == left
-
-
-def test_a_way_to_write_a_file_goes_with_it(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_bytes("a;größe\n1;2\n".encode("latin-1"))
-    source = TableFile(path, ";", "latin-1")
-    assert list(begun(source)) == ["a", "größe"]
-    assert list(proposed_types(source).values()) == [{"type": "integer"}] * 2
-
-
-def test_a_frame_has_no_more_than_its_types() -> None:
-    assert begun(frame(columns()))["age"] == {"name": "age", "type": "number"}

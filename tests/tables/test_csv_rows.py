@@ -221,7 +221,7 @@ def test_an_unclosed_quote_raises_nothing(tmp_path: Path, block: int) -> None:
         np.testing.assert_array_equal(table.X[:3, 1], np.zeros(3))
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(record=st.binary(max_size=60).map(lambda some: some.translate(None, b'\n\r"')))
 def test_any_bytes_change_their_row_only(tmp_path: Path, record: bytes) -> None:
     before = mapped(tmp_path, GOOD[:3])

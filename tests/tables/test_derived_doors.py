@@ -5,22 +5,15 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import random
-from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 
 from mipselect import Instance
 from mipselect.tables import ModelTable, PublicMap, TableEquation, TableSchema, Term, map_table
-from mipselect.tables.mapping import open_table, read_rows
-from mipselect.tables.moments import Moments
-from mipselect.tables.public_map import TableQuestion
 from tests.support.derived_by_hand import (
     CLINIC,
     CLINIC_HOSTILE,
@@ -33,13 +26,6 @@ from tests.support.derived_by_hand import (
 
 SCHEMA = TableSchema.of(CLINIC)
 MADE = {entry["name"]: entry for entry in CLINIC["mipselect:features"]}
-PEOPLE = TableSchema.of(
-    {
-        **CLINIC,
-        "csvw-eo:privacyUnit": "who",
-        "fields": [*CLINIC["fields"], {"name": "who", "type": "string"}],
-    }
-)
 
 
 def clinic(n: int, seed: int = 0) -> pa.Table:
@@ -178,48 +164,6 @@ def test_a_model_keeps_ranges_of_features_apart_from_those_of_fields() -> None:
     np.testing.assert_array_equal(X, whole.X[:, columns])
 
 
-def test_sums_of_rows_are_those_of_the_mapped_table(tmp_path: Path) -> None:
-    table = clinic(300)
-    table = table.set_column(10, "stay", pa.array([str(k % 60) for k in range(300)]))
-    direct = Instance.from_table(table, SCHEMA, target="stay", support_size=2)
-    moments = Moments.of(table, schema=SCHEMA, target="stay")
-    moments.save(tmp_path / "m.npz")
-    added = Instance.from_moments(Moments.load(tmp_path / "m.npz"), support_size=2)
-    assert added.feature_names == direct.feature_names
-    assert added.sensitivity == pytest.approx(direct.sensitivity, rel=1e-3)
-    chosen = [direct.feature_names.index(name) for name in ("root of age", "weekday")]
-    assert added.objective(chosen) == pytest.approx(direct.objective(chosen), rel=1e-3)
-    parts = [table.slice(0, 100), table.slice(100)]
-    again = Moments.of(parts, schema=SCHEMA, target="stay")
-    assert Instance.from_moments(again, support_size=2).objective(chosen) == added.objective(chosen)
-
-
-def test_every_source_gives_the_same_columns(tmp_path: Path) -> None:
-    table = clinic(200)
-    frame = table.to_pandas()
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    expected = map_table(table, SCHEMA, target="stay")
-    for source in (tmp_path / "t.csv", frame, pl.from_arrow(table), table.to_reader(7)):
-        found = map_table(source, SCHEMA, target="stay")
-        np.testing.assert_array_equal(found.X, expected.X)
-    dask = pytest.importorskip("dask.dataframe")
-    moments = Moments.of(dask.from_pandas(frame, npartitions=3), schema=SCHEMA, target="stay")
-    plain = Moments.of(table, schema=SCHEMA, target="stay")
-    one, other = (Instance.from_moments(m, support_size=1) for m in (moments, plain))
-    every = [(j,) for j in range(one.n_features)]
-    np.testing.assert_array_equal(one.objectives(every), other.objectives(every))
-
-
-def test_blocks_know_derived_features() -> None:
-    instance = Instance.from_blocks(
-        clinic(400), schema=SCHEMA, target="stay", support_size=1, always=["log income"],
-        never=["age"], block_rows=4, partition_seed=1,
-    )  # fmt: skip
-    assert "root of age" in instance.feature_names
-    assert "log income" not in instance.feature_names
-    assert np.isfinite(instance.objectives([(j,) for j in range(instance.n_features)])).all()
-
-
 TWO = TableSchema.of(
     {
         "fields": [
@@ -238,6 +182,7 @@ TWO = TableSchema.of(
 )
 
 
+@pytest.mark.deep
 def test_the_sensitivity_is_the_formula_and_is_attained() -> None:
     """By every support and every pair of extreme rows of a small table."""
 
@@ -263,52 +208,3 @@ def test_the_sensitivity_is_the_formula_and_is_attained() -> None:
     assert (largest <= delta * (1 + 1e-9)).all()
     # Every kind of feature comes near the bound: a row of length 1 that is told wrong.
     assert (largest > 0.4 * delta).all()
-
-
-@pytest.mark.parametrize("rule", ["first", "last", "mean"])
-def test_one_changed_person_changes_one_row(rule: str) -> None:
-    public = TableQuestion(PEOPLE, "stay", unit_rule=rule).public
-    draw = random.Random(rule)
-
-    def visit(who: str) -> list[str]:
-        row = list(draw.choice(CLINIC_ROWS))
-        for k in range(len(row)):
-            if draw.random() < 0.3:
-                row[k] = draw.choice(CLINIC_HOSTILE)
-        return [*row, who]
-
-    def rows_of(rows: list[list[str]]) -> Counter[Any]:
-        table = pa.table({n: [row[k] for row in rows] for k, n in enumerate([*NAMES, "who"])})
-        X, y, _ = read_rows(open_table(table, public), public)
-        for block in public.blocks:
-            part = X[:, block.start : block.stop].astype(float)
-            assert ((part**2).sum(axis=1) <= 1.0 + 1e-15).all()
-        targets = np.nan_to_num(y).tolist()
-        return Counter((tuple(x), target) for x, target in zip(X.tolist(), targets, strict=True))
-
-    for _ in range(20):
-        rest = [visit(f"p{draw.randrange(6)}") for _ in range(20)]
-        before, after = (
-            rows_of([*rest, *(visit("changed") for _ in range(draw.randint(1, 4)))])
-            for _ in range(2)
-        )
-        assert before.total() == after.total()
-        assert (before - after).total() <= 1
-        assert (after - before).total() <= 1
-
-
-def test_means_of_a_person_are_of_the_columns() -> None:
-    rows = [CLINIC_ROWS[0], CLINIC_ROWS[1], CLINIC_ROWS[3]]
-    table = pa.table({name: [row[k] for row in rows] for k, name in enumerate(NAMES)})
-    one = map_table(
-        table.append_column("who", pa.array(["p"] * 3)), PEOPLE, target="stay", unit_rule="mean"
-    )
-    each = map_table(table, SCHEMA, target="stay")
-    columns = dict(zip(each.feature_names, each.groups, strict=True))
-    for name in ("root of visits", "root of age", "admission year"):
-        group = list(columns[name])
-        mean = [*each.X[:2, group[:-1]].astype(float).mean(axis=0), 0.0]
-        np.testing.assert_allclose(one.X[0, group], mean, rtol=1e-6, err_msg=name)
-    for name in ("weekday", "month of birth", "hour"):
-        group = list(columns[name])
-        np.testing.assert_array_equal(one.X[0, group], each.X[0, group], err_msg=name)

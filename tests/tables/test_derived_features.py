@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mipselect.errors import InferredTypesWarning, InvalidInput
-from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, map_table
-from mipselect.tables.dates import NO_POINT, seconds
+from mipselect.tables import PublicMap, TableSchema, map_table
+from mipselect.tables.derived import NO_POINT, seconds
 from mipselect.tables.fields import field_of
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.public_map import TableQuestion
@@ -27,8 +27,6 @@ from tests.support.derived_by_hand import (
     CLINIC_ROWS,
     NAMES,
     derived_row,
-    names_of_months,
-    names_of_weekdays,
 )
 
 SCHEMA = TableSchema.of(CLINIC)
@@ -62,6 +60,7 @@ def test_every_value_becomes_what_the_page_says() -> None:
     agree_with_the_hand(CLINIC_ROWS + [[value] * len(NAMES) for value in CLINIC_HOSTILE])
 
 
+@pytest.mark.deep
 @given(st.data())
 def test_odd_rows_become_what_the_page_says(data: st.DataObject) -> None:
     dates = st.dates().map(str) | st.datetimes().map(lambda t: t.isoformat())
@@ -75,24 +74,6 @@ def test_odd_rows_become_what_the_page_says(data: st.DataObject) -> None:
     )
     row = [data.draw(cell).encode("utf-8", "replace").decode() for _ in NAMES]
     agree_with_the_hand([row])
-
-
-def test_names_of_columns_and_of_features() -> None:
-    public = PublicMap.of(SCHEMA, target="stay", always=["age"])
-    assert public.inputs == (*NAMES[1:-4], "age", "admitted", "born", "at")
-    assert public.names == (*public.inputs, "stay")
-    names = [encoder.field.name for encoder in public.features]
-    assert names == [*NAMES[1:-4], *MADE]
-    columns = [column.name for column in public.columns]
-    for name in (
-        *("root of age", "root of age=missing", "admission year=missing", "log income"),
-        *("hour=0", "hour=missing", "time of day=23"),
-    ):
-        assert name in columns
-    for month, weekday in zip(names_of_months(), names_of_weekdays(), strict=False):
-        assert f"month of birth={month}" in columns
-        assert f"weekday={weekday}" in columns
-    assert not {"time of day=missing", "log income=missing"} & {*columns}
 
 
 def test_fields_of_dates_are_read_and_are_no_features() -> None:
@@ -294,19 +275,6 @@ def test_a_number_is_read_by_a_pattern_as_it_is_written() -> None:
     field = field_of({"name": "t", "type": "date", "format": "%Y%m%d"}, ("",), "fields[0]")
     for column in (pa.array(["20200131", "5"]), pa.array([20200131, 5]), pa.array([20200131.0, 5])):
         assert seconds(column, field).tolist() == [1580428800, NO_POINT]
-
-
-def test_the_encoder_for_pipelines_knows_derived_features() -> None:
-    encoder = SchemaEncoder(SCHEMA, target="stay", never=["income"])
-    frame = table_of(CLINIC_ROWS)
-    X = encoder.fit(frame).transform(frame)
-    assert encoder.feature_names_in_.tolist() == [
-        *("age", "visits", "smoker", "sex", "stage", "icd", "income", "admitted", "born", "at")
-    ]
-    assert encoder.n_features_in_ == 10
-    whole = map_table(frame, SCHEMA, target="stay", never=["income"])
-    np.testing.assert_array_equal(X, whole.X)
-    assert encoder.groups == dict(zip(whole.feature_names, whole.groups, strict=True))
 
 
 def field(name: str, kind: str = "number", **more: Any) -> dict[str, Any]:

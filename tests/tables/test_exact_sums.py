@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from pyarrow import csv, dataset, feather, parquet
 
 from mipselect.errors import InvalidInput
-from mipselect.grid import GRID, MOST_ROWS, exact_sums, on_grid
+from mipselect.grid import MOST_ROWS, on_grid
 from mipselect.tables import TableSchema
 from mipselect.tables.moments import Counting, Moments
 from tests.support.one_table import CONTENT, SCHEMA, numbers, of_table, summed, table
@@ -103,13 +103,6 @@ def test_three_sites_add_up() -> None:
         one + 1  # type: ignore[operator]
 
 
-def test_blocks_longer_than_doubles_can_add_are_divided() -> None:
-    X, y = numbers(500)
-    Z = np.column_stack([np.ones(500), on_grid(X, 2.0), on_grid(y, 1.0)])
-    wanted = Moments.of((X, y), x_bound=2.0, y_bound=1.0)
-    assert (exact_sums(Z, Z, rows_at_once=7) == wanted.matrix).all()
-
-
 def test_the_last_rows_that_fit_and_the_first_that_do_not() -> None:
     ones = np.ones((1, 1)), np.ones(1)
     one = Moments.of(ones, x_bound=1.0, y_bound=1.0)
@@ -156,17 +149,6 @@ def test_one_row_of_each_person_over_all_batches() -> None:
         Moments.of(several, schema, target="stay", unit_rule="mean")
 
 
-def test_a_row_goes_no_farther_than_its_bounds() -> None:
-    rng = np.random.default_rng(2)
-    values = np.concatenate([rng.uniform(-3, 3, 500), [1e308, -1e308, 5e-324, 2.0, -2.0, np.nan]])
-    for bound in (2.0, 0.1, 1.7e-3):
-        cut = on_grid(values, bound)
-        assert np.abs(cut).max() == 1.0
-        assert (cut / GRID == np.rint(cut / GRID)).all()
-        inside = np.abs(values) <= bound
-        assert (np.abs(cut[inside]) <= np.abs(values[inside] / bound)).all()
-
-
 def test_progress_counts_rows_and_batches_are_not_kept(monkeypatch: Any) -> None:
     import weakref
 
@@ -206,7 +188,6 @@ def test_progress_counts_rows_and_batches_are_not_kept(monkeypatch: Any) -> None
         (lambda: Moments.of(TABLE.slice(0, 0), SCHEMA, target="stay"), "no rows"),
         (lambda: Moments.of(numbers(3), x_bound=1, y_bound=1, folds=0), "folds must be"),
         (lambda: Moments.of(numbers(3), x_bound=1, y_bound=1, folds=10**7), "1 GiB"),
-        (lambda: Moments.of(numbers(3), x_bound=1, y_bound=1, checkpoint="c"), "only a pass over"),
         (lambda: Moments.of(TABLE, {"fields": []}, target="stay"), "schema must be a TableSchema"),
     ],
 )  # fmt: skip

@@ -19,7 +19,7 @@ from mipselect.tables import TableFile, TableSchema, map_table
 from mipselect.tables import excel_files as reading
 from mipselect.tables.numbers import read_table
 from mipselect.tables.sources import open_source
-from tests.support.stored_tables import SCHEMA, Columns, as_xlsx, columns
+from tests.support.stored_tables import SCHEMA, as_xlsx, columns
 
 FIELDS = TableSchema.of(
     {
@@ -196,11 +196,6 @@ def test_numbers_without_a_schema(tmp_path: Path) -> None:
     assert "few" not in str(caught.value)
 
 
-def test_no_type_comes_from_a_row(tmp_path: Path) -> None:
-    path = saved(tmp_path / "t.xlsx", [HEAD, [1, 2, True, 4]])
-    assert [field.type for field in TableSchema.skeleton(path).fields] == ["string"] * 4
-
-
 def test_what_is_no_workbook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = as_xlsx(columns(50), tmp_path / "t.xlsx")
     content = path.read_bytes()
@@ -215,12 +210,3 @@ def test_what_is_no_workbook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(InvalidInput, match=r"need openpyxl: pip install 'mipselect\[excel\]'"):
         open_source(path)
-
-
-def test_the_last_row_may_lack_some_values(tmp_path: Path) -> None:
-    table: Columns = columns(10)
-    for name in ("age", "dose", "sex", "smoking"):
-        table[name][9] = None
-    X = map_table(as_xlsx(table, tmp_path / "t.xlsx"), SCHEMA, target="y").X
-    assert len(X) == 10
-    assert X[9, 1] == 1.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +14,10 @@ import pytest
 from mipselect.errors import InvalidInput
 from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegress
 from mipselect.selectors import PermuteAndFlipSelector
-from mipselect.tables import TableFile, TableSchema, check_table, map_table
+from mipselect.tables import TableFile, TableSchema, map_table
 from mipselect.tables.numbers import read_table
-from mipselect.tables.parts import near_column
 from mipselect.tables.spreadsheet import read_spreadsheet
 from mipselect.validation import did_you_mean
-from tests.support.commandline import Run
 
 BODY = TableSchema.of_numbers({"height_cm": (0, 300), "weight_kg": (0, 300), "y": (0, 1)})
 
@@ -90,39 +88,3 @@ def test_a_file_that_a_spreadsheet_saved_in_cp1252_is_told_how_to_save_it(tmp_pa
     path.write_bytes("größe;y\n1;2\n".encode("cp1252"))
     told = refusal(lambda: map_table(TableFile(path, ";"), BODY, target="y"))
     assert '"CSV UTF-8" (its plain CSV is often cp1252), or give its --encoding' in told
-
-
-def test_names_are_gone_through_once_however_many_columns_there_are() -> None:
-    """A missing target among 40,000 columns took a minute."""
-
-    class Counted(list[str]):
-        passes = 0
-
-        def __iter__(self) -> Iterator[str]:
-            self.passes += 1
-            return super().__iter__()
-
-    wanted = Counted(["age", "sex"])
-    columns = ["age", "aged", *(f"c{k}" for k in range(100))]
-    assert near_column("t", "agee", columns, wanted) == "; did you mean 'aged'?"
-    assert wanted.passes == 1
-
-
-@pytest.mark.parametrize("name", ["ignored", "only_read"])
-def test_fields_are_gone_through_as_often_however_many_they_are(
-    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Run
-) -> None:
-    """Describing and checking 20,000 fields took a minute each."""
-    asked, found = [], getattr(TableSchema, name).fget
-    monkeypatch.setattr(TableSchema, name, property(lambda one: asked.append(1) or found(one)))
-    counts = []
-    for p in (3, 30):
-        asked.clear()
-        names = [f"c{k}" for k in range(p)]
-        path = tmp_path / f"{p}.csv"
-        path.write_text(f"{','.join(names)}\n{','.join(['a'] * p)}\n")
-        schema = tmp_path / f"{p}.json"
-        assert run("describe", path, "--output", schema).code == 0
-        check_table(path, TableSchema.read(schema))
-        counts.append(len(asked))
-    assert counts[0] == counts[1]

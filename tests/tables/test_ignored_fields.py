@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,6 @@ import pytest
 
 from mipselect import Instance
 from mipselect.errors import InvalidInput
-from mipselect.planning import plan_selection
 from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, check_table, map_table
 from mipselect.tables.described import (
     Codebook,
@@ -23,7 +21,6 @@ from mipselect.tables.described import (
     proposed_types,
 )
 from mipselect.tables.moments import Moments
-from mipselect.tables.spreadsheet import read_spreadsheet, spreadsheet_of
 
 LIMITS = {"minimum": 0, "maximum": 9}
 FIELDS: list[dict[str, Any]] = [
@@ -57,7 +54,7 @@ def test_the_map_is_that_of_a_schema_without_them() -> None:
     one, other = (map_table(TABLE, schema, target="y") for schema in (WITH, WITHOUT))
     assert np.array_equal(one.X, other.X)
     assert np.array_equal(one.y, other.y)
-    assert (one.units, one.feature_names) == (other.units, other.feature_names)
+    assert (one.public.columns, one.feature_names) == (other.public.columns, other.feature_names)
     assert WITH.ignored == ("who", "when", "kind", "size")
     assert PublicMap.of(WITH, target="y").names == PublicMap.of(WITHOUT, target="y").names
     never = map_table(TABLE, WITH, target="y", never=["who", "b"])
@@ -94,22 +91,6 @@ def test_no_value_of_them_is_read(use: str) -> None:
     assert USES[use](strange, WITH) is not None
 
 
-def test_a_check_says_nothing_of_them() -> None:
-    names = [field.name for field in check_table(TABLE, WITH).fields]
-    assert names == ["a", "b", "y"]
-    assert check_table(TABLE, WITH).ignored == ()
-
-
-def test_a_plan_is_the_same() -> None:
-    one, other = (
-        plan_selection(
-            schema, target="y", support_size=1, rows=500, epsilons=[1.0], tables=2, seed=1
-        )
-        for schema in (WITH, WITHOUT)
-    )
-    assert one.lines == other.lines
-
-
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
@@ -133,13 +114,6 @@ def test_they_are_no_person_and_nothing_is_made_of_them() -> None:
     made = [{"name": "log", "from": "size", "transform": "log"}]
     with pytest.raises(InvalidInput, match=r"'size' is ignored .*; nothing is made of it"):
         TableSchema.of({**content, "mipselect:features": made})
-
-
-def test_a_spreadsheet_and_back(tmp_path: Path) -> None:
-    path = tmp_path / "s.csv"
-    path.write_bytes(spreadsheet_of(WITH, ","))
-    assert b"ignored" in path.read_bytes()
-    assert read_spreadsheet(path).content == WITH.content
 
 
 @pytest.mark.parametrize(
@@ -250,8 +224,3 @@ def test_values_propose_nothing_without_the_mark(tmp_path: Path) -> None:
     # Whose row it is cannot be ignored, though no value stands twice.
     person = Codebook(fields={"ward": {}}, table={"csvw-eo:privacyUnit": "code"})
     assert described(path, person, types).schema.ignored == ()
-
-
-def test_the_content_is_not_changed_by_reading_it() -> None:
-    content = copy.deepcopy(WITH.content)
-    assert TableSchema.of(content).content == content

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,20 +13,16 @@ from mipselect import (
     ExponentialMechanism,
     Instance,
     TopR,
-    available_solvers,
     mistake_levels,
     top_supports,
 )
 from mipselect.errors import InvalidInput
 from mipselect.grid import on_grid
-from mipselect.mechanisms import Mistakes
-from mipselect.search.monolithic.whole import whole_optimum
 from mipselect.selectors import KendallSelector
 from mipselect.tables import TableSchema, map_table
 from mipselect.tables.moments import Moments
 from tests.support.designs import least_ridge
 from tests.support.one_table import SCHEMA, numbers, table
-from tests.support.shared_data import TABLES, wants_data
 
 
 def both(
@@ -103,7 +98,8 @@ def test_it_is_the_instance_of_the_rows_on_the_grid(options: Any) -> None:
         change = 2.0 * 2.0**-16 * (1.0 + one.prediction_bound) * (1.0 + 4.0 * one.coef_bound)
         assert one.objectives(supports) == pytest.approx(known.objectives(supports), abs=change)
         near, far = one.fit_in_units(supports[0]), known.fit_in_units(supports[0])
-        assert near.by_column == pytest.approx(far.by_column, abs=1e-2)
+        coefficients = ([term.coefficient for term in rule.terms] for rule in (near, far))
+        assert next(coefficients) == pytest.approx(next(coefficients), abs=1e-2)
 
 
 def test_more_fields_can_be_left_out_later() -> None:
@@ -223,23 +219,6 @@ def test_what_is_not_known_far_better_than_tau_is_refused() -> None:
     assert top_supports(rows, 10, tolerance=0.0).certified
 
 
-def test_whole_models_sizes_tests_and_seeds() -> None:
-    one, other = both(table(300), SCHEMA, "stay", 2)
-    if "scip" in available_solvers():
-        whole = whole_optimum(one, solver="scip").values
-        assert whole == pytest.approx(top_supports(other, 1).values)
-    drawn, levels = TopR(top_supports(one), 1.0), mistake_levels(one)
-    tested = Mistakes(levels, 1.0, test_epsilon=0.5, delta=1e-6, fallback=drawn)
-    assert len(tested.sample(0)) == 2
-    sized = ExponentialMechanism(one.with_support_size(3), 1.0, sizes=[1, 2, 3])
-    known = ExponentialMechanism(other.with_support_size(3), 1.0, sizes=[1, 2, 3])
-    for support in [(0,), (1, 2), (0, 1, 3)]:
-        assert sized.log_probability(support) == pytest.approx(
-            known.log_probability(support), abs=1e-5
-        )
-    assert one.with_support_size(1).objective([2]) == other.with_support_size(1).objective([2])
-
-
 def test_what_needs_rows_says_so() -> None:
     moments = Moments.of(table(50), SCHEMA, target="stay")
     instance = Instance.from_moments(moments, support_size=1)
@@ -263,24 +242,3 @@ def test_what_needs_rows_says_so() -> None:
     ):
         with pytest.raises(InvalidInput, match=message):
             Instance.from_moments(**wrong)
-
-
-@wants_data
-@pytest.mark.parametrize(
-    ("name", "schema", "target", "never", "size"),
-    [
-        ("winequality_white", "wine", "quality", (), 3),
-        ("bike_sharing_hour", "bikes", "cnt", ("instant", "dteday", "casual", "registered"), 4),
-    ],
-)
-def test_two_real_tables(
-    name: str, schema: str, target: str, never: Any, size: int, repository: Path
-) -> None:
-    known = TableSchema.read(repository / f"docs/tables/{schema}.schema.json")
-    source = TABLES / f"{name}.csv.gz"
-    one, other = both(source, known, target, size, never)
-    assert_same(one, other)
-    read = Instance.from_table(source, known, target=target, support_size=size, never=never)
-    mine, theirs = top_supports(one), top_supports(read)
-    assert (mine.supports[0] == theirs.supports[0]).all()
-    assert mine.values[0] == pytest.approx(theirs.values[0], abs=1e-5)

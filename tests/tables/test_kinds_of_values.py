@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -14,9 +11,8 @@ import pyarrow as pa
 import pytest
 
 from mipselect.tables import TableSchema, check_table
-from mipselect.tables.field_rules import KINDS, FieldRule, rules_of
+from mipselect.tables.check import KINDS, FieldRule, rules_of
 from mipselect.tables.mapping import open_columns
-from tests.soak.hostile_pairs import FIELDS, STORAGES, drawn_pair, kept
 from tests.support.one_row_at_a_time import HOSPITAL, HOSTILE, ROWS, _number, _value
 
 SCHEMA = TableSchema.of(HOSPITAL)
@@ -134,33 +130,6 @@ def test_a_date_is_one_as_its_format_writes_it() -> None:
     texts = [finding.text for finding in check_table(source, schema).findings]
     assert any("are no date of the format %d.%m.%Y" in text for text in texts)
     assert any("are no time of ISO 8601" in text for text in texts)
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_one_odd_value_changes_its_own_kind_alone(seed: int, tmp_path: Path) -> None:
-    before, after, row = drawn_pair(Random(seed))
-    schema = TableSchema.of({"fields": FIELDS})
-    others = [i for i in range(len(before["y"])) if i != row]
-    pairs = 0
-    for storage in STORAGES:
-        found = []
-        for table in (before, after):
-            source = kept(storage, table, tmp_path)
-            if source is None:
-                break
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                found.append(kinds(source, schema))
-        if len(found) < 2:
-            continue
-        pairs += 1
-        for field in schema.fields:
-            cells = [table[field.name] for table in (before, after)]
-            if storage.rewrites and any(storage.rewrites(c, field.is_number) for c in cells):
-                continue
-            one, other = ([each[field.name][i] for i in others] for each in found)
-            assert one == other, (storage.name, field.name, cells)
-    assert pairs > 1
 
 
 def test_nan_is_missing_also_where_polars_writes_it_as_a_text() -> None:

@@ -46,69 +46,47 @@ def test_properties_of_the_standard_and_of_others_are_kept() -> None:
     assert schema.fields[0].minimum == 18.0
 
 
-@pytest.mark.parametrize(
-    ("wrong", "meant"),
-    [
+WRONG = {
+    "": [
         ("csvw-eo:privacyunit", "csvw-eo:privacyUnit"),
-        ("csvw:privacyUnit", "csvw-eo:privacyUnit"),
-        ("privacy_unit", "csvw-eo:privacyUnit"),
+        ("csvw:privacyUnit", "csvw-eo:privacyUnit"), ("privacy_unit", "csvw-eo:privacyUnit"),
         ("csvw-eo:privacyUnits", "csvw-eo:privacyUnit"),
-        ("maxContribution", "csvw-eo:maxContributions"),
+        ("maxContribution", "csvw-eo:maxContributions"), ("missingvalues", "missingValues"),
         ("mipselect:feature", "mipselect:features"),
-        ("missingvalues", "missingValues"),
     ],
-)
-def test_of_a_table(wrong: str, meant: str) -> None:
-    with pytest.raises(InvalidInput) as error:
-        TableSchema.of({**hospital(), wrong: "icd"})
-    assert str(error.value) == f"{wrong} is no property here; did you mean {meant}?"
-
-
-@pytest.mark.parametrize(
-    ("wrong", "meant"),
-    [
-        ("Type", "type"),
-        ("fromat", "format"),
-        ("constraint", "constraints"),
-        ("catgeories", "categories"),
-        ("categories_ordered", "categoriesOrdered"),
-        ("missingValue", "missingValues"),
-        ("trueValue", "trueValues"),
-        ("false_values", "falseValues"),
-        ("decimalchar", "decimalChar"),
-        ("groupchar", "groupChar"),
-        ("mipselect:Role", "mipselect:role"),
+    "fields[1].": [
+        ("Type", "type"), ("fromat", "format"), ("constraint", "constraints"),
+        ("catgeories", "categories"), ("categories_ordered", "categoriesOrdered"),
+        ("missingValue", "missingValues"), ("trueValue", "trueValues"),
+        ("false_values", "falseValues"), ("decimalchar", "decimalChar"),
+        ("groupchar", "groupChar"), ("mipselect:Role", "mipselect:role"),
         ("minimum", "constraints.minimum of a field"),
         ("maximun", "constraints.maximum of a field"),
         ("requird", "constraints.required of a field"),
         ("csvw-eo:privacyUnit", "csvw-eo:privacyUnit of the table, beside fields"),
     ],
-)
-def test_of_a_field(wrong: str, meant: str) -> None:
-    content = hospital()
-    content["fields"][1][wrong] = True
-    with pytest.raises(InvalidInput) as error:
-        TableSchema.of(content)
-    assert str(error.value) == f"fields[1].{wrong} is no property here; did you mean {meant}?"
+    "fields[0].constraints.": [
+        ("minimun", "minimum"), ("Maximum", "maximum"), ("requird", "required"), ("enums", "enum"),
+        ("categories", "categories of the field, beside constraints"),
+    ],
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("wrong", "meant"),
-    [
-        ("minimun", "minimum"),
-        ("Maximum", "maximum"),
-        ("requird", "required"),
-        ("enums", "enum"),
-        ("categories", "categories of the field, beside constraints"),
-    ],
+    ("place", "wrong", "meant"),
+    [(place, *pair) for place, pairs in WRONG.items() for pair in pairs],
 )
-def test_of_constraints(wrong: str, meant: str) -> None:
+def test_a_name_that_is_nearly_known(place: str, wrong: str, meant: str) -> None:
     content = hospital()
-    content["fields"][0]["constraints"][wrong] = 3
+    objects = {
+        "": content,
+        "fields[1].": content["fields"][1],
+        "fields[0].constraints.": content["fields"][0]["constraints"],
+    }
+    objects[place][wrong] = "icd"
     with pytest.raises(InvalidInput) as error:
         TableSchema.of(content)
-    place = f"fields[0].constraints.{wrong}"
-    assert str(error.value) == f"{place} is no property here; did you mean {meant}?"
+    assert str(error.value) == f"{place}{wrong} is no property here; did you mean {meant}?"
 
 
 def test_a_property_of_our_own_that_is_none_is_refused_with_those_that_are() -> None:

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 from mipselect import ExponentialMechanism, Instance, TopR, top_supports
-from mipselect.problem.data import Restricted
 from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments
 
@@ -102,9 +101,9 @@ def test_a_draw_from_moments_is_private(name: str) -> None:
 
 
 def test_half_the_oscillation_would_not_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    true = Restricted.oscillation.fget
+    true = Instance.oscillation.fget
     half = property(lambda self: 0.5 * true(self))
-    monkeypatch.setattr(Restricted, "oscillation", half)
+    monkeypatch.setattr(Instance, "oscillation", half)
     for instance in {id(i): i for pair in pairs() for i in pair}.values():
         instance.__dict__.pop("prepared", None)
     assert worst(DRAWS["exponential"]) > 1.05

@@ -92,7 +92,7 @@ def test_rules_by_hand(rule: str, X: list[list[float]], y: list[float]) -> None:
     table = mapped(VISITS, rule)
     np.testing.assert_array_equal(table.X, X)
     np.testing.assert_array_equal(table.y, y)
-    assert table.units.unit == "id"
+    assert table.public.protected_unit == "id"
     assert "id" not in table.feature_names
 
 
@@ -162,7 +162,7 @@ def test_without_a_unit_nothing_is_grouped() -> None:
         target="y",
     )
     assert len(table.y) == 3
-    assert table.units.unit == "row"
+    assert table.public.protected_unit == "row"
 
 
 def test_how_identities_are_stored_decides_nothing() -> None:

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyarrow import parquet
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import FeatureTable, PublicMap, TableSchema, map_table
@@ -69,7 +68,7 @@ def test_names_groups_and_units(tmp_path: Path) -> None:
     assert table.feature_names == tuple(NAMES[:-1])
     assert table.groups == ((0, 1), (2, 3), (4,), (5, 6), (7, 8), (9, 10, 11, 12, 13, 14), (15, 16))
     assert table.always == ()
-    assert table.units.unit == "row"
+    assert table.public.protected_unit == "row"
     assert table.column_names[2:7] == (
         "sex=m",
         "sex=missing",
@@ -78,9 +77,9 @@ def test_names_groups_and_units(tmp_path: Path) -> None:
         "smoker=missing",
     )
     assert table.column_names[13:15] == ("icd='missing'", "icd=missing")
-    systolic = table.units.columns[4]
+    systolic = table.public.columns[4]
     assert (systolic.scale, systolic.offset) == (60.0, 140.0)
-    assert (table.units.target_scale, table.units.target_offset) == (30.0, 30.0)
+    assert (table.public.target.scale, table.public.target.offset) == (30.0, 30.0)
     values = systolic.offset + systolic.scale * table.X[:3, 4]
     np.testing.assert_allclose(values, [140, 80, 200])
 
@@ -117,7 +116,7 @@ def test_numbers_stay_in_their_norm(low: float, width: float, values: list[float
     assert (np.linalg.norm(table.X.astype(float), axis=1) <= 1.0).all()
     rows = np.isfinite(values)
     inside = (np.array(values) >= ends["minimum"]) & (np.array(values) <= ends["maximum"])
-    back = table.units.columns[0].offset + table.units.columns[0].scale * table.X[:, 0].astype(
+    back = table.public.columns[0].offset + table.public.columns[0].scale * table.X[:, 0].astype(
         float
     )
     slack = 1e-6 * (abs(low) + width)
@@ -212,34 +211,17 @@ def test_no_type_of_column_raises(column: pa.Array) -> None:
     assert (table.X[2, [1, 3, 6, 8]] == 1.0).all()
 
 
-def test_a_value_may_change_the_type_of_a_stored_column(tmp_path: Path) -> None:
-    columns = {name: [row[k] for row in ROWS] for k, name in enumerate(NAMES)}
-    columns["age"] = [18, 100, 59, None, -99, 60, 20]
-    columns["nyha"] = [1, 4, 2, None, 9, 3, 7]
-    parquet.write_table(pa.table(columns), tmp_path / "a.parquet")
-    before = map_table(tmp_path / "a.parquet", SCHEMA, target="los_days")
-    reference = mapped(tmp_path / "t.csv", csv_bytes(ROWS))
-    np.testing.assert_array_equal(before.X, reference.X)
-    as_text = [None if v is None else str(v) for v in columns["age"]]
-    as_float = [None if v is None else float(v) for v in columns["nyha"]]
-    as_text[2], as_float[2] = "many", 0.5
-    parquet.write_table(
-        pa.table({**columns, "age": as_text, "nyha": as_float}), tmp_path / "b.parquet"
-    )
-    only_row(2, before, map_table(tmp_path / "b.parquet", SCHEMA, target="los_days"))
-
-
 def test_classes(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes(csv_bytes(ROWS))
     table = map_table(path, SCHEMA, target="sex")
-    assert table.units.classes == ("f", "m")
+    assert table.public.target.classes == ("f", "m")
     assert table.y.tolist() == [-1, 1, 1, 0, 0, -1, 0]
     table = map_table(path, SCHEMA, target="smoker", always=["sex", "icd"], never=["dose"])
-    assert table.units.classes == ("no", "yes")
+    assert table.public.target.classes == ("no", "yes")
     assert table.y.tolist() == [1, -1, -1, 0, 0, 1, 0]
     assert table.feature_names == ("age", "systolic", "nyha", "los_days")
-    assert table.units.always_names == ("sex", "icd")
+    assert table.public.always_names == ("sex", "icd")
     assert table.always == tuple(range(7, 15))
     assert table.always_groups[0] == (7, 8)
 
@@ -250,7 +232,7 @@ def test_ranges_of_the_question(tmp_path: Path) -> None:
     table = map_table(path, SCHEMA, target="los_days", ranges={"age": (0, 50), "los_days": (0, 10)})
     assert table.X[:3, 0].tolist() == [np.float32(-0.28), 1.0, 1.0]
     assert table.y[:3].tolist() == [-1, 1, 1]
-    assert table.units.target_scale == 5.0
+    assert table.public.target.scale == 5.0
 
 
 Question = dict[str, Any]
@@ -291,11 +273,6 @@ def test_a_wrong_question_is_one_line_before_a_row_is_read(
     with pytest.raises(InvalidInput, match=message) as caught:
         map_table(source, SCHEMA, **{"target": "los_days", **question})
     assert "\n" not in str(caught.value)
-
-
-def test_a_path_is_no_schema() -> None:
-    with pytest.raises(InvalidInput, match=r"TableSchema.read\(path\)"):
-        PublicMap.of("schema.json", target="y")  # type: ignore[arg-type]
 
 
 def test_fields_without_range_or_categories_are_refused_together() -> None:

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import TableSchema
@@ -22,99 +20,33 @@ HEADER = (
     "decimal,group characters,proposed,other"
 )
 DAY = {"name": "day", "type": "year"}
-KINDS = ["string", "number", "integer", "boolean", "date", "any", "year"]
-
-texts = st.text(max_size=6) | st.sampled_from(
-    ["", " ", "|", "=", "a = b", "a | b", '"', '"a"', "'", "'=1", "=1+1", "+1", "-1", "@x", "\t",
-     "\r\n", "\ufeff", "1", "1.0", "1e5", "yes", "true", "null", ";", ",", "\u00a0", "＝1", "-1,5"]
-)  # fmt: skip
-numbers = (
-    st.integers(-(2**53), 2**53)
-    | st.floats(-1e25, 1e25, allow_nan=False)
-    | st.sampled_from([0, -0.0, 1.0, 1e16, 2**53, -1.5])
+ODD_TEXTS = (
+    *("", " ", "|", "=", "a = b", "a | b", '"', '"a"', '""', "'", "'=1", "=1+1", "+1", "-1", "@x"),
+    *("\t", "\r\n", "\ufeff", "1", "1.0", "1e5", "yes", "null", ";", ",", "\u00a0", "＝1", "-1,5"),
+    *("x\x00\r\ny\ud83d",),
 )
-json_values = st.recursive(
-    st.none() | st.booleans() | numbers | texts,
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(texts, inner, max_size=2),
-    max_leaves=4,
-)
-
-
-names = texts.filter(lambda text: text != "" and text.isprintable())
-
-
-def entries(values: st.SearchStrategy[Any], least: int = 1) -> st.SearchStrategy[Any]:
-    """A list of values that differ, some of them with labels or more."""
-    more = st.fixed_dictionaries({}, optional={"label": texts, "colour": texts})
-    bare = st.lists(values, min_size=least, max_size=4, unique_by=same_category)
-
-    def some_with_more(listed: list[Any]) -> st.SearchStrategy[list[Any]]:
-        each = [st.just(value) | more.map(lambda d, v=value: {"value": v, **d}) for value in listed]
-        return st.tuples(*each).map(list)
-
-    return bare.flatmap(some_with_more)
-
-
-def same_category(value: Any) -> Any:
-    return value.strip() if isinstance(value, str) else value
-
-
-@st.composite
-def fields(draw: st.DrawFn, name: str) -> dict[str, Any]:
-    kind = draw(st.sampled_from([None, *KINDS]))
-    is_number = kind in ("number", "integer")
-    codes = numbers.filter(lambda v: abs(v) <= 2**53)
-    printable = names.filter(lambda text: text.strip() != "")
-    values = codes if is_number else printable if kind == "string" else codes | texts
-    constraints: dict[str, Any] = draw(
-        st.fixed_dictionaries(
-            {},
-            optional={
-                "required": st.booleans(),
-                "enum": st.lists(values, min_size=1, max_size=3, unique_by=same_category),
-                "pattern": texts,
-            },
-        )
-    )
-    if is_number:
-        low, high = sorted(draw(st.lists(numbers, min_size=2, max_size=2, unique=True)))
-        constraints |= draw(st.sampled_from([{}, {"minimum": low, "maximum": high}]))
-    else:
-        constraints |= draw(st.fixed_dictionaries({}, optional={"minimum": json_values}))
-    optional = {
-        "title": json_values,
-        "unit": names,
-        "constraints": st.just(constraints),
-        "categories": entries(values),
-        "categoriesOrdered": st.booleans(),
-        "missingValues": entries(texts.map(lambda text: f"?{text}") | st.just(""), 0),
-        "decimalChar": st.sampled_from([",", ".", "|"]),
-        "groupChar": st.sampled_from(["'", "\u00a0", " ", "="]),
-        "mipselect:typeProposed": st.booleans(),
-        "trueValues": st.lists(st.just("ja") | texts.map(lambda text: f"={text}"), min_size=1),
-        "rdfs:label": json_values,
-    }
-    field: dict[str, Any] = draw(st.fixed_dictionaries({}, optional=optional))
-    return {**field, "name": name, **({} if kind is None else {"type": kind})}
-
-
-@st.composite
-def contents(draw: st.DrawFn) -> dict[str, Any]:
-    called = draw(st.lists(names, min_size=1, max_size=3, unique=True))
-    optional = {
-        "missingValues": entries(texts.map(lambda text: f"?{text}"), 0),
-        "mipselect:note": json_values,
-        "name": json_values,
-        "title": json_values,
-        "csvw-eo:privacyUnit": st.sampled_from(called),
-    }
-    table: dict[str, Any] = draw(st.fixed_dictionaries({}, optional=optional))
-    listed = [draw(fields(name)) for name in called]
-    if draw(st.booleans()) and called[0] != table.get("csvw-eo:privacyUnit"):
-        ends = {"minimum": 0, "maximum": 8.5}
-        weight = {"type": "number", "mipselect:role": "weight", "constraints": ends}
-        listed[0] = {key: v for key, v in listed[0].items() if key != "categories"} | weight
-    return {**table, "fields": listed}
+TEXTS = [text for text in ODD_TEXTS if text.strip() and text.isprintable()]
+NUMBERS = [0, -0.0, 1.0, 1, 1e16, 1e-7, 2**53, -1.5]
+VALUES = [*ODD_TEXTS, *NUMBERS, None, True, [1], {"a": 1}]
+LABELLED = [{"value": "f", "label": "female"}, {"value": "m"}, "x", {"value": "z", "colour": 3}]
+FIELDS: list[dict[str, Any]] = [
+    *({"title": value} for value in VALUES),
+    *({"type": "year", "constraints": {"minimum": value}} for value in VALUES),
+    *({"type": "any", "missingValues": ["?", text]} for text in ODD_TEXTS if text != "?"),
+    *({"type": "any", "categories": [value]} for value in (*ODD_TEXTS, *NUMBERS)),
+    *({"type": "string", "categories": [text, {"value": "?", "label": text}]} for text in TEXTS),
+    *({"unit": text} for text in TEXTS),
+    *(
+        {"type": kind, "categories": [1, 1e-7, 2**53, -1.5]}
+        for kind in ("integer", "number", "year")
+    ),
+    {"type": "number", "constraints": {"minimum": -1.5, "maximum": 1e25}},
+    {"type": "string", "categories": LABELLED, "categoriesOrdered": True},
+    {"type": "string", "constraints": {"enum": ["a"], "required": False, "pattern": "a|b"}},
+    {"decimalChar": "|", "groupChar": "\u00a0", "mipselect:typeProposed": True},
+    {"missingValues": [], "trueValues": ["=ja"], "rdfs:label": {"de": "x"}},
+    {"type": "number", "mipselect:role": "weight", "constraints": {"minimum": 0, "maximum": 8.5}},
+]
 
 
 def exactly(content: Any) -> str:
@@ -122,30 +54,23 @@ def exactly(content: Any) -> str:
     return json.dumps(content, sort_keys=True)
 
 
-def is_schema(content: Any) -> bool:
-    try:
-        TableSchema.of(content)
-    except InvalidInput:
-        return False
-    return True
-
-
-@settings(max_examples=200, suppress_health_check=[*HealthCheck])
-@given(content=contents().filter(is_schema), delimiter=st.sampled_from([",", ";", "\t"]))
-@example(content={**HOSPITAL, "csvw-eo:privacyUnit": "icd"}, delimiter=";")
-@example(content={"fields": [{**DAY, "constraints": {"minimum": "1,5"}}]}, delimiter=";")
-@example(content={"fields": [{"name": "a", "title": "x\x00\r\ny\ud83d"}]}, delimiter=",")
-def test_every_schema_comes_back(
-    content: dict[str, Any], delimiter: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    schema = TableSchema.of(content)
-    path = tmp_path_factory.getbasetemp() / "schema.csv"
-    written = spreadsheet_of(schema, delimiter)
-    assert written.decode("utf-8-sig").replace("\r\n", "").replace(delimiter, "").isprintable()
-    path.write_bytes(written)
-    again = read_spreadsheet(path)
-    assert exactly(again.content) == exactly(content)
-    assert again.fields == schema.fields
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"], ids=repr)
+def test_every_schema_comes_back(delimiter: str, tmp_path: Path) -> None:
+    contents: list[dict[str, Any]] = [
+        {"fields": [{"name": f"=a{k}", **field}]} for k, field in enumerate(FIELDS)
+    ]
+    contents += [{"fields": [DAY], "title": value, "missingValues": ["", "?"]} for value in VALUES]
+    contents += [{"fields": [{"name": name}]} for name in TEXTS]
+    contents += [HOSPITAL, {**HOSPITAL, "csvw-eo:privacyUnit": "icd"}]
+    for content in contents:
+        schema = TableSchema.of(content)
+        written = spreadsheet_of(schema, delimiter)
+        text = written.decode("utf-8-sig")
+        assert text.replace("\r\n", "").replace(delimiter, "").isprintable()
+        (tmp_path / "schema.csv").write_bytes(written)
+        again = read_spreadsheet(tmp_path / "schema.csv")
+        assert exactly(again.content) == exactly(content)
+        assert again.fields == schema.fields
 
 
 def cells_of(content: dict[str, Any], delimiter: str = ",") -> list[dict[str, str]]:
@@ -164,7 +89,9 @@ def test_a_hospital_is_readable() -> None:
         *("integer", "18", "100", "person"),
     )
     (day,) = cells_of({"fields": [{**DAY, "constraints": {"minimum": "2020", "maximum": 2021}}]})
-    assert (day["minimum"], day["maximum"]) == ('"2020"', "2021")
+    assert (day["maximum"], json.loads(day["other"])) == (
+        *("2021", {"constraints": {"minimum": "2020"}}),
+    )
     assert sex["categories"] == "f = | m ="
     assert (systolic["required"], systolic["other"]) == ("yes", "")
     assert (nyha["categories"], nyha["ordered"]) == ("1 | 2 | 3 | 4", "yes")
@@ -203,13 +130,14 @@ def test_what_programs_for_spreadsheets_write_is_read(tmp_path: Path) -> None:
         "Name;TYPE;minimum;maximum;categories;;required;\r\n"
         'a;number;-1,5;"2,5";;;Yes;\r\n'
         ";;;;;;;\r\n"
-        'b;string;;;"ja=yes|"" nein"" = no";;;;\r\n'
+        'b;string;;;"ja=yes| nein = no";;;;\r\n'
         "-c;any;;;;;;\r\n-d;any;;;;;;;;\r\n"
     )
     content = read(tmp_path, "\ufeff".encode() + rows.encode())
     a, b, c, d = content["fields"]
     assert a["constraints"] == {"minimum": -1.5, "maximum": 2.5, "required": True}
-    assert b["categories"] == [{"value": "ja", "label": "yes"}, {"value": " nein", "label": "no"}]
+    labelled = {"ja": "yes", "nein": "no"}
+    assert b["categories"] == [{"value": v, "label": label} for v, label in labelled.items()]
     assert (c["name"], d["name"]) == ("-c", "-d")
 
 
@@ -231,8 +159,6 @@ def test_what_programs_for_spreadsheets_write_is_read(tmp_path: Path) -> None:
         ("name,type,categories\na,string,x|x\n", "line 2: column categories: .*listed twice"),
         ("name,type,categories\na,integer,1|b\n", "line 2: column categories: 'b' is no number"),
         ("name,type,categories\na,string,x||y\n", "line 2: column categories: entry 2 has no"),
-        ('name,categories\na,"""x | y"\n', "column categories: .*is no JSON string"),
-        ('name,categories\na,"""x"" y"\n', "column categories: .*goes on after its closing"),
         ("name,decimal\ncategories,5\n", "line 2: column decimal: fields.0. .field categories.:"),
         ("name,type\na,categories\n", "line 2: column type: fields.0..type must be one of"),
         ("name,decimal\na,--\n", "line 2: column decimal: fields.0..decimalChar"),
@@ -263,3 +189,5 @@ def test_a_cell_that_would_be_cut_off_is_refused() -> None:
     schema = TableSchema.of({"fields": [{"name": "icd", "type": "string", "categories": codes}]})
     with pytest.raises(InvalidInput, match="field 'icd': its categories are a cell of 5"):
         spreadsheet_of(schema)
+    with pytest.raises(InvalidInput, match="field ' a': a cell keeps no blanks"):
+        spreadsheet_of(TableSchema.of({"fields": [{"name": " a"}]}))

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pyreadstat
 import pytest
 
@@ -19,9 +18,9 @@ from mipselect.errors import InvalidInput
 from mipselect.tables import TableFile, TableSchema, map_table
 from mipselect.tables import stat_files as reading
 from mipselect.tables.moments import Moments
-from mipselect.tables.numbers import header, read_table
+from mipselect.tables.numbers import read_table
 from mipselect.tables.sources import open_source
-from tests.support.stored_tables import SCHEMA, WRITERS, as_parquet, as_sav, columns, frame
+from tests.support.stored_tables import SCHEMA, WRITERS, as_parquet, as_sav, columns
 
 STAT = [".sav", ".zsav", ".dta", ".xpt"]
 
@@ -195,7 +194,7 @@ def test_a_code_of_no_value_may_be_a_category(tmp_path: Path) -> None:
     content = SCHEMA.content
     content["fields"][3] = {"name": "smoking", "type": "integer", "categories": [1, 2, 3, -9]}
     table = map_table(stored, TableSchema.of(content), target="y")
-    refused = [column.name for column in table.units.columns].index("smoking=-9")
+    refused = [column.name for column in table.public.columns].index("smoking=-9")
     expected = [float(code == -9) for code in columns()["smoking"]]
     assert table.X[:, refused].tolist() == expected
 
@@ -210,28 +209,6 @@ def test_a_table_of_numbers_without_a_schema(tmp_path: Path) -> None:
     pyreadstat.write_sav(pd.DataFrame(cells), tmp_path / "t.sav", missing_ranges={"a": [-9]})
     with pytest.raises(InvalidInput, match=r"\(sensitive\) row 2 .*'a' holds no finite number"):
         read_table(tmp_path / "t.sav", "y")
-
-
-def test_a_table_of_numbers_is_one_file(tmp_path: Path) -> None:
-    for name in ("a.sav", "b.sav"):
-        as_sav(columns(4), tmp_path / name)
-    (tmp_path / "folder.dta").mkdir()
-    for path, message in (
-        (tmp_path / "*.sav", "no such file"),
-        (tmp_path / "folder.dta", "folder"),
-    ):
-        for look in (lambda p: read_table(p, "y"), lambda p: header(p, "y", None)):
-            with pytest.raises(InvalidInput, match=message):
-                look(path)
-
-
-def test_several_files_are_one_table(tmp_path: Path) -> None:
-    table = columns()
-    for k in range(2):
-        part = {name: cells[k::2] for name, cells in table.items()}
-        as_sav(part, tmp_path / f"{k}.sav")
-    expected = moments(as_parquet(table, tmp_path.parent / "t.parquet"))
-    np.testing.assert_array_equal(moments(tmp_path), expected)
 
 
 @pytest.mark.parametrize("ending", STAT)
@@ -262,12 +239,3 @@ def test_a_package_that_is_not_there_is_named(
     monkeypatch.setitem(sys.modules, "pyreadstat", None)
     with pytest.raises(InvalidInput, match=r"need pyreadstat: pip install 'mipselect\[stat\]'"):
         open_source(stored)
-
-
-def test_a_frame_as_it_was_written(tmp_path: Path) -> None:
-    """The helper of these tests keeps codes: nothing here is judged by what it has lost."""
-    table = columns(40)
-    stored = pa.Table.from_pandas(frame(table))
-    assert stored["age"].to_pylist() == table["age"]
-    read, _ = pyreadstat.read_sav(as_sav(table, tmp_path / "t.sav"), user_missing=True)
-    np.testing.assert_array_equal(read["age"], np.array(table["age"], dtype=float))

@@ -10,15 +10,10 @@ import pandas as pd
 import pytest
 
 from mipselect import BlockScores, Instance
-from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
-from mipselect.tables import PublicMap, TableSchema, map_table
-from mipselect.tables.instances import instance_of_table
-from mipselect.tables.mapping import table_of
+from mipselect.tables import TableSchema, map_table
 from mipselect.tables.moments import Moments
-from mipselect.tables.moments.columns import TableBlockColumns, TableColumns
 from mipselect.tables.public_map import TableQuestion
-from mipselect.tables.streamed_rows import StreamedRows
 
 NUMBER = {"type": "number", "constraints": {"minimum": 0, "maximum": 10}}
 FIELDS: list[dict[str, Any]] = [
@@ -39,17 +34,6 @@ def frame(n: int = 60, people: int = 20) -> pd.DataFrame:
     numbers = {name: rng.uniform(0, 10, n).round(2) for name in ("age", "dose", "crp", "days")}
     who = [f"p{k}" for k in rng.integers(0, people, n)]
     return pd.DataFrame({"who": who, "ward": rng.choice(["J", "K", "L"], n), **numbers})
-
-
-def test_its_maps_are_those_of_its_parts_and_know_the_rule() -> None:
-    fields: dict[str, Any] = {"target": "days", "always": ["age"], "never": ["crp"]}
-    scaled = PublicMap.of(PEOPLE, ranges={"dose": (1.0, 5.0)}, **fields)
-    assert ASKED.public == replace(scaled, unit_rule="last")
-    bare = [column.name for column in ASKED.without_ranges.columns]
-    assert bare == [column.name for column in ASKED.public.columns]
-    assert ASKED.without_ranges.unit_rule == ASKED.public.units.unit_rule == "last"
-    assert ASKED.public is ASKED.public
-    assert (ASKED.always, ASKED.never) == (("age",), ("crp",))
 
 
 @pytest.mark.parametrize(
@@ -80,38 +64,12 @@ def test_about_some_fields_it_says_the_same_of_them_and_keeps_whose_row_it_is() 
     assert narrow.public.always == ASKED.public.always
 
 
-def test_sums_have_the_columns_of_the_schema_and_a_problem_of_them_has_its_own_fields() -> None:
-    blocks = TableBlockColumns(ASKED, Blocks(2, 1))
-    sums = TableColumns(replace(ASKED, unit_rule="first"))
-    assert sums.public.feature_names == blocks.public.feature_names == ("age", "ward", "dose")
-    asked = sums.question.of_moments(["ward"], ["dose", "crp"])
-    assert asked.ranges == {}
-    assert [each.field.name for each in asked.public.features] == ["age"]
-    assert [each.field.name for each in asked.public.always] == ["ward"]
-
-
-def test_tables_are_mapped_as_by_the_public_functions() -> None:
-    rows = frame()
-    fields: dict[str, Any] = {"target": "days", "always": ["age"], "never": ["crp"]}
-    more: dict[str, Any] = {"ranges": {"dose": (1.0, 5.0)}, "unit_rule": "last"}
-    mapped, same = table_of(rows, ASKED), map_table(rows, PEOPLE, **fields, **more)
-    assert mapped.X.tolist() == same.X.tolist()
-    assert len(mapped.X) == rows["who"].nunique()
-    made = instance_of_table(rows, ASKED, support_size=1, intercept=False)
-    stated = Instance.from_table(rows, PEOPLE, support_size=1, intercept=False, **fields, **more)
-    assert made.objectives([[0], [1]]).tolist() == stated.objectives([[0], [1]]).tolist()
-    first = table_of(rows, replace(ASKED, unit_rule="first"))
-    assert mapped.y.tolist() != first.y.tolist()
-
-
 def test_one_name_alone_is_a_list_of_one_where_it_was_so() -> None:
     rows = frame().drop(columns="who")
     moments = Moments.of(rows, ROWS, target="days", never="crp")
     assert moments.columns.question.never == ("crp",)
     instance = Instance.from_moments(moments, support_size=1, always="age")
     assert instance.feature_names == ("ward", "dose")
-    streamed = StreamedRows.of(rows, ROWS, target="days", support_size=1, always="age", never="crp")
-    assert streamed.problem.feature_names == ("ward", "dose")
     with pytest.raises(InvalidInput, match="never must be a list of field names, got 'crp'"):
         BlockScores.from_table(rows, ROWS, target="days", support_size=1, never="crp")
 

@@ -109,15 +109,6 @@ def test_folders_and_patterns(tmp_path: Path) -> None:
     same(dataset.dataset(tmp_path / "deep", format="parquet"))
 
 
-def test_folders_named_by_a_column(tmp_path: Path) -> None:
-    for sex in ("f", "m"):
-        folder = tmp_path / f"sex={sex}"
-        folder.mkdir()
-        parquet.write_table(TABLE.drop_columns("sex").slice(0, 5), folder / "t.parquet")
-    table = map_table(tmp_path, SCHEMA, target="y")
-    assert table.X[:, 4:7].tolist() == [[1, 0, 0]] * 5 + [[0, 1, 0]] * 5
-
-
 def test_files_of_a_folder_may_store_a_column_differently(tmp_path: Path) -> None:
     head, tail = TABLE.slice(0, 500), TABLE.slice(500)
     texts = pa.array([None if v is None else str(v) for v in tail["age"].to_pylist()])
@@ -141,6 +132,19 @@ def test_data_frames() -> None:
     same(frame.astype({"dose": np.longdouble}))
     frame[7] = "a label that is no text"
     same(frame)
+
+
+def test_dask_is_read_partition_after_partition() -> None:
+    frames = pytest.importorskip("dask.dataframe")
+    frame = TABLE.to_pandas()
+    same(frames.from_pandas(frame, npartitions=7))
+    same(read_again(frames.from_pandas(frame, npartitions=2)))
+    broken = frames.from_pandas(frame, npartitions=2).map_partitions(
+        lambda part: part.astype({"sex": float}), meta=frame.iloc[:0]
+    )
+    with pytest.raises(InvalidInput, match=r"partition 0 of the Dask frame could not") as caught:
+        map_table(broken, SCHEMA, target="y")
+    assert "convert" not in str(caught.value)
 
 
 OBJECTS = [

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
 
 from mipselect import BlockScores
 from mipselect.errors import InvalidInput
 from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, map_table
 from mipselect.tables.public_map import TableQuestion
-from mipselect.tables.streamed_rows import StreamedRows
 
 UNIT = {"minimum": -1, "maximum": 1}
 W: dict[str, Any] = {
@@ -60,7 +56,7 @@ def test_values_one_by_one() -> None:
     table = map_table(rows, schema(W), target="y")
     np.testing.assert_array_equal(table.weights, list(VALUES.values()))
     assert table.column_names == ("a", "a=missing")
-    assert table.units.weight_name == "w"
+    assert table.public.weight_name == "w"
     with pytest.raises(ValueError, match="read-only"):
         table.weights[0] = 1.0
     for text, share in VALUES.items():
@@ -73,23 +69,6 @@ def test_its_missing_values_and_its_decimal_comma() -> None:
     rows = pa.table({"a": [0.0] * 4, "w": ["1,5", "-9", "3,5", "2"], "y": [0.0] * 4})
     found = map_table(rows, schema(german), target="y").weights
     assert found.tolist() == [0.375, 0.0, 0.0, 0.5]
-
-
-def test_the_same_from_every_source(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    columns = {name: rng.uniform(-1, 5, 300) for name in ("a", "w", "y")}
-    columns["w"][::7] = np.nan
-    frame = pd.DataFrame(columns)
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    table = pa.Table.from_pandas(frame)
-    parquet.write_table(table, tmp_path / "t.parquet", row_group_size=50)
-    sources: list[Any] = [frame, pl.DataFrame(columns), table, table.to_reader(max_chunksize=13),
-                          tmp_path / "t.csv", tmp_path / "t.parquet"]  # fmt: skip
-    first, *others = (map_table(source, schema(W), target="y").weights for source in sources)
-    expected = np.nan_to_num(np.clip(columns["w"], 0.0, 4.0) / 4.0)
-    np.testing.assert_array_equal(first, expected)
-    for other in others:
-        np.testing.assert_array_equal(first, other)
 
 
 def test_nothing_else_of_a_row_and_no_other_row_depends_on_a_weight() -> None:
@@ -184,7 +163,5 @@ def test_a_minimum_changes_nothing() -> None:
 
 def test_doors_that_make_no_use_of_a_weight_refuse_it() -> None:
     rows = pa.table({"a": [0.0, 0.5], "w": [1.0, 2.0], "y": [0.0, 0.5]})
-    with pytest.raises(InvalidInput, match=r"the survey weight \(mipselect:role\)"):
-        StreamedRows.of(rows, schema(W), target="y", support_size=1)
     with pytest.raises(InvalidInput, match="score 'blocks', which is the default then"):
         BlockScores.from_table(rows, schema(W), target="y", support_size=1)

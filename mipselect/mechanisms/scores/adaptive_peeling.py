@@ -11,21 +11,18 @@ from numpy.typing import ArrayLike
 
 from mipselect.array_checks import checked_items, checked_scores, checked_sensitivity_of_draws
 from mipselect.arrays import IntArray, ScoreArray
-from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.scores.base import Estimate
 from mipselect.mechanisms.scores.noisy_max import NoisyMax
 from mipselect.mechanisms.scores.top_k import SelectionMechanism, log_in_any_order
 from mipselect.mechanisms.scores.utilities import spendable, utilities
+from mipselect.parameters import completed_by
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 from mipselect.validation import set_fields
-
-MAX_FOLLOWED = 12
-"""Up to this k the 2^k sets that the draws can pass through are all followed."""
 
 KEPT_SETS = 64
 """The scores of so many chosen sets are kept."""
@@ -119,11 +116,6 @@ class AdaptivePeeling(SelectionMechanism):
             If `outcome` is not k distinct indices, or k is above `MAX_FOLLOWED`.
         """
         items = sorted(checked_items(outcome, self.k, self._size))
-        if self.k > MAX_FOLLOWED:
-            raise InvalidInput(
-                f"probabilities need the scores of 2^k sets; k must be at most {MAX_FOLLOWED} for "
-                f"that, got {self.k}"
-            )
 
         def following(chosen: Support) -> Iterator[tuple[int, float]]:
             left, weights = self._round(chosen)

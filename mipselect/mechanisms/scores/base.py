@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Literal
@@ -11,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.array_checks import checked_index
-from mipselect.arrays import FloatArray
 from mipselect.mechanisms.base import Distribution, Mechanism, Outcome
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
@@ -40,14 +38,6 @@ class Estimate:
     log_probability: float
     error: float
     method: Literal["closed form", "quadrature", "Monte Carlo"]
-
-
-def averaged(logs: FloatArray) -> Estimate:
-    """Return the log of the mean of independent exp(log), with two standard errors of it."""
-    weights = np.exp(logs - logs.max())
-    spread = float(weights.std(ddof=1) / (weights.mean() * math.sqrt(logs.size)))
-    log = float(logs.max() + math.log(weights.mean()))
-    return Estimate(log, 2.0 * spread, "Monte Carlo")
 
 
 class ScoreDistribution(Distribution[Outcome]):

@@ -19,7 +19,6 @@ from scipy.special import logsumexp
 
 from mipselect.array_checks import checked_items
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise.noise import noise_named
@@ -27,6 +26,7 @@ from mipselect.mechanisms.noise.quadrature import Competitors
 from mipselect.mechanisms.scores.base import Estimate
 from mipselect.mechanisms.scores.top_k import TopKMechanism
 from mipselect.mechanisms.scores.utilities import accumulated, ranked_gaps, reach, spendable, split
+from mipselect.parameters import completed_by
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator, uniform_subset
 from mipselect.validation import checked_share, set_fields

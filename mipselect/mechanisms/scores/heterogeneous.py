@@ -6,18 +6,17 @@ import math
 import random
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.array_checks import checked_index, checked_scores, checked_sensitivities
 from mipselect.arrays import FloatArray, IntArray, ScoreArray
-from mipselect.docstrings import completed_by
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.scores.base import Estimate, ScoreDistribution, WeightedItem
 from mipselect.mechanisms.scores.noisy_max import NoisyMax
 from mipselect.mechanisms.scores.utilities import LARGEST, differences, reach, scaled, spendable
+from mipselect.parameters import completed_by
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
@@ -27,9 +26,6 @@ CHUNK = 4_000_000
 """Pairs of items that are compared, and noises that are drawn, in one go."""
 
 MONTE_CARLO = 100_000
-
-SMOOTH_BOTH_WAYS = ("laplace", "logistic")
-"""Noises whose density changes by a factor of at most e^t over a distance of t."""
 
 
 @completed_by(NoisyMax)
@@ -159,9 +155,9 @@ def normalized_losses(
 class HeterogeneousNoisyMax(HeterogeneousScores, ScoreDistribution[int]):
     """RNMH, not ε-private: the largest q_a + (2Δ_a/ε) noise, each item with its own scale.
 
-    Its law is private for ``privacy_loss``, which is ε(1 + max Δ / min Δ)/2 in place of ε, and
-    infinite for most noises where an item cannot move. It is kept to be compared with: a
-    distribution only, without a guarantee and without a release. The mechanisms that are
+    Its law costs more than ε, and any ε for most noises where an item cannot move
+    (docs/mathematics/score-mechanisms.md, (8)). It is kept to be compared with: a distribution
+    only, without a guarantee and without a release. The mechanisms that are
     ε-private for these inputs are `NoisyMax` with the largest of the sensitivities,
     `GeneralizedExponential` and `RandomStopping`.
 
@@ -186,10 +182,8 @@ class HeterogeneousNoisyMax(HeterogeneousScores, ScoreDistribution[int]):
     >>> law = HeterogeneousNoisyMax([1.0, 0.0], [0.0, 1.0], 1.0)
     >>> law.sample(rng=0) in (0, 1)
     True
-    >>> hasattr(law, "guarantee"), law.privacy_loss
-    (False, inf)
-    >>> HeterogeneousNoisyMax([1.0, 0.0], [1.8, 1.0], 1.0).privacy_loss
-    1.4
+    >>> hasattr(law, "guarantee")
+    False
     """
 
     noise: str = field(default="exponential", kw_only=True)
@@ -199,23 +193,6 @@ class HeterogeneousNoisyMax(HeterogeneousScores, ScoreDistribution[int]):
         super().__post_init__()
         set_fields(self, scores=differences(np.asarray(self.scores), 0.0))
         noise_named(self.noise)
-
-    @property
-    def privacy_loss(self) -> float:
-        """The ε that the law keeps under the relation of the sensitivities; ``inf`` for none.
-
-        (ε/2)(1 + max Δ / min Δ), and 0 where no item moves. Laplace and logistic noise keep ε/2 for
-        each item that moves as well, if that is less
-        (docs/mathematics/score-mechanisms.md, (8)).
-        """
-        widths = np.asarray(self.sensitivities)
-        least, most = float(widths.min()), float(widths.max())
-        if most == 0.0 or widths.size == 1:
-            return 0.0
-        shifted = 0.5 * self.epsilon * (1.0 + most / least) if least > 0.0 else math.inf
-        if self.noise not in SMOOTH_BOTH_WAYS:
-            return shifted
-        return min(shifted, 0.5 * self.epsilon * int(np.count_nonzero(widths)))
 
     def sample(self, rng: Rng = None) -> int:
         """Draw an index, for comparisons only. See `Mechanism.sample`."""
@@ -248,61 +225,3 @@ class HeterogeneousNoisyMax(HeterogeneousScores, ScoreDistribution[int]):
             winners = self._largest(source, min(step, MONTE_CARLO - start))
             drawn += np.bincount(winners, minlength=size)
         return drawn / MONTE_CARLO
-
-
-@dataclass(frozen=True)
-class RuleOfThumb:
-    """Advice on whether a sensitivity of its own for each item is likely to help.
-
-    Attributes
-    ----------
-    correlation : float
-        Correlation of scores and sensitivities; NaN if either is constant.
-    favours : {"heterogeneous", "homogeneous"}
-        With a positive correlation `RandomStopping` and an optimistic `GeneralizedExponential`,
-        otherwise `NoisyMax` with the largest sensitivity. `GeneralizedExponential` as it is
-        does best where the best items have small sensitivities.
-
-    Examples
-    --------
-    >>> from mipselect.mechanisms import rule_of_thumb
-    >>> rule_of_thumb(public_scores=[0.9, 0.7, 0.2], sensitivities=[0.1, 0.2, 0.3]).favours
-    'homogeneous'
-    """
-
-    correlation: float
-    favours: Literal["heterogeneous", "homogeneous"]
-
-
-def rule_of_thumb(public_scores: ArrayLike, sensitivities: ArrayLike) -> RuleOfThumb:
-    """Correlate scores and sensitivities, and say which mechanisms that favours.
-
-    Parameters
-    ----------
-    public_scores : array_like of float, shape (d,)
-        Expected scores from a domain expert or from public data. **Never the sensitive scores**:
-        the answer is not private, and neither is a choice that is based on it.
-    sensitivities : array_like of float, shape (d,)
-        Δ_a ≥ 0.
-
-    Raises
-    ------
-    InvalidInput
-        If an input is not finite or the lengths differ.
-
-    References
-    ----------
-    "Private Selection with Heterogeneous Sensitivities", section 2.
-
-    Examples
-    --------
-    >>> from mipselect.mechanisms import rule_of_thumb
-    >>> rule_of_thumb(public_scores=[0.9, 0.7, 0.2], sensitivities=[0.3, 0.2, 0.1]).favours
-    'heterogeneous'
-    """
-    scores = differences(checked_scores(public_scores), 0.0)
-    widths = checked_sensitivities(sensitivities, scores.size)
-    if np.ptp(scores) == 0.0 or np.ptp(widths) == 0.0:
-        return RuleOfThumb(math.nan, "homogeneous")
-    correlation = float(np.corrcoef(scores, widths)[0, 1])
-    return RuleOfThumb(correlation, "heterogeneous" if correlation > 0.0 else "homogeneous")

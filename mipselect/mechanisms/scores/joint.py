@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike
 
 from mipselect.array_checks import checked_items
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.docstrings import completed_by
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.scores.base import Estimate
 from mipselect.mechanisms.scores.top_k import TopKMechanism
 from mipselect.mechanisms.scores.utilities import accumulated, differences, reach, scaled, spendable
+from mipselect.parameters import completed_by
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
 

@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike
 
 from mipselect.array_checks import checked_index
 from mipselect.arrays import FloatArray, ScoreArray
-from mipselect.docstrings import completed_by
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.noise.noise import Laplace, plus_laplace
 from mipselect.mechanisms.noise.quadrature import OFFSETS, Panels, summed_in_chunks
 from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism
 from mipselect.mechanisms.scores.heterogeneous import HeterogeneousScores
+from mipselect.parameters import completed_by
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import Rng, generator

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.array_checks import checked_scores
-from mipselect.docstrings import completed_by
 from mipselect.mechanisms.scores.base import WeightedItem
 from mipselect.mechanisms.scores.noisy_max import NoisyMax
 from mipselect.mechanisms.scores.utilities import ALLOWANCE
+from mipselect.parameters import completed_by
 from mipselect.privacy.guarantee import checked_relation
 from mipselect.privacy.randomness import IntegerWeights
 from mipselect.validation import checked_epsilon, set_fields

@@ -19,7 +19,7 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise.noise import plus_laplace
-from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, averaged
+from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism
 from mipselect.mechanisms.scores.top_k import Peeling, TopK, stated_by
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee, checked_relation
@@ -169,7 +169,9 @@ class SampleAggregate(ScoreMechanism[Support]):
         checked_items(outcome, self.k, self.n_items or 0)
         laws = [(mechanism.log_probability(outcome), count) for mechanism, count in self._laws]
         logs = np.repeat([log for log, _ in laws], [count for _, count in laws])
-        return averaged(logs)
+        weights = np.exp(logs - logs.max())
+        spread = float(weights.std(ddof=1) / (weights.mean() * math.sqrt(logs.size)))
+        return Estimate(float(logs.max() + math.log(weights.mean())), 2.0 * spread, "Monte Carlo")
 
     def votes(self, blocks: Sequence[Sequence[int]]) -> FloatArray:
         """Count the blocks, each a list of rows, that vote for each item. Sensitive.

@@ -16,14 +16,15 @@ from numpy.typing import ArrayLike
 
 from mipselect.array_checks import checked_items, checked_scores
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.docstrings import completed_by
+from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.noise import opendp_draws
 from mipselect.mechanisms.noise.noise import noise_named
 from mipselect.mechanisms.noise.quadrature import Competitors
-from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism, averaged
+from mipselect.mechanisms.scores.base import Estimate, ScoreMechanism
 from mipselect.mechanisms.scores.noisy_max import NoisyMax, permute_and_flip
 from mipselect.mechanisms.scores.utilities import spendable, utilities
+from mipselect.parameters import completed_by
 from mipselect.privacy.concentrated import bounded_range_rho
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import IntegerWeights, Rng, generator
@@ -51,6 +52,10 @@ def without_replacement(d: int, k: int, place: Callable[[IntArray], int]) -> Sup
     return tuple(np.delete(np.arange(d), left).tolist())
 
 
+MAX_FOLLOWED = 12
+"""Up to this k the 2^k sets that draws one by one can pass through are all followed."""
+
+
 def log_in_any_order(
     items: Sequence[int], following: Callable[[Support], Iterable[tuple[int, float]]]
 ) -> float:
@@ -64,7 +69,17 @@ def log_in_any_order(
     following : callable
         From a subset, in the order of `items`, to the other items, each with the log of the
         probability that it is drawn next.
+
+    Raises
+    ------
+    InvalidInput
+        For more than `MAX_FOLLOWED` items.
     """
+    if len(items) > MAX_FOLLOWED:
+        raise InvalidInput(
+            f"probabilities of draws one by one need all 2^k sets on the way; k must be at most "
+            f"{MAX_FOLLOWED} for that, got {len(items)}"
+        )
     reached = {frozenset[int](): 0.0}
     for size in range(len(items)):
         for gone in combinations(items, size):
@@ -178,12 +193,6 @@ def stated_by(
         return called.func.stated(p, k, epsilon, **public)
     checked_count(k, checked_integer(p, "p", 1))
     return Guarantee(checked_epsilon(epsilon), relation=relation)
-
-
-MAX_ORDERED = 8
-"""Up to here the 2^k subsets that peeling can pass through are all followed."""
-
-REPEATS = 64
 
 
 @completed_by(TopKMechanism)
@@ -309,9 +318,8 @@ class Peeling(_NoisyTopK):
     is permute-and-flip in fractions. The other noises are drawn in double precision; see
     `NoisyMax`.
 
-    Probabilities are quadratures with an error bar; with another noise than Gumbel and k above
-    `MAX_ORDERED` the order of the draws is sampled, with a fixed seed, and the error bar is two
-    standard errors.
+    Probabilities are quadratures with an error bar; with another noise than Gumbel up to k =
+    `MAX_FOLLOWED`.
 
     References
     ----------
@@ -346,9 +354,7 @@ class Peeling(_NoisyTopK):
     def _estimate(self, chosen: IntArray) -> Estimate:
         if self.noise == "gumbel":
             return self._all_above_the_rest(chosen)
-        if self.k <= MAX_ORDERED:
-            return self._over_all_orders(chosen.tolist())
-        return self._over_some_orders(chosen.tolist())
+        return self._over_all_orders(chosen.tolist())
 
     def _next(self, gone: Sequence[int], wanted: Sequence[int]) -> tuple[FloatArray, float]:
         """Compute log probabilities that each of `wanted` is drawn once `gone` are; error bar."""
@@ -370,17 +376,3 @@ class Peeling(_NoisyTopK):
 
         log = log_in_any_order(chosen, following)
         return Estimate(log, self.k * max(bars), "quadrature")
-
-    def _over_some_orders(self, chosen: list[int]) -> Estimate:
-        """Average Π_i P(the i-th draw is in the set | the ones before), seeded."""
-        rng = np.random.default_rng(0)
-        logs = np.zeros(REPEATS)
-        for repeat in range(REPEATS):
-            gone: list[int] = []
-            while len(gone) < self.k:
-                wanted = [j for j in chosen if j not in gone]
-                each, _ = self._next(gone, wanted)
-                together = float(np.logaddexp.reduce(each))
-                logs[repeat] += together
-                gone.append(int(rng.choice(wanted, p=np.exp(each - together))))
-        return averaged(logs)

@@ -17,20 +17,15 @@ from mipselect.privacy.guarantee import RELATIONS, Guarantee
 
 @dataclass(frozen=True, eq=False)
 class Interval:
-    """Proven ends, not an error bar. Sensitive.
+    """Proven ends, not an error bar. Sensitive."""
 
-    Attributes
-    ----------
-    low, high : float or ndarray of shape (p,)
-    """
-
-    low: float | FloatArray
-    high: float | FloatArray
+    low: float
+    high: float
 
     @property
     def width(self) -> float:
-        """The largest high - low."""
-        return float(np.max(np.subtract(self.high, self.low)))
+        """The difference of both ends."""
+        return self.high - self.low
 
 
 def rank(support: Sequence[int], n_features: int) -> int:

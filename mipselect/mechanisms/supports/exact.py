@@ -130,26 +130,14 @@ class ListedDraws:
         log = self.log_probability(tuple(support.tolist()))
         return Interval(log, log)
 
-    def size_probabilities(self, width: float | None) -> dict[int, Interval]:
-        """Return the probability of every size; see `estimate`."""
-        chances = self._probabilities()
-        found = {}
-        for size, start in self._starts.items():
-            chance = float(chances[start : start + math.comb(self._p, size)].sum())
-            found[size] = Interval(chance, chance)
-        return found
-
-    def inclusion_probabilities(self, width: float | None) -> Interval:
-        """Return the probability of every feature, shape (p,); see `estimate`."""
-        chances, found, start = self._probabilities(), np.zeros(self._p), 0
+    def inclusion_probabilities(self) -> FloatArray:
+        """Return the probability of every feature, shape (p,)."""
+        chances, found, start = np.exp(self._law.log_probabilities()), np.zeros(self._p), 0
         for supports in self._chunks():
             share = chances[start : start + len(supports)]
             np.add.at(found, supports, share[:, None])
             start += len(supports)
-        return Interval(found, found)
-
-    def _probabilities(self) -> FloatArray:
-        return np.asarray(np.exp(self._law.log_probabilities()))
+        return found
 
     def _chunks(self) -> Iterator[IntArray]:
         for size in self._sizes:
@@ -333,16 +321,9 @@ class ExactDraws(SupportMechanism):
         Raises
         ------
         NotCertified
-            Where they are not: `estimate` has a proven interval.
+            Where they are not: `estimate` of the exponential mechanism has a proven interval.
         """
-        support = tuple(self._checked(outcome).tolist())
-        if isinstance(self._draws, ListedDraws):
-            return self._draws.log_probability(support)
-        raise NotCertified(
-            f"the {self.number_of_supports:,} supports are not listed, so no probability is "
-            "known to all digits: estimate(support) has a proven interval",
-            incumbent=0.0,
-        )
+        return self._listed.log_probability(tuple(self._checked(outcome).tolist()))
 
     @np.errstate(all="ignore")
     def estimate(self, outcome: ArrayLike, *, width: float | None = None) -> Interval:
@@ -358,25 +339,21 @@ class ExactDraws(SupportMechanism):
         Raises
         ------
         NotCertified
-            If the time limit passes before that width is reached, or it cannot be reached.
+            If the time limit passes before that width is reached, or it cannot be reached; by
+            permute-and-flip where the supports are not listed.
         """
         return self._draws.estimate(self._checked(outcome), _checked_width(width))
 
     @np.errstate(all="ignore")
-    def size_probabilities(self, *, width: float | None = None) -> dict[int, Interval]:
-        """Prove an interval for the probability of every size. Sensitive.
+    def inclusion_probabilities(self) -> FloatArray:
+        """Compute the probability that each feature is drawn, shape (p,). Sensitive.
 
-        `width` as in `estimate`.
+        Raises
+        ------
+        NotCertified
+            Where the supports are not all listed.
         """
-        return self._draws.size_probabilities(_checked_width(width))
-
-    @np.errstate(all="ignore")
-    def inclusion_probabilities(self, *, width: float | None = None) -> Interval:
-        """Prove intervals for the probability that each feature is drawn; shape (p,). Sensitive.
-
-        `width` as in `estimate`.
-        """
-        return self._draws.inclusion_probabilities(_checked_width(width))
+        return self._listed.inclusion_probabilities()
 
     @property
     def acceptance(self) -> float:
@@ -385,6 +362,16 @@ class ExactDraws(SupportMechanism):
         1 where all supports are listed.
         """
         return self._draws.acceptance
+
+    @property
+    def _listed(self) -> ListedDraws:
+        if isinstance(self._draws, ListedDraws):
+            return self._draws
+        raise NotCertified(
+            f"the {self.number_of_supports:,} supports are not listed, so no probability is "
+            "known to all digits; estimate(support) of the exponential mechanism is an interval",
+            incumbent=0.0,
+        )
 
     @cached_property
     def _draws(self) -> ListedDraws | SoftDraws:

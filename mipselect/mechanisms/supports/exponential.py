@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mipselect.docstrings import completed_by
 from mipselect.mechanisms.supports.exact import ExactDraws
 from mipselect.mechanisms.supports.rejection_sampler import ProportionalCells
+from mipselect.parameters import completed_by
 from mipselect.privacy.concentrated import bounded_range_rho
 
 

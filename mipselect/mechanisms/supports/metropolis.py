@@ -7,17 +7,8 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from itertools import combinations
 
-import numpy as np
-from numpy.typing import ArrayLike
-from scipy.special import logsumexp
-
-from mipselect.array_checks import checked_support
-from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput
 from mipselect.mechanisms.base import Mechanism, Support
-from mipselect.mechanisms.supports.base import rank, score_log_weights
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.randomness import Rng, generator, uniform_subset
 from mipselect.validation import (
@@ -34,9 +25,6 @@ MIXING_CONDITION = (
     "the law of the chain after {steps} steps is within total variation δ/(1 + e^ε) ≥ {distance} "
     "of its stationary law, on these data and on every neighbouring data set"
 )
-
-MAX_SUPPORTS = 100_000
-"""More are not enumerated for the stationary law."""
 
 COIN_BITS = 53
 LOWEST = -700.0
@@ -81,8 +69,7 @@ class MetropolisHastings(Mechanism[Support]):
     enough: it is a condition of the guarantee.
 
     The law of `sample` is that of the chain after `n_steps`, which nobody knows, so there is no
-    `log_probability`, and no audit can have one. `stationary_log_probability` is where the chain
-    goes.
+    `log_probability`, and no audit can have one.
 
     References
     ----------
@@ -153,33 +140,6 @@ class MetropolisHastings(Mechanism[Support]):
     def log_acceptance(self, value: float, proposed: float) -> float:
         """Compute min(0, -ε (R(S') - R(S)) / 2Δ), the log of the probability to accept a swap."""
         return min(0.0, max(LOWEST, -self.epsilon * ((proposed - value) / 2.0 / self.sensitivity)))
-
-    def stationary_log_probability(self, outcome: ArrayLike) -> float:
-        """Return the log of the probability of a support under the stationary law. Sensitive.
-
-        It is not the law of `sample`. All supports are evaluated.
-
-        Raises
-        ------
-        InvalidInput
-            If there are more than `MAX_SUPPORTS` supports, or `outcome` is none of them.
-        """
-        support = checked_support(outcome, self.support_size, len(self.names))
-        return float(self._stationary[rank(support, len(self.names))])
-
-    @cached_property
-    def _stationary(self) -> FloatArray:
-        """Log probabilities of all supports, in lexicographic order."""
-        p, s = len(self.names), self.support_size
-        if math.comb(p, s) > MAX_SUPPORTS:
-            raise InvalidInput(
-                f"there are {math.comb(p, s)} supports of {s} out of {p} features; the stationary "
-                f"law is found by enumeration, of at most {MAX_SUPPORTS}"
-            )
-        values = np.array([self._value(support) for support in combinations(range(p), s)])
-        logs = score_log_weights(values, self.epsilon, self.sensitivity)
-        stationary: FloatArray = logs - logsumexp(logs)
-        return stationary
 
     @cached_property
     def _value(self) -> Callable[[Support], float]:

@@ -24,7 +24,7 @@ from mipselect.mechanisms.supports.law import Prior, Rate
 from mipselect.privacy.randomness import coin, rising_index
 from mipselect.restricted.prepared import PreparedLoss
 from mipselect.search.progress import ProgressCallback, Run, TimeUp
-from mipselect.search.soft import LogInterval, LogWeight, Partition, Totals, space_of
+from mipselect.search.soft import LogWeight, Partition, Totals, space_of
 
 
 class Race(Protocol):
@@ -79,12 +79,6 @@ class CellLaw(Protocol):
     def log_probability(self, support: IntArray) -> Interval:
         """Return a proven interval of the log probability of one support."""
 
-    def of_sizes(self) -> dict[int, LogInterval]:
-        """Return proven intervals of the log probability of every size."""
-
-    def of_features(self, p: int) -> LogInterval:
-        """Return proven intervals of the log probability of each feature, shape (p,)."""
-
     def refine(self) -> bool:
         """Refine what leaves the most open; False if nothing is left to refine."""
 
@@ -106,21 +100,9 @@ class ProportionalCells:
 
     def log_probability(self, support: IntArray) -> Interval:
         """See `CellLaw`."""
-        log_weight, whole = self._cells.log_weight(support), self._totals.whole()
+        log_weight, (low, high) = self._cells.log_weight(support), self._totals.whole()
         slack = self._cells.allowance + self._totals.slack
-        low = log_weight - slack - float(whole.high)
-        return Interval(low, min(log_weight + slack - float(whole.low), 0.0))
-
-    def of_sizes(self) -> dict[int, LogInterval]:
-        """See `CellLaw`."""
-        whole, slack = self._totals.whole(), self._totals.slack
-        parts = self._totals.of_sizes()
-        return {size: part.share(whole, slack) for size, part in parts.items()}
-
-    def of_features(self, p: int) -> LogInterval:
-        """See `CellLaw`."""
-        parts, whole = self._totals.of_features(p), self._totals.whole()
-        return parts.share(whole, self._totals.slack)
+        return Interval(log_weight - slack - high, min(log_weight + slack - low, 0.0))
 
     def refine(self) -> bool:
         """See `CellLaw`."""
@@ -246,43 +228,20 @@ class SoftDraws:
         NotCertified
             If the time limit passes first, or nothing is left to refine.
         """
-
         with self._lock:
-            return self._refined(lambda: {0: self._law.log_probability(support)}, width)[0]
-
-    def size_probabilities(self, width: float | None) -> dict[int, Interval]:
-        """Prove intervals of the probability of every size; see `estimate`."""
-
-        def by_size() -> dict[int, Interval]:
-            return {size: _probability(logs) for size, logs in self._law.of_sizes().items()}
-
-        with self._lock:
-            return self._refined(by_size, width)
-
-    def inclusion_probabilities(self, width: float | None) -> Interval:
-        """Prove intervals of the probability of each feature, shape (p,); see `estimate`."""
-        p = len(self._target.log_features)
-        with self._lock:
-            return self._refined(lambda: {0: _probability(self._law.of_features(p))}, width)[0]
-
-    def _refined(
-        self, prove: Callable[[], dict[int, Interval]], width: float | None
-    ) -> dict[int, Interval]:
-        """Return what `prove` finds, once no interval is wider than `width`; at once if None."""
-        run = self._begin("estimate")
-        try:
-            while True:
-                found = prove()
-                widest = max(interval.width for interval in found.values())
-                if width is None or widest <= width:
-                    return found
-                run.tick()
-                if not self._law.refine():
-                    raise NotCertified(
-                        f"an interval is {widest:.3g} wide and nothing is left to refine",
-                    )
-        except TimeUp as stop:
-            raise self._refusal() from stop
+            run = self._begin("estimate")
+            try:
+                while True:
+                    found = self._law.log_probability(support)
+                    if width is None or found.width <= width:
+                        return found
+                    run.tick()
+                    if not self._law.refine():
+                        raise NotCertified(
+                            f"the interval is {found.width:.3g} wide and nothing is left to refine",
+                        )
+            except TimeUp as stop:
+                raise self._refusal() from stop
 
     def _begin(self, stage: str) -> Run:
         self._run = Run.start(self._time_limit, self._progress)
@@ -341,9 +300,3 @@ class SoftDraws:
             f"released. {tried or 'No try was made'}; more time, a smaller epsilon or a smaller "
             "support size help",
         )
-
-
-def _probability(logs: LogInterval) -> Interval:
-    """Turn logs into probabilities; into numbers where there is one."""
-    low, high = np.exp(logs.low), np.exp(logs.high)
-    return Interval(low, high) if low.ndim else Interval(float(low), float(high))

@@ -24,18 +24,19 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.datasets import BUNDLED, bundled, correlated_gaussian, logistic_gaussian
-from mipselect.disk import DAMAGE, regular_file
+from mipselect.disk import DAMAGE, read_toml, regular_file
 from mipselect.errors import InvalidInput
-from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.scores import LOSS, OF_BLOCKS, R2, RANGES, SCALES
-from mipselect.toml_files import read_toml
 from mipselect.validation import did_you_mean, shown
+
+if TYPE_CHECKING:
+    from mipselect.problem.block_scores import BlockOptions
 
 WAYS = {"delimiter": str, "encoding": str, "sheet": str}
 """Keys of a table, and arguments of `TableFile`."""

@@ -14,7 +14,7 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, about
 from mipselect.frames import numeric_matrix, numeric_vector
 from mipselect.problem.block_scores import BlockOptions, BlockScores
-from mipselect.problem.data import ClippedRows, Rows
+from mipselect.problem.data import ClippedRows, ExactSums, Rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import LOSS, OF_BLOCKS, R2, SCALES, SCORES, require_together
@@ -28,9 +28,7 @@ from mipselect.problem.stored.descriptions import (
     is_number,
     read_description,
     shifted,
-    stored_names,
 )
-from mipselect.problem.sums import ExactSums
 from mipselect.validation import checked_choice, shown
 
 SETTINGS = ("score", *OF_BLOCKS)
@@ -203,8 +201,7 @@ class StoredData:
         if self.problem.score == R2:
             raise InvalidInput(
                 f"{self.path}: score 'block-r2' is for supports that are listed, and has no "
-                "objective: 'release' draws by it and 'solve' lists; here score = 'blocks' or "
-                "'loss' is wanted"
+                "objective: 'release' draws by it; here score = 'blocks' or 'loss' is wanted"
             )
         data = self._held
         if not isinstance(data, Rows) or isinstance(data, ClippedRows):
@@ -244,19 +241,6 @@ class Expected:
     support: tuple[int, ...]
     value: float
     level_values: tuple[float, ...] | None
-
-
-@dataclass(frozen=True)
-class StoredInstance:
-    """One line of `stored_instances`; everything in it is public."""
-
-    name: str
-    n: int
-    p: int
-    n_features: int
-    support_size: int
-    source: str
-    description: str
 
 
 def load_problem(
@@ -409,23 +393,3 @@ def expected(name_or_path: str | Path) -> Expected | None:
             f"got {shown(levels)}"
         )
     return Expected(tuple(support), section["value"], None if levels is None else tuple(levels))
-
-
-def stored_instances() -> tuple[StoredInstance, ...]:
-    """List the instances that come with the package, by name; no recipe is run for it."""
-    listed = []
-    for name in stored_names():
-        description = read_description(name)
-        problem, n = public_problem(name)
-        listed.append(
-            StoredInstance(
-                name=name,
-                n=load_problem(name).data.n if n is None else n,
-                p=problem.p,
-                n_features=problem.n_features,
-                support_size=problem.support_size,
-                source=description.data["source"],
-                description=description.instance.get("description", ""),
-            )
-        )
-    return tuple(listed)

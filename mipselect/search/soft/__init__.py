@@ -4,6 +4,6 @@ from mipselect.search.soft.cells import LogWeight
 from mipselect.search.soft.largest import LargestWeight
 from mipselect.search.soft.partition import Partition
 from mipselect.search.soft.spaces import space_of
-from mipselect.search.soft.totals import LogInterval, Totals
+from mipselect.search.soft.totals import Totals
 
-__all__ = ["LargestWeight", "LogInterval", "LogWeight", "Partition", "Totals", "space_of"]
+__all__ = ["LargestWeight", "LogWeight", "Partition", "Totals", "space_of"]

@@ -42,13 +42,6 @@ class LargestWeight:
         """No log weight is larger; if it is proven, that of a support is as large."""
         return self._best[0] if self.proven else self._partition.log_largest + self._slack
 
-    def incumbent(self) -> tuple[float, IntArray]:
-        """Return the largest log weight that was seen so far, and its support, shape (s,)."""
-        if not self.proven:
-            _, cell = max(self._partition.numbered, key=lambda item: item[1].law.log_largest)
-            self._see(cell.support(cell.law.likeliest()))
-        return self._best
-
     def prove(self) -> None:
         """Refine the cell with the largest bound, until a weight is known that is no smaller.
 

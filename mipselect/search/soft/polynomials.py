@@ -71,18 +71,6 @@ class SubsetLaw:
         largest = float(self.log_weights[len(self.order) - self.size :].sum())
         return min(self.log_constant + largest, self.log_total)
 
-    @property
-    def log_second(self) -> float:
-        """Log of the second largest; ``-inf`` if there is one T only."""
-        left = len(self.order) - self.size
-        if not 0 < left < len(self.order):
-            return -math.inf
-        return self.log_largest - float(self.log_weights[left] - self.log_weights[left - 1])
-
-    def log_member(self, positions: IntArray) -> float:
-        """Compute the log of the weight of T = `positions`."""
-        return self.log_constant + float(self.log_weights[np.isin(self.order, positions)].sum())
-
     def likeliest(self) -> IntArray:
         """Return the positions of the T with the largest weight."""
         return self.order[len(self.order) - self.size :]

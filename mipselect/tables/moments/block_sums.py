@@ -30,7 +30,6 @@ from mipselect.tables.moments.sums import (
     Sums,
     blas,
     checked_pairs,
-    is_dask,
     open_tables,
     part_of_arrays,
     slices,
@@ -131,12 +130,8 @@ def fill_upper_half(totals: IntMatrix) -> None:
         totals[:start, start:end] = totals[start:end, :start].T
 
 
-def sums_of_source(source: Any, columns: BlockColumns, progress: Progress | None) -> Sums:
+def sums_of_source(source: Any, columns: BlockColumns, progress: Progress | None) -> IntMatrix:
     """Add up the blocks of a source; see `Moments.of_blocks`."""
-    if is_dask(source):
-        from mipselect.tables.moments.dask_collections import dask_block_sums
-
-        return dask_block_sums(source, columns)
     if isinstance(columns, TableBlockColumns):
         require_one_row_each(columns)
         return block_sums(columns, open_tables(source, columns.public), progress)
@@ -158,7 +153,7 @@ def require_one_row_each(columns: TableBlockColumns) -> None:
 
 def block_sums(
     columns: BlockColumns, parts: Iterable[Part], progress: Progress | None = None
-) -> Sums:
+) -> IntMatrix:
     """Add up the rows of the blocks of all partitions; the first entry counts rows of the table.
 
     A block has rows of one window, and a window is drawn from a span of consecutive rows of the
@@ -215,7 +210,7 @@ def block_sums(
         idle.get().move_to(of_rows)
     fill_upper_half(of_rows)
     totals[0, 0, 0] = n * ONE
-    return Sums.of(totals)
+    return totals
 
 
 def require_room(columns: BlockColumns, n: int) -> None:

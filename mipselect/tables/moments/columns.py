@@ -21,8 +21,7 @@ from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.grid import GRID, on_grid
-from mipselect.tables.public_map import PublicMap, TableQuestion
-from mipselect.tables.weights import counted_shares
+from mipselect.tables.public_map import PublicMap, TableQuestion, counted_shares
 from mipselect.validation import checked_feature_names, checked_scale, set_fields
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +17,6 @@ from mipselect import disk
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.grid import MOST_ROWS
-from mipselect.tables.mapping import PersonCounts
 from mipselect.tables.moments.block_sums import require_room, sums_of_source
 from mipselect.tables.moments.columns import (
     ArrayBlockColumns,
@@ -35,25 +32,20 @@ from mipselect.tables.moments.sums import (
     ONE,
     IntMatrix,
     Progress,
-    Sums,
     checked_pairs,
+    checked_rows,
     count,
-    is_dask,
     open_tables,
     part_of_arrays,
 )
-from mipselect.tables.parts import Part
 from mipselect.tables.public_map import Ranges, TableQuestion
 from mipselect.tables.schema import TableSchema
-from mipselect.validation import checked_integer, listed, set_fields, shown
+from mipselect.validation import checked_integer, set_fields, shown
 
 FORMAT = "mipselect moments 1"
 SENSITIVE = (
     "SENSITIVE: computed from the data without any privacy. Keep it where the data may be kept."
 )
-
-SECONDS_BETWEEN_NOTES = 10.0
-"""Seconds between two times that the record of a pass is written."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,16 +112,15 @@ class Moments:
         y_bound: float | None = None,
         folds: int = 1,
         progress: Progress | None = None,
-        checkpoint: str | Path | None = None,
     ) -> Moments:
         """Add up a table in one pass; no more than some batches of it are in memory.
 
         Parameters
         ----------
-        source : path, table, (X, y), iterable of (X, y), or Dask collections
+        source : path, table, (X, y), or iterable of (X, y)
             With a schema what `mipselect.tables.sources.open_source` takes, a list or an iterator
-            of such tables, or a Dask data frame. Without one arrays X, shape (n, p), and y, shape
-            (n,); or batches of such pairs, which are read once; or a pair of Dask arrays.
+            of such tables. Without one arrays X, shape (n, p), and y, shape (n,); or batches of
+            such pairs, which are read once.
         schema : TableSchema, optional
             What is public about the table.
         target : str, optional
@@ -150,10 +141,6 @@ class Moments:
             one of them there are ballots of blocks.
         progress : callable, optional
             Receives a `Counting` for every batch.
-        checkpoint : path, optional
-            A file that remembers what has been counted of a source of several files, now and then
-            and when a pass is interrupted. If it is there the pass goes on from it. It is as
-            sensitive as the moments.
 
         Raises
         ------
@@ -178,29 +165,21 @@ class Moments:
         docs/large-tables.md.
         """
         number = checked_integer(folds, "folds", 1)
-        described = None
-        if schema is not None:
+        columns: Columns
+        if schema is None:
+            names, pairs = checked_pairs(source)
+            columns = array_columns(names, x_bound, y_bound)
+            sums = count([part_of_arrays(pairs)], columns, number, progress)
+        else:
             if x_bound is not None or y_bound is not None:
                 raise InvalidInput("a schema has the bounds: leave out x_bound and y_bound")
             if target is None:
                 raise InvalidInput("target must be given: the field of the schema to predict")
             left_out = [never] if isinstance(never, str) else never
-            described = TableColumns(
+            columns = TableColumns(
                 TableQuestion(schema, target, (), left_out, ranges or {}, unit_rule)
             )
-        if is_dask(source):
-            from mipselect.tables.moments.dask_collections import dask_sums
-
-            if checkpoint is not None:
-                raise InvalidInput("Dask keeps what has been counted; leave out checkpoint")
-            columns, sums = dask_sums(source, described, x_bound, y_bound, number)
-        elif described is not None:
-            columns, parts = described, open_tables(source, described.public)
-            sums = _counted(columns, parts, number, progress, checkpoint)
-        else:
-            names, pairs = checked_pairs(source)
-            columns = array_columns(names, x_bound, y_bound)
-            sums = _counted(columns, [part_of_arrays(pairs)], number, progress, checkpoint)
+            sums = count(open_tables(source, columns.public), columns, number, progress)
         if sums.rows == 0:
             raise InvalidInput("the table has no rows")
         return cls(columns, sums.totals)
@@ -213,7 +192,7 @@ class Moments:
 
         Parameters
         ----------
-        source : path, table, (X, y), iterable of (X, y), or Dask collections
+        source : path, table, (X, y), or iterable of (X, y)
             As for `of`.
         columns : ArrayBlockColumns or TableBlockColumns
             The columns of arrays, or of a table with a schema; its fields that are numbers need
@@ -230,13 +209,12 @@ class Moments:
         Notes
         -----
         The same to the last bit for any chunks of the same rows in the same order, of one seed.
-        In Dask collections a block has rows of one partition.
 
         References
         ----------
         docs/mathematics/blocks.md.
         """
-        return cls(columns, sums_of_source(source, columns, progress).totals)
+        return cls(columns, sums_of_source(source, columns, progress))
 
     @classmethod
     def load(cls, path: str | Path) -> Moments:
@@ -247,17 +225,15 @@ class Moments:
         InvalidInput
             Naming the file and what is wrong with it.
         """
-        found = read(Path(path))
-        if not found.whole:
-            raise InvalidInput(
-                f"{path}: a pass was interrupted after {len(found.counted)} files; go on with it "
-                "(mipselect moments --resume, or checkpoint in Moments.of)"
-            )
-        return cls(found.columns, found.totals)
+        return cls(*_read(Path(path)))
 
     def save(self, path: str | Path) -> None:
         """Write an .npz file, whole or not at all, that only its owner can read. SENSITIVE."""
-        write(Path(path), Stored(self.columns, self.folds))
+        about = {"format": FORMAT, "sensitive": SENSITIVE, "columns": self.columns.to_dict()}
+        archive = io.BytesIO()
+        words = np.array(json.dumps(about, ensure_ascii=False))
+        np.savez(archive, about=words, totals=self.folds)
+        disk.save(Path(path), archive.getvalue(), sensitive=True)
 
     def __add__(self, other: object) -> Moments:
         """Add the moments of two tables, which must have nobody in common."""
@@ -272,9 +248,8 @@ class Moments:
             raise InvalidInput(
                 f"moments in {len(self.folds)} and in {len(other.folds)} folds cannot be added"
             )
-        sums = Sums.of(self.folds.copy())
-        sums += Sums.of(other.folds)
-        return Moments(self.columns, sums.totals)
+        checked_rows(self.n + other.n)
+        return Moments(self.columns, self.folds + other.folds)
 
     def __repr__(self) -> str:
         return f"Moments(n={self.n}, p={self.p}, folds={len(self.folds)})"
@@ -297,122 +272,7 @@ class Moments:
         return len(self.columns.names)
 
 
-def _counted(
-    columns: Columns,
-    parts: Iterable[Part],
-    folds: int,
-    progress: Progress | None,
-    checkpoint: str | Path | None,
-) -> Sums:
-    totals = Sums(folds, len(columns.names) + 2)
-    unit = columns.public.unit if isinstance(columns, TableColumns) else None
-    people = None if unit is None else PersonCounts(unit)
-    if checkpoint is None:
-        count(parts, columns, totals, people=people, progress=progress)
-    else:
-        listing = list(parts) if isinstance(parts, Sequence) else []
-        if not listing or any(part.file is None for part in listing):
-            raise InvalidInput("only a pass over files here can be resumed: leave out checkpoint")
-        notes = Notes(Path(checkpoint), columns, totals)
-        left = notes.go_on(listing)
-        if people is not None:
-            for part in listing:
-                for batch in part.read([people.unit.name]) if part not in left else ():
-                    people.add(batch.column(0))
-        try:
-            count(left, columns, totals, people=people, progress=progress, done=notes.note)
-        finally:
-            notes.write()
-    return totals
-
-
-class Notes:
-    """Record of what has been counted, in a file."""
-
-    def __init__(self, path: Path, columns: Columns, totals: Sums) -> None:
-        self._path, self._totals = path, totals
-        self._counted = Stored(columns, totals.totals, {}, whole=False)
-        self._written = time.monotonic()
-
-    def go_on(self, parts: Sequence[Part]) -> list[Part]:
-        """Return the parts that are left, after those in the file are in the totals."""
-        if not os.path.lexists(self._path):
-            return list(parts)
-        found = read(self._path)
-        same = found.columns.to_dict() == self._counted.columns.to_dict()
-        if not same or found.totals.shape != self._totals.totals.shape:
-            raise InvalidInput(
-                f"{self._path}: what was counted is of another schema, target or number of folds; "
-                "remove the file to begin again"
-            )
-        files = {part.label: part.file for part in parts}
-        absent = [label for label in found.counted if label not in files]
-        if absent:
-            raise InvalidInput(
-                f"{self._path}: counted files are not in the source any more: {listed(absent)}"
-            )
-        for label, file in found.counted.items():
-            if file != files[label]:
-                raise InvalidInput(
-                    f"{shown(label)} was changed since it was counted in {self._path}; remove that "
-                    "file to begin again"
-                )
-        self._counted = replace(found, whole=False)
-        self._totals += Sums.of(found.totals)
-        return [part for part in parts if part.label not in found.counted]
-
-    def note(self, part: Part, totals: Sums) -> None:
-        """Note that a part is done: it and the totals with it become known in one step."""
-        counted = {**self._counted.counted, part.label: part.file}
-        self._counted = replace(self._counted, totals=totals.totals.copy(), counted=counted)
-        if time.monotonic() - self._written >= SECONDS_BETWEEN_NOTES:
-            self.write()
-
-    def write(self) -> None:
-        """Write what has been counted so far, if anything has."""
-        if self._counted.counted:
-            write(self._path, self._counted)
-        self._written = time.monotonic()
-
-
-@dataclass(frozen=True, eq=False)
-class Stored:
-    """Contents of a file of moments.
-
-    Attributes
-    ----------
-    columns : Columns
-    totals : ndarray of int64, shape (folds, p + 2, p + 2)
-    counted : dict of str to (int, int) or None
-        The parts that were added up, with bytes and time of those that are files here.
-    whole : bool
-        False where a pass was interrupted after these.
-    """
-
-    columns: Columns
-    totals: IntMatrix
-    counted: Mapping[str, tuple[int, int] | None] = field(default_factory=dict)
-    whole: bool = True
-
-
-def write(path: Path, stored: Stored) -> None:
-    """Write the file, or raise `MipselectError` and leave what was there."""
-    about = {
-        "format": FORMAT,
-        "sensitive": SENSITIVE,
-        "whole": stored.whole,
-        "columns": stored.columns.to_dict(),
-        "counted": [
-            {"label": label, "file": None if file is None else list(file)}
-            for label, file in stored.counted.items()
-        ],
-    }
-    archive = io.BytesIO()
-    np.savez(archive, about=np.array(json.dumps(about, ensure_ascii=False)), totals=stored.totals)
-    disk.save(path, archive.getvalue(), sensitive=True)
-
-
-def read(path: Path) -> Stored:
+def _read(path: Path) -> tuple[Columns, IntMatrix]:
     """Read and check a file; raise `InvalidInput`, naming it, for anything that is none."""
     disk.regular_file(path)
     try:
@@ -424,8 +284,6 @@ def read(path: Path) -> Stored:
         raise InvalidInput(f"{path}: is no file of moments in the format {FORMAT!r}")
     try:
         columns = _columns(about["columns"])
-        counted = {entry["label"]: _file(entry["file"]) for entry in about["counted"]}
-        whole = bool(about["whole"])
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise InvalidInput(f"{path}: the file is damaged: {shown(error)}") from None
     except InvalidInput as error:
@@ -435,11 +293,7 @@ def read(path: Path) -> Stored:
         raise InvalidInput(f"{path}: the file is damaged: its sums must be {size} by {size}")
     if not (len(totals) and _are_sums(totals, columns)):
         raise InvalidInput(f"{path}: the file is damaged: its numbers are no sums of rows")
-    return Stored(columns, totals, counted, whole)
-
-
-def _file(entry: Sequence[int] | None) -> tuple[int, int] | None:
-    return None if entry is None else (int(entry[0]), int(entry[1]))
+    return columns, totals
 
 
 def _columns(content: Mapping[str, Any]) -> Columns:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix, numeric_target, refuse_another_order
 from mipselect.grid import MOST_ROWS, exact_sums
 from mipselect.tables.mapping import PersonCounts, open_table
-from mipselect.tables.moments.columns import Columns
+from mipselect.tables.moments.columns import Columns, TableColumns
 from mipselect.tables.parts import ROWS, Once, Part, total_rows
 from mipselect.tables.public_map import PublicMap
 from mipselect.validation import shown
@@ -115,12 +115,6 @@ def checked_pairs(source: Any) -> tuple[tuple[str, ...], Iterator[Pair]]:
     return names or tuple(f"x{j}" for j in range(size)), pairs()
 
 
-def is_dask(source: Any) -> bool:
-    """Return whether the source, or a part of the pair that it is, is a collection of Dask."""
-    parts = source if isinstance(source, tuple) else (source,)
-    return any(hasattr(part, "__dask_graph__") for part in parts)
-
-
 def _is_pair(source: Any) -> bool:
     return isinstance(source, tuple) and len(source) == 2
 
@@ -157,13 +151,6 @@ class Sums:
         self.totals: IntMatrix = np.zeros((folds, size, size), dtype=np.int64)
         self.rows = 0
 
-    @classmethod
-    def of(cls, totals: IntMatrix) -> Sums:
-        """Return the sums that these totals are."""
-        sums = cls(*totals.shape[:2])
-        sums.totals, sums.rows = totals, int(totals[:, 0, 0].sum()) // ONE
-        return sums
-
     def add(self, Z: FloatArray, turn: AbstractContextManager[object] | None = None) -> None:
         """Add rows, shape (m, size): integers of at most 1/GRID, as doubles.
 
@@ -180,7 +167,7 @@ class Sums:
         """
         turn = nullcontext() if turn is None else turn
         with turn:
-            self.rows = _checked_rows(self.rows + len(Z))
+            self.rows = checked_rows(self.rows + len(Z))
         parts: Iterable[tuple[int, FloatArray]] = [(0, Z)]
         if len(self.totals) > 1:
             fold = folds_of(Z, len(self.totals))
@@ -190,13 +177,9 @@ class Sums:
             with turn:
                 self.totals[k] += products
 
-    def __iadd__(self, other: Sums) -> Self:
-        self.rows = _checked_rows(self.rows + other.rows)
-        self.totals += other.totals
-        return self
 
-
-def _checked_rows(rows: int) -> int:
+def checked_rows(rows: int) -> int:
+    """Return a number of rows; raise `InvalidInput` for more than sums can have."""
     if rows > MOST_ROWS:
         raise InvalidInput(
             f"moments hold at most {MOST_ROWS:,} rows, for sums of more do not fit into 64 bits; "
@@ -249,59 +232,47 @@ class Counting:
 
 
 Progress = Callable[[Counting], object]
-Done = Callable[[Part, Sums], object]
 
 
 def count(
-    parts: Iterable[Part],
-    columns: Columns,
-    totals: Sums,
-    *,
-    people: PersonCounts | None = None,
-    progress: Progress | None = None,
-    done: Done | None = None,
-) -> None:
-    """Add all rows of the parts to `totals`.
+    parts: Iterable[Part], columns: Columns, folds: int, progress: Progress | None = None
+) -> Sums:
+    """Add up all rows of the parts, and of people the first row of each.
 
     Parameters
     ----------
     parts : iterable of Part
     columns : Columns
-    totals : Sums
-        Holds whole parts only, whatever ends the pass.
-    people : PersonCounts, optional
-        Who was there already, where one row of each person counts.
+    folds : int
     progress : callable, optional
         Receives a `Counting` for every batch.
-    done : callable, optional
-        Is called when a part is in `totals`.
 
     Notes
     -----
     Sums are exact, so it does not matter in which order the threads end.
     """
+    totals = Sums(folds, len(columns.names) + 2)
+    unit = columns.public.unit if isinstance(columns, TableColumns) else None
+    people = None if unit is None else PersonCounts(unit)
     listed = parts if isinstance(parts, Sequence) else None
     known = None if listed is None else total_rows(part.rows for part in listed)
     threads = min(MOST_THREADS, cores())
     rows = size = 0
+    turn, waiting = Lock(), deque[Future[None]]()
     with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
         for number, part in enumerate(parts):
-            added, turn = Sums(len(totals.totals), totals.totals.shape[1]), Lock()
-            waiting = deque[Future[None]]()
             for batch in part.read(columns.reads):
                 kept = None if people is None else people.add(batch.columns[-1])
                 if len(waiting) > threads:
                     waiting.popleft().result()
-                waiting.append(pool.submit(_add, batch, kept, columns, added, turn))
+                waiting.append(pool.submit(_add, batch, kept, columns, totals, turn))
                 rows += len(batch)
                 size += int(batch.nbytes)
                 if progress is not None:
                     progress(Counting(part.label, number, rows, size, known))
-            while waiting:
-                waiting.popleft().result()
-            totals += added
-            if done is not None:
-                done(part, totals)
+        while waiting:
+            waiting.popleft().result()
+    return totals
 
 
 @cache

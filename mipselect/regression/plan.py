@@ -1,0 +1,628 @@
+"""Plans of a selection and of a model on what it draws: one relation, one charge, one release."""
+
+from __future__ import annotations
+
+import math
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+
+from mipselect.errors import InvalidInput, RelationMismatch
+from mipselect.losses.classes import Classes
+from mipselect.mechanisms.base import Mechanism, Support
+from mipselect.privacy.decimals import exact, round_down
+from mipselect.privacy.guarantee import Guarantee, compose
+from mipselect.privacy.ledger import Ledger, paid
+from mipselect.problem.block_scores import BlockOptions, BlockScores
+from mipselect.problem.instance import Instance
+from mipselect.problem.layout import Layout
+from mipselect.problem.scores import LOSS
+from mipselect.regression.base import PrivateLinearModel
+from mipselect.regression.drawn import ModelRows, TargetPart, released
+from mipselect.regression.ranges import PrivateRanges, RangedNumbers, may_be_narrowed, narrowed
+from mipselect.regression.release import ModelRelease
+from mipselect.regression.shares import LEAST_OF_A_MODEL, default_range_share, target_share
+from mipselect.regression.typical_intervals import OF_TARGET, part_of
+from mipselect.search.progress import ProgressCallback
+from mipselect.selectors.all_features import AllFeaturesSelector
+from mipselect.selectors.base import PrivateSelector
+from mipselect.selectors.exact_draws import asked_sizes
+from mipselect.selectors.problem import ProblemSelector
+from mipselect.tables.encoders import Encoder, two_numbers
+from mipselect.tables.fields import as_two_classes
+from mipselect.tables.instances import ScoredTable, instance_of_table
+from mipselect.tables.model_table import ModelTable
+from mipselect.tables.problems import layout_of_table
+from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
+
+RowsOf = Callable[[Support, tuple[int, ...], random.Random], ModelRows]
+"""Function from a support and its columns to the rows of the model. It may draw; the plan pays."""
+
+
+class Plan(ABC):
+    """Plan of a draw, before a row is read; all of it is public.
+
+    Attributes
+    ----------
+    layout : Layout
+        Which columns make a feature, and which are always in.
+    method : PrivateSelector
+        How features are selected.
+    regressor : PrivateLinearModel
+        Not fitted.
+    """
+
+    method: PrivateSelector
+    regressor: PrivateLinearModel
+
+    @property
+    @abstractmethod
+    def _layout(self) -> Layout:
+        """Return `layout`."""
+
+    @property
+    @abstractmethod
+    def model_promise(self) -> Guarantee:
+        """Guarantee of the model, whatever features were drawn."""
+
+    @abstractmethod
+    def model_on(self, support: Support) -> PrivateLinearModel:
+        """Make the estimator of the coefficients for some features."""
+
+    def promised(self, stated: Mapping[str, Guarantee], *more: Guarantee) -> Guarantee:
+        """Add up the guarantees of a draw of features and a model on them, by the model's relation.
+
+        Parameters
+        ----------
+        stated : mapping of str to Guarantee
+            Guarantees of the selection, by relation.
+        *more : Guarantee
+            Of what else is drawn.
+
+        Raises
+        ------
+        RelationMismatch
+            If the selection is not stated under the relation of the model.
+
+        Notes
+        -----
+        The support is a release, and the model is one for every support: ε, δ and ρ add up.
+        Released is the pair; columns that differ between the supports of two neighbours make no
+        difference, for the sum holds given any support.
+        """
+        model = self.model_promise
+        selection = stated.get(model.relation)
+        if selection is None:
+            raise RelationMismatch(
+                f"the regressor is private under {model.relation}, the selector under "
+                f"{', '.join(stated)} only: give both the same relation"
+            )
+        return compose([selection, *more, model], model.relation)
+
+    def columns_of(self, support: Support) -> tuple[int, ...]:
+        """Return the columns of some features, and those that are always in."""
+        layout = self._layout
+        parts = (*(layout.groups[j] for j in support), *layout.always)
+        return tuple(c for part in parts for c in part)
+
+    def _drawn(
+        self,
+        selection: Mechanism[Any],
+        rows_of: RowsOf,
+        guarantee: Guarantee,
+        ledger: Ledger | None,
+        sources: tuple[random.Random, random.Random],
+        classes: Classes | None,
+    ) -> ModelRelease:
+        """Charge the ledger once, draw the features, then the coefficients.
+
+        Parameters
+        ----------
+        selection : Mechanism
+        rows_of : callable
+        guarantee : Guarantee
+            Of both together, and whether it is private.
+        ledger : Ledger or None
+        sources : (random.Random, random.Random)
+            For the selection and for the model.
+        classes : tuple or None
+            The two classes.
+        """
+        source, model_source = sources
+        selection.prepare()
+        what = f"{selection.name}, then {type(self.regressor).__name__}"
+        # A warning would tell about the data. NumPy's state is that of the thread.
+        with paid(ledger, guarantee, what), np.errstate(all="ignore"):
+            support = features_of(selection.sample(source))
+            columns = self.columns_of(support)
+            model = self.model_on(support)
+            rows = rows_of(support, columns, model_source)
+            drawn = model._draw(rows, model_source, guarantee.private).in_units_of(rows)
+        layout = self._layout
+        plain = not layout.always and all(len(group) == 1 for group in layout.groups)
+        named = () if plain and rows.table is None else columns
+        return released(
+            replace(drawn, mechanism=f"{selection.name}, then {drawn.mechanism}"),
+            support,
+            tuple(layout.feature_names[j] for j in support),
+            guarantee,
+            classes,
+            columns=tuple(layout.column_names[c] for c in named),
+            table=rows.table,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayPlan(Plan):
+    """Plan of what is drawn from X and y; parameters may hold one number for each column of X."""
+
+    layout: Layout
+    method: PrivateSelector
+    regressor: PrivateLinearModel
+
+    @property
+    def _layout(self) -> Layout:
+        return self.layout
+
+    def model_on(self, support: Support) -> PrivateLinearModel:
+        """Make the estimator of the coefficients for some features."""
+        return self._model_of(self.columns_of(support))
+
+    def _model_of(self, columns: tuple[int, ...]) -> PrivateLinearModel:
+        return self.regressor.for_columns(columns, len(self.layout.column_names))
+
+    @cached_property
+    def model_promise(self) -> Guarantee:
+        """Guarantee of the regressor on as many columns as are drawn at most.
+
+        Its parameters are checked for every column of X: after the draw it would be too late.
+        """
+        size, width = len(self.layout.column_names), self._width
+        for start in range(0, size, width):
+            columns = tuple(range(min(start, size - width), min(start + width, size)))
+            promised = self._model_of(columns).promise(width)
+            if not self.regressor.has_columns(size):
+                break
+        return promised
+
+    @property
+    def _width(self) -> int:
+        """The most columns of a model."""
+        features = min(most_features(self.method), len(self.layout.groups))
+        return self.layout.features.most_columns(features)
+
+    def warn_of_doubt(self, n: int) -> None:
+        """Warn if a model of as many columns as are drawn can hardly be of use for n rows."""
+        width = self._width
+        self._model_of(tuple(range(width))).warn_of_doubt(n, width)
+
+    def release(
+        self,
+        selection: Mechanism[Any],
+        rows: ModelRows,
+        guarantee: Guarantee,
+        ledger: Ledger | None,
+        sources: tuple[random.Random, random.Random],
+        classes: Classes | None = None,
+    ) -> ModelRelease:
+        """Draw a release from rows with all columns of X; see `Plan._drawn`."""
+
+        def rows_of(_: Support, columns: tuple[int, ...], __: random.Random) -> ModelRows:
+            return replace(rows, X=rows.X[:, list(columns)])
+
+        return self._drawn(selection, rows_of, guarantee, ledger, sources, classes)
+
+
+@dataclass(frozen=True, eq=False)
+class TablePlan(Plan):
+    """Plan of what is drawn from a table, before a row of it is read; all of it is public.
+
+    Attributes
+    ----------
+    question : TableQuestion
+        With placeholders for ranges that are to be drawn.
+    method : PrivateSelector
+        How fields are selected.
+    regressor : PrivateLinearModel
+        Not fitted; its bounds follow from the schema where they are None.
+    size : int
+        The most fields that may be selected.
+    blocks : BlockOptions or None
+        Scores from blocks of rows that fields are drawn from; None for the loss of rows within
+        the ranges of the schema.
+    range_share : float or None
+        The part of the regressor's ε that first finds where most values of the numbers lie within
+        their ranges; None for that of a public rule, which finds none where rows are too few.
+    ranges : PrivateRanges or None
+        Ranges that are drawn after the fields, from blocks alone.
+    rows : int or None
+        Number of rows, or people, where it is known and public.
+    of_loss : mapping
+        Settings of the loss that fields are selected by: what was given of coef_bound, ridge and
+        loss.
+    """
+
+    question: TableQuestion
+    method: PrivateSelector
+    regressor: PrivateLinearModel
+    size: int
+    blocks: BlockOptions | None = None
+    range_share: float | None = None
+    ranges: PrivateRanges | None = None
+    rows: int | None = None
+    of_loss: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.ranges is not None and self.blocks is None:
+            raise InvalidInput(
+                "private ranges are drawn after the fields, which must be drawn from blocks of "
+                "rows: give the selection no loss, bound or ridge, and a method that knows blocks"
+            )
+        if self.classifies and self.public.target.classes is None:
+            raise InvalidInput(
+                f"a classifier needs a target of two classes; {self.public.target_name!r} is "
+                "a number"
+            )
+        if self.public.weight is not None:
+            self.regressor.require_weights()
+        # After the draw it would be too late to find that a model cannot be written down.
+        if self.whole.public.columns != self.public.columns:
+            raise InvalidInput("the schema cannot be cut down to the fields that are used")
+
+    @property
+    def public(self) -> PublicMap:
+        """Public map of the question."""
+        return self.question.public
+
+    @property
+    def whole(self) -> ModelTable:
+        """Part of the table that a model on all fields would remember."""
+        return ModelTable.of(self.question.schema, self.public, range(len(self.public.features)))
+
+    @property
+    def _layout(self) -> Layout:
+        return layout_of_table(self.public, intercept=False, bound=None)
+
+    @property
+    def classifies(self) -> bool:
+        """True if the model predicts classes."""
+        return bool(is_classifier(self.regressor))
+
+    def doubts(self, n: int | None) -> tuple[str, ...]:
+        """Say why a model may be of little use, before a draw and from public numbers alone.
+
+        Parameters
+        ----------
+        n : int or None
+            Number of rows; None where it is private.
+        """
+        columns = len(self.columns_of(self.widest))
+        of_the_model = self.model_on(self.widest).doubt(n, columns)
+        found = (of_the_model, self._doubt_of_the_target, self._doubt_of_few_rows(n))
+        return tuple(filter(None, found))
+
+    @property
+    def _doubt_of_the_target(self) -> str:
+        """Say that a target of two values is fitted by a loss that has no means; "" if not so."""
+        target = self.public.target
+        name, two = target.encoder.field.name, two_numbers(target.encoder)
+        if self.classifies or self.regressor.estimates_means:
+            return ""
+        if target.classes is not None:
+            what, chances = "has two classes", "take the logistic loss"
+        elif two is not None:
+            what, chances = f"is a number here, {two[0]} or {two[1]}", as_two_classes(*two)
+        else:
+            return ""
+        return (
+            f"{name} {what}, and Huber's loss goes by what most rows have, so that a model of it "
+            f"says little of a rare one: for probabilities {chances}, for differences of shares "
+            "take the squared loss"
+        )
+
+    def _doubt_of_few_rows(self, n: int | None) -> str:
+        """Say that no model is better than a constant with so few rows for its ε; "" if not so."""
+        epsilon = float(self.regressor.epsilon)
+        if n is None or not self.regressor.noise_grows_with_ranges:
+            return ""
+        if n * epsilon >= LEAST_OF_A_MODEL:
+            return ""
+        constant = "the shares of the classes" if self.classifies else "the mean of the target"
+        rows = math.ceil(LEAST_OF_A_MODEL / epsilon)
+        enough = math.ceil(100.0 * self.promise.epsilon * rows / n) / 100.0
+        return (
+            f"{n:,} rows are few for a model at ε = {epsilon:g}. Where rows times ε are below "
+            f"{LEAST_OF_A_MODEL:g}, models of tables mostly predict worse than {constant}, unless "
+            f"ranges are tight: {rows:,} rows, or ε = {enough:g} in all, are the least"
+        )
+
+    @property
+    def model_promise(self) -> Guarantee:
+        """Guarantee of ranges and coefficients together, whatever fields were selected.
+
+        ε and δ are the same for any number of ranges; ρ is the largest. Few rows may have dearer
+        ranges, and one of the target, in pure models only, whose ρ is largest undivided.
+        """
+        widths = self._widths(self.widest)
+        model = self.regressor.for_features(widths)
+        whole = model.promise(sum(widths))
+        found = [whole.rho]
+        for numbers in range(1, self._most_ranges + 1):
+            each = Guarantee(self._epsilon_each(numbers), relation=model.relation)
+            rest = self._within_the_rest(clone(model), numbers).promise(sum(widths))
+            found.append(compose([each.times(numbers), rest], model.relation).rho)
+        known = [rho for rho in found if rho is not None]
+        return replace(whole, rho=max(known) if len(known) == len(found) else None)
+
+    @property
+    def promise(self) -> Guarantee:
+        """Guarantee of selection and model together; raises what `promised` does."""
+        return self.promised(self.method.guarantees)
+
+    def promised(self, stated: Mapping[str, Guarantee], *more: Guarantee) -> Guarantee:
+        """Add the guarantees of ranges and model to those of a selection; see `Plan.promised`."""
+        ranges = () if self.ranges is None else (self.ranges.guarantee,)
+        return super().promised(stated, *ranges, *more)
+
+    @property
+    def widest(self) -> Support:
+        """Largest support that may be selected, of the features with the most columns."""
+        features = self.public.features
+        by_width = sorted(range(len(features)), key=lambda j: -len(features[j].columns()))
+        return tuple(sorted(by_width[: self.size]))
+
+    def model_on(self, support: Support) -> PrivateLinearModel:
+        """Make the estimator of the coefficients for some selected fields."""
+        model = self.regressor.for_features(self._widths(support))
+        return self._within_the_rest(model, len(self.ranged_numbers(support)))
+
+    def _within_the_rest(self, model: PrivateLinearModel, numbers: int) -> PrivateLinearModel:
+        """Give the model the ε that the ranges of so many numbers leave."""
+        ranges = exact(self._epsilon_each(numbers)) * numbers + exact(self.epsilon_of_target)
+        model.set_params(epsilon=round_down(exact(model.epsilon) - ranges))
+        return model
+
+    @cached_property
+    def _pure(self) -> bool:
+        """True if the model has no δ."""
+        widths = self._widths(self.widest)
+        return self.regressor.for_features(widths).promise(sum(widths)).delta == 0.0
+
+    @property
+    def epsilon_of_target(self) -> float:
+        """Cost of the part of its range where nearly all values of the target lie; 0 for none.
+
+        It is looked for by the default rule only, where n is public and its range is stated.
+        """
+        rule = self.range_share is None and self.regressor.noise_grows_with_target
+        drawn = () if self.ranges is None else self.ranges.open
+        target = self.public.target.encoder
+        if not rule or self.rows is None or target.field.name in drawn:
+            return 0.0
+        if not may_be_narrowed(target):
+            return 0.0
+        share = target_share(self.rows * float(self.regressor.epsilon))
+        return round_down(exact(self.regressor.epsilon) * exact(share))
+
+    @property
+    def looks_for_ranges(self) -> bool:
+        """True if ranges are drawn for some selected fields."""
+        return self.regressor.noise_grows_with_ranges and self.range_share != 0.0
+
+    def epsilon_of_a_range(self, support: Support) -> float:
+        """Return what the range of each number costs; 0 where none is looked for."""
+        return self._epsilon_each(len(self.ranged_numbers(support)))
+
+    def _epsilon_each(self, numbers: int) -> float:
+        """Return what each of so many ranges costs."""
+        share = self.range_share
+        if share is None:
+            product = None if self.rows is None else self.rows * float(self.regressor.epsilon)
+            share = default_range_share(numbers, product, pure=self._pure)
+        if numbers == 0 or share == 0.0:
+            return 0.0
+        return round_down(exact(self.regressor.epsilon) * exact(share) / numbers)
+
+    @property
+    def _most_ranges(self) -> int:
+        """Number of ranges that may be drawn at most."""
+        if not self.looks_for_ranges:
+            return 0
+        free, fixed = (
+            sum(may_be_narrowed(encoder) for encoder in encoders)
+            for encoders in (self.public.features, self.public.always)
+        )
+        return min(free, self.size) + fixed
+
+    def _encoders(self, support: Support) -> list[Encoder]:
+        return [*(self.public.features[j] for j in support), *self.public.always]
+
+    def _widths(self, support: Support) -> list[int]:
+        return [len(encoder.columns()) for encoder in self._encoders(support)]
+
+    def ranged_numbers(self, support: Support) -> RangedNumbers:
+        """Return the numbers of a model on some selected fields whose ranges are looked for."""
+        return RangedNumbers.of(self._encoders(support) if self.looks_for_ranges else ())
+
+    def table_within(self, support: Support, ranges: Ranges) -> ModelTable:
+        """Return what a model remembers of the table, with narrower ranges."""
+        public = self.public
+        within = replace(
+            public,
+            features=tuple(narrowed(encoder, ranges) for encoder in public.features),
+            always=tuple(narrowed(encoder, ranges) for encoder in public.always),
+        )
+        return ModelTable.of(self.question.schema, within, support, stated=public)
+
+    @property
+    def intercept(self) -> bool:
+        """True if the model has an intercept."""
+        return bool(self.regressor.fit_intercept)
+
+    def scored(self, source: Any) -> ScoredTable:
+        """Return what fields are drawn from: blocks of rows, or the loss of rows within ranges."""
+        settings = {"intercept": self.intercept, **self.of_loss}
+        return ScoredTable(source, self.question, self.size, settings, self.blocks)
+
+    def rows_of_model(self, source: Any, scored: Instance | BlockScores) -> Instance | None:
+        """Return the rows that the model is fitted to; None where ranges are to be drawn first.
+
+        Parameters
+        ----------
+        source : path or table
+        scored : Instance or BlockScores
+            What fields are drawn from; of a loss these are the rows.
+        """
+        if self.ranges is not None:
+            return None
+        if self.blocks is None:
+            assert isinstance(scored, Instance)
+            return scored
+        size, intercept = self.size, self.intercept
+        return instance_of_table(source, self.question, support_size=size, intercept=intercept)
+
+    def law(
+        self,
+        scored: Instance | BlockScores,
+        source: random.Random,
+        progress: ProgressCallback | None = None,
+    ) -> Mechanism[Support]:
+        """Make the law of selections; nothing is drawn. Sensitive.
+
+        Parameters
+        ----------
+        scored : Instance or BlockScores
+            What fields are drawn from.
+        source : random.Random
+            For choices that do not depend on the data and are not part of the law.
+        progress : callable, optional
+            See `top_supports`.
+
+        Raises
+        ------
+        InvalidInput
+            If there are too few rows for ranges that are to be drawn.
+        """
+        if self.ranges is not None:
+            self.ranges.require_rows(scored.n, self.size)
+        if isinstance(self.method, ProblemSelector | AllFeaturesSelector):
+            return self.method.on(scored, source, progress)
+        assert isinstance(scored, Instance)
+        return self.method.on(scored, source, progress)
+
+    def release(
+        self,
+        selection: Mechanism[Support],
+        scored: Instance | BlockScores,
+        rows: Instance | None,
+        source: Any,
+        ledger: Ledger | None,
+        sources: tuple[random.Random, random.Random],
+        *,
+        private: bool,
+    ) -> ModelRelease:
+        """Draw a release; see `Plan._drawn`.
+
+        Parameters
+        ----------
+        selection : Mechanism
+            From `law`.
+        scored : Instance or BlockScores
+        rows : Instance or None
+            Rows that the model is fitted to, as `rows_of_model` makes them.
+        source : path or table
+            Read once more where ranges are drawn between the fields and the coefficients.
+        ledger : Ledger or None
+        sources : (random.Random, random.Random)
+        private : bool
+            Whether they are the operating system's.
+        """
+        guarantee = replace(self.promised(selection.guarantees), private=private)
+        known = self.regressor.relation == "replace-one"
+        plan = replace(self, rows=scored.n) if known else self
+
+        def rows_of(
+            support: Support, columns: tuple[int, ...], generator: random.Random
+        ) -> ModelRows:
+            if plan.ranges is None:
+                assert rows is not None
+                return plan._within(plan, support, _mapped(rows, columns), {}, generator)
+            drawn, question, spent = plan.ranges.rows(source, support, generator)
+            return plan._within(replace(plan, question=question), support, drawn, spent, generator)
+
+        classes = self.whole.classes if self.classifies else None
+        return plan._drawn(selection, rows_of, guarantee, ledger, sources, classes)
+
+    def _within(
+        self,
+        placed: TablePlan,
+        support: Support,
+        rows: ModelRows,
+        spent: Mapping[str, float],
+        source: random.Random,
+    ) -> ModelRows:
+        """Draw where most values lie, and put the rows in units of that.
+
+        Parameters
+        ----------
+        placed : TablePlan
+            This plan with the ranges that were drawn. Of two whole numbers too, fewer numbers may
+            be left in it than were foreseen by the plan that the model was paid by.
+        support : tuple of int
+        rows : ModelRows
+        spent : mapping of str to float
+            ε of each range that was drawn.
+        source : random.Random
+        """
+        numbers, each = placed.ranged_numbers(support), self.epsilon_of_a_range(support)
+        parts = numbers.drawn(rows, each, self.regressor.relation, source)
+        table = placed.table_within(support, parts)
+        stated = {name: e for name, e in table.stated_ranges.items() if name not in spent}
+        table = replace(table, private_ranges=spent, stated_ranges=stated)
+        part, epsilon = None, self.epsilon_of_target
+        if epsilon > 0.0:
+            ends = part_of(rows.with_target(rows.y), epsilon, OF_TARGET, source)
+            part = TargetPart(*ends, epsilon)
+        y = rows.y if part is None else part.units(rows.y)
+        return replace(rows, X=numbers.within(rows.X, parts), y=y, table=table, part=part)
+
+
+def _mapped(instance: Instance, columns: tuple[int, ...]) -> ModelRows:
+    """Return some columns of an instance, its target, and how much its rows count."""
+    targeted = instance.targeted
+    y = instance.y if targeted is None else np.where(targeted, instance.y, 0.0)
+    return ModelRows(instance.X[:, list(columns)], y, weights=instance.weights, targeted=targeted)
+
+
+def most_features(selector: PrivateSelector) -> int:
+    """Return the most features that a selector may draw."""
+    sizes = asked_sizes(selector)
+    return int(selector.n_features_to_select) if sizes is None else max(map(int, sizes))
+
+
+def features_of(outcome: Any) -> Support:
+    """Return what was drawn as sorted features."""
+    return (outcome,) if isinstance(outcome, int) else tuple(sorted(outcome))
+
+
+def scores_blocks(selector: PrivateSelector) -> bool:
+    """Return whether it draws from scores from blocks of rows of X and y."""
+    return isinstance(selector, ProblemSelector) and selector.asked_score != LOSS
+
+
+def scores_blocks_of_table(
+    selector: PrivateSelector, regressor: PrivateLinearModel, *, ranged: bool
+) -> bool:
+    """Return the same for a table, where by default all but a draw under add-remove does.
+
+    Where ranges are to be drawn there is nothing else.
+    """
+    if not isinstance(selector, ProblemSelector) or selector.asked_score is not None:
+        return scores_blocks(selector)
+    return ranged or regressor.relation == "replace-one"

@@ -1,0 +1,147 @@
+"""Quality of a model in words: what was measured on rows that the model was not fitted to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from mipselect.documents.blocks import Alert, Block, Paragraph, TextTable
+from mipselect.quality import Measure, Quality
+from mipselect.quality.measures import (
+    ACCURACY,
+    AUC,
+    CHANCE,
+    PREDICTED,
+    R2,
+    SECOND,
+    SHARE,
+    in_percent,
+)
+
+
+def quality_blocks(quality: Quality, target: str) -> Iterator[Block]:
+    """Describe what was measured on rows that the model was not fitted to."""
+    if not quality.beats_chance:
+        yield Alert(f"{quality.verdict}.")
+    yield Paragraph(f"{_about(quality)} {_first(quality, target)}")
+    if accuracy := _named(quality, ACCURACY):
+        yield Paragraph(_accuracy(quality, accuracy))
+    yield TextTable(
+        ("measure", "estimate", f"{100.0 * quality.level:g} % interval"),
+        tuple((quality.name_of(one), _estimate(one), _interval(one)) for one in quality.measures),
+        numbers=("estimate", f"{100.0 * quality.level:g} % interval"),
+    )
+    yield Paragraph(
+        f"A {100.0 * quality.level:g} % interval covers the true value in "
+        f"{100.0 * quality.level:g} % of repetitions, with other rows and other noise."
+    )
+    if quality.clip is not None:
+        yield Paragraph(
+            f"Errors and distances from the mean count up to ±{quality.clip:.4g}, so that no "
+            "single row can decide the result. Where a few rows are far off, R² without that limit "
+            "is another number, which the interval need not hold."
+        )
+    second = quality.second_class or f"of {SECOND} of {target}"
+    if quality.matching_threshold is not None:
+        yield Paragraph(
+            f"About as many rows as are {second} have a probability above "
+            f"{quality.matching_threshold:.3g}: the threshold for predictions of the right number."
+        )
+    if quality.bins:
+        yield Paragraph(
+            "Do predicted probabilities mean what they say? Of the rows with a prediction in the "
+            f"first column, so many were {second}:"
+        )
+        yield TextTable(
+            ("predicted", "true share", f"{100.0 * quality.level:g} % interval"),
+            tuple(
+                (
+                    one.probabilities,
+                    "unknown" if one.share.value is None else f"{in_percent(one.share.value)} %",
+                    f"{in_percent(one.share.low)} to {in_percent(one.share.high)} %",
+                )
+                for one in quality.bins
+            ),
+            numbers=("true share", f"{100.0 * quality.level:g} % interval"),
+        )
+
+
+def _about(quality: Quality) -> str:
+    rows = "rows" if quality.rows is None else f"{quality.rows:,} rows"
+    if quality.share is None:
+        return f"Measured on {rows} of a table that was given for it."
+    return f"Measured on {rows} that were kept apart from the fit ({_percent(quality.share)})."
+
+
+def _first(quality: Quality, target: str) -> str:
+    """Say in plain words what the first measure means."""
+    one, value = quality.first, quality.first.estimate
+    its = f"the {100.0 * quality.level:g} % interval"
+    if value is None:
+        return f"The noise leaves no estimate of {one.name}; it is at most {one.high:.2f}."
+    if one.name == R2:
+        if value <= 0.0:
+            return (
+                f"By the estimate the model does worse than the mean, R² {value:.2f}; {its} of "
+                f"R² is {one.low:.2f} to {one.high:.2f}."
+            )
+        if not quality.beats_chance:
+            return (
+                f"The estimate is that it explains {_percent(value)} of the variation of "
+                f"{target}, but {its}, {_whole(one.low)} to {_percent(one.high)}, does not rule "
+                "out that it explains nothing."
+            )
+        return (
+            f"The model explains {_percent(value)} of the variation of {target}; {its} is "
+            f"{_whole(one.low)} to {_percent(one.high)}."
+        )
+    if one.name == AUC:
+        pair = "Of two rows, one of each class, the model finds out which is which"
+    else:
+        pair = f"Of two rows, the model finds out which has more of {target}"
+    by = "" if quality.beats_chance else ", by the estimate,"
+    held = one.low <= CHANCE[one.name] <= one.high
+    return (
+        f"{pair}{by} in {_whole(value)} of 100 cases; {its} is {_whole(one.low)} to "
+        f"{_whole(one.high)}. Guessing would find it in 50"
+        f"{f', which {its} does not rule out' if held else ''}."
+    )
+
+
+def _whole(share: float) -> str:
+    """Write in percent without a decimal, and no minus before a zero."""
+    return str(round(100.0 * share))
+
+
+def _percent(share: float) -> str:
+    """Write a share as percent, such as "61 %"."""
+    return f"{_whole(share)} %"
+
+
+def _accuracy(quality: Quality, accuracy: Measure) -> str:
+    if accuracy.value is None:
+        return "How often the class that it names is right is not known."
+    said = f"The class that it names is right in {_whole(accuracy.value)} of 100 rows."
+    if quality.common is None:
+        return said
+    common = 100.0 * quality.common
+    return f"{said} Always naming the more frequent class would be right in {common:.0f}."
+
+
+def _named(quality: Quality, name: str) -> Measure | None:
+    return next((one for one in quality.measures if one.name == name), None)
+
+
+def _estimate(one: Measure) -> str:
+    value = one.estimate
+    if value is None:
+        return "unknown"
+    return _percent(value) if one.name in (ACCURACY, SHARE, PREDICTED) else f"{value:.3f}"
+
+
+def _interval(one: Measure) -> str:
+    if math.isinf(one.low):
+        return f"at most {one.high:.3f}"
+    if one.name in (ACCURACY, SHARE, PREDICTED):
+        return f"{_whole(one.low)} to {_percent(one.high)}"
+    return f"{one.low:.3f} to {one.high:.3f}"
