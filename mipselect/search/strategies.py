@@ -58,8 +58,6 @@ class Strategy(StrEnum):
     """Take the smallest eigenvalue of scaled blocks, for features of several columns."""
     SPECTRA = "spectra", 10
     """Take the spectrum of G, cut off at several limits, for its convexity."""
-    PARALLEL_SUMS = "parallel sums", 10
-    """Cut the spectrum off by an inverse, for columns whose eigenvalues take too long."""
     CLUSTERS = "clusters", 17
     """Divide by what clusters of near columns gain together."""
     IN_OR_OUT = "in-or-out branching", 17

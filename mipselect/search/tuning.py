@@ -76,12 +76,10 @@ class Spectrum:
 
     eigenvalues: int = 2000
     """Most columns, or rows if these are fewer, for which eigenvalues are computed."""
-    inverse_columns: int = 5000
-    """Most columns for which G + tI is inverted, or E is formed."""
+    columns: int = 5000
+    """Most columns for which E is formed."""
     shares: tuple[float, ...] = (0.03, 0.1, 0.3)
     """Limits t of the spectrum, in medians of the diagonal of G, from small to large."""
-    mostly: float = 0.75
-    """Share of what E could be, from which on a larger limit is worth another inverse."""
     exact_rows: int = 256
     """Up to so many rows of what is left of E are looked at for the sums of their entries."""
     row_tops: int = 32

@@ -41,7 +41,6 @@ from mipselect.search.least_squares.division import by_shares
 from mipselect.search.least_squares.expansion import best_expanded
 from mipselect.search.least_squares.measured_curvature import (
     curvature_of,
-    parallel_sum,
     spectral_curvatures,
 )
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
@@ -133,9 +132,8 @@ CURVATURES = ["uniform", "spectral"]
 def curvature_by(name: str, problem: PreparedSquared) -> UniformCurvature | SpectralCurvature:
     if name == "uniform":
         return UniformCurvature(0.5)
-    E = parallel_sum(problem.gram.full(), 1.0)
-    assert E is not None
-    return SpectralCurvature(E, 1e-6)
+    omega, vectors = np.linalg.eigh(problem.gram.full())
+    return SpectralCurvature((vectors * np.minimum(omega, 1.0)) @ vectors.T, 1e-6)
 
 
 SUBPROBLEMS = [

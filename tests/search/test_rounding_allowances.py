@@ -26,7 +26,6 @@ from tests.support.exact_judges import (
     least_of_near_sets,
     levels_of_dual_points,
     needed_gains,
-    parallel_sums,
     proofs_of_cuts,
     shares_of_dual_points,
     single_gains,
@@ -68,7 +67,6 @@ ALLOWANCES = {
     "totals of cells": Allowance(totals_of_cells, "mipselect.search.soft.partition.EPS"),
     # Of the next three, each number is enough for what has been tried.
     "block curvature": Allowance(block_curvature, f"{MEASURED}.EPS", f"{MEASURED}.ROUNDING"),
-    "parallel sums": Allowance(parallel_sums, f"{MEASURED}.EPS", f"{MEASURED}.ROUNDING"),
     "spectra of rows": Allowance(spectra_of_rows, f"{MEASURED}.EPS", f"{MEASURED}.ROUNDING"),
     "eliminated columns": Allowance(curvature_beside_columns, f"{MEASURED}._elimination_error"),
 }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import mpmath
 import numpy as np
 import pytest
@@ -11,9 +9,8 @@ import pytest
 from mipselect import Instance
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.least_squares.children import children_of
-from mipselect.search.least_squares.measured_curvature import parallel_sum, spectral_curvatures
+from mipselect.search.least_squares.measured_curvature import spectral_curvatures
 from mipselect.search.least_squares.node import SquaredNode, squared_node
-from mipselect.search.tuning import TUNING
 from tests.support.designs import all_supports, least_ridge
 from tests.support.searches import levels_by, supports_by
 
@@ -46,21 +43,13 @@ def additions(instance: Instance, base: np.ndarray, size: int) -> SquaredNode:
     return squared_node(problem, base, size, others, 0.0, None)
 
 
-BY = {
-    "eigenvalues": TUNING.spectrum,
-    "parallel sums": replace(TUNING.spectrum, eigenvalues=2),
-}
-
-
-@pytest.mark.parametrize("by", BY)
 @pytest.mark.parametrize("always", [0, 2])
 @pytest.mark.parametrize("design", DESIGNS)
-def test_a_spectrum_of_rounding_is_none(design: str, always: int, by: str) -> None:
+def test_a_spectrum_of_rounding_is_none(design: str, always: int) -> None:
     """Whatever is found is at most what is there, and leaves every base a Cholesky factor."""
     for ridge in RIDGES:
         instance = instance_of(DESIGNS[design], always, float(ridge))
         whole = additions(instance, np.empty(0, dtype=np.intp), 1)
-        whole = replace(whole, tuning=replace(TUNING, spectrum=BY[by]))
         for curvature in spectral_curvatures(whole):
             slack = float(curvature.slack)
             assert np.linalg.eigvalsh(curvature.E)[0] >= -slack
@@ -93,26 +82,19 @@ def least_eigenvalue(G: mpmath.matrix, E: np.ndarray) -> float:
         return float(min(mpmath.eigsy(G - mpmath.matrix(E.tolist()), eigvals_only=True)))
 
 
-@pytest.mark.parametrize("by", BY)
 @pytest.mark.parametrize("design", DESIGNS)
-def test_searches_that_measure_curvature_at_once_are_right(design: str, by: str) -> None:
+def test_searches_that_measure_curvature_at_once_are_right(design: str) -> None:
     for always in (0, 2):
         for ridge in (1.0, 1e-6, 1e-9):
             solver = "native" if ridge != 1e-6 else "highs"
             instance = instance_of(DESIGNS[design], always, ridge)
             with np.errstate(all="ignore"):
                 values = np.sort(instance.objectives(all_supports(instance)))
-                pool = supports_by(instance, 4, solver, cheap=0, spectrum=BY[by])
-                levels = levels_by(instance, solver, cheap=0, spectrum=BY[by])
+                pool = supports_by(instance, 4, solver, cheap=0)
+                levels = levels_by(instance, solver, cheap=0)
             rounding = 1e-9 * instance.sensitivity
             assert pool.certified
             assert levels.certified
             assert np.all(pool.values <= values[:4] + pool.allowance + rounding)
             assert pool.rest_bound <= values[4] + rounding
             assert levels.values[0] <= values[0] + rounding
-
-
-def test_a_sum_that_has_no_factor_is_none() -> None:
-    assert parallel_sum(np.zeros((3, 3)), 0.0) is None
-    assert parallel_sum(np.diag([1.0, -1e-3]), 1e-4) is None
-    np.testing.assert_allclose(parallel_sum(np.diag([1.0, 3.0]), 1.0), np.diag([0.5, 0.75]))

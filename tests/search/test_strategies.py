@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from mipselect.search.least_squares import measured_curvature
 from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import TUNING, Tuning
-from tests.support.counted_searches import Unfinished, calls, count
+from tests.support.counted_searches import Unfinished, count
 
 EARNED = 1.5
 
@@ -23,9 +22,6 @@ class Earning:
     measure: str = "nodes"
     tuning: Tuning = TUNING
 
-
-BY_INVERSES = replace(TUNING, spectrum=replace(TUNING.spectrum, eigenvalues=10))
-"""All columns are too many for eigenvalues."""
 
 EARNINGS = {
     Strategy.ENUMERATION: Earning("small", "optimum"),
@@ -44,7 +40,6 @@ EARNINGS = {
     Strategy.LEAST_EIGENVALUES: Earning("twelve of forty", "optimum"),
     Strategy.BLOCK_CURVATURE: Earning("correlated groups", "pool"),
     Strategy.SPECTRA: Earning("correlated and weak", "pool"),
-    Strategy.PARALLEL_SUMS: Earning("correlated", "pool", tuning=BY_INVERSES),
     Strategy.CLUSTERS: Earning("many columns", "optimum"),
     Strategy.IN_OR_OUT: Earning("strong signals", "levels"),
     Strategy.PAIRS: Earning("far fewer rows", "pool"),
@@ -72,12 +67,10 @@ def assert_it_earns(strategy: Strategy, earning: Earning) -> None:
 
 
 @pytest.mark.deep
-def test_a_spectrum_of_rows_spares_inverses_and_earns_its_place() -> None:
+def test_a_spectrum_of_rows_earns_its_place() -> None:
     spectrum = replace(TUNING.spectrum, eigenvalues=300)
     by_rows = Earning("nearly as many rows", "optimum", tuning=replace(TUNING, spectrum=spectrum))
-    with calls(measured_curvature, "parallel_sum", lambda *_: 1) as inverses:
-        assert_it_earns(Strategy.SPECTRA, by_rows)
-    assert not inverses
+    assert_it_earns(Strategy.SPECTRA, by_rows)
 
 
 def test_every_strategy_is_looked_at() -> None:

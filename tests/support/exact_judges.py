@@ -224,13 +224,6 @@ def curvature_beside_columns(seed: int) -> bool:
     return curvature.excess <= max(least, mpmath.mpf(0))
 
 
-def parallel_sums(seed: int) -> bool:
-    """tG(G + tI)⁻¹, which G is not below."""
-    problem = singular(seed)
-    by_inverses = replace(TUNING, spectrum=replace(TUNING.spectrum, eigenvalues=1))
-    return left_over(problem, spectral_curvatures(replace(whole(problem), tuning=by_inverses)))
-
-
 def spectra_of_rows(seed: int) -> bool:
     """XᵀU min(1, t/Ω) UᵀX of two rows, which G is not below."""
     rng = np.random.default_rng(seed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.linalg import lapack
 
 from mipselect.arrays import FloatArray
 from mipselect.restricted.squared import EPS
@@ -13,7 +12,6 @@ from mipselect.search.least_squares.block_curvature import BlockCurvature
 from mipselect.search.least_squares.curvature import Curvature, SpectralCurvature, UniformCurvature
 from mipselect.search.least_squares.node import SquaredNode
 from mipselect.search.strategies import Strategy
-from mipselect.search.tuning import Spectrum
 
 ROUNDING = 1e-10
 """Rounding of eigenvalues, relative to the largest."""
@@ -65,16 +63,18 @@ def _block_curvature(whole: SquaredNode) -> BlockCurvature:
 def spectral_curvatures(whole: SquaredNode) -> list[SpectralCurvature]:
     """Compute E at t = shares of the median of G's diagonal, for features of one column each.
 
-    Where rows and columns are so many that eigenvalues take too long, E is a `parallel_sum`.
+    None where rows and columns are both so many that eigenvalues take too long.
     """
     problem, p, limits = whole.problem, whole.problem.features.size, whole.tuning.spectrum
-    if not problem.features.singles or p > limits.inverse_columns:
+    if not problem.features.singles or p > limits.columns:
         return []
     if whole.ridge > problem.ridge and problem.features.always:
         return []
     X = problem.gram.rows if problem.features.plain else None
     if X is not None and len(X) < p and len(X) <= limits.eigenvalues:
         return _spectra_of_rows(X, whole) if whole.tuning.uses(Strategy.SPECTRA) else []
+    if p > limits.eigenvalues or not whole.tuning.uses(Strategy.SPECTRA):
+        return []
     G, off = _left_of_gram(whole), _elimination_error(whole)
     rounding = EPS * len(G) * _trace(whole) + 2.0 * off * whole.ridge
     slacks = {
@@ -84,12 +84,6 @@ def spectral_curvatures(whole: SquaredNode) -> list[SpectralCurvature]:
     if not np.isfinite(G).all():
         return []
     known = {t: slack for t, slack in slacks.items() if _is_small(slack, t, whole)}
-    if p > limits.eigenvalues:
-        if not whole.tuning.uses(Strategy.PARALLEL_SUMS):
-            return []
-        return _parallel_sums(G, known, limits, min(problem.n, p))
-    if not whole.tuning.uses(Strategy.SPECTRA):
-        return []
     eigenvalues, vectors = np.linalg.eigh(G)
     least = np.maximum(eigenvalues - ROUNDING * float(eigenvalues[-1]), 0.0)
     return [
@@ -125,45 +119,6 @@ def _spectra_of_rows(X: FloatArray, whole: SquaredNode) -> list[SpectralCurvatur
             Z = np.sqrt(t / np.maximum(eigenvalues, t))[:, None] * V
             found.append(SpectralCurvature(Z.T @ Z, slack, limits))
     return found
-
-
-def _parallel_sums(
-    G: FloatArray, slacks: dict[float, float], limits: Spectrum, rank: int
-) -> list[SpectralCurvature]:
-    """Find parallel sums at the middle limit, and at larger ones that the spectrum exceeds."""
-    found: list[SpectralCurvature] = []
-    ts = sorted(slacks)
-    for t in ts[min(1, len(ts) - 1) :]:
-        E = parallel_sum(G, t)
-        if E is None:
-            continue
-        found.append(SpectralCurvature(E, slacks[t], limits))
-        if float(np.trace(E)) < limits.mostly * t * rank:
-            break
-    return found
-
-
-def parallel_sum(G: FloatArray, t: float) -> FloatArray | None:
-    """Compute tG(G + tI)⁻¹ = tI - t²(G + tI)⁻¹, with eigenvalues ωt/(ω + t) ≥ min(ω, t)/2.
-
-    None where G + tI is not positive definite as it is rounded.
-    """
-    shifted = G.copy()
-    shifted[np.diag_indices_from(shifted)] += t
-    factor, failed = lapack.dpotrf(shifted, lower=1, clean=0, overwrite_a=1)
-    if failed:
-        return None
-    E, failed = lapack.dpotri(factor, lower=1, overwrite_c=1)
-    if failed:
-        return None
-    E *= -(t**2)
-    E[np.diag_indices_from(E)] += t
-    for start in range(0, len(E), 256):
-        stop = start + 256
-        lower = np.tril(E[start:stop, start:stop], -1)
-        E[start:stop, start:stop] = lower + lower.T + np.diag(np.diagonal(E)[start:stop])
-        E[start:stop, stop:] = E[stop:, start:stop].T
-    return np.asarray(E)
 
 
 def _left_of_gram(whole: SquaredNode) -> FloatArray:
