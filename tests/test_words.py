@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -23,6 +24,7 @@ GIVEN_UP = {
 FILES = sorted((ROOT / "mipselect").rglob("*.py"))
 
 
+@cache
 def classes_of_the_product() -> Counter[str]:
     """How many classes of mipselect have a name."""
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in FILES]

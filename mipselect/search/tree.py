@@ -133,13 +133,14 @@ class TreeSearch(Generic[AnyNode]):
                 if name
                 else nullcontext(StrategyAccount()) as account
             ):
-                extent = node.extent(self.cutoff)
+                cutoff = self.cutoff
                 left = strategy.attempt(node, self)
                 if left is not None and len(left.live) < left.size:
                     left = None
                 share = 1.0 if left is None else 1.0 - len(left.live) / len(node.live)
-                account.successes += share > 0.0
-                account.settled += share * extent
+                if share > 0.0:
+                    account.successes += 1
+                    account.settled += share * node.extent(cutoff)
             if left is None:
                 return None
             node = left

@@ -410,6 +410,7 @@ def create(_: Ledger | None, path: Path, __: str) -> None:
     Ledger.create(path, epsilon=1.0)
 
 
+@pytest.mark.deep
 def test_creation_killed_at_any_moment(tmp_path: Path) -> None:
     """There is a whole ledger, or an empty file that says so, or none; then it is made again."""
     rng = np.random.default_rng(0)
@@ -432,6 +433,7 @@ def test_creation_killed_at_any_moment(tmp_path: Path) -> None:
     assert whole > 0
 
 
+@pytest.mark.deep
 def test_a_storm_of_kills(tmp_path: Path) -> None:
     """`python -m tests.soak.ledger_faults` does ten thousand."""
     figures = storms(200, tmp_path)

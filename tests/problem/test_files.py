@@ -13,7 +13,7 @@ from mipselect.errors import InvalidInput
 from mipselect.problem.stored.files import expected, load_instance, load_problem
 
 ENUMERABLE = (
-    "breast-cancer",
+    pytest.param("breast-cancer", marks=pytest.mark.deep),
     "diabetes",
     "diabetes-huber",
     "tiny-groups",

@@ -28,7 +28,7 @@ from tests.support.scripted_solvers import ScriptedWhole
 from tests.support.wants import skip_for_want_of
 
 
-@pytest.fixture(params=back_ends(Capability.MISOCP))
+@pytest.fixture(params=back_ends(Capability.MISOCP, slow=("scip",)))
 def name(request: pytest.FixtureRequest) -> str:
     return request.param
 
