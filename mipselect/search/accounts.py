@@ -67,7 +67,7 @@ class Accounts:
     nodes of a size as long as it cost no more there than others pay for what it settled, and for an
     `Allowance` of nodes: a few, and a share of those that it was asked about. At a node that is
     smaller than most it must have cost less in proportion, for a try costs as much there. One that
-    settled nothing yet is tried so many times at most, for nodes near the root cost much.
+    settled nothing yet is tried few times, too, for nodes near the root cost much.
 
     So what it cost beyond what it settled is at most the cost of so many nodes by other means, and
     of one try, the one that passed this limit. One that settles nothing costs no more than that.
@@ -129,7 +129,7 @@ class Accounts:
         own.extent += nodes * extent
         allowed = allowance.first + allowance.share * own.asked
         price = self._price(name, size)
-        few = own.calls < allowed or own.settled > 0.0
+        few = own.calls < allowance.first + allowance.tries * own.asked or own.settled > 0.0
         if price is None or not few:
             return few
         mean = own.extent / own.asked

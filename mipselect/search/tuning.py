@@ -30,6 +30,8 @@ class Allowance:
     """So many in any case,"""
     share: float = 0.02
     """and this share of those that it might have been tried at."""
+    tries: float = 0.1
+    """Share of these at which what settled nothing yet is tried, besides the first."""
 
 
 @dataclass(frozen=True)

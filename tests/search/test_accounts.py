@@ -123,7 +123,7 @@ def test_what_settles_nothing_is_tried_few_times_however_little_it_costs() -> No
             tries += 1
             try_once(accounts, CLUSTERS, 1e5, 0.0)
         try_once(accounts, "division", 1e9, 1.0)
-    assert tries == ALLOWED.first + ALLOWED.share * 200
+    assert tries == ALLOWED.first + ALLOWED.tries * 200
 
 
 def test_a_small_node_is_worth_a_try_only_if_it_is_cheaper_in_proportion() -> None:
@@ -142,4 +142,4 @@ def test_before_anything_else_settled_a_node_tries_are_few() -> None:
         if accounts.worth(CLUSTERS, 3):
             tries += 1
             try_once(accounts, CLUSTERS, 1e6, 0.0)
-    assert ALLOWED.first <= tries <= ALLOWED.first + ALLOWED.share * 100 + 1
+    assert ALLOWED.first <= tries <= ALLOWED.first + ALLOWED.tries * 100 + 1

@@ -166,8 +166,10 @@ def divided_by_clusters(node: SquaredNode, most: int, tree: SquaredTree) -> Squa
         cutoff, before = tree.cutoff, len(node.live)
         needed = node.needed_gain(cutoff)
         division, near, keep = by_clusters(node, near, needed)
-        tree.run.accounts.work += 2.0 * TRY + sum(
-            near.members[q - 2].size * q for q in range(2, node.size + 1)
+        tree.run.accounts.work += (
+            2.0 * TRY
+            + 500.0 * before
+            + sum(near.members[q - 2].size * q for q in range(2, node.size + 1))
         )
         tree.collector.settle(cutoff)
         node, division = replace(node, near=near).restricted(keep), division.among(keep)

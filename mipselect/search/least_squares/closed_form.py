@@ -130,7 +130,7 @@ def _larger_first(
     for k in np.flatnonzero(may.any(axis=1)).tolist():
         here = np.flatnonzero(may[k])
         j, end = rows[here], ends[k]
-        run.accounts.work += 4.0 * len(here) * float(end)
+        run.accounts.work += 12.0 * len(here) * float(end)
         first, other = better_pairs(H[:, :end][here], j, taken[k, :, :end], w[k, :end])
         if len(first):
             j = j[first]
