@@ -319,7 +319,13 @@ class Ledger:
 
     @contextmanager
     def charged(self, guarantee: Guarantee, what: str = "") -> Iterator[None]:
-        """Charge a release as `spend` does, and note whether what follows ends with a draw."""
+        """Charge a release as `spend` does, and note whether what follows ends with a draw.
+
+        Yields
+        ------
+        None
+            Once it is charged: what is drawn then is paid for.
+        """
         number = self._book.charge(self._entry(guarantee, what))
         try:
             yield
