@@ -160,6 +160,8 @@ def _rights_of_nobody(wanted: bool) -> Iterator[None]:
         for module in pkgutil.iter_modules(mipselect.cli.__path__):
             if module.name != "__main__":
                 importlib.import_module(f"mipselect.cli.{module.name}")
+        # It makes a folder when it is first imported, and says so if it cannot.
+        importlib.import_module("matplotlib.pyplot")
         os.seteuid(NOBODY)
     try:
         yield
