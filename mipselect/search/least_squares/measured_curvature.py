@@ -66,14 +66,14 @@ def spectral_curvatures(whole: SquaredNode) -> list[SpectralCurvature]:
     None where rows and columns are both so many that eigenvalues take too long.
     """
     problem, p, limits = whole.problem, whole.problem.features.size, whole.tuning.spectrum
-    if not problem.features.singles or p > limits.columns:
+    if not (whole.tuning.uses(Strategy.SPECTRA) and problem.features.singles):
         return []
-    if whole.ridge > problem.ridge and problem.features.always:
+    if p > limits.columns or (whole.ridge > problem.ridge and problem.features.always):
         return []
     X = problem.gram.rows if problem.features.plain else None
     if X is not None and len(X) < p and len(X) <= limits.eigenvalues:
-        return _spectra_of_rows(X, whole) if whole.tuning.uses(Strategy.SPECTRA) else []
-    if p > limits.eigenvalues or not whole.tuning.uses(Strategy.SPECTRA):
+        return _spectra_of_rows(X, whole)
+    if p > limits.eigenvalues:
         return []
     G, off = _left_of_gram(whole), _elimination_error(whole)
     rounding = EPS * len(G) * _trace(whole) + 2.0 * off * whole.ridge
