@@ -18,7 +18,6 @@ from mipselect.cli.table_options import (
     TABLE_PANEL,
     DialectOptions,
     SchemaOptions,
-    ScoreOptions,
 )
 
 EXAMPLES = """Examples:
@@ -27,9 +26,6 @@ mipselect moments visits/*.parquet --schema visits.schema.json --target cost \\
     --output visits.npz
 
 mipselect release visits.npz --support-size 4 --epsilon 1 --always age,sex
-
-mipselect moments visits/*.parquet --schema visits.schema.json --target cost \\
-    --score blocks --output visits.npz
 """
 
 
@@ -49,17 +45,6 @@ class MomentsArguments:
     question: SchemaOptions = group(
         SchemaOptions, without=("--always", "--no-intercept", "--unit-rule")
     )
-    scores: ScoreOptions = group(
-        ScoreOptions,
-        without=("--loss",),
-        help={
-            "--score": "loss: of rows that are clipped to public ranges. blocks: least squares on "
-            "blocks of rows, each normalised by itself, without ranges.",
-            "--block-rows": "With --score blocks: rows of a block, public.",
-            "--partitions": "With --score blocks: how often the rows are divided anew, public.",
-        },
-        show_default={"--score": "loss", "--block-rows": "2", "--partitions": "16"},
-    )
     folds: int = option(
         "--folds",
         "Keep the sums of so many parts of the rows apart, for sample-aggregate.",
@@ -75,7 +60,6 @@ class MomentsArguments:
 def moments(arguments: MomentsArguments) -> None:
     """Add up squares and products over all rows of DATA, exactly, in one pass.
 
-    With --score blocks over all blocks of rows, for which no range is needed.
     'solve' and 'release' take M.npz in place of an instance.
 
     It is SENSITIVE: it holds sums of the data without any privacy.
