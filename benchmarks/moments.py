@@ -81,11 +81,8 @@ def moments_of_blocks(folder: Path, columns: int, block_rows: int, partitions: i
     """The same within blocks of rows."""
     from mipselect import Instance
 
-    instance = Instance.from_blocks(
-        folder, schema=schema_of(columns), target="y", support_size=1,
-        block_rows=block_rows, partitions=partitions,
-    )  # fmt: skip
-    return instance.n
+    asked: dict[str, Any] = {"schema": schema_of(columns), "target": "y", "support_size": 1}
+    return Instance.from_blocks(folder, **asked, block_rows=block_rows, partitions=partitions).n
 
 
 READINGS = {"reading, file by file": read_alone, "reading, as a dataset": scan_alone}
