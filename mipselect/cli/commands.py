@@ -46,27 +46,27 @@ OWN = {
         "Release a linear model of a table: which features, and their coefficients.",
     ),
     "predict": (
-        "predict_options",
+        "predict",
         "Predict the target for every row of DATA, in the order of the rows.",
     ),
     "evaluate": (
-        "evaluate_options",
+        "evaluate",
         "Say how good a model is on the rows of DATA, with differential privacy.",
     ),
     "describe": (
-        "describe_options",
+        "describe",
         "Begin the public schema of DATA, and list what you must fill in.",
     ),
     "check": (
-        "check_options",
+        "check",
         "Compare DATA with its schema, before ε is spent. The report is SENSITIVE.",
     ),
     "moments": (
-        "moments_options",
+        "moments",
         "Add up squares and products over all rows of DATA, exactly, in one pass.",
     ),
     "plan": (
-        "plan_options",
+        "plan",
         "Say what to expect of a table before it is opened, at some ε and a number of rows.",
     ),
     "compare": (
@@ -79,12 +79,12 @@ OWN = {
         "List the back ends that are installed, and whether they can be used here.",
     ),
     "report": (
-        "report_options",
+        "report",
         "Write a report on releases for everybody: results, guarantee, costs, how to cite.",
     ),
     "ledger": ("ledger_options", "Keep a privacy budget in a file: create, show, verify, export."),
     "schema": (
-        "schema_options",
+        "schema",
         "Fill in a public schema in a spreadsheet, and confirm its types: to-csv, from-csv, "
         "confirm.",
     ),

@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from dataclasses import Field as DataclassField
+from dis import get_instructions
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter, Signature, signature
@@ -245,7 +246,11 @@ def options(kind: type[Group]) -> type[Group]:
 
 
 def command(run: Callable[[Arguments], None]) -> Callable[..., None]:
-    """Turn a function of one dataclass into one of all of its options, which typer reads."""
+    """Turn a function of one dataclass into one of all of its options, which typer reads.
+
+    What the function itself imports is imported before signals raise; --help, and a word that is
+    wrong, import none of it.
+    """
     return _of_options(run, lambda: run)
 
 
@@ -277,6 +282,9 @@ def _of_options(
     @wraps(run)
     def called(**given: Any) -> None:
         function, more = own(), given.pop(FURTHER, {})
+        for step in get_instructions(function):
+            if step.opname == "IMPORT_NAME":
+                import_module(step.argval)
         let_signals_raise()
         function(_built(kind, {names[key]: value for key, value in given.items()}, more))
 

@@ -11,7 +11,7 @@ from rich.markup import escape
 from mipselect.cli.declared import command, group, options
 from mipselect.cli.options import NO_FILE, Delivery
 from mipselect.cli.output import table_of
-from mipselect.problem.stored.descriptions import Description, read_description, stored_names
+from mipselect.problem.stored import Description, read_description, stored_names
 
 EXAMPLES = "Example: mipselect instances --json"
 
