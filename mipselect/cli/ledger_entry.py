@@ -13,6 +13,7 @@ from rich.console import Console
 
 from mipselect.cli.options import LedgerOptions
 from mipselect.cli.output import InterruptedDelivery, line
+from mipselect.cli.start import let_signals_raise
 from mipselect.errors import MipselectError
 from mipselect.privacy import Guarantee, Ledger, LedgerEntry
 from mipselect.privacy.guarantee import amount
@@ -163,6 +164,7 @@ def ledger_entry(
     InterruptedDraw
         After an interrupt, if the ledger was charged.
     """
+    let_signals_raise()
     if ledger is None:
         yield None
         return

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-
-import typer
 
 from mipselect.cli.declared import argument, command_in, group, option, options
 from mipselect.cli.options import NO_FILE, Delivery
@@ -20,13 +19,6 @@ mipselect ledger show study.ledger
 
 
 FILE = ("FILE", "The file of the ledger.")
-
-
-app = typer.Typer(
-    help="Keep a privacy budget in a file: create, show, verify, export.",
-    epilog=EXAMPLES,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 
 
 @options
@@ -90,7 +82,6 @@ class ExportArguments:
     delivery: Delivery = group(Delivery, without=("--json",))
 
 
-@app.command()
 @command_in("mipselect.cli.ledger")
 def create(arguments: CreateArguments) -> None:
     """Make a ledger in a new FILE. What it counts is fixed from then on.
@@ -100,13 +91,11 @@ def create(arguments: CreateArguments) -> None:
     """
 
 
-@app.command()
 @command_in("mipselect.cli.ledger")
 def show(arguments: ShowArguments) -> None:
     """Show what was charged to FILE, what is left, and the guarantee of all of it together."""
 
 
-@app.command()
 @command_in("mipselect.cli.ledger")
 def verify(arguments: VerifyArguments) -> None:
     """Check every row and every page of FILE, and name the first row that does not fit.
@@ -117,7 +106,6 @@ def verify(arguments: VerifyArguments) -> None:
     """
 
 
-@app.command()
 @command_in("mipselect.cli.ledger")
 def export(arguments: ExportArguments) -> None:
     """Print every row of FILE as one JSON object, exactly as it is stored, with its hash.
@@ -125,3 +113,7 @@ def export(arguments: ExportArguments) -> None:
     Anybody can check the chain from it: a hash is the SHA-256 of number, event, time, content and
     previous, one a line.
     """
+
+
+PARTS: dict[Callable[..., None], None] = dict.fromkeys((create, show, verify, export))
+"""Commands of this group, without examples of their own."""

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from mipselect.cli.start import say
+from mipselect.cli.start import let_signals_raise, say
 
 if TYPE_CHECKING:  # The search takes long to import.
     from mipselect.search.progress import Progress
@@ -49,6 +49,7 @@ class Spinner:
             self._task = self._bar.add_task(description, total=None)
 
     def __enter__(self) -> Self:
+        let_signals_raise()
         if self._bar is not None:
             self._bar.start()
         return self

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import typer
-
 from mipselect.cli.declared import argument, command_in, group, option, options
 from mipselect.cli.options import NO_FILE, Delivery
 
@@ -33,14 +31,6 @@ mipselect schema from-csv patients.schema.csv filled.schema.json
 
 mipselect schema confirm patients.schema.json
 """
-
-
-app = typer.Typer(
-    help="Fill in a public schema in a spreadsheet, and confirm its types: to-csv, from-csv, "
-    "confirm.",
-    epilog=EXAMPLES,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 
 
 @options
@@ -76,7 +66,6 @@ class ConfirmArguments:
     delivery: Delivery = group(Delivery, without=NO_FILE)
 
 
-@app.command("to-csv", epilog=CSV_EXAMPLES)
 @command_in("mipselect.cli.schema")
 def to_csv(arguments: ToCsvArguments) -> None:
     """Write a schema as CSV for a spreadsheet: a row for each field, a column for each property.
@@ -86,7 +75,6 @@ def to_csv(arguments: ToCsvArguments) -> None:
     """
 
 
-@app.command("from-csv", epilog=CSV_EXAMPLES)
 @command_in("mipselect.cli.schema")
 def from_csv(arguments: FromCsvArguments) -> None:
     """Make a schema of the CSV of a spreadsheet, and check it.
@@ -96,7 +84,6 @@ def from_csv(arguments: FromCsvArguments) -> None:
     """
 
 
-@app.command("confirm", epilog=CONFIRM_EXAMPLES)
 @command_in("mipselect.cli.schema")
 def confirm(arguments: ConfirmArguments) -> None:
     """Confirm that the types which were proposed from the data are public knowledge.
@@ -104,3 +91,7 @@ def confirm(arguments: ConfirmArguments) -> None:
     Without --yes they are listed; with it the marks are removed and the file is
     written. Correct a type that is wrong in the file first.
     """
+
+
+PARTS = {to_csv: CSV_EXAMPLES, from_csv: CSV_EXAMPLES, confirm: CONFIRM_EXAMPLES}
+"""Commands of this group, each with its examples."""
