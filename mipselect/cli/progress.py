@@ -6,13 +6,11 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
-from rich.console import Console
-from rich.progress import Progress as Bar
-from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
-
 from mipselect.cli.start import let_signals_raise, say
 
-if TYPE_CHECKING:  # The search takes long to import.
+if TYPE_CHECKING:  # These take long to import.
+    from rich.progress import Progress as Bar
+
     from mipselect.search.progress import Progress
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -39,6 +37,10 @@ class Spinner:
         self._start = self._last_line = time.monotonic()
         self._bar: Bar | None = None
         if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import Progress as Bar
+            from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
             self._bar = Bar(
                 SpinnerColumn(),
                 TextColumn("{task.description}", markup=False),
