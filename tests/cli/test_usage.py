@@ -17,7 +17,7 @@ from mipselect import PermuteAndFlip
 from mipselect.cli import output
 from mipselect.cli.commands import imported, known_commands, runs_of
 from mipselect.cli.progress import Watch
-from mipselect.problem.stored.files import load_problem, public_problem
+from mipselect.problem.stored import load_problem, public_problem
 from mipselect.search.progress import Progress
 from tests.support.commandline import Run
 
