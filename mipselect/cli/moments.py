@@ -4,27 +4,80 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from mipselect.cli.cautions import note_of_the_target
-from mipselect.cli.moments_options import MomentsArguments
+from mipselect.cli.declared import argument, command, group, option, options, required
+from mipselect.cli.options import Delivery
 from mipselect.cli.output import SENSITIVE, banner, check_output, heading
 from mipselect.cli.progress import Spinner
+from mipselect.cli.table_options import (
+    SCHEMA,
+    TABLE_PANEL,
+    DialectOptions,
+    SchemaOptions,
+)
 from mipselect.errors import InvalidInput
-from mipselect.tables.moments import Counting, Moments
-from mipselect.tables.moments.columns import TableColumns
-from mipselect.tables.moments.sums import open_tables
-from mipselect.tables.parts import total_rows
-from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_integer
+
+if TYPE_CHECKING:
+    from mipselect.tables.moments import Counting
+
+EXAMPLES = """Examples:
+
+mipselect moments visits/*.parquet --schema visits.schema.json --target cost \\
+    --output visits.npz
+
+mipselect release visits.npz --support-size 4 --epsilon 1 --always age,sex
+"""
+
+
+@options
+class MomentsArguments:
+    """Arguments of `moments`."""
+
+    data: list[str] = argument(
+        "DATA...",
+        ".csv, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx files, folders or patterns; "
+        "all rows of all of them count.",
+    )
+    dialect: DialectOptions = group(DialectOptions)
+    target: str = required("--target", "The field to predict.")
+    output: Path = required("--output", "Where the moments go. SENSITIVE.", metavar="M.npz")
+    schema: Path | None = option("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)
+    question: SchemaOptions = group(
+        SchemaOptions, without=("--always", "--no-intercept", "--unit-rule")
+    )
+    folds: int = option(
+        "--folds",
+        "Keep the sums of so many parts of the rows apart, for sample-aggregate.",
+        default=1,
+    )
+    dry_run: bool = option(
+        "--dry-run", "Check schema, question and headers; read no row.", default=False
+    )
+    delivery: Delivery = group(Delivery, without=("--output",))
+
 
 ENDING = ".npz"
 
 
+@command
 def moments(arguments: MomentsArguments) -> None:
-    """Run the command."""
+    """Add up squares and products over all rows of DATA, exactly, in one pass.
+
+    'solve' and 'release' take M.npz in place of an instance.
+
+    It is SENSITIVE: it holds sums of the data without any privacy.
+    """
+    from mipselect.cli.cautions import note_of_the_target
+    from mipselect.tables.moments import Moments
+    from mipselect.tables.moments.columns import TableColumns
+    from mipselect.tables.moments.sums import open_tables
+    from mipselect.tables.parts import total_rows
+    from mipselect.tables.schema import TableSchema
+
     data, output = arguments.data, arguments.output
     if arguments.schema is None:
         raise InvalidInput("--schema must be given (begin one with 'mipselect describe')")
