@@ -42,7 +42,7 @@ OWN = {
         "Release supports straight from a table, with differential privacy.",
     ),
     "fit": (
-        "fit_options",
+        "fit",
         "Release a linear model of a table: which features, and their coefficients.",
     ),
     "predict": (

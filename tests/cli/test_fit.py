@@ -411,7 +411,7 @@ def test_ranges_that_a_schema_does_not_state(run: Run, tmp_path: Path) -> None:
         (("--always", "ages"), "always: the schema has no field 'ages'"),
         (("--never", "who"), "never: the schema has no"),
         (("--epsilon", "0"), "--epsilon must be"),
-        (("--epsilon", "1e9"), "--epsilon and --delta: epsilon must lie between"),
+        (("--epsilon", "1e9"), "--epsilon must lie between"),
         (("--unit-rule", "any"), "unit_rule must be"),
         (("--ranges", "secret"), "--ranges must be"),
         (("--ranges", "private", "--selection-share", "0.8"), "private ranges cost 0.2"),
