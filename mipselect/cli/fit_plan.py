@@ -16,7 +16,7 @@ from mipselect.cli.releasing import NOT_SPENT, spent_by, without_numbers
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import amount
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.files import StoredData
+from mipselect.problem.stored import StoredData
 from mipselect.regression import ModelRelease, SelectThenRegress, TukeyRegressor
 from mipselect.regression.coefficients import LEVEL, CoefficientTable, summary_text
 from mipselect.regression.evaluation import HeldOut
