@@ -16,8 +16,9 @@ import pytest
 
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.regression import ModelRelease, plan
-from mipselect.tables import TableSchema, map_table
+from mipselect.tables import TableSchema
 from tests.support.commandline import LISTENING, TABLE, Outcome, Run
+from tests.support.mapped_tables import map_table
 from tests.support.shared_data import TABLES, wants_data
 from tests.support.stays import HOSTILE, rows, written
 

@@ -39,8 +39,9 @@ from mipselect.selectors import (
     SISSelector,
     TopRSelector,
 )
-from mipselect.tables import TableSchema, map_table
+from mipselect.tables import TableSchema
 from mipselect.tables.public_map import TableQuestion
+from tests.support.mapped_tables import map_table
 from tests.support.patients import SCHEMA, patients
 
 HUBER = ObjectivePerturbationRegressor(loss="huber(0.25)")
