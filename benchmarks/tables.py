@@ -22,7 +22,7 @@ from scipy.special import softmax
 from sklearn.datasets import load_diabetes
 
 from benchmarks.declared import Record, benchmark
-from mipselect import BlockScores, Instance
+from mipselect import Instance
 from mipselect.mechanisms import AdaptivePeeling
 from mipselect.mechanisms.supports.permute_and_flip import FlippedWeights
 from mipselect.privacy.randomness import IntegerWeights
@@ -198,14 +198,15 @@ def loss_on_ranges(table: Table, seed: int, epsilons: Sequence[float]) -> Laws:
 def least_squares_on_blocks(
     table: Table, seed: int, epsilons: Sequence[float], *, rows: int
 ) -> Laws:
-    instance = Instance.from_blocks(
+    instance = Instance.from_table(
         table.frame,
-        schema=table.schema,
+        table.schema,
         support_size=table.support_size,
         block_rows=rows,
         partitions=16,
         partition_seed=seed,
         **table.question,
+        score="blocks",
     )
     values = instance.objectives(table.supports())
     return {e: softmax(-e * values / (2.0 * instance.oscillation)) for e in epsilons}
@@ -223,7 +224,7 @@ def block_r2(
     found: Laws = {}
     kept: dict[int, np.ndarray] = {}
     for epsilon in epsilons:
-        scores = BlockScores.from_table(
+        scores = Instance.from_table(
             table.frame,
             table.schema,
             support_size=table.support_size,
@@ -232,6 +233,7 @@ def block_r2(
             epsilon=epsilon,
             partition_seed=seed,
             **table.question,
+            score="block-r2",
         )
         b = scores.settings.blocks.rows
         if b not in kept:

@@ -97,15 +97,6 @@ def sums_of_blocks(problem: Problem, rows: Rows) -> ExactSums:
     return ExactSums(Moments.of_blocks((X, y), columns), layout)
 
 
-def block_moments_of_table(source: Any, question: TableQuestion, blocks: Blocks) -> Moments:
-    """Add up the blocks of a table; where it has a privacy unit, of one row of each person."""
-    columns = TableBlockColumns(question, blocks)
-    public = columns.public
-    if public.unit is None:
-        return Moments.of_blocks(source, columns)
-    return _block_moments_in_memory(columns, public, rows_of_table(source, public))
-
-
 def _block_moments_in_memory(
     columns: TableBlockColumns, public: PublicMap, rows: FloatArray
 ) -> Moments:
@@ -135,17 +126,6 @@ def rows_of_table(source: Any, public: PublicMap, order_seed: int | None = None)
     source_of_order = random.SystemRandom() if order_seed is None else random.Random(order_seed)
     source_of_order.shuffle(order)
     return rows[order]
-
-
-def block_scores_of_table(
-    source: Any, question: TableQuestion, support_size: int, options: BlockOptions
-) -> BlockScores:
-    """Score the supports of a table by block R²; see `BlockScores.from_table`."""
-    if question.schema.weight is not None:
-        raise InvalidInput(UNWEIGHTED_R2)
-    public = question.without_ranges
-    problem = problem_of_table_blocks(question, Blocks(), support_size=support_size)
-    return _block_scores(problem, public, options, rows_of_table(source, public))
 
 
 def _block_scores(

@@ -162,9 +162,9 @@ def test_tables_from_every_source(rows: int, tmp_path: Path, small_pieces: None)
     wanted = by_hand(np.column_stack([X, y]), columns.blocks, columns.parts)
     for name, source in sources(tmp_path, whole).items():
         assert (Moments.of_blocks(source, columns).matrix == wanted).all(), name
-    instance = Instance.from_blocks(
-        whole, schema=WITHOUT_RANGES, target="stay", support_size=2, always=["dose"],
-        block_rows=rows, partitions=2, partition_seed=3,
+    instance = Instance.from_table(
+        whole, WITHOUT_RANGES, target="stay", support_size=2, always=["dose"],
+        block_rows=rows, partitions=2, partition_seed=3, score="blocks",
     )  # fmt: skip
     assert instance.moments is not None
     assert (instance.moments.matrix == wanted).all()

@@ -166,9 +166,9 @@ def test_moments_of_blocks_are_those_of_the_table(
     wanted = Moments.of_blocks(folder / "data", columns)
     assert (Moments.load(path).matrix == wanted.matrix).all()
     assert b"seed" not in path.read_bytes()
-    same = Instance.from_blocks(
-        folder / "data", schema=schema_of(folder), target="y", support_size=2,
-        block_rows=block_rows, partitions=3, partition_seed=7,
+    same = Instance.from_table(
+        folder / "data", schema_of(folder), target="y", support_size=2,
+        block_rows=block_rows, partitions=3, partition_seed=7, score="blocks",
     )  # fmt: skip
     solved = run("solve", path, "--support-size", 2, "--pool-size", "all", "--json")
     assert solved.err == ""
