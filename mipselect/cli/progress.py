@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
-from mipselect.cli.start import say
+from mipselect.cli.start import let_signals_raise, say
 
 if TYPE_CHECKING:  # These take long to import.
     from rich.progress import Progress as Bar
@@ -51,6 +51,7 @@ class Spinner:
             self._task = self._bar.add_task(description, total=None)
 
     def __enter__(self) -> Self:
+        let_signals_raise()
         if self._bar is not None:
             self._bar.start()
         return self

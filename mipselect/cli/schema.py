@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
 from rich.console import Console
 
 from mipselect.cli.declared import argument, command, group, option, options
@@ -38,12 +37,6 @@ mipselect schema from-csv patients.schema.csv filled.schema.json
 
 mipselect schema confirm patients.schema.json
 """
-app = typer.Typer(
-    help="Fill in a public schema in a spreadsheet, and confirm its types: to-csv, from-csv, "
-    "confirm.",
-    epilog=EXAMPLES,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
 
 
 @options
@@ -82,7 +75,6 @@ class ConfirmArguments:
 CHARACTERS = {",": ",", ";": ";", "tab": "\t"}
 
 
-@app.command("to-csv", epilog=CSV_EXAMPLES)
 @command
 def to_csv(arguments: ToCsvArguments) -> None:
     """Write a schema as CSV for a spreadsheet: a row for each field, a column for each property.
@@ -104,7 +96,6 @@ def to_csv(arguments: ToCsvArguments) -> None:
     _deliver("schema to-csv", given, path, schema, arguments.delivery)
 
 
-@app.command("from-csv", epilog=CSV_EXAMPLES)
 @command
 def from_csv(arguments: FromCsvArguments) -> None:
     """Make a schema of the CSV of a spreadsheet, and check it.
@@ -147,7 +138,6 @@ def _deliver(name: str, given: Path, path: Path, schema: TableSchema, delivery: 
     delivery.deliver(report, lambda console: line(console, f"{path}: {'; '.join(parts)}"))
 
 
-@app.command("confirm", epilog=CONFIRM_EXAMPLES)
 @command
 def confirm(arguments: ConfirmArguments) -> None:
     """Confirm that the types which were proposed from the data are public knowledge.
@@ -193,3 +183,7 @@ def _type_of(field: Field) -> str:
     others = texts if field.type == "boolean" and field.true_values != TRUE else ""
     role = "" if field.role is None else f", {field.role}"
     return f"{field.name} {field.type}{others}{role}"
+
+
+PARTS = {to_csv: CSV_EXAMPLES, from_csv: CSV_EXAMPLES, confirm: CONFIRM_EXAMPLES}
+"""Commands of this group, each with its examples."""
