@@ -23,7 +23,6 @@ from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
 from mipselect.parameters import Check, estimator, parameter
 from mipselect.privacy.decimals import exact, round_down
-from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
@@ -39,8 +38,8 @@ from mipselect.regression.plan import (
 from mipselect.regression.ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.shares import (
+    SHARE_OF_PRIVATE_RANGES,
     checked_range_share,
-    epsilon_of_private_ranges,
     share_of_selection,
 )
 from mipselect.selectors import MCMCSelector
@@ -225,7 +224,7 @@ class SelectThenRegress(NumberPredictor):
             X, y = (_safe_indexing(each, np.flatnonzero(fitted)) for each in (X, y))
         n = int(fitted.sum())
         selection = plan.method._silent_mechanism(X, y, sources[0])
-        together = self._checked(plan.promised(selection.guarantees))
+        together = plan.promised(selection.guarantees)
         if regressor.relation == "replace-one":
             plan.method._warn_near_chance(n)
         plan.warn_of_doubt(n)
@@ -330,15 +329,12 @@ class SelectThenRegress(NumberPredictor):
         always = self.always if always is None else always
         never = self.never if never is None else never
         question = TableQuestion(schema, target, always, never, ranges or {}, unit_rule)
-        drawn = self.check()._private_ranges(question)
-        if drawn is not None:
-            question = drawn.placed
-        sources, private = self._sources()
-        plan = self._plan_of_table(question, drawn, sources[0])
-        promised = self._checked(plan.promise)
+        sources, private = self.check()._sources()
+        plan = self.plan_of_table(question, sources[0])
+        promised = plan.promise
         share, apart = self.quality_share, None
         if share is not None:
-            apart = HeldOut.of_table(source, question, share, promised.relation, sources[1])
+            apart = HeldOut.of_table(source, plan.question, share, promised.relation, sources[1])
             source = ~apart.apart
         # Scores from blocks are of rows as they are, and the model is of rows within ranges.
         table = source if plan.blocks is None else read_again(source)
@@ -360,17 +356,25 @@ class SelectThenRegress(NumberPredictor):
         self._keep(release, range(size), size)
         return self
 
-    def _plan_of_table(
-        self, question: TableQuestion, ranges: PrivateRanges | None, source: random.Random
-    ) -> TablePlan:
-        """Divide ε between copies of the estimators."""
+    def plan_of_table(self, question: TableQuestion, source: random.Random) -> TablePlan:
+        """Divide ε between copies of the estimators; no row is read.
+
+        Parameters
+        ----------
+        question : TableQuestion
+        source : random.Random
+            For partitions into blocks.
+        """
+        ranges = self._private_ranges(question)
+        if ranges is not None:
+            question = ranges.placed
         ranged, p = ranges is not None, len(question.public.features)
         in_blocks = scores_blocks_of_table(self.selector, self.regressor, ranged=ranged)
         selector, regressor = self._parts()
         selector._check_number(p)
         of_loss = _of_the_loss(selector)
         kept = in_place_of(selector, selector.n_features_to_select, p)
-        self._divide(kept, regressor, in_blocks)
+        self._divide(kept, regressor, in_blocks, ranges)
         in_blocks = in_blocks and (kept is selector or ranged)
         return TablePlan(
             question,
@@ -486,35 +490,31 @@ class SelectThenRegress(NumberPredictor):
         return (source, model_source), of_columns and of_model
 
     def _divide(
-        self, selector: PrivateSelector, regressor: PrivateLinearModel, in_blocks: bool
+        self,
+        selector: PrivateSelector,
+        regressor: PrivateLinearModel,
+        in_blocks: bool,
+        ranges: PrivateRanges | None = None,
     ) -> None:
         """Give a selector its share of ε, a regressor what it and private ranges do not cost."""
         if self.epsilon is None:
             return
         share = share_of_selection(self.selection_share, in_blocks=in_blocks)
         first = round_down(exact(self.epsilon) * exact(share))
-        selector.set_params(epsilon=first)
+        tested = getattr(selector, "test_epsilon", None) or 0.0
+        if tested >= first:
+            raise InvalidInput(
+                f"test_epsilon must be below what the selection may cost, {first:.15g}; got "
+                f"{tested:.15g}"
+            )
+        selector.set_params(epsilon=round_down(exact(first) - exact(tested)))
         # Under add-remove an exact draw costs half of its ε.
         stated = selector.guarantees.get(regressor.relation)
-        spent = first if stated is None else min(first, stated.epsilon)
-        rest = exact(self.epsilon) - exact(spent) - exact(self._epsilon_of_ranges)
+        spent = first if stated is None else stated.epsilon
+        rest = exact(self.epsilon) - exact(spent)
+        if ranges is not None:
+            rest -= exact(ranges.epsilon)
         regressor.set_params(epsilon=round_down(rest))
-
-    def _checked(self, together: Guarantee) -> Guarantee:
-        """Return what both cost; raise `InvalidInput` if that is more than ε."""
-        if self.epsilon is not None and exact(together.epsilon) > exact(self.epsilon):
-            raise InvalidInput(
-                f"selector and regressor cost {together.epsilon:.15g} together, more than "
-                f"epsilon = {self.epsilon:.15g}: options of the selector have an ε of their own"
-            )
-        return together
-
-    @property
-    def _epsilon_of_ranges(self) -> float:
-        """The part of ε that private ranges cost."""
-        if self.ranges == PUBLIC or self.epsilon is None:
-            return 0.0
-        return epsilon_of_private_ranges(self.epsilon)
 
     def _private_ranges(self, question: TableQuestion) -> PrivateRanges | None:
         """Return the ranges to draw; None where they are public."""
@@ -522,7 +522,8 @@ class SelectThenRegress(NumberPredictor):
             return None
         if self.epsilon is None:
             raise InvalidInput("private ranges need epsilon, of which they cost a part")
-        return PrivateRanges(question, self._epsilon_of_ranges)
+        price = round_down(exact(self.epsilon) * exact(SHARE_OF_PRIVATE_RANGES))
+        return PrivateRanges(question, price)
 
 
 def _take_signs(selector: PrivateSelector) -> None:

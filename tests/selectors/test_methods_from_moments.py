@@ -17,9 +17,9 @@ from mipselect.regression.summed import adassp_from_moments
 from mipselect.selectors import MCMCSelector, SampleAggregateSelector, SISSelector
 from mipselect.selectors.lasso_ballots import centred_root, lasso_ballot
 from mipselect.selectors.sis import summed_covariances, summed_lengths
-from mipselect.tables import map_table
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.sums import folds_of
+from tests.support.mapped_tables import map_table
 from tests.support.one_table import SCHEMA, numbers, table
 from tests.support.tables_of_scores import Table
 
