@@ -308,6 +308,7 @@ def test_a_notebook_shows_the_same() -> None:
     assert part.split("</h1>")[1].strip() in made.html()
 
 
+@pytest.mark.deep
 def test_a_report_imports_no_selector_to_say_what_it_is() -> None:
     program = (
         "import sys; from mipselect.reports.methods import described; described('sis');"
