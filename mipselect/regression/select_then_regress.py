@@ -22,7 +22,7 @@ from mipselect.frames import refuse_another_order
 from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
 from mipselect.parameters import Check, estimator, parameter
-from mipselect.privacy.decimals import exact, round_down
+from mipselect.privacy.decimals import exact
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
@@ -38,11 +38,7 @@ from mipselect.regression.plan import (
 )
 from mipselect.regression.ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges
 from mipselect.regression.release import ModelRelease
-from mipselect.regression.shares import (
-    checked_range_share,
-    epsilon_of_private_ranges,
-    share_of_selection,
-)
+from mipselect.regression.shares import Division, checked_range_share
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.all_features import in_place_of
 from mipselect.selectors.base import PrivateSelector
@@ -491,14 +487,20 @@ class SelectThenRegress(NumberPredictor):
         """Give a selector its share of ε, a regressor what it and private ranges do not cost."""
         if self.epsilon is None:
             return
-        share = share_of_selection(self.selection_share, in_blocks=in_blocks)
-        first = round_down(exact(self.epsilon) * exact(share))
-        selector.set_params(epsilon=first)
+        division = self._division(self.epsilon, in_blocks)
+        selector.set_params(epsilon=division.of_selection)
         # Under add-remove an exact draw costs half of its ε.
         stated = selector.guarantees.get(regressor.relation)
-        spent = first if stated is None else min(first, stated.epsilon)
-        rest = exact(self.epsilon) - exact(spent) - exact(self._epsilon_of_ranges)
-        regressor.set_params(epsilon=round_down(rest))
+        regressor.set_params(epsilon=division.of_model(stated))
+
+    def _division(self, epsilon: float, in_blocks: bool) -> Division:
+        """Return how ε is divided."""
+        return Division(
+            epsilon=epsilon,
+            selection_share=self.selection_share,
+            in_blocks=in_blocks,
+            private_ranges=self.ranges == PRIVATE,
+        )
 
     def _checked(self, together: Guarantee) -> Guarantee:
         """Return what both cost; raise `InvalidInput` if that is more than ε."""
@@ -509,20 +511,13 @@ class SelectThenRegress(NumberPredictor):
             )
         return together
 
-    @property
-    def _epsilon_of_ranges(self) -> float:
-        """The part of ε that private ranges cost."""
-        if self.ranges == PUBLIC or self.epsilon is None:
-            return 0.0
-        return epsilon_of_private_ranges(self.epsilon)
-
     def _private_ranges(self, question: TableQuestion) -> PrivateRanges | None:
         """Return the ranges to draw; None where they are public."""
         if self.ranges != PRIVATE:
             return None
         if self.epsilon is None:
             raise InvalidInput("private ranges need epsilon, of which they cost a part")
-        return PrivateRanges(question, self._epsilon_of_ranges)
+        return PrivateRanges(question, self._division(self.epsilon, in_blocks=True).of_ranges)
 
 
 def _take_signs(selector: PrivateSelector) -> None:
