@@ -324,7 +324,8 @@ class FitPlan:
     def settings(self) -> Mapping[str, Any]:
         """Public settings besides those of the problem and the method: parts, and the model."""
         division, public, one = self.options.division, self.drawn.public, self.released
-        model = self.drawn.model_on(self.drawn.widest).get_params(deep=False)
+        regressor = self.drawn.model_on(self.drawn.widest)
+        model = regressor.get_params(deep=False)
         bounded = ("coef_bound", "residual_bound", "rounds")
         ranges = self.drawn.ranges
         found = {
@@ -334,7 +335,7 @@ class FitPlan:
             "range_share": division.range_share,
             "target_scale": public.target.scale,
             "target_offset": public.target.offset,
-            "model_loss": model.get("loss"),
+            "model_loss": getattr(regressor, "loss", None),
             **{f"model_{name}": model[name] for name in bounded if name in model},
         }
         if ranges is not None:

@@ -33,7 +33,7 @@ from mipselect.regression.shares import (
     epsilon_of_private_ranges,
     share_of_selection,
 )
-from mipselect.regression.smooth_losses import classification_loss, regression_loss
+from mipselect.regression.smooth_losses import regression_loss
 from mipselect.selectors import BY_NAME, MistakesSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.validation import checked_choice, checked_delta, checked_share
@@ -71,15 +71,13 @@ def estimator(
     if options.way is not Regression.OBJECTIVE:
         return WITH_DELTA[options.way](delta=delta, **shared)
     loss = options.loss or (LOSS_OF_CLASSES if of_classes else LOSS_OF_NUMBERS)
-    shared["loss"] = loss
     with about("--model-loss"):
-        if loss.startswith(("logistic", "smoothed-hinge")):
+        if loss == LOSS_OF_CLASSES:
             if not of_classes:
                 raise InvalidInput(f"{loss} is for a target of two classes; this one is a number")
-            classification_loss(loss)
             return ObjectivePerturbationClassifier(**shared)
         regression_loss(loss)
-    return ObjectivePerturbationRegressor(**shared)
+    return ObjectivePerturbationRegressor(loss=loss, **shared)
 
 
 def selection_needs_delta(method: str, options: MethodOptions) -> bool:

@@ -13,7 +13,7 @@ from mipselect.pictures import COLOURS, require_matplotlib
 from mipselect.privacy.guarantee import ROW
 from mipselect.regression.intervals import CoefficientIntervals, confidence_intervals
 from mipselect.regression.release import ModelRelease
-from mipselect.regression.smooth_losses import HINGE, HUBER
+from mipselect.regression.smooth_losses import HUBER
 from mipselect.tables.equation import CATEGORY, INTERCEPT, PER_STEP, PER_UNIT, TableEquation, Term
 from mipselect.validation import checked_share
 
@@ -98,7 +98,7 @@ class CoefficientTable:
     def of_shares(self) -> bool:
         """True for least squares on two classes, whose means are their shares."""
         scored = self.rule.classes is not None and not self.rule.log_odds
-        return scored and not any(loss in self.release.mechanism for loss in (HUBER, HINGE))
+        return scored and HUBER not in self.release.mechanism
 
     def listed(self) -> list[tuple[CoefficientRow, tuple[str, ...]]]:
         """Return rows with their cells: coefficient, interval, odds, and what it is per.

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from mipselect.arrays import FloatArray
@@ -32,14 +31,14 @@ from mipselect.regression.perturbed_objective import (
     perturbed_minimiser,
     with_ridge,
 )
-from mipselect.regression.release import LOGISTIC, ModelRelease
+from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows import Balls, RowMap, require_bounded
 from mipselect.regression.smooth_losses import (
     HUBER,
     LEAST_THRESHOLD,
     Huber,
+    LogisticLoss,
     SmoothLoss,
-    classification_loss,
     default_threshold,
     regression_loss,
 )
@@ -355,7 +354,7 @@ class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
 
 @estimator
 class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation):  # type: ignore[misc]
-    """Logistic or smoothed hinge classification in a ball, with a random linear term: pure ε.
+    """Logistic regression in a ball, with a random linear term: pure ε.
 
     Attributes
     ----------
@@ -366,12 +365,12 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
 
     Notes
     -----
-    As the regressor, with λ̄ = B²/4 for the logistic loss and B²/2h for the hinge, but for the
-    norm of the noise. A row lies in a product K of balls, one for each entry (or field, or the
-    whole row if it has a `row_bound` alone), so a gradient moves by Γ = L or 2L at most in the
-    norm of K, L the largest slope in the ball, and the density of the noise is ∝ e^{-η‖b‖_K}
-    (docs/mathematics/regression.md, (1)). For numbers that is √3 times less noise a coefficient
-    than in the Euclidean norm. The default ridge is `balanced_ridge`.
+    As the regressor, with λ̄ = B²/4, but for the norm of the noise. A row lies in a product K of
+    balls, one for each entry (or field, or the whole row if it has a `row_bound` alone), so a
+    gradient moves by Γ = L or 2L at most in the norm of K, L the largest slope in the ball, and the
+    density of the noise is ∝ e^{-η‖b‖_K} (docs/mathematics/regression.md, (1)). For numbers that is
+    √3 times less noise a coefficient than in the Euclidean norm. The default ridge is
+    `balanced_ridge`.
 
     References
     ----------
@@ -392,13 +391,6 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
     True
     """
 
-    loss: str = parameter(
-        '{"logistic", "smoothed-hinge", "smoothed-hinge(h)"}',
-        "h is the half width of the smoothed kink, 0.5 if none is given. The hinge itself has no "
-        "bounded curvature and would not be private.",
-        default=LOGISTIC,
-        check=lambda loss, _: classification_loss(loss),
-    )
     classes: Iterable[Any] | None = parameter(
         "sequence of two values, optional",
         "Public: two texts, or two numbers or truth values. A row whose label is neither, whatever "
@@ -408,14 +400,12 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
         check=lambda classes, _: sorted_classes(classes),
     )
 
+    loss: ClassVar[str] = LogisticLoss.name
+
     _balance = 6.0
 
-    @available_if(lambda self: self.loss == LOGISTIC)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the probabilities of the two classes, shape (n, 2), in the order of `classes_`.
-
-        Only of the logistic loss: a hinge has none.
-        """
+        """Return the probabilities of the two classes, shape (n, 2), in the order of `classes_`."""
         table = self._table(X)
         return self.release_.probabilities(table)
 
@@ -437,7 +427,7 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
         return tags
 
     def _loss(self) -> SmoothLoss:
-        return classification_loss(self.loss)
+        return LogisticLoss()
 
     def _target_bound(self) -> float:
         return 1.0

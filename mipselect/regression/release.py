@@ -41,10 +41,6 @@ VERSION = 1
 SHAPE = "model_schema.json"
 FORMAT_KEYS = ("format", "version")
 
-
-LOGISTIC = "logistic"
-"""Name of the loss whose linear predictor is the log-odds; mechanisms end with the name of one."""
-
 LARGEST = 1 << 26
 """Bytes of a stored model."""
 
@@ -159,8 +155,8 @@ class ModelRelease(Release):
 
     @property
     def has_probabilities(self) -> bool:
-        """True of classes by the logistic loss: their linear predictors are log-odds."""
-        return self.classes is not None and self.mechanism.endswith(LOGISTIC)
+        """True of classes: their linear predictors are log-odds."""
+        return self.classes is not None
 
     @property
     def has_model(self) -> bool:

@@ -407,7 +407,7 @@ class SelectThenRegress(NumberPredictor):
         """
         return self._decision(X)
 
-    @available_if(lambda self: hasattr(self.regressor, "predict_proba"))  # type: ignore[untyped-decorator]
+    @available_if(lambda self: is_classifier(self.regressor))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of `classes_`, shape (n, 2); for classifiers.
 

@@ -306,8 +306,7 @@ def test_two_classes(run: Run, table: Path, tmp_path: Path) -> None:
     text = fit(run, table, *more, target="died").out
     assert "log-odds of died=true = " in text
     assert re.search(r"odds × \S+ +per unit of age\n", text)
-    hinge = ("--loss", "hinge", "--model-loss", "smoothed-hinge(0.3)")
-    report = fit(run, table, *more, *hinge, "--json", target="died").report
+    report = fit(run, table, *more, "--loss", "hinge", "--json", target="died").report
     assert report["loss"] == "hinge"
     squared = ("--model-loss", "squared")
     report = fit(run, table, *more, *squared, "--json", target="died").report

@@ -27,14 +27,13 @@ from mipselect.regression.perturbed_objective import perturbed_minimiser
 from mipselect.regression.smooth_losses import (
     Huber,
     LogisticLoss,
-    SmoothedHinge,
     SmoothLoss,
     Squared,
 )
 from mipselect.selectors import ExponentialSelector, SISSelector
 from mipselect.tables import TableSchema
 
-LOSSES: list[SmoothLoss] = [Squared(), Huber(0.4), LogisticLoss(), SmoothedHinge(0.3)]
+LOSSES: list[SmoothLoss] = [Squared(), Huber(0.4), LogisticLoss()]
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
@@ -101,7 +100,6 @@ MODELS = [
     ObjectivePerturbationRegressor(epsilon=0.8, loss="huber(0.25)", x_bound=1.0, y_bound=1.0),
     ObjectivePerturbationRegressor(epsilon=0.8, x_bound=1.0, y_bound=1.0, coef_bound=1.0),
     ObjectivePerturbationClassifier(epsilon=0.8, x_bound=1.0),
-    ObjectivePerturbationClassifier(epsilon=0.8, x_bound=1.0, loss="smoothed-hinge"),
 ]
 
 

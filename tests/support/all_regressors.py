@@ -31,7 +31,6 @@ def all_models(**options: Any) -> dict[str, Any]:
 def all_classifiers(**options: Any) -> dict[str, Any]:
     return {
         "logistic": ObjectivePerturbationClassifier(**BALL, **options),
-        "hinge": ObjectivePerturbationClassifier(loss="smoothed-hinge(0.2)", **BALL, **options),
     }
 
 
