@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     )
     from mipselect.regression.release import ModelRelease as ModelRelease
     from mipselect.regression.select_then_regress import SelectThenRegress as SelectThenRegress
-    from mipselect.regression.summed import adassp_from_moments as adassp_from_moments
     from mipselect.regression.tukey import TukeyRegressor as TukeyRegressor
 
 _HOMES = {
@@ -30,7 +29,6 @@ _HOMES = {
     "ObjectivePerturbationRegressor": "objective_perturbation",
     "SelectThenRegress": "select_then_regress",
     "TukeyRegressor": "tukey",
-    "adassp_from_moments": "summed",
     "confidence_intervals": "intervals",
     "evaluate_model": "evaluation",
 }

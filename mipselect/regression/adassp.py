@@ -69,14 +69,6 @@ class Deviations:
     gradient: float
     sizes: float = math.inf
 
-    def stated(self, clip: float) -> dict[str, float]:
-        """Return them as a release states them, for residuals within `clip`."""
-        return {
-            "gram_deviation": self.gram,
-            "eigenvalue_deviation": self.eigenvalue,
-            "gradient_deviation": self.gradient * clip,
-        }
-
 
 def deviations(
     epsilon: float,
@@ -176,10 +168,6 @@ class NoisyGram:
         lower = plus_gaussian(least, sigma.eigenvalue, source, private=private)
         lower -= QUANTILE * sigma.eigenvalue
         return cls(noisy, lower, inverse_of_regularised(noisy, float(lower[0]), sigma.gram))
-
-    def stated(self, square: float = 1.0) -> dict[str, FloatArray]:
-        """Return what a release has of it, for rows that were longer by √`square`."""
-        return {"gram": self.gram / square, "smallest_eigenvalue": self.lower / square}
 
 
 def inverse_of_regularised(noisy_gram: FloatArray, lower: float, deviation: float) -> FloatArray:
@@ -310,9 +298,16 @@ class _AdaSSP(PrivateRegressor):
                 "residual_bound": clip,
                 "rounds": float(self._rounds()),
                 "row_norm": row_map.norm,
-                **sigma.stated(clip),
+                "gram_deviation": sigma.gram,
+                "eigenvalue_deviation": sigma.eigenvalue,
+                "gradient_deviation": sigma.gradient * clip,
             },
-            statistics={**squares.stated(), "gradients": gradients, **sizes},
+            statistics={
+                "gram": squares.gram,
+                "smallest_eigenvalue": squares.lower,
+                "gradients": gradients,
+                **sizes,
+            },
         )
 
     def _draw_sizes(
