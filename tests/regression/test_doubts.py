@@ -54,11 +54,6 @@ def test_what_the_test_needs_is_enough() -> None:
     assert told(lambda: TukeyRegressor(epsilon=larger).fit(*rows(300))) == []
 
 
-def test_a_fallback_answers_where_the_test_fails() -> None:
-    other = AdaSSPRegressor(epsilon=0.9, delta=1e-7, x_bound=1.0, y_bound=1.0)
-    assert told(lambda: TukeyRegressor(epsilon=2.0, fallback=other).fit(*rows(300))) == []
-
-
 def test_a_private_number_of_rows_is_not_told() -> None:
     hidden = TukeyRegressor(epsilon=2.0, relation="add-remove")
     assert told(lambda: hidden.fit(*rows(300))) == []

@@ -49,7 +49,7 @@ REGRESSORS = {
     "objective": HUBER,
     "adassp": AdaSSPRegressor(delta=1e-6),
     "boosted": BoostedAdaSSPRegressor(delta=1e-6, rounds=8, residual_bound=0.25),
-    "tukey": TukeyRegressor(delta=1e-6, fallback=AdaSSPRegressor()),
+    "tukey": TukeyRegressor(delta=1e-6),
 }
 SELECTORS = {
     "exponential": ExponentialSelector(1),

@@ -141,7 +141,6 @@ def test_bad_parameters_are_refused_in_one_line(name: str) -> None:
         "coef_bound": (-1.0, float("inf")),
         "fit_intercept": (1,),
         "loss": ("absolute", "huber(x)", "huber(-1)", 3),
-        "fallback": (3,),
     }
     for parameter in set(wrong) & set(model.get_params()):
         for value in wrong[parameter]:

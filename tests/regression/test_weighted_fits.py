@@ -221,9 +221,9 @@ def test_a_frame_and_a_target_apart_from_it() -> None:
 def test_what_takes_no_weights_refuses() -> None:
     frame = sample(200)
     with pytest.raises(InvalidInput, match="TukeyRegressor takes no survey weights"):
-        SelectThenRegress(
-            ExponentialSelector(1), TukeyRegressor(delta=1e-6, fallback=AdaSSPRegressor())
-        ).fit_table(frame, WEIGHTED, **NUMBERS)
+        SelectThenRegress(ExponentialSelector(1), TukeyRegressor(delta=1e-6)).fit_table(
+            frame, WEIGHTED, **NUMBERS
+        )
     with pytest.raises(InvalidInput, match="scores of rows that all count the same"):
         SelectThenRegress(
             SISSelector(1, relation="replace-one"), REGRESSORS["huber"]

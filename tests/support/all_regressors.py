@@ -24,7 +24,7 @@ def all_models(**options: Any) -> dict[str, Any]:
         "huber": ObjectivePerturbationRegressor(loss="huber(0.3)", **BALL, y_bound=1.0, **options),
         "adassp": AdaSSPRegressor(**bounded),
         "boosted": BoostedAdaSSPRegressor(rounds=20, **bounded),
-        "tukey": TukeyRegressor(fallback=AdaSSPRegressor(x_bound=1.0, y_bound=1.0), **options),
+        "tukey": TukeyRegressor(**options),
     }
 
 
