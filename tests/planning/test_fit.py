@@ -28,7 +28,7 @@ from mipselect.tables import TableSchema
 from tests.support.planned_schemas import NUMBERS, PEOPLE
 
 HUBER = ObjectivePerturbationRegressor(loss="huber")
-LOGISTIC = ObjectivePerturbationClassifier(loss="logistic")
+LOGISTIC = ObjectivePerturbationClassifier()
 
 
 def model(regressor: Any = HUBER, size: int = 2, **more: Any) -> SelectThenRegress:
