@@ -290,14 +290,6 @@ def test_no_part_of_a_range_is_drawn_from_few_rows(n: int) -> None:
     assert ("age -900 to 1100" in text) is (n == 40)
 
 
-def test_fields_that_the_estimator_has_always_or_never_hold_for_a_table() -> None:
-    frame, schema = aged(200)
-    made = SelectThenRegress(ExponentialSelector(1), HUBER, epsilon=2.0, never=["age"])
-    assert "Features: sex\n" in str(made.fit_table(frame, schema, target="stay").release_)
-    again = made.fit_table(frame, schema, target="stay", never=["sex"])
-    assert "Features: age\n" in str(again.release_)
-
-
 def test_a_range_that_doubles_cannot_divide_stays_as_it_is() -> None:
     fields = [
         {"name": "x", "type": "number", "constraints": {"minimum": 1e15, "maximum": 1e15 + 4}},
@@ -314,7 +306,7 @@ def test_a_share_of_ranges_is_of_a_table() -> None:
     for wrong in (-0.1, 1.0, float("nan")):
         with pytest.raises(InvalidInput, match="range_share"):
             pair(range_share=wrong).fit_table(frame, schema, target="stay")
-    with pytest.raises(InvalidInput, match="range_share needs a schema"):
+    with pytest.raises(InvalidInput, match="range_share and ranges are of a table"):
         pair(range_share=0.1).fit(np.zeros((10, 2)), np.zeros(10))
 
 

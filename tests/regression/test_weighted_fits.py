@@ -210,14 +210,6 @@ def test_ranges_that_are_drawn_first() -> None:
     assert release.in_units.terms[0].coefficient == pytest.approx(0.6, abs=0.1)
 
 
-def test_a_frame_and_a_target_apart_from_it() -> None:
-    frame = sample(6000)
-    model = SelectThenRegress(
-        ExponentialSelector(1), REGRESSORS["huber"], epsilon=40.0, schema=WEIGHTED, never=["ill"]
-    )
-    assert model.fit(frame.drop(columns="y"), frame["y"]).release_.feature_names == ("a",)
-
-
 def test_what_takes_no_weights_refuses() -> None:
     frame = sample(200)
     with pytest.raises(InvalidInput, match="TukeyRegressor takes no survey weights"):
