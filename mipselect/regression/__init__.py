@@ -9,8 +9,8 @@ from mipselect.lookup import looked_up
 if TYPE_CHECKING:
     from mipselect.regression.adassp import AdaSSPRegressor as AdaSSPRegressor
     from mipselect.regression.adassp import BoostedAdaSSPRegressor as BoostedAdaSSPRegressor
+    from mipselect.regression.coefficients import confidence_intervals as confidence_intervals
     from mipselect.regression.evaluation import evaluate_model as evaluate_model
-    from mipselect.regression.intervals import confidence_intervals as confidence_intervals
     from mipselect.regression.objective_perturbation import (
         ObjectivePerturbationClassifier as ObjectivePerturbationClassifier,
     )
@@ -29,7 +29,7 @@ _HOMES = {
     "ObjectivePerturbationRegressor": "objective_perturbation",
     "SelectThenRegress": "select_then_regress",
     "TukeyRegressor": "tukey",
-    "confidence_intervals": "intervals",
+    "confidence_intervals": "coefficients",
     "evaluate_model": "evaluation",
 }
 

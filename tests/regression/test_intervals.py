@@ -18,7 +18,7 @@ from mipselect.regression import (
     TukeyRegressor,
     confidence_intervals,
 )
-from mipselect.regression.intervals import NoisyNormalEquations, fieller
+from mipselect.regression.coefficients import NoisyNormalEquations, fieller
 from mipselect.selectors import ExponentialSelector
 from tests.support.all_regressors import REGRESSORS, all_models, selection
 from tests.support.patients import SCHEMA, patients
