@@ -379,7 +379,7 @@ class FitPlan:
     @property
     def rows(self) -> Any:
         """Rows that a model is fitted to: all but those that are kept apart."""
-        return self.source if self.apart is None else ~self.apart.apart
+        return self.source if self.apart is None else self.apart.fitted
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `TaskSource`; the number of rows is told where the score depends on it."""

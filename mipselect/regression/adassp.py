@@ -20,9 +20,8 @@ from mipselect.parameters import estimator, parameter
 from mipselect.privacy.concentrated import gaussian_rho
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.base import PrivateRegressor
-from mipselect.regression.drawn import Drawn, ModelRows
 from mipselect.regression.noise import largest_mu, plus_gaussian
-from mipselect.regression.rows import RowMap, products, require_bounded
+from mipselect.regression.rows import Drawn, ModelRows, RowMap, products, require_bounded
 from mipselect.validation import LARGEST_SCALE, checked_delta, checked_integer, checked_scale
 
 SENSITIVITIES: dict[str, tuple[float, float, float]] = {

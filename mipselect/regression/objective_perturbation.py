@@ -20,8 +20,6 @@ from mipselect.losses.classes import Classes, checked_classes, class_signs, sort
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.base import PrivateLinearModel, PrivateRegressor
-from mipselect.regression.drawn import Drawn, ModelRows
-from mipselect.regression.evaluation import RowsApart
 from mipselect.regression.noise import product_laplace
 from mipselect.regression.perturbed_objective import (
     ROUNDING,
@@ -31,8 +29,7 @@ from mipselect.regression.perturbed_objective import (
     perturbed_minimiser,
     with_ridge,
 )
-from mipselect.regression.release import ModelRelease
-from mipselect.regression.rows import Balls, RowMap, require_bounded
+from mipselect.regression.rows import Balls, Drawn, ModelRows, RowMap, require_bounded
 from mipselect.regression.smooth_losses import (
     HUBER,
     LEAST_THRESHOLD,
@@ -46,7 +43,6 @@ from mipselect.validation import (
     SMALLEST_SCALE,
     checked_nonnegative,
     checked_scale,
-    checked_share,
 )
 
 REACH = 3.0
@@ -112,29 +108,10 @@ class _ObjectivePerturbation(PrivateLinearModel):
         check=checked_nonnegative,
     )
 
-    quality_share: float | None = parameter(
-        "float, optional",
-        "Between 0 and 1: this share of the rows is kept apart from the fit, and says in "
-        "`quality_` how good the model is, at no further ε. Default: none.",
-        default=None,
-        check=lambda share, name: checked_share(share, name, closed=False),
-        last=True,
-    )
-
     noise_grows_with_ranges: ClassVar[bool] = True
     takes_weights: ClassVar[bool] = True
     _balance: ClassVar[float]
     """k of `balanced_ridge`; by experiment, see docs/regression.md."""
-
-    def _kept_apart(self, rows: int, source: random.Random) -> RowsApart | None:
-        """Draw the rows that `quality_share` keeps apart."""
-        share = self.quality_share
-        return None if share is None else self.rows_apart(rows, share, source)
-
-    def _keep(self, release: ModelRelease, columns: Sequence[int], size: int) -> None:
-        """Keep its quality too."""
-        super()._keep(release, columns, size)
-        self.quality_ = release.quality
 
     def _promise(self, size: int) -> Guarantee:
         """Return the guarantee: pure ε."""
@@ -254,11 +231,6 @@ class _ObjectivePerturbation(PrivateLinearModel):
 class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
     """Least squares or Huber regression in a ball, with a random linear term: pure ε.
 
-    Attributes
-    ----------
-    quality_ : Quality or None
-        How good the model is, where `quality_share` is given.
-
     Notes
     -----
     β minimises Σℓ + (c/2)‖β‖² + b·β over the ball; b has the density ∝ exp(-η‖b‖). Inside the
@@ -360,8 +332,6 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
     ----------
     classes_ : ndarray of shape (2,)
         In sorted order: predicted where the linear predictor is not above 0, and above.
-    quality_ : Quality or None
-        How good the model is, where `quality_share` is given.
 
     Notes
     -----

@@ -21,7 +21,7 @@ from mipselect.losses.classes import Classes, checked_classes
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.release import Release
 from mipselect.quality.measures import Quality
-from mipselect.regression.rows import RowMap
+from mipselect.regression.rows import Drawn, RowMap
 from mipselect.tables.equation import TableEquation
 from mipselect.tables.model_table import ModelTable, ReplacedValues
 from mipselect.tables.sources import columns_by_name
@@ -152,6 +152,39 @@ class ModelRelease(Release):
             numbers = [rule.intercept, *(term.coefficient for term in rule.terms)]
             if not all(abs(number) <= LARGEST_NUMBER for number in numbers):
                 raise InvalidInput("the coefficients of the model are too large for its table")
+
+    @classmethod
+    def of(
+        cls,
+        drawn: Drawn,
+        support: tuple[int, ...],
+        names: tuple[str, ...],
+        guarantee: Guarantee,
+        classes: Classes | None = None,
+        columns: tuple[str, ...] = (),
+        table: ModelTable | None = None,
+    ) -> ModelRelease:
+        """Return what was drawn for some features with its guarantee; `names` are theirs."""
+        coef, intercept = None, 0.0
+        if drawn.theta is not None:
+            coefficients, intercept = drawn.rows.in_units_of_columns(drawn.theta)
+            coef = tuple(coefficients.tolist())
+        return cls(
+            support=support,
+            feature_names=names,
+            guarantee=guarantee,
+            mechanism=drawn.mechanism,
+            private=guarantee.private,
+            coefficients=coef,
+            intercept=intercept,
+            rows=drawn.rows,
+            bounds=drawn.bounds,
+            classes=classes,
+            statistics=drawn.statistics,
+            footnotes=drawn.footnotes,
+            columns=columns,
+            table=table,
+        )
 
     @property
     def has_probabilities(self) -> bool:

@@ -25,7 +25,6 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
-from mipselect.regression.drawn import ModelRows
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.plan import (
     ArrayPlan,
@@ -36,6 +35,7 @@ from mipselect.regression.plan import (
 )
 from mipselect.regression.ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges
 from mipselect.regression.release import ModelRelease
+from mipselect.regression.rows import ModelRows
 from mipselect.regression.shares import Division, checked_range_share
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.all_features import in_place_of
@@ -74,8 +74,6 @@ class SelectThenRegress(NumberPredictor):
         Zeros for the other columns. After `fit_table` those of the columns of the model.
     classes_ : ndarray of shape (2,)
         Only of a classifier.
-    quality_ : Quality or None
-        Quality of the model, where `quality_share` is given and a model was released.
 
     Raises
     ------
@@ -145,13 +143,6 @@ class SelectThenRegress(NumberPredictor):
         default=None,
         check=checked_range_share,
     )
-    quality_share: float | None = parameter(
-        "float, optional",
-        "Between 0 and 1: this share of the rows, or people, is kept apart from the fit, and says "
-        "how good the model is, at no further ε. Default: none.",
-        default=None,
-        check=lambda share, name: checked_share(share, name, closed=False),
-    )
     ranges: str = parameter(
         '{"public", "private"}',
         "Private: of a table, the ranges that its schema does not state are drawn for the fields "
@@ -190,15 +181,19 @@ class SelectThenRegress(NumberPredictor):
         _ = plan.model_promise
         fitted, apart = np.ones(len(table), dtype=bool), None
         if self.quality_share is not None:
-            apart = regressor.rows_apart(len(table), self.quality_share, sources[1])
-            fitted = ~apart.mask
+            apart = HeldOut.of_arrays(
+                table, target, self.quality_share, regressor, sources[1], plan.columns_of
+            )
+            fitted = apart.fitted
             X, y = (_safe_indexing(each, np.flatnonzero(fitted)) for each in (X, y))
         n = int(fitted.sum())
         selection = plan.method._silent_mechanism(X, y, sources[0])
         together = self._checked(plan.promised(selection.guarantees))
-        if regressor.relation == "replace-one":
+        known = n if regressor.relation == "replace-one" else None
+        if known is not None:
             plan.method._warn_near_chance(n)
-        plan.warn_of_doubt(n)
+        for told in plan.doubts(known):
+            warn_of_little_use(told)
         release = plan.release(
             selection,
             ModelRows(table[fitted], target[fitted]),
@@ -207,12 +202,11 @@ class SelectThenRegress(NumberPredictor):
             sources,
             regressor._classes(),
         )
-        columns = plan.columns_of(release.support)
         if apart is not None:
-            release = apart.measured(release, table[:, list(columns)], target)
+            release = apart.measured(release)
         if is_classifier(regressor):
             self.classes_ = regressor.classes_
-        self._keep(release, columns, size)
+        self._keep(release, plan.columns_of(release.support), size)
         return self
 
     def _plan_of_arrays(self, selector: Any, regressor: Any, size: int) -> ArrayPlan:
@@ -229,7 +223,6 @@ class SelectThenRegress(NumberPredictor):
     def _keep(self, release: ModelRelease, columns: Sequence[int], size: int) -> None:
         """Keep its quality, and which columns it is of."""
         super()._keep(release, columns, size)
-        self.quality_ = release.quality
         self.support_ = np.zeros(size, dtype=bool)
         self.support_[self._columns] = True
 
@@ -274,7 +267,7 @@ class SelectThenRegress(NumberPredictor):
         share, apart = self.quality_share, None
         if share is not None:
             apart = HeldOut.of_table(source, question, share, promised.relation, sources[1])
-            source = ~apart.apart
+            source = apart.fitted
         # Scores from blocks are of rows as they are, and the model is of rows within ranges.
         table = source if plan.blocks is None else read_again(source)
         scored = plan.scored(table).made()

@@ -19,9 +19,8 @@ from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.base import PrivateRegressor
 from mipselect.regression.box_depth import DepthLaw, Grid, margin, passes
-from mipselect.regression.drawn import Drawn, ModelRows
 from mipselect.regression.noise import standard_normals
-from mipselect.regression.rows import RowMap
+from mipselect.regression.rows import Drawn, ModelRows, RowMap
 from mipselect.validation import checked_delta, checked_integer, checked_nonnegative
 
 CONSTANT = 1e-13

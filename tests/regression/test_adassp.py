@@ -28,9 +28,8 @@ from mipselect.regression.adassp import (
     plus_symmetric_gaussian,
     smallest_eigenvalue,
 )
-from mipselect.regression.drawn import ModelRows
 from mipselect.regression.noise import largest_mu, plus_gaussian
-from mipselect.regression.rows import RowMap
+from mipselect.regression.rows import ModelRows, RowMap
 from tests.support.hockey_stick import log_gaussian_delta
 
 RELATIONS = ["add-remove", "replace-one"]

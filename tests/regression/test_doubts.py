@@ -93,6 +93,17 @@ def test_a_pair_is_told_of_both() -> None:
     assert told(lambda: other.fit_table(frame, schema, target="y")) == []
 
 
+@pytest.mark.parametrize("bounds", [[1e-3, 1e-3, 1.0, 1.0], [1.0, 1e-3, 1e-3, 1.0]])
+def test_bounds_of_every_column_are_looked_at(bounds: list[float]) -> None:
+    """There is a doubt only if no columns that may be drawn reach far enough: 1.5 √2 = 2.12."""
+    X, y = rows(300)
+    model = ObjectivePerturbationRegressor(x_bound=bounds, coef_bound=1.5, fit_intercept=False)
+    pair = SelectThenRegress(PermuteAndFlipSelector(2), model, epsilon=100.0)
+    assert told(lambda: pair.set_params(regressor__y_bound=20.0).fit(X * bounds, y)) == []
+    (found,) = told(lambda: pair.set_params(regressor__y_bound=22.0).fit(X * bounds, y))
+    assert "beyond ±2.12" in found
+
+
 def table(n: int) -> tuple[pd.DataFrame, TableSchema]:
     between = {"type": "number", "constraints": {"minimum": -1, "maximum": 1}}
     X, y = rows(n)

@@ -26,8 +26,8 @@ from mipselect.regression import (
     SelectThenRegress,
     TukeyRegressor,
 )
-from mipselect.regression.drawn import ModelRows
 from mipselect.regression.plan import TablePlan
+from mipselect.regression.rows import ModelRows
 from mipselect.regression.shares import default_range_share
 from mipselect.selectors import (
     ExponentialSelector,

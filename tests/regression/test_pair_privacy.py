@@ -25,8 +25,8 @@ from mipselect.regression import (
     ObjectivePerturbationClassifier,
     ObjectivePerturbationRegressor,
 )
-from mipselect.regression.drawn import Drawn, ModelRows
 from mipselect.regression.plan import TablePlan
+from mipselect.regression.rows import Drawn, ModelRows
 from mipselect.regression.typical_intervals import ends_of_part, halves, law_of_part
 from mipselect.selectors import ExponentialSelector, KendallSelector, SISSelector, TopRSelector
 from mipselect.selectors.base import PrivateSelector

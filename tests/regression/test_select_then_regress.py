@@ -271,7 +271,7 @@ def sample(n: int = 1500) -> tuple[np.ndarray, np.ndarray]:
 
 def test_cross_validation_charges_each_fit_and_clones_keep_the_ledger() -> None:
     X, y = sample()
-    ledger = Ledger(61.0)
+    ledger = Ledger(61.0, 1e-3)
     model = searched(ledger=ledger)
     assert cross_val_score(model, X, y, cv=3).min() > 0.7
     assert ledger.spent.epsilon == 60.0
@@ -294,7 +294,7 @@ def test_a_search_without_a_ledger_warns_once(search: str) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", NoLedgerWarning)
         searched().fit(X, y)
-        run(searched(ledger=Ledger(1000.0)))
+        run(searched(ledger=Ledger(1000.0, 1e-3)))
         assert not caught
         run(searched())
         run(searched())
