@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
 
-from mipselect.cli.check_options import CheckArguments
+from mipselect.cli.declared import command, group, option, options, required
+from mipselect.cli.options import Delivery, stated
 from mipselect.cli.output import (
     SENSITIVE,
     banner,
@@ -19,6 +22,7 @@ from mipselect.cli.output import (
     table_of,
 )
 from mipselect.cli.progress import Spinner
+from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, SchemaOptions, TableArgument
 from mipselect.documents.blocks import (
     Alert,
     Block,
@@ -28,10 +32,19 @@ from mipselect.documents.blocks import (
     Paragraph,
     TextTable,
 )
-from mipselect.documents.pages import html_page
-from mipselect.tables import TableCheck, TableSchema, check_table
-from mipselect.tables.check import KINDS, percent
 from mipselect.validation import listed, printable
+
+if TYPE_CHECKING:
+    from mipselect.tables import TableCheck
+
+EXAMPLES = """Examples:
+
+mipselect check patients.csv --schema patients.schema.json --target los_days
+
+mipselect check patients.csv --schema patients.schema.json \\
+    --target los_days --output check.html
+"""
+
 
 PAGE = ".html"
 TITLES = ("fine", "missing", "below minimum", "above maximum", "in no list", "unreadable")
@@ -44,8 +57,39 @@ FROM_WHERE = (
 )
 
 
+@options
+class CheckArguments:
+    """Arguments of `check`."""
+
+    table: TableArgument = group(TableArgument)
+    schema: Path = required("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)
+    target: str | None = option("--target", "The column to predict; it is looked at as such.")
+    question: SchemaOptions = group(
+        SchemaOptions, without=("--always", "--no-intercept", "--unit-rule")
+    )
+    delivery: Delivery = group(
+        Delivery,
+        help={"--output": "Also write a page (FILE.html), or the JSON object, to FILE."},
+    )
+
+
+@command
 def check(arguments: CheckArguments) -> None:
-    """Run the command."""
+    """Compare DATA with its schema, before ε is spent. The report is SENSITIVE.
+
+    For each field: how many values are clipped by the range, in no list of
+    categories, missing or unreadable, with the most frequent of those that do not
+    fit; fields that are constant; persons with several rows; with --target also
+    rare classes. Each finding is one line that says what would be right. The exit
+    code is 0, whatever is found.
+
+    Ranges and categories are corrected from a codebook, never from this report:
+    what is chosen because of the data is no public knowledge.
+    """
+    from mipselect.documents.pages import html_page
+    from mipselect.tables.check import check_table
+    from mipselect.tables.schema import TableSchema
+
     schema = TableSchema.read(arguments.schema)
     data, delivery = arguments.table.data, arguments.delivery
     check_output(delivery.output, [Path(data), arguments.schema], replace=delivery.replace)
@@ -60,9 +104,19 @@ def check(arguments: CheckArguments) -> None:
     blocks = tuple(_blocks(found))
     page = Document(f"SENSITIVE: check of {data}", (Alert(SENSITIVE), *blocks))
     is_page = delivery.output is not None and delivery.output.suffix == PAGE
-    marks = {"sensitive": True, "private": False, "warning": SENSITIVE}
+    report = {
+        "command": "check",
+        **arguments.table.head,
+        "schema": str(arguments.schema),
+        **stated(target=arguments.target),
+        "mipselect": version("mipselect"),
+        "sensitive": True,
+        "private": False,
+        "warning": SENSITIVE,
+        **found.to_dict(),
+    }
     deliver(
-        {**arguments.head, **marks, **found.to_dict()},
+        report,
         lambda console: _print(console, blocks, data),
         as_json=delivery.as_json,
         output=delivery.output,
@@ -73,6 +127,11 @@ def check(arguments: CheckArguments) -> None:
 
 def _blocks(found: TableCheck) -> Iterator[Block]:
     """Yield findings first, then a table of all fields; sensitive."""
+    from mipselect.tables.check import percent
+
+    def cell(count: int, rows: int) -> str:
+        return f"{count:,} ({percent(count / rows)})" if count else ""
+
     for text in _notes(found):
         yield Paragraph(printable(f"{text[:1].upper()}{text[1:]}."))
     findings = tuple(f"{finding}." for finding in found.findings)
@@ -80,7 +139,7 @@ def _blocks(found: TableCheck) -> Iterator[Block]:
     yield BulletList(findings) if findings else Paragraph(NOTHING)
     yield Heading(2, "Fields")
     rows = (
-        (field.name, *(_cell(field.kinds[kind], field.rows) for kind in KINDS))
+        (field.name, *(cell(count, field.rows) for count in field.kinds.values()))
         for field in found.fields
     )
     yield TextTable(("field", *TITLES), tuple(rows), numbers=TITLES)
@@ -111,11 +170,6 @@ def _notes(found: TableCheck) -> Iterator[str]:
         )
     if found.ignored:
         yield f"columns that are not in the schema, ignored: {listed(found.ignored)}"
-
-
-def _cell(count: int, rows: int) -> str:
-    """Write a number of values and their share of the rows, or nothing for none."""
-    return f"{count:,} ({percent(count / rows)})" if count else ""
 
 
 def _print(console: Console, blocks: tuple[Block, ...], title: str) -> None:

@@ -31,7 +31,7 @@ from mipselect.cli.solve import RELATIVE, compared, effort_counts
 from mipselect.cli.start import say
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure, about
 from mipselect.problem.instance import Instance
-from mipselect.problem.stored.files import expected, files_of, load_instance
+from mipselect.problem.stored import expected, files_of, load_instance
 from mipselect.search import MistakeLevels, mistake_levels
 from mipselect.search.monolithic.whole import whole_levels
 from mipselect.search.progress import ProgressCallback

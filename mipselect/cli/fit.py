@@ -43,7 +43,7 @@ from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import amount
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import LOSS
-from mipselect.problem.stored.files import StoredData
+from mipselect.problem.stored import StoredData
 from mipselect.regression import ModelRelease, TukeyRegressor
 from mipselect.regression.coefficients import LEVEL, CoefficientTable, summary_text
 from mipselect.regression.evaluation import HeldOut

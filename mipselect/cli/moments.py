@@ -5,35 +5,100 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from mipselect.blocks.partitions import Blocks
-from mipselect.cli.cautions import note_of_the_target
-from mipselect.cli.declared import refuse
-from mipselect.cli.moments_options import MomentsArguments
-from mipselect.cli.options import option_named, stated
+from mipselect.cli.declared import argument, command, group, option, options, refuse, required
+from mipselect.cli.options import Delivery, option_named, stated
 from mipselect.cli.output import SENSITIVE, banner, check_output, heading
 from mipselect.cli.progress import Spinner
 from mipselect.cli.table_options import (
     NO_RANGE,
+    SCHEMA,
+    TABLE_PANEL,
+    DialectOptions,
+    SchemaOptions,
+    ScoreOptions,
 )
 from mipselect.errors import InvalidInput
 from mipselect.problem.scores import BLOCKS, LOSS, R2, SCORES, require_together
-from mipselect.tables.moments import Counting, Moments
-from mipselect.tables.moments.block_sums import require_one_row_each
-from mipselect.tables.moments.columns import TableBlockColumns, TableColumns
-from mipselect.tables.moments.sums import open_tables
-from mipselect.tables.parts import total_rows
-from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_choice, checked_integer, plural
+
+if TYPE_CHECKING:
+    from mipselect.blocks.partitions import Blocks
+    from mipselect.tables.moments import Counting
+
+EXAMPLES = """Examples:
+
+mipselect moments visits/*.parquet --schema visits.schema.json --target cost \\
+    --output visits.npz
+
+mipselect release visits.npz --support-size 4 --epsilon 1 --always age,sex
+
+mipselect moments visits/*.parquet --schema visits.schema.json --target cost \\
+    --score blocks --output visits.npz
+"""
+
+
+@options
+class MomentsArguments:
+    """Arguments of `moments`."""
+
+    data: list[str] = argument(
+        "DATA...",
+        ".csv, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx files, folders or patterns; "
+        "all rows of all of them count.",
+    )
+    dialect: DialectOptions = group(DialectOptions)
+    target: str = required("--target", "The field to predict.")
+    output: Path = required("--output", "Where the moments go. SENSITIVE.", metavar="M.npz")
+    schema: Path | None = option("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)
+    question: SchemaOptions = group(
+        SchemaOptions, without=("--always", "--no-intercept", "--unit-rule")
+    )
+    scores: ScoreOptions = group(
+        ScoreOptions,
+        without=("--loss",),
+        help={
+            "--score": "loss: of rows that are clipped to public ranges. blocks: least squares on "
+            "blocks of rows, each normalised by itself, without ranges.",
+            "--block-rows": "With --score blocks: rows of a block, public.",
+            "--partitions": "With --score blocks: how often the rows are divided anew, public.",
+        },
+        show_default={"--score": "loss", "--block-rows": "2", "--partitions": "16"},
+    )
+    folds: int = option(
+        "--folds",
+        "Keep the sums of so many parts of the rows apart, for sample-aggregate.",
+        default=1,
+    )
+    dry_run: bool = option(
+        "--dry-run", "Check schema, question and headers; read no row.", default=False
+    )
+    delivery: Delivery = group(Delivery, without=("--output",))
+
 
 ENDING = ".npz"
 
 
+@command
 def moments(arguments: MomentsArguments) -> None:
-    """Run the command."""
+    """Add up squares and products over all rows of DATA, exactly, in one pass.
+
+    With --score blocks over all blocks of rows, for which no range is needed.
+    'solve' and 'release' take M.npz in place of an instance.
+
+    It is SENSITIVE: it holds sums of the data without any privacy.
+    """
+    from mipselect.cli.cautions import note_of_the_target
+    from mipselect.tables.moments import Moments
+    from mipselect.tables.moments.block_sums import require_one_row_each
+    from mipselect.tables.moments.columns import TableBlockColumns, TableColumns
+    from mipselect.tables.moments.sums import open_tables
+    from mipselect.tables.parts import total_rows
+    from mipselect.tables.schema import TableSchema
+
     data, output = arguments.data, arguments.output
     if arguments.schema is None:
         raise InvalidInput("--schema must be given (begin one with 'mipselect describe')")
@@ -111,6 +176,8 @@ def _show(console: Console, title: str, n: int | None, about: dict[str, Any]) ->
 
 def _blocks(arguments: MomentsArguments) -> Blocks | None:
     """Return the blocks that are added up; None of rows by themselves."""
+    from mipselect.blocks.partitions import Blocks
+
     scores = arguments.scores
     score = checked_choice(scores.score or LOSS, "--score", SCORES)
     about = stated(block_rows=scores.block_rows, partitions=scores.partitions)

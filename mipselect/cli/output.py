@@ -20,7 +20,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from mipselect.cli.start import abandon, ignore_signals, say
+from mipselect.cli.start import abandon, ignore_signals, let_signals_raise, say
 from mipselect.disk import small_text
 from mipselect.disk import write_whole as write_to_disk
 from mipselect.errors import InvalidInput, MipselectError
@@ -235,6 +235,7 @@ def delivering(where: Callable[[], str] = str) -> Iterator[None]:
     ------
     MipselectError, InterruptedDelivery
     """
+    let_signals_raise()
     try:
         yield
         ignore_signals()
@@ -346,6 +347,7 @@ def write_whole(path: Path, content: bytes, *, sensitive: bool, new: bool = Fals
     A file that is replaced hands its mode on; a sensitive one is for its owner only. Where it must
     be `new` and another has its name, `FileExistsError` is raised.
     """
+    let_signals_raise()
     try:
         write_to_disk(path, content, sensitive=sensitive, new=new)
     except FileExistsError:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, NamedTuple, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from rich.console import Console
 from rich.table import Table
 
-from mipselect.cli.fit_division import FitOptions, estimator, model_of_numbers
-from mipselect.cli.options import MethodOptions
+from mipselect.cli.declared import command, group, option, options, required
+from mipselect.cli.options import Delivery, MethodOptions
 from mipselect.cli.output import (
     check_figure,
     finite_or_none,
@@ -21,38 +22,158 @@ from mipselect.cli.output import (
     table_of,
     write_whole,
 )
-from mipselect.cli.plan_options import PlanArguments
 from mipselect.cli.progress import Spinner
 from mipselect.cli.start import say
+from mipselect.cli.table_options import (
+    MODEL_PANEL,
+    SCHEMA,
+    TABLE_PANEL,
+    DivisionOptions,
+    ModelOptions,
+    Regularisation,
+    SchemaOptions,
+)
 from mipselect.errors import InvalidInput
 from mipselect.pictures import Panel, Picture, Series, drawn
-from mipselect.planning.fit import (
-    FRESH_ROWS,
-    R_SQUARED,
-    ModelForecast,
-    ModelPlan,
-    plan_fit,
-    range_advice,
-)
-from mipselect.planning.question import Guesses, Question
-from mipselect.planning.selection import (
-    WITHOUT_PRIVACY,
-    SelectionPlan,
-    checked_methods,
-    plan_selection,
-)
-from mipselect.planning.simulation import MOST_TABLES
-from mipselect.problem.scores import LOSS, R2
+from mipselect.problem.scores import LOSS, R2, SCORES
 from mipselect.quality.measures import LEVEL
-from mipselect.regression import SelectThenRegress
 from mipselect.selectors import BY_NAME
-from mipselect.tables import TableSchema
-from mipselect.tables.encoders import Encoder, two_numbers
-from mipselect.tables.fields import as_two_classes
 from mipselect.validation import checked_integer, checked_time_limit, joined, listed, plain_digits
+
+if TYPE_CHECKING:
+    from mipselect.cli.fit_division import FitOptions
+    from mipselect.planning.fit import (
+        ModelForecast,
+        ModelPlan,
+    )
+    from mipselect.planning.question import Guesses, Question
+    from mipselect.planning.selection import SelectionPlan
+    from mipselect.regression import SelectThenRegress
+    from mipselect.tables.encoders import Encoder
+
+EXAMPLES = """Examples:
+
+mipselect plan --schema patients.schema.json --target los_days --rows 5000 \\
+    --support-size 5
+
+mipselect plan --schema patients.schema.json --target los_days --rows 5000 \\
+    --support-size 5 --epsilon 0.5,1,2 --effect 0.13 --range los_days=0:30 \\
+    --target-mean 6 --quality-share 0.2 --plot plan.svg
+"""
+GUESSES_PANEL = "Guesses about the rows"
+SIMULATION_PANEL = "Simulation"
+
+
+@options
+class GuessOptions:
+    """Guesses about the rows; see `Guesses`."""
+
+    PANEL = GUESSES_PANEL
+
+    effect: float = option(
+        "--effect",
+        "R² of the right columns together. In studies of behaviour 0.02 is small, 0.13 medium and "
+        "0.26 large; physical measurements often explain more.",
+        default=0.3,
+    )
+    correlation: float = option("--correlation", "Of any two fields, 0 to <1.", default=0.2)
+    missing: float = option(
+        "--missing",
+        "Share of missing values in fields that are not required.",
+        default=0.05,
+    )
+    spread: float = option(
+        "--spread",
+        "Standard deviation of numbers, in halves of their range.",
+        default=0.25,
+    )
+    target_mean: float | None = option(
+        "--target-mean", "Of the target, in its units.", show_default="middle of its range"
+    )
+    target_sd: float | None = option(
+        "--target-sd", "Standard deviation of the target, in its units.", show_default="by --spread"
+    )
+    target_rate: float | None = option(
+        "--target-rate",
+        "Of a target of two classes: the share of the second one, between 0 and 1.",
+        show_default="one half",
+    )
+
+
+@options
+class SimulationOptions:
+    """Simulation behind a plan."""
+
+    PANEL = SIMULATION_PANEL
+
+    tables: int = option(
+        "--tables",
+        "Simulated tables at most; more take longer and say it more exactly.",
+        default=20,
+    )
+    seed: int = option("--seed", "The same seed, the same plan.", default=0)
+    time_limit: float = option(
+        "--time-limit",
+        "Of the whole plan. What has no time left has fewer tables, or is left out and named.",
+        default=16.0,
+        metavar="SECONDS",
+    )
+
+
+@options
+class PlanArguments:
+    """Arguments of `plan`."""
+
+    schema: Path = required("--schema", SCHEMA, metavar="FILE")
+    target: str = required("--target", "The field to predict.")
+    rows: int = required("--rows", "How many rows the table will have.")
+    support_size: int = required("--support-size", "How many fields to pick.")
+    epsilon: str = option(
+        "--epsilon",
+        "ε of a model of fit, or of one draw of select, each > 0.",
+        default="0.5,1,2",
+        metavar="E,E,...",
+    )
+    method: str = option(
+        "--method",
+        f"Of {', '.join(BY_NAME)}.",
+        default="permute-and-flip",
+        metavar="NAME,NAME,...",
+    )
+    score: str | None = option(
+        "--score",
+        "Of permute-and-flip and exponential, and of the fields of a model.",
+        metavar="|".join(SCORES),
+        show_default="that of select",
+    )
+    division: DivisionOptions = group(
+        DivisionOptions,
+        panel=MODEL_PANEL,
+        help={
+            "--delta": "δ of features and coefficients together, for the regressions that need "
+            "one.",
+            "--quality-share": "The share of the rows that is kept apart to say how good the model "
+            "is; and how wide the interval of that would be.",
+        },
+        show_default={"--quality-share": "none"},
+    )
+    model: ModelOptions = group(ModelOptions)
+    question: SchemaOptions = group(SchemaOptions, without=("--unit-rule",))
+    regularisation: Regularisation = group(
+        Regularisation,
+        panel=TABLE_PANEL,
+        help={"--coef-bound": "Of the loss.", "--ridge": "Of the loss."},
+        show_default={"--coef-bound": "that of select", "--ridge": "that of select"},
+    )
+    guesses: GuessOptions = group(GuessOptions)
+    simulation: SimulationOptions = group(SimulationOptions)
+    plot: Path | None = option("--plot", "Draw the plan.", metavar="FILE.svg|png|pdf")
+    delivery: Delivery = group(Delivery, without=("--output",))
+
 
 ENOUGH = 5
 """Tables from which on a standard error is stated: that of fewer is mostly chance itself."""
+
 
 BY_CHANCE = "found by chance"
 LATE = "Left out, for no time was left (--time-limit)"
@@ -64,8 +185,28 @@ UNWEIGHTED = (
 )
 
 
+@command
 def plan(arguments: PlanArguments) -> None:
-    """Run the command."""
+    """Say what to expect of a table before it is opened, at some ε and a number of rows.
+
+    Tables are made up from the ranges and categories of the schema and from
+    stated guesses; nothing of your data is read. As many columns matter as are
+    picked.
+
+    One table says what a draw of select would find of the right columns, beside
+    what could be found without privacy and a uniform draw; and how good a model
+    of fit would be: its R² on fresh rows (AUC for two classes), beside least
+    squares without privacy. With --quality-share also how wide the interval
+    would be that says how good it is. Where a field has no range, the model is
+    left out. One line says whether to state typical ranges or to draw private
+    ones. For other numbers of rows call it again.
+    """
+    from mipselect.planning.fit import plan_fit, range_advice
+    from mipselect.planning.question import Guesses, Question
+    from mipselect.planning.selection import checked_methods, plan_selection
+    from mipselect.planning.simulation import MOST_TABLES
+    from mipselect.tables import TableSchema
+
     path, target, plot = arguments.schema, arguments.target, arguments.plot
     if plot is not None:
         check_figure(plot, "--plot", [path], replace=arguments.delivery.replace)
@@ -166,6 +307,9 @@ def fit_of(arguments: PlanArguments, question: Question) -> tuple[FitOptions, Se
 
     Their ε is still to be set.
     """
+    from mipselect.cli.fit_division import FitOptions, estimator, model_of_numbers
+    from mipselect.regression import SelectThenRegress
+
     of_classes = question.public.target.classes is not None
     model, division = arguments.model, arguments.division
     if not of_classes:
@@ -190,6 +334,9 @@ def fit_of(arguments: PlanArguments, question: Question) -> tuple[FitOptions, Se
 
 def notes_of_the_target(target: Encoder) -> list[str]:
     """Say that a target of two whole numbers is simulated as a number, and what is better."""
+    from mipselect.tables.encoders import two_numbers
+    from mipselect.tables.fields import as_two_classes
+
     two = two_numbers(target)
     if two is None:
         return []
@@ -211,6 +358,8 @@ class PlanRow(NamedTuple):
 
 def rows_of(selection: SelectionPlan, model: ModelPlan | None) -> list[PlanRow]:
     """Return what would be found, and how good a model would be."""
+    from mipselect.planning.selection import WITHOUT_PRIVACY
+
     rows, count = list[PlanRow](), len(selection.question.epsilons)
     for each in selection.lines:
         name = f"found {'' if each.method == WITHOUT_PRIVACY else 'by '}{each.name}"
@@ -254,6 +403,8 @@ def _interval(models: ModelForecast) -> str:
 
 def picture(selection: SelectionPlan, model: ModelPlan | None) -> Picture:
     """Draw the table by ε."""
+    from mipselect.planning.fit import R_SQUARED
+
     question = selection.question
     order = sorted(range(len(question.epsilons)), key=question.epsilons.__getitem__)
     lines = [
@@ -309,6 +460,8 @@ def legend(plan: SelectionPlan) -> str:
 
 def legend_of_the_model(plan: ModelPlan, options: FitOptions, share: float) -> str:
     """Say what the numbers of a model are, and which model it is."""
+    from mipselect.planning.fit import FRESH_ROWS, R_SQUARED
+
     if not plan.forecasts:
         return f"{LATE}: the model of fit."
     without = "the mean's 0" if plan.measure == R_SQUARED else "a coin's 0.5"

@@ -7,18 +7,66 @@ import io
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from mipselect.arrays import FloatArray
+from mipselect.cli.declared import argument, command, group, option, options
+from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_output, delivering, write_whole
-from mipselect.cli.predict_options import HALF, MATCHING, PredictArguments
 from mipselect.cli.progress import Spinner
 from mipselect.cli.start import say
+from mipselect.cli.table_options import TABLE, TableArgument
 from mipselect.errors import InvalidInput
-from mipselect.regression import ModelRelease
 from mipselect.validation import checked_share, plain_digits, shown
+
+if TYPE_CHECKING:
+    from mipselect.arrays import FloatArray
+    from mipselect.regression import ModelRelease
+
+EXAMPLES = """Examples:
+
+mipselect predict model.json new_patients.parquet --output predictions.csv
+
+mipselect predict model.json new_patients.csv | head
+
+mipselect predict risk.json new_patients.csv --threshold 0.2 \\
+    --output risks.csv
+"""
+HALF, MATCHING = 0.5, "matching"
+
+
+@options
+class PredictArguments:
+    """Arguments of `predict`."""
+
+    model: Path = argument("MODEL.json", "What 'mipselect fit' wrote with --output.")
+    table: TableArgument = group(
+        TableArgument,
+        help={
+            "DATA": f"{TABLE}, with the fields of the model; others are ignored, and the target "
+            "need not be there."
+        },
+    )
+    output: Path | None = option(
+        "--output",
+        "Receives the predictions, whole or not at all, readable by you only.",
+        metavar="FILE.csv",
+        show_default="standard output",
+    )
+    probability: bool = option(
+        "--probability",
+        "Refuse a model that has no probabilities; one that has gives them anyhow, as a second "
+        "column.",
+        default=False,
+    )
+    threshold: str = option(
+        "--threshold",
+        "Of two classes: the probability above which the second one is predicted. matching: the "
+        "one of the model's quality, by which as many are predicted as there are.",
+        default=str(HALF),
+        metavar=f"P|{MATCHING}",
+    )
+    delivery: Delivery = group(Delivery, without=("--output",))
+
 
 NOT_COVERED = (
     "The model is private; the predictions are not: each tells about its row of DATA, so keep them "
@@ -26,13 +74,26 @@ NOT_COVERED = (
 )
 KEPT = "each prediction tells about its row of DATA, so keep them as you keep DATA."
 SEEDED = "NOT PRIVATE: the model was drawn with --seed; its predictions tell about its data too."
-
 PROBABILITY = "probability"
 """Name of the column of probabilities."""
 
 
+@command
 def predict(arguments: PredictArguments) -> None:
-    """Run the command; nothing is written before all rows are read."""
+    """Predict the target for every row of DATA, in the order of the rows.
+
+    Rows are mapped as they were for the model: values are clipped to its ranges,
+    missing ones count as its schema says, and no row is refused. Warnings count
+    rows of which another value counts than stands there. The answer has one line
+    per row, under the name of the target: a number in its units, or a class. With
+    two classes a second column says how likely the second is, which --threshold
+    decides by.
+
+    Predictions cost no budget, for the model is released. They are not private
+    for the rows of DATA.
+    """
+    import numpy as np
+
     data, output, as_json = arguments.table.data, arguments.output, arguments.delivery.as_json
     stated = _stated_threshold(arguments.threshold)
     model = _checked_model(arguments, stated)
@@ -106,6 +167,8 @@ def _csv(model: ModelRelease, decisions: FloatArray, threshold: float) -> str:
 
 def _checked_model(arguments: PredictArguments, threshold: float | None) -> ModelRelease:
     """Read the model; raise `InvalidInput` where it, or the name of the answer, is not usable."""
+    from mipselect.regression import ModelRelease
+
     model, output = arguments.model, arguments.output
     released = ModelRelease.load(model)
     if released.table is None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
@@ -16,7 +17,7 @@ from rich.markup import escape
 from mipselect.backends.discovery import NATIVE, known_solvers
 from mipselect.backends.protocols import Capability
 from mipselect.cli.declared import names_of, refuse
-from mipselect.cli.inputs import MomentsFile, SensitiveInstance, TableToSolve, asked_of
+from mipselect.cli.inputs import InstanceFile, MomentsFile, SchemaTable, asked_of
 from mipselect.cli.options import AUTO, ONE_SWAP, require_positive, stated
 from mipselect.cli.output import (
     BOUNDS,
@@ -35,12 +36,13 @@ from mipselect.cli.solve_options import SolveArguments, SolveMethod
 from mipselect.cli.table_options import DialectOptions
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, about
 from mipselect.problem.instance import Instance
-from mipselect.problem.stored.descriptions import OF_THE_ROWS
-from mipselect.problem.stored.files import Expected, StoredData
+from mipselect.problem.stored import Expected, StoredData
 from mipselect.search import MistakeLevels, SupportPool, mistake_levels, top_supports
 from mipselect.search.certificate import Effort
 from mipselect.search.monolithic.forms import Form, Formulation
 from mipselect.search.options import SearchSettings
+from mipselect.tables.instances import ScoredTable, table_within_its_rows
+from mipselect.tables.schema import TableSchema
 from mipselect.tables.stored_files import is_table
 from mipselect.validation import checked_integer
 
@@ -50,7 +52,6 @@ RELATIVE = 1e-9
 """Largest effect of rounding, relative to a value."""
 
 DEFAULTS = "Coefficients are as short as by select --score loss; --coef-bound 10 shrinks them less."
-REPEATED = "To repeat it, with these defaults: 'mipselect solve FILE.toml', a file here that says"
 
 
 def solve(arguments: SolveArguments) -> None:
@@ -88,7 +89,7 @@ def solve(arguments: SolveArguments) -> None:
         comparison,
         left_out,
         arguments.profile,
-        given if isinstance(given, TableToSolve) else None,
+        given.ranges if isinstance(given, SchemaTable) else None,
     )
     show = partial(print_solved, solved=solved, rows=arguments.show)
     output = None if refused else delivery.output
@@ -99,16 +100,13 @@ def solve(arguments: SolveArguments) -> None:
         raise MipselectError(f"(sensitive) {instance}: {comparison.sentence}")
 
 
-def _source(arguments: SolveArguments) -> SensitiveInstance | MomentsFile | TableToSolve:
+def _source(arguments: SolveArguments) -> InstanceFile | MomentsFile | SchemaTable:
     """Choose a table by its ending, else moments or an instance."""
     source = arguments.source
     if not is_table(source.instance):
         about_tables = {"--target", "--schema", *names_of(DialectOptions)}
         refuse(arguments, "is for a table; an instance has it in its file", about_tables)
-        given = asked_of(source, None)
-        if isinstance(given, MomentsFile):
-            return given
-        return SensitiveInstance(given.name, given.draw)
+        return asked_of(source, None)
     moments, question = source.moments, source.moments.question
     if arguments.target is None or moments.support_size is None:
         raise InvalidInput(
@@ -116,20 +114,20 @@ def _source(arguments: SolveArguments) -> SensitiveInstance | MomentsFile | Tabl
             "select' and 'mipselect fit' release from it, with a --schema (begin one with "
             "'mipselect describe')"
         )
-    sizes = {"support_size": moments.support_size, **stated(**asdict(moments.regularisation))}
-    schema = {"ranges": OF_THE_ROWS}
+    target, files = arguments.target, [Path(source.instance)]
+    table: Any = arguments.dialect.source(source.instance)
     if arguments.schema is not None:
-        schema = {"schema": str(arguments.schema)}
-    data = {
-        "source": "table",
-        "path": source.instance,
-        "target": arguments.target,
-        **schema,
-        **arguments.dialect.keywords,
-        **question.keywords,
-        "intercept": not question.no_intercept,
-    }
-    return TableToSolve(sizes, data)
+        schema, ranges = TableSchema.read(arguments.schema), f"those of {arguments.schema}"
+        files.append(arguments.schema)
+    else:
+        never = question.keywords.get("never", ())
+        schema, table = table_within_its_rows(table, target, never)
+        question = replace(question, never=None)
+        ranges = "from the smallest to the largest value of each column, and so SENSITIVE"
+    of_loss = stated(**asdict(moments.regularisation)) | {"intercept": not question.no_intercept}
+    asked = question.question_about(schema, target)
+    scored = ScoredTable(table, asked, moments.support_size, of_loss, None)
+    return SchemaTable(files[0], scored, tuple(files), ranges)
 
 
 def _search(
@@ -271,8 +269,8 @@ class Solved:
         Supports outside of a certified pool.
     profile : bool
         Report what each strategy of the search did.
-    table : TableToSolve or None
-        The table that was given in place of an instance.
+    ranges : str or None
+        The source of the ranges of a table that was given in place of an instance.
     """
 
     name: str
@@ -282,7 +280,7 @@ class Solved:
     comparison: Comparison | None = None
     outside: Outside | None = None
     profile: bool = False
-    table: TableToSolve | None = None
+    ranges: str | None = None
 
     @property
     def best(self) -> list[int]:
@@ -307,8 +305,8 @@ def solved_report(solved: Solved) -> Mapping[str, Any]:
     more: dict[str, Any] = {}
     if solved.profile:
         more["profile"] = [asdict(own) for own in found.effort.strategies]
-    if solved.table is not None:
-        more |= {"ranges": solved.table.ranges, "toml": solved.table.toml(solved.instance)}
+    if solved.ranges is not None:
+        more["ranges"] = solved.ranges
     return {**_of_both(solved), **own, **more}
 
 
@@ -400,9 +398,6 @@ def print_solved(console: Console, solved: Solved, rows: int) -> None:
         console.print(f"This result {solved.comparison.sentence}.", markup=False)
     if solved.profile:
         _print_profile(console, solved.found.effort)
-    if solved.table is not None:
-        heading(console, REPEATED)
-        line(console, solved.table.toml(solved.instance))
 
 
 def _loose_tolerance(found: SupportPool | MistakeLevels) -> str | None:
@@ -450,8 +445,8 @@ def _print_problem(console: Console, solved: Solved) -> None:
         intercept = "blocks are centred, which stands for an intercept"
     facts_in_words = [*bounds_in_words(instance.problem.public()), intercept]
     console.print(f"Problem: {', '.join(facts_in_words)}", markup=False)
-    if solved.table is not None:
-        line(console, f"Ranges, within which columns are scaled: {solved.table.ranges}. {DEFAULTS}")
+    if solved.ranges is not None:
+        line(console, f"Ranges, within which columns are scaled: {solved.ranges}. {DEFAULTS}")
 
 
 def _print_best(console: Console, solved: Solved) -> None:

@@ -89,8 +89,7 @@ class SolveArguments:
 def solve(arguments: SolveArguments) -> None:
     """Find the best supports of INSTANCE and prove it. The report is SENSITIVE.
 
-    A table in its place needs --target and --support-size; the rest has defaults,
-    and the TOML that repeats the search is printed.
+    A table in its place needs --target and --support-size; the rest has defaults.
 
     If the instance file says what is expected, the result is compared with it. A
     search that ends without its proof shows what it has, as not certified, and

@@ -192,23 +192,6 @@ class ScoreOptions:
         )
 
 
-def score_in_place_of_the_file() -> ScoreOptions:
-    """Declare `ScoreOptions` for an instance, whose file may say them."""
-    return group(
-        ScoreOptions,
-        without=("--loss",),
-        help={
-            "--score": "In place of the score of the instance, whose bounds are then not used. "
-            "block-r2: R² within blocks of rows, of every support. blocks: least squares on blocks."
-        },
-        show_default={
-            "--score": "that of the instance",
-            "--block-rows": "that of the instance; 2, of block-r2 by n, ε and s",
-            "--partitions": "that of the instance; 16, of block-r2 up to 8",
-        },
-    )
-
-
 @options
 class Regularisation:
     """Public bound and penalty on the coefficients."""

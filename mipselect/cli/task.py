@@ -25,7 +25,7 @@ from mipselect.parameters import parameters_of
 from mipselect.privacy.guarantee import ROW
 from mipselect.privacy.public_fields import PUBLIC_FIELDS, in_words
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.files import StoredData
+from mipselect.problem.stored import StoredData
 from mipselect.search.supports import number_of_listed
 from mipselect.selectors import MistakesSelector, TopRSelector
 from mipselect.selectors.base import PrivateSelector

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,6 @@ from mipselect.problem.data import ClippedRows, ExactSums, Rows, leave_out
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import BLOCKS, R2
-from mipselect.problem.stored.files import SETTINGS
 from mipselect.tables.mapping import known_rows, open_table, read_rows
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.block_sums import block_sums
@@ -34,7 +32,7 @@ from mipselect.tables.moments.columns import (
     TableBlockColumns,
     parts_of_table,
 )
-from mipselect.tables.numbers import header, read_table, table_file
+from mipselect.tables.numbers import header, read_table
 from mipselect.tables.parts import Part, total_rows
 from mipselect.tables.problems import (
     problem_of_moments,
@@ -260,13 +258,6 @@ class ScoredTable:
         return replace(options.blocks, rows=default_rows_of_least_squares(classes=of_classes))
 
 
-QUESTION = ("target", "always", "never", "ranges", "unit_rule")
-"""Keys of [data] that are arguments of `TableQuestion`."""
-
-OF_THE_LOSS = ("ranges", "intercept")
-"""Keys of [data] that only a loss of rows has."""
-
-
 def table_within_its_rows(
     file: TableFile, target: str, never: Collection[str]
 ) -> tuple[TableSchema, pa.Table]:
@@ -284,28 +275,3 @@ def table_within_its_rows(
         if low == high:
             ends[name] = low - max(1.0, abs(low)), high + max(1.0, abs(high))
     return TableSchema.of_numbers(ends), pa.table(columns)
-
-
-def stored_table(
-    data: Mapping[str, Any],
-    folder: Path,
-    settings: Mapping[str, Any],
-    blocks: BlockOptions | None,
-) -> ScoredTable:
-    """Return what a file says of a table with a schema; no row is read."""
-    source: Any = table_file(data, folder)
-    if "schema" in data:
-        schema = TableSchema.read(folder / data["schema"])
-    else:
-        schema, source = table_within_its_rows(source, data["target"], data.get("never", ()))
-        data = {key: value for key, value in data.items() if key not in ("never", "ranges")}
-    for name in OF_THE_LOSS:
-        if blocks is not None and name in data:
-            raise InvalidInput(
-                f"{name} does not apply to score {blocks.score!r}, which centres and scales"
-            )
-    question = TableQuestion(schema, **{key: data[key] for key in QUESTION if key in data})
-    of_loss = {key: value for key, value in settings.items() if key not in SETTINGS}
-    support_size = of_loss.pop("support_size")
-    of_loss |= {"intercept": data.get("intercept", True)}
-    return ScoredTable(source, question, support_size, of_loss, blocks)

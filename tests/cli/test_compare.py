@@ -14,7 +14,7 @@ from mipselect.backends import discovery as backends
 from mipselect.backends.protocols import Capability, MasterSolution, MipStatus, SolverStatus
 from mipselect.cli import compare as compare_command
 from mipselect.cli.compare import FoundBySolver, contradictions
-from mipselect.problem.stored import files
+from mipselect.problem.stored import load_instance
 from mipselect.search import MistakeLevels, mistake_levels
 from tests.support.back_ends import back_ends
 from tests.support.commandline import Run
@@ -22,7 +22,7 @@ from tests.support.commandline import Run
 
 @pytest.fixture
 def levels() -> MistakeLevels:
-    return mistake_levels(files.load_instance("tiny-plain"))
+    return mistake_levels(load_instance("tiny-plain"))
 
 
 def answer(found: MistakeLevels | None, name: str = "one", **changes) -> FoundBySolver:
@@ -160,7 +160,7 @@ def test_values_further_apart_than_the_tolerance_are_a_contradiction(
 
 
 def test_another_optimum_of_the_same_value_is_none(levels: MistakeLevels) -> None:
-    tied = mistake_levels(files.load_instance("tiny-duplicates"))
+    tied = mistake_levels(load_instance("tiny-duplicates"))
     supports = tied.supports.copy()
     supports[[0, 1]] = tied.supports[[1, 0]]
     other = replace(tied, supports=supports)

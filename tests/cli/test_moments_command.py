@@ -181,8 +181,6 @@ def test_moments_of_blocks_are_those_of_the_table(
     told = ("score", "block_rows", "partitions", "n", "sensitivity", "x_bound")
     assert [drawn[name] for name in told] == ["blocks", block_rows, 3, 300, same.sensitivity, None]
     assert drawn["releases"][0]["feature_names"] == ["b", "d"]
-    of_another = ("release", path, "--support-size", 2, "--epsilon", 1, "--score", "block-r2")
-    run(*of_another).failed_with(2, "--score is for an instance: moments have the score")
     dry = run("release", path, "--support-size", 2, "--epsilon", 1, "--dry-run")
     assert f"rows of a block: {block_rows}; partitions into blocks: 3" in dry.out
     ledger = folder / "l.ledger"

@@ -16,8 +16,7 @@ import pytest
 
 from mipselect.cli.commands import app  # noqa: F401  (options of the command line are declared by it)
 from mipselect.cli.fit_division import FitOptions
-from mipselect.cli.plan import PlanArguments, fit_of
-from mipselect.cli.plan_options import GuessOptions
+from mipselect.cli.plan import GuessOptions, PlanArguments, fit_of
 from mipselect.cli.table_options import DivisionOptions, ModelOptions, Regression
 from mipselect.planning import Guesses, Question, plan_fit, plan_selection
 from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegress

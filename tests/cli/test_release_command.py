@@ -14,7 +14,7 @@ from mipselect import Ledger, PermuteAndFlip, errors
 from mipselect.backends.discovery import solver_by_name
 from mipselect.cli.options import parse_sizes
 from mipselect.cli.output import SENSITIVE
-from mipselect.problem.stored.files import load_instance
+from mipselect.problem.stored import load_instance
 from mipselect.selectors import searched
 from mipselect.validation import sizes_in_words
 from tests.support.commandline import Run

@@ -1,4 +1,4 @@
-"""What goes with which score: one rule, in the same words for selectors, options and files."""
+"""What goes with which score: one rule, in the same words for selectors and options."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.scores import require_together
-from mipselect.problem.stored.files import asked_blocks
 from mipselect.selectors import PermuteAndFlipSelector
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
@@ -39,14 +38,13 @@ def refusal(call: Any) -> str:
 
 
 @pytest.mark.parametrize(("score", "given", "words"), REFUSED)
-def test_selectors_options_and_files_refuse_in_the_same_words(
+def test_selectors_and_options_refuse_in_the_same_words(
     score: str, given: dict[str, Any], words: str
 ) -> None:
     said = refusal(lambda: require_together(score, given))
     assert words in said
     selector = PermuteAndFlipSelector(2, score=score, **given)
     assert refusal(selector.check) == said
-    assert refusal(lambda: asked_blocks({"score": score, **given})) == said
     if score != "loss" and set(given) <= {"ridge", "coef_bound"}:
         assert refusal(lambda: BlockOptions(score=score, **given)) == said
     (name,) = given
