@@ -127,7 +127,7 @@ class Plan(ABC):
         parts = (*(layout.groups[j] for j in support), *layout.always)
         return tuple(c for part in parts for c in part)
 
-    def _drawn(
+    def draw(
         self,
         selection: Mechanism[Any],
         rows_of: RowsOf,
@@ -220,22 +220,6 @@ class ArrayPlan(Plan):
             bounds = np.asarray(self.regressor.get_params(deep=False)["x_bound"], dtype=np.float64)
         lengths = [float(np.linalg.norm(bounds[list(group)])) for group in self.layout.groups]
         return largest(lengths, self._most)
-
-    def release(
-        self,
-        selection: Mechanism[Any],
-        rows: ModelRows,
-        guarantee: Guarantee,
-        ledger: Ledger | None,
-        sources: tuple[random.Random, random.Random],
-        classes: Classes | None = None,
-    ) -> ModelRelease:
-        """Draw a release from rows with all columns of X; see `Plan._drawn`."""
-
-        def rows_of(_: Support, columns: tuple[int, ...], __: random.Random) -> ModelRows:
-            return replace(rows, X=rows.X[:, list(columns)])
-
-        return self._drawn(selection, rows_of, guarantee, ledger, sources, classes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -536,7 +520,7 @@ class TablePlan(Plan):
         *,
         private: bool,
     ) -> ModelRelease:
-        """Draw a release; see `Plan._drawn`.
+        """Draw a release; see `Plan.draw`.
 
         Parameters
         ----------
@@ -566,7 +550,7 @@ class TablePlan(Plan):
             return plan._within(replace(plan, question=question), support, drawn, spent, generator)
 
         classes = self.whole.classes if self.classifies else None
-        return plan._drawn(selection, rows_of, guarantee, ledger, sources, classes)
+        return plan.draw(selection, rows_of, guarantee, ledger, sources, classes)
 
     def _within(
         self,

@@ -194,9 +194,9 @@ class SelectThenRegress(NumberPredictor):
             plan.method._warn_near_chance(n)
         for told in plan.doubts(known):
             warn_of_little_use(told)
-        release = plan.release(
+        release = plan.draw(
             selection,
-            ModelRows(table[fitted], target[fitted]),
+            lambda _, columns, __: ModelRows(table[fitted][:, list(columns)], target[fitted]),
             replace(together, private=private),
             self.ledger,
             sources,
