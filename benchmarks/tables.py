@@ -29,7 +29,7 @@ from mipselect.privacy.randomness import IntegerWeights
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.data import Rows
 from mipselect.selectors import KendallSelector, SISSelector
-from mipselect.tables import TableSchema, map_table
+from mipselect.tables import TableSchema
 from mipselect.tables.instances import ScoredTable
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.problems import problem_of_table
@@ -298,14 +298,19 @@ def by_draws(
     return found
 
 
-def _of_rows(table: Table, selector: Any, seed: int) -> Any:
-    mapped = map_table(table.frame, table.schema, **table.question)
+def mapped(table: Table) -> tuple[np.ndarray, np.ndarray]:
+    """X and y after the public map; a missing target is the midpoint."""
     public = PublicMap.of(table.schema, **table.question)
+    X, y, _ = read_rows(open_table(table.frame, public), public)
+    return X.astype(float), np.nan_to_num(y)
+
+
+def _of_rows(table: Table, selector: Any, seed: int) -> Any:
+    (X, y), public = mapped(table), PublicMap.of(table.schema, **table.question)
     # With an intercept SIS centres.
     problem = problem_of_table(public, support_size=table.support_size, intercept=True)
-    ones = np.ones((len(mapped.y), 1))
-    rows = Rows(np.column_stack([mapped.X.astype(float), ones]), mapped.y)
-    return selector.law(selector.problem(problem), rows, seed)
+    rows = np.column_stack([X, np.ones(len(y))])
+    return selector.law(selector.problem(problem), Rows(rows, y), seed)
 
 
 METHODS: dict[str, Method] = {

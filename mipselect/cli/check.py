@@ -23,15 +23,7 @@ from mipselect.cli.output import (
 )
 from mipselect.cli.progress import Spinner
 from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, SchemaOptions, TableArgument
-from mipselect.documents.blocks import (
-    Alert,
-    Block,
-    BulletList,
-    Document,
-    Heading,
-    Paragraph,
-    TextTable,
-)
+from mipselect.documents.markdown import alert, bullets, html_page, letters, paragraph, table
 from mipselect.validation import listed, printable
 
 if TYPE_CHECKING:
@@ -47,8 +39,8 @@ mipselect check patients.csv --schema patients.schema.json \\
 
 
 PAGE = ".html"
-TITLES = ("fine", "missing", "below minimum", "above maximum", "in no list", "unreadable")
-"""Kinds of values, as the titles of columns."""
+TITLES = ("field", "fine", "missing", "below minimum", "above maximum", "in no list", "unreadable")
+"""Titles of columns: the field, and kinds of values."""
 
 NOTHING = "Nothing was found that does not fit."
 FROM_WHERE = (
@@ -86,7 +78,6 @@ def check(arguments: CheckArguments) -> None:
     Ranges and categories are corrected from a codebook, never from this report:
     what is chosen because of the data is no public knowledge.
     """
-    from mipselect.documents.pages import html_page
     from mipselect.tables.check import check_table
     from mipselect.tables.schema import TableSchema
 
@@ -101,8 +92,6 @@ def check(arguments: CheckArguments) -> None:
             progress=lambda rows: spinner.tick(f"{data}: {rows:,} rows"),
             **arguments.question.keywords,
         )
-    blocks = tuple(_blocks(found))
-    page = Document(f"SENSITIVE: check of {data}", (Alert(SENSITIVE), *blocks))
     is_page = delivery.output is not None and delivery.output.suffix == PAGE
     report = {
         "command": "check",
@@ -117,37 +106,46 @@ def check(arguments: CheckArguments) -> None:
     }
     deliver(
         report,
-        lambda console: _print(console, blocks, data),
+        lambda console: _print(console, found, data),
         as_json=delivery.as_json,
         output=delivery.output,
-        content=html_page(page).encode() if is_page else None,
+        content=_page(found, data).encode() if is_page else None,
         replace=delivery.replace,
     )
 
 
-def _blocks(found: TableCheck) -> Iterator[Block]:
-    """Yield findings first, then a table of all fields; sensitive."""
+def _page(found: TableCheck, data: str) -> str:
+    """Write findings first, then a table of all fields; sensitive."""
+    title = f"SENSITIVE: check of {data}"
+    findings = bullets(_findings(found)) or paragraph(NOTHING)
+    blocks = [f"# {letters(title)}", alert(SENSITIVE), *map(paragraph, _notes(found))]
+    blocks += ["## Findings", findings, "## Fields", table(TITLES, _rows(found), TITLES[1:])]
+    return html_page(title, [*blocks, paragraph(FROM_WHERE)])
+
+
+def _findings(found: TableCheck) -> list[str]:
+    return [f"{finding}." for finding in found.findings]
+
+
+def _rows(found: TableCheck) -> list[list[str]]:
+    """Return the cells of the table of all fields."""
     from mipselect.tables.check import percent
 
     def cell(count: int, rows: int) -> str:
         return f"{count:,} ({percent(count / rows)})" if count else ""
 
-    for text in _notes(found):
-        yield Paragraph(printable(f"{text[:1].upper()}{text[1:]}."))
-    findings = tuple(f"{finding}." for finding in found.findings)
-    yield Heading(2, "Findings")
-    yield BulletList(findings) if findings else Paragraph(NOTHING)
-    yield Heading(2, "Fields")
-    rows = (
-        (field.name, *(cell(count, field.rows) for count in field.kinds.values()))
+    return [
+        [field.name, *(cell(count, field.rows) for count in field.kinds.values())]
         for field in found.fields
-    )
-    yield TextTable(("field", *TITLES), tuple(rows), numbers=TITLES)
-    yield Paragraph(FROM_WHERE)
+    ]
 
 
-def _notes(found: TableCheck) -> Iterator[str]:
-    """Yield sentences about a table that are no findings."""
+def _notes(found: TableCheck) -> list[str]:
+    """Return sentences about a table that are no findings."""
+    return [f"{text[:1].upper()}{text[1:]}." for text in _said(found)]
+
+
+def _said(found: TableCheck) -> Iterator[str]:
     yield f"{found.rows:,} rows"
     if found.people is not None:
         yield found.people.summary
@@ -172,19 +170,15 @@ def _notes(found: TableCheck) -> Iterator[str]:
         yield f"columns that are not in the schema, ignored: {listed(found.ignored)}"
 
 
-def _print(console: Console, blocks: tuple[Block, ...], title: str) -> None:
-    """Print paragraphs, lists and tables; headings are for a page."""
+def _print(console: Console, found: TableCheck, title: str) -> None:
+    """Print what a page has, without headings."""
     banner(console, SENSITIVE)
     heading(console, printable(title))
-    for block in blocks:
-        match block:
-            case Paragraph(text):
-                line(console, text)
-            case BulletList(items):
-                for item in items:
-                    line(console, f"- {item}")
-            case TextTable(titles, rows, numbers):
-                table = table_of(*titles, right=numbers, fold=titles[:1])
-                for row in rows:
-                    table.add_row(*(escape(printable(cell)) for cell in row))
-                console.print(table)
+    findings = [f"- {finding}" for finding in _findings(found)] or [NOTHING]
+    for text in [*_notes(found), *findings]:
+        line(console, printable(text))
+    fields = table_of(*TITLES, right=TITLES[1:], fold=TITLES[:1])
+    for row in _rows(found):
+        fields.add_row(*(escape(printable(cell)) for cell in row))
+    console.print(fields)
+    line(console, FROM_WHERE)

@@ -37,7 +37,7 @@ from mipselect.tables.public_map import people_in_words
 from mipselect.validation import listed, sizes_in_words
 
 if TYPE_CHECKING:  # Each command imports its own.
-    from mipselect.cli.fit import FitPlan
+    from mipselect.cli.fit_plan import FitPlan
     from mipselect.cli.releasing import SupportPlan
     from mipselect.selectors import MCMCSelector
 

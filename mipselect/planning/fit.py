@@ -23,7 +23,7 @@ from mipselect.quality import Quality
 from mipselect.regression import SelectThenRegress
 from mipselect.regression.plan import most_features, scores_blocks_of_table
 from mipselect.regression.ranges import PUBLIC
-from mipselect.regression.shares import Division
+from mipselect.regression.shares import share_of_selection
 from mipselect.search.progress import Deadline
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.encoders import Scaled, Unscaled
@@ -286,9 +286,9 @@ def fit_at(
     if "time_limit" in selector.get_params():
         options["time_limit"] = time_limit
     if scores_blocks_of_table(selector, model.regressor, ranged=False):
-        division = Division(epsilon=epsilon, selection_share=model.selection_share, in_blocks=True)
+        share = share_of_selection(model.selection_share, in_blocks=True)
         options["score"] = question.score
-        options["partitions"] = question.blocks(division.share * epsilon).partitions
+        options["partitions"] = question.blocks(share * epsilon).partitions
     selector.set_params(**options)
     model.regressor.set_params(random_state=seed)
     with warnings.catch_warnings():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -365,9 +365,9 @@ class Instance(OfProblem):
                     "a table has its target and its features by the schema: give target, and "
                     "leave out y, groups and feature_names"
                 )
-            question = TableQuestion(schema, target, never=never, unit_rule=unit_rule)
-            moments = instances.block_moments_of_table(X, question, blocks)
-            return cls.from_moments(moments, always=always, **settings)
+            fixed = [always] if isinstance(always, str) else cast(Any, always or ())
+            question = TableQuestion(schema, target, fixed, never, unit_rule=unit_rule)
+            return instances.instance_of_blocks(X, question, blocks, **settings)
         if y is None or target is not None or len(never):
             raise InvalidInput("give X and y, or a table with schema= and target=, by these names")
         problem, rows = problem_with_rows(

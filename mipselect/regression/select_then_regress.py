@@ -20,8 +20,7 @@ from mipselect.estimators import warn_of_names
 from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
 from mipselect.parameters import Check, estimator, parameter
-from mipselect.privacy.decimals import exact
-from mipselect.privacy.guarantee import Guarantee
+from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
@@ -36,7 +35,11 @@ from mipselect.regression.plan import (
 from mipselect.regression.ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges
 from mipselect.regression.release import ModelRelease
 from mipselect.regression.rows import ModelRows
-from mipselect.regression.shares import Division, checked_range_share
+from mipselect.regression.shares import (
+    SHARE_OF_PRIVATE_RANGES,
+    checked_range_share,
+    share_of_selection,
+)
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.all_features import in_place_of
 from mipselect.selectors.base import PrivateSelector
@@ -188,7 +191,7 @@ class SelectThenRegress(NumberPredictor):
             X, y = (_safe_indexing(each, np.flatnonzero(fitted)) for each in (X, y))
         n = int(fitted.sum())
         selection = plan.method._silent_mechanism(X, y, sources[0])
-        together = self._checked(plan.promised(selection.guarantees))
+        together = plan.promised(selection.guarantees)
         known = n if regressor.relation == "replace-one" else None
         if known is not None:
             plan.method._warn_near_chance(n)
@@ -258,15 +261,12 @@ class SelectThenRegress(NumberPredictor):
             From the ledger, before anything is drawn.
         """
         question = TableQuestion(schema, target, always, never, ranges or {}, unit_rule)
-        drawn = self.check()._private_ranges(question)
-        if drawn is not None:
-            question = drawn.placed
-        sources, private = self._sources()
-        plan = self._plan_of_table(question, drawn, sources[0])
-        promised = self._checked(plan.promise)
+        sources, private = self.check()._sources()
+        plan = self.plan_of_table(question, sources[0])
+        promised = plan.promise
         share, apart = self.quality_share, None
         if share is not None:
-            apart = HeldOut.of_table(source, question, share, promised.relation, sources[1])
+            apart = HeldOut.of_table(source, plan.question, share, promised.relation, sources[1])
             source = apart.fitted
         # Scores from blocks are of rows as they are, and the model is of rows within ranges.
         table = source if plan.blocks is None else read_again(source)
@@ -288,17 +288,25 @@ class SelectThenRegress(NumberPredictor):
         self._keep(release, range(size), size)
         return self
 
-    def _plan_of_table(
-        self, question: TableQuestion, ranges: PrivateRanges | None, source: random.Random
-    ) -> TablePlan:
-        """Divide ε between copies of the estimators."""
+    def plan_of_table(self, question: TableQuestion, source: random.Random) -> TablePlan:
+        """Divide ε between copies of the estimators; no row is read.
+
+        Parameters
+        ----------
+        question : TableQuestion
+        source : random.Random
+            For partitions into blocks.
+        """
+        ranges = self._private_ranges(question)
+        if ranges is not None:
+            question = ranges.placed
         ranged, p = ranges is not None, len(question.public.features)
         in_blocks = scores_blocks_of_table(self.selector, self.regressor, ranged=ranged)
         selector, regressor = self._parts()
         selector._check_number(p)
         of_loss = _of_the_loss(selector)
         kept = in_place_of(selector, selector.n_features_to_select, p)
-        self._divide(kept, regressor, in_blocks)
+        self._divide(kept, regressor, in_blocks, ranges)
         in_blocks = in_blocks and (kept is selector or ranged)
         return TablePlan(
             question,
@@ -381,34 +389,31 @@ class SelectThenRegress(NumberPredictor):
         return (source, model_source), of_columns and of_model
 
     def _divide(
-        self, selector: PrivateSelector, regressor: PrivateLinearModel, in_blocks: bool
+        self,
+        selector: PrivateSelector,
+        regressor: PrivateLinearModel,
+        in_blocks: bool,
+        ranges: PrivateRanges | None = None,
     ) -> None:
         """Give a selector its share of ε, a regressor what it and private ranges do not cost."""
         if self.epsilon is None:
             return
-        division = self._division(self.epsilon, in_blocks)
-        selector.set_params(epsilon=division.of_selection)
+        share = share_of_selection(self.selection_share, in_blocks=in_blocks)
+        first = round_down(exact(self.epsilon) * exact(share))
+        tested = getattr(selector, "test_epsilon", None) or 0.0
+        if tested >= first:
+            raise InvalidInput(
+                f"test_epsilon must be below what the selection may cost, {first:.15g}; got "
+                f"{tested:.15g}"
+            )
+        selector.set_params(epsilon=round_down(exact(first) - exact(tested)))
         # Under add-remove an exact draw costs half of its ε.
         stated = selector.guarantees.get(regressor.relation)
-        regressor.set_params(epsilon=division.of_model(stated))
-
-    def _division(self, epsilon: float, in_blocks: bool) -> Division:
-        """Return how ε is divided."""
-        return Division(
-            epsilon=epsilon,
-            selection_share=self.selection_share,
-            in_blocks=in_blocks,
-            private_ranges=self.ranges == PRIVATE,
-        )
-
-    def _checked(self, together: Guarantee) -> Guarantee:
-        """Return what both cost; raise `InvalidInput` if that is more than ε."""
-        if self.epsilon is not None and exact(together.epsilon) > exact(self.epsilon):
-            raise InvalidInput(
-                f"selector and regressor cost {together.epsilon:.15g} together, more than "
-                f"epsilon = {self.epsilon:.15g}: options of the selector have an ε of their own"
-            )
-        return together
+        spent = first if stated is None else stated.epsilon
+        rest = exact(self.epsilon) - exact(spent)
+        if ranges is not None:
+            rest -= exact(ranges.epsilon)
+        regressor.set_params(epsilon=round_down(rest))
 
     def _private_ranges(self, question: TableQuestion) -> PrivateRanges | None:
         """Return the ranges to draw; None where they are public."""
@@ -416,7 +421,8 @@ class SelectThenRegress(NumberPredictor):
             return None
         if self.epsilon is None:
             raise InvalidInput("private ranges need epsilon, of which they cost a part")
-        return PrivateRanges(question, self._division(self.epsilon, in_blocks=True).of_ranges)
+        price = round_down(exact(self.epsilon) * exact(SHARE_OF_PRIVATE_RANGES))
+        return PrivateRanges(question, price)
 
 
 def _take_signs(selector: PrivateSelector) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from mipselect.privacy.decimals import exact, round_down
-from mipselect.privacy.guarantee import Guarantee
 from mipselect.validation import checked_share
 
 SHARE_OF_BLOCKS = 0.3
@@ -42,63 +39,6 @@ LEAST_OF_A_MODEL = LEAST_OF_A_TARGET / MOST_OF_A_TARGET
 range of its target is not looked for either."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Division:
-    """Division of ε between features, ranges that nobody stated, and coefficients.
-
-    Attributes
-    ----------
-    epsilon : float
-        ε of all together.
-    selection_share : float or None
-        The part that the features may cost; None for that of the rule.
-    in_blocks : bool
-        True if features are drawn from scores from blocks of rows, which need less of it.
-    private_ranges : bool
-        True if ranges that nobody stated are drawn.
-
-    Examples
-    --------
-    >>> from mipselect.regression.shares import Division
-    >>> whole = Division(epsilon=2.0, in_blocks=True, private_ranges=True)
-    >>> whole.of_selection, whole.of_ranges, whole.of_model(None)
-    (0.6, 0.4, 1.0)
-    """
-
-    epsilon: float
-    selection_share: float | None = None
-    in_blocks: bool
-    private_ranges: bool = False
-
-    @property
-    def share(self) -> float:
-        """The part of ε that the features may cost, between 0 and 1."""
-        return share_of_selection(self.selection_share, in_blocks=self.in_blocks)
-
-    @property
-    def of_selection(self) -> float:
-        """ε that the features may cost."""
-        return round_down(exact(self.epsilon) * exact(self.share))
-
-    @property
-    def of_ranges(self) -> float:
-        """ε of the ranges that nobody stated."""
-        return epsilon_of_private_ranges(self.epsilon) if self.private_ranges else 0.0
-
-    def of_model(self, selection: Guarantee | None) -> float:
-        """Return the ε that features and ranges leave for the coefficients.
-
-        Parameters
-        ----------
-        selection : Guarantee or None
-            What the features cost under the relation of the model, which may be less than
-            `of_selection`; None if it is not stated.
-        """
-        most = self.of_selection
-        spent = most if selection is None else min(most, selection.epsilon)
-        return round_down(exact(self.epsilon) - exact(spent) - exact(self.of_ranges))
-
-
 def share_of_selection(asked: float | None, *, in_blocks: bool) -> float:
     """Return the part of ε that the selection may cost, between 0 and 1.
 
@@ -112,11 +52,6 @@ def share_of_selection(asked: float | None, *, in_blocks: bool) -> float:
     if asked is not None:
         return asked
     return SHARE_OF_BLOCKS if in_blocks else SHARE_OF_OTHERS
-
-
-def epsilon_of_private_ranges(epsilon: float) -> float:
-    """Return what ranges that nobody stated cost of the whole ε."""
-    return round_down(exact(epsilon) * exact(SHARE_OF_PRIVATE_RANGES))
 
 
 def checked_range_share(share: Any, what: str) -> None:

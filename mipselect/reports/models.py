@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from typing import Any
 
-from mipselect.documents.blocks import (
-    Block,
-    BulletList,
-    IntervalPlot,
-    Paragraph,
-    PlotRow,
-    TextTable,
-)
+from mipselect.documents.markdown import PlotRow
 from mipselect.regression import ModelRelease
 from mipselect.regression.coefficients import (
     OPEN,
@@ -21,76 +15,62 @@ from mipselect.regression.coefficients import (
     reading_notes,
     whole_range,
 )
-from mipselect.reports.released import ReportedRelease, one_line
+from mipselect.reports.released import one_line
 from mipselect.tables.equation import INTERCEPT, in_digits
 from mipselect.validation import plural
 
-CHANGES, ESTIMATE, ODDS, READING = "what differs", "estimate", "odds", "reading"
-NOT_A_CAUSE = (
-    "Each estimate compares two rows that are alike in all other fields of the model. It says what "
-    "goes with what, not what would happen if somebody changed a field."
-)
-BY_CHANCE = (
-    "The fields were drawn at random: one whose estimate changes next to nothing may be there by "
-    "chance."
-)
 ELSEWHERE = "the file of the release has them"
-NO_MODEL = (
-    "No coefficients were released: a private test found too little in the data for a model that "
-    "keeps the guarantee. The test was paid for all the same."
-)
 
 
-def coefficient_blocks(one: ReportedRelease, model: ModelRelease) -> Iterator[Block]:
-    """Describe the fields of the model of a release, then its coefficients."""
-    told = one.titles
+def model_in_words(model: ModelRelease, told: Mapping[str, str]) -> dict[str, Any]:
+    """Describe the fields of a model, whose titles are `told`, and its coefficients.
+
+    Returns
+    -------
+    dict
+        By the names in the template: fields with their meaning and role, or `names` in a sentence
+        where none has a meaning; a plot of all but the intercept, with its axis; the reason why
+        there are no intervals; the table of coefficients; notes on how to read it.
+    """
     names = model.feature_names or tuple(map(str, model.support))
     always = () if model.table is None else model.table.always
     role = dict.fromkeys(names, "in the model") | dict.fromkeys(always, "always in")
     if model.table is not None:
         role[model.table.target] = "target"
-    if any(told.values()):
-        yield TextTable(
-            ("field", "meaning", "role"),
-            tuple((name, told.get(name, ""), role[name]) for name in role),
-        )
-    else:
-        kept = f"; always in: {', '.join(always)}" if always else ""
-        yield Paragraph(f"{plural(len(names), 'field')} in the model: {', '.join(names)}{kept}.")
+    fields = [(name, told.get(name, ""), role[name]) for name in role if any(told.values())]
+    kept = f"; always in: {', '.join(always)}" if always else ""
+    listed = f"{plural(len(names), 'field')} in the model: {', '.join(names)}{kept}."
+    found = {"fields": fields, "names": listed}
     if not model.has_model:
-        yield Paragraph(NO_MODEL)
-        return
+        return found
     table = CoefficientTable.of(model)
-    unit = unit_of_target(model)
-    yield from _plot(model, table, unit)
-    yield _table(table, told, unit)
-    yield Paragraph(f"{NOT_A_CAUSE} {BY_CHANCE}" if one.draws_fields else NOT_A_CAUSE)
+    unit, level = unit_of_target(model), ""
+    if table.intervals is not None:
+        level = f"{100.0 * table.intervals.level:g} % interval"
+    what = f"points with {level}s" if level else "points without intervals"
+    axis = f"difference of {table.rule.aim}{unit}; {what}"
+    if table.rule.log_odds and table.rule.classes is not None:
+        axis = f"factor of the odds of {table.rule.target}={table.rule.classes[1]}; {what}"
+    rows = [_cells(table, row, told) for row, _ in table.listed()]
+    titles = ("what differs", f"estimate{unit}", level, "odds", "reading")
+    there = [k for k, title in enumerate(titles) if title and any(row[k] for row in rows)]
     notes = [note for note in reading_notes(table, ELSEWHERE) if note != table.reason]
     notes += [
         f"The range of {each['field']}, {each['minimum']:.4g} to {each['maximum']:.4g}, was found "
         f"privately, with ε = {each['epsilon']:.6g} of this release."
         for each in model.drawn_ranges
     ]
-    yield BulletList(tuple(notes))
-
-
-def _plot(model: ModelRelease, table: CoefficientTable, unit: str) -> Iterator[Block]:
-    """Draw all that is listed but the intercept: a number over the whole of its range."""
     shown = [row for row, _ in table.listed() if row.term.kind != INTERCEPT]
-    rows = tuple(_plot_row(model, table, row) for row in shown)
-    if not rows:
-        return
-    if table.intervals is None:
-        what = "points without intervals"
-    else:
-        what = f"points with {100.0 * table.intervals.level:g} % intervals"
-    if table.rule.log_odds and table.rule.classes is not None:
-        odds = f"{table.rule.target}={table.rule.classes[1]}"
-        yield IntervalPlot(rows, f"factor of the odds of {odds}; {what}", ratios=True)
-    else:
-        yield IntervalPlot(rows, f"difference of {table.rule.aim}{unit}; {what}")
-    if table.intervals is None:
-        yield Paragraph(table.reason)
+    return {
+        **found,
+        "plotted": [_plot_row(model, table, row) for row in shown],
+        "axis": axis,
+        "reason": table.reason,
+        "titles": [titles[k] for k in there],
+        "rows": [[row[k] for k in there] for row in rows],
+        "numbers": titles[1:4],
+        "notes": notes,
+    }
 
 
 def _plot_row(model: ModelRelease, table: CoefficientTable, row: CoefficientRow) -> PlotRow:
@@ -102,19 +82,6 @@ def _plot_row(model: ModelRelease, table: CoefficientTable, row: CoefficientRow)
     value = units * row.term.coefficient
     note = _factor(value) if table.rule.log_odds else f"{value:+.4g}"
     return PlotRow(label, value, low, high, note)
-
-
-def _table(table: CoefficientTable, told: Mapping[str, str], unit: str) -> TextTable:
-    level = "" if table.intervals is None else f"{100.0 * table.intervals.level:g} % interval"
-    estimate = f"{ESTIMATE}{unit}"
-    titles = (CHANGES, estimate, level, ODDS, READING)
-    rows = [_cells(table, row, told) for row, _ in table.listed()]
-    kept = [k for k, title in enumerate(titles) if title and any(row[k] for row in rows)]
-    return TextTable(
-        tuple(titles[k] for k in kept),
-        tuple(tuple(row[k] for k in kept) for row in rows),
-        numbers=(estimate, ODDS, level),
-    )
 
 
 def _cells(

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.documents.blocks import Cited
+from mipselect.documents.markdown import Cited
 from mipselect.errors import InvalidInput
 from mipselect.estimators import PrivateDraw
 from mipselect.mechanisms.base import Mechanism, Support

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.documents.blocks import Cited
+from mipselect.documents.markdown import Cited
 from mipselect.mechanisms.supports.base import both_relations, one_direction
 from mipselect.mechanisms.supports.exact import ExactDraws
 from mipselect.mechanisms.supports.exponential import ExponentialMechanism

@@ -12,7 +12,7 @@ from itertools import accumulate
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.documents.blocks import Cited
+from mipselect.documents.markdown import Cited
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
 from mipselect.parameters import estimator, parameter

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.documents.blocks import Cited
+from mipselect.documents.markdown import Cited
 from mipselect.estimators import feature_bounds, target_bound
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.supports.metropolis import MetropolisHastings, mixing_guarantee

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Self
 
-from mipselect.documents.blocks import Cited
+from mipselect.documents.markdown import Cited
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
 from mipselect.mechanisms.base import Mechanism, Support

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, Self
 
-from mipselect.documents.blocks import Cited
+from mipselect.documents.markdown import Cited
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.supports.base import (
     both_relations,

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.documents.blocks import Cited
+from mipselect.documents.markdown import Cited
 from mipselect.estimators import feature_bounds, target_bound
 from mipselect.mechanisms import (
     CanonicalLipschitz,

@@ -12,14 +12,11 @@ import pyarrow as pa
 import pytest
 
 from mipselect import ExponentialMechanism, Instance
-from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema, instances
 from mipselect.tables.instances import ScoredTable
-from mipselect.tables.moments import Moments
-from mipselect.tables.moments.columns import TableBlockColumns
 from mipselect.tables.public_map import TableQuestion
 
 FIELDS = [{"name": "who", "type": "string"}, *({"name": name, "type": "number"} for name in "abcy")]
@@ -108,10 +105,7 @@ def test_order_is_drawn_by_the_operating_system() -> None:
     assert len(seen) >= 2  # There are three partitions of four people into pairs.
 
 
-def test_people_cannot_be_added_up_from_files_part_by_part() -> None:
-    columns = TableBlockColumns(TableQuestion(SCHEMA, "y"), Blocks(2, 1, seed=0))
-    with pytest.raises(InvalidInput, match="rows of one person must be in memory"):
-        Moments.of_blocks(arrow(TABLE), columns)
+def test_a_rule_needs_people() -> None:
     without = TableSchema.of({"fields": FIELDS})
     with pytest.raises(InvalidInput, match="needs csvw-eo:privacyUnit"):
         Instance.from_blocks(

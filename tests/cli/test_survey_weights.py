@@ -102,7 +102,7 @@ def test_moments_hold_them_and_say_so(run: Run, path: Path, tmp_path: Path) -> N
     whole = run("solve", *asked(path, "--support-size", "1", "--json"))
     best = [each.report["supports"][0] for each in (solved, whole)]
     assert best[0] == best[1]
-    text = run("moments", *asked(path, "--output", str(tmp_path / "n.npz"), "--score", "blocks"))
+    text = run("moments", *asked(path, "--output", str(tmp_path / "n.npz")))
     assert "Rows count by the survey weight w." in text.out
 
 

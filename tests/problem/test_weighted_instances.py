@@ -25,12 +25,13 @@ from mipselect.errors import InvalidInput
 from mipselect.grid import GRID
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
-from mipselect.tables import TableSchema, map_table
+from mipselect.tables import TableSchema
 from mipselect.tables.instances import ScoredTable
 from mipselect.tables.moments import Moments
 from mipselect.tables.public_map import TableQuestion
 from tests.support.ball import least
 from tests.support.exact_audit import Data
+from tests.support.mapped_tables import map_table
 from tests.support.soft_draws import Judged
 from tests.support.weighted_tables import (
     MOST,

@@ -21,8 +21,9 @@ from mipselect.regression import (
     evaluate_model,
 )
 from mipselect.selectors import ExponentialSelector
-from mipselect.tables import TableSchema, map_table
+from mipselect.tables import TableSchema
 from tests.support.clinic import CONTENT, clinic
+from tests.support.mapped_tables import map_table
 
 HUBER = ObjectivePerturbationRegressor(loss="huber(0.25)")
 SCHEMA = TableSchema.of(CONTENT)

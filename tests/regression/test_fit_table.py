@@ -39,8 +39,9 @@ from mipselect.selectors import (
     SISSelector,
     TopRSelector,
 )
-from mipselect.tables import TableSchema, map_table
+from mipselect.tables import TableSchema
 from mipselect.tables.public_map import TableQuestion
+from tests.support.mapped_tables import map_table
 from tests.support.patients import SCHEMA, patients
 
 HUBER = ObjectivePerturbationRegressor(loss="huber(0.25)")
@@ -335,7 +336,7 @@ def test_nothing_is_drawn_before_the_ledger_has_paid(monkeypatch: pytest.MonkeyP
         (ExponentialSelector(1), HUBER, {"never": ["who"]}, "never: the schema has no field"),
         (ExponentialSelector(1), AdaSSPRegressor(delta=2.0), {}, "delta must be"),
         (ExponentialSelector(1), ObjectivePerturbationClassifier(), {}, "'stay' is a number"),
-        (MistakesSelector(1, test_epsilon=9.0, delta=1e-6), HUBER, {}, "more than epsilon"),
+        (MistakesSelector(1, test_epsilon=9.0, delta=1e-6), HUBER, {}, "test_epsilon must be"),
     ],
 )
 def test_bad_questions_are_refused_before_a_row_is_read(

@@ -101,11 +101,13 @@ def test_a_budget_is_divided_and_never_exceeded() -> None:
         model.set_params(selection_share=0.5, epsilon=-1.0).fit(X, y)
 
 
-def test_a_selector_that_costs_more_than_its_epsilon_is_refused() -> None:
+def test_a_test_is_paid_by_the_share_of_the_selection() -> None:
     X, y = data(500)
     selector = MistakesSelector(2, ridge=1.0, test_epsilon=0.5, delta=1e-6, **BOUNDS)
-    with pytest.raises(InvalidInput, match="more than epsilon"):
-        SelectThenRegress(selector, adassp(), epsilon=1.0).fit(X, y)
+    with pytest.raises(InvalidInput, match=r"test_epsilon must be below .*, 0.5; got 0.5"):
+        SelectThenRegress(selector, adassp(), epsilon=1.0, selection_share=0.5).fit(X, y)
+    model = SelectThenRegress(selector, adassp(), epsilon=2.0, selection_share=0.5).fit(X, y)
+    assert model.guarantee_.epsilon == 2.0
     model = SelectThenRegress(selector, adassp(delta=1e-6)).fit(X, y)
     assert model.guarantee_.epsilon == 2.5
     assert model.guarantee_.delta == 2e-6

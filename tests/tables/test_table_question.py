@@ -11,9 +11,10 @@ import pytest
 
 from mipselect import BlockScores, Instance
 from mipselect.errors import InvalidInput
-from mipselect.tables import TableSchema, map_table
+from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments
 from mipselect.tables.public_map import TableQuestion
+from tests.support.mapped_tables import map_table
 
 NUMBER = {"type": "number", "constraints": {"minimum": 0, "maximum": 10}}
 FIELDS: list[dict[str, Any]] = [
