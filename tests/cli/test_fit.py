@@ -536,7 +536,7 @@ def test_an_interrupt_while_drawing_says_that_the_ledger_stays_charged(
     assert "nothing was released, nothing was written, no budget is spent" in outcome.err
     assert ledger.entries == ()
     monkeypatch.undo()
-    monkeypatch.setattr(plan, "released", interrupted)
+    monkeypatch.setattr(plan.ModelRelease, "of", interrupted)
     output = table.with_name("m.json")
     outcome = fit(run, table, "--ledger", file, "--output", output)
     assert outcome.code == 130

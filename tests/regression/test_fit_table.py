@@ -286,8 +286,8 @@ def test_the_share_of_ranges() -> None:
 @pytest.mark.parametrize("n", [40, 3000])
 def test_no_part_of_a_range_is_drawn_from_few_rows(n: int) -> None:
     frame, schema = aged(n)
-    made = SelectThenRegress(ExponentialSelector(1), HUBER, epsilon=2.0, always=["age"])
-    text = str(made.fit_table(frame, schema, target="stay").release_)
+    made = SelectThenRegress(ExponentialSelector(1), HUBER, epsilon=2.0)
+    text = str(made.fit_table(frame, schema, target="stay", always=["age"]).release_)
     assert ("age -900 to 1100" in text) is (n == 40)
 
 

@@ -159,8 +159,6 @@ def test_odds_per_unit() -> None:
     )
     assert huge.to_frame()["odds_ratio"].tolist()[1:] == [math.inf, 1.0]
     assert "log-odds of y=1" in huge.summary()
-    assert "odds_ratio" not in of_arrays(classes=("a", "b")).to_frame()
-    assert "score of y=b" in of_arrays(classes=("a", "b")).summary()
 
 
 def test_a_score_of_least_squares_on_classes_is_said_in_shares() -> None:
