@@ -71,7 +71,7 @@ def of_moments(rows: Rows, schema: TableSchema) -> Instance:
 
 
 def in_blocks(rows: Rows, schema: TableSchema) -> Instance:
-    return Instance.from_blocks(table(rows, schema), schema=schema, **ASKED, **BLOCKS)
+    return Instance.from_table(table(rows, schema), schema, **ASKED, **BLOCKS, score="blocks")
 
 
 KINDS: dict[str, Callable[[Rows], Any]] = {

@@ -161,7 +161,7 @@ def test_weights_at_their_maximum_change_no_bit(weight: Any) -> None:
     for block_rows in (2, 3, 5):
         options = {"block_rows": block_rows, "partitions": 3, "partition_seed": 5}
         one, other = (
-            Data(Instance.from_blocks(table, schema=known, **SCALED, **options))
+            Data(Instance.from_table(table, known, **SCALED, **options, score="blocks"))
             for table, known in pairs
         )
         np.testing.assert_array_equal(one.values, other.values)
@@ -287,9 +287,9 @@ def test_a_block_counts_by_all_its_weights(block_rows: int) -> None:
         }
     )  # fmt: skip
     frame = pd.DataFrame({**{"abcd"[j]: X[:, j] for j in range(4)}, "y": y, "w": w})
-    instance = Instance.from_blocks(
-        frame, schema=known, target="y", support_size=2, partition_seed=0, partitions=3,
-        block_rows=block_rows,
+    instance = Instance.from_table(
+        frame, known, target="y", support_size=2, partition_seed=0, partitions=3,
+        block_rows=block_rows, score="blocks",
     )  # fmt: skip
     shares = np.clip(w, 0, 4) / 4
     for support in itertools.combinations(range(4), 2):
@@ -333,7 +333,7 @@ def test_scores_of_rows_are_refused(selector: Any) -> None:
         instance_of(rows),
         instance_of(rows, intercept=False),
         Instance.from_moments(moments, support_size=2),
-        Instance.from_blocks(table_of(rows), schema=WEIGHTED, **SCALED),
+        Instance.from_table(table_of(rows), WEIGHTED, **SCALED, score="blocks"),
     ):
         with pytest.raises(InvalidInput, match="scores of rows that all count the same"):
             selector.on(instance)
