@@ -366,8 +366,8 @@ def test_what_has_no_probabilities(
 ) -> None:
     data = tmp_path / "t.csv"
     run("predict", model, data, *option).failed_with(2, option[0], "two classes by the logistic")
-    hinge = risk(run, tmp_path, "--model-loss", "smoothed-hinge")
-    run("predict", hinge, data, *option).failed_with(2, option[0], "smoothed-hinge")
+    scored = risk(run, tmp_path, "--model-loss", "huber(0.5)")
+    run("predict", scored, data, *option).failed_with(2, option[0], "huber(0.5)")
 
 
 def test_the_threshold_of_the_quality(run: Run, tmp_path: Path) -> None:

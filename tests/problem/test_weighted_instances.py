@@ -24,7 +24,6 @@ from mipselect.blocks.normalised import ColumnsOfFeatures, normalised
 from mipselect.errors import InvalidInput
 from mipselect.grid import GRID
 from mipselect.problem.block_scores import BlockOptions
-from mipselect.regression import adassp_from_moments
 from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.instances import ScoredTable
@@ -245,31 +244,6 @@ def test_weights_of_people_in_moments() -> None:
     expected = Moments.of(single, WEIGHTED, target="y").matrix
     found = Moments.of(again, people, target="y").matrix
     np.testing.assert_array_equal(found, expected)
-
-
-def test_adassp_from_moments_is_weighted() -> None:
-    """With next to no noise it is weighted least squares."""
-    rng = np.random.default_rng(8)
-    n = 60_000
-    x, light = rng.uniform(-1, 1, n), rng.random(n) < 0.5
-    y = np.where(light, -0.5, 0.5) * x + np.where(light, -0.2, 0.2)
-    frame = pd.DataFrame({"x": x, "z": 0.0, "y": y, "w": np.where(light, 0.0, 2.0)})
-    known = TableSchema.of(
-        {
-            "fields": [
-                *({"name": name, "type": "number",
-                   "constraints": {"minimum": -1, "maximum": 1, "required": True}}
-                  for name in ("x", "z", "y")),
-                {"name": "w", "type": "number", "mipselect:role": "weight",
-                 "constraints": {"maximum": 2}},
-            ]
-        }
-    )  # fmt: skip
-    moments = Moments.of(frame, known, target="y")
-    instance = Instance.from_moments(moments, support_size=1)
-    release = adassp_from_moments(instance, [0], epsilon=1e4, delta=1e-3, rng=0)
-    assert release.coefficients == pytest.approx([0.5], abs=1e-2)
-    assert release.intercept == pytest.approx(0.2, abs=1e-2)
 
 
 def block_value(rows: np.ndarray, shares: np.ndarray, instance: Instance,
