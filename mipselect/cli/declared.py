@@ -272,19 +272,16 @@ def command_in(module: str) -> Callable[[Run], Run]:
 
 
 def declared_of(run: Callable[..., None]) -> tuple[DeclaredOption, ...]:
-    """Return options and arguments of what is declared by `command`; of other functions none."""
-    declared: tuple[DeclaredOption, ...] = getattr(run, "declared", ())
+    """Return options and arguments of what is declared by `command`."""
+    declared: tuple[DeclaredOption, ...] = run.declared  # type: ignore[attr-defined]
     return declared
 
 
 def call(run: Callable[..., None], values: Mapping[str, Any]) -> None:
     """Run what is declared by `command` with the values of its options, by their names."""
-    if not hasattr(run, "arguments"):
-        run()
-        return
     own = {option.name for option in declared_of(run)}
     more = {name: value for name, value in values.items() if name not in own}
-    run(_built(run.arguments, values, more))
+    run(_built(run.arguments, values, more))  # type: ignore[attr-defined]
 
 
 def given(chosen: Any) -> dict[str, Any]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
 
 from mipselect.cli.declared import command, group, option, options, required
-from mipselect.cli.options import Delivery, MethodOptions
+from mipselect.cli.fit import fitter_of, model_for
+from mipselect.cli.options import Delivery
 from mipselect.cli.output import (
     check_figure,
     finite_or_none,
@@ -41,7 +42,6 @@ from mipselect.selectors import BY_NAME
 from mipselect.validation import checked_integer, checked_time_limit, joined, listed, plain_digits
 
 if TYPE_CHECKING:
-    from mipselect.cli.fit_division import FitOptions
     from mipselect.planning.fit import (
         ModelForecast,
         ModelPlan,
@@ -205,6 +205,7 @@ def plan(arguments: PlanArguments) -> None:
     from mipselect.planning.question import Guesses, Question
     from mipselect.planning.selection import checked_methods, plan_selection
     from mipselect.planning.simulation import MOST_TABLES
+    from mipselect.regression.shares import share_of_selection
     from mipselect.tables import TableSchema
 
     path, target, plot = arguments.schema, arguments.target, arguments.plot
@@ -236,22 +237,28 @@ def plan(arguments: PlanArguments) -> None:
     for note in notes:
         say(f"warning: {note}")
     of_classes = question.public.target.classes is not None
-    options, fitted = fit_of(arguments, question)
+    fitter, asked_model = fitter_and_model(arguments, question)
     if schema.weight is not None:
-        fitted.regressor.require_weights()
+        fitter.regressor.require_weights()
     say(f"this takes about {limit:g} s, or as long as one simulated table takes")
     with Spinner("planning"):
         model = None
         asked |= {"tables": simulation.tables, "time_limit": limit}
         if not question.without_range:
             asked["time_limit"] = 0.5 * limit
-            model = plan_fit(fitted, **asked)
+            model = plan_fit(fitter, **asked)
         selection = plan_selection(methods=methods, **asked, **of_selection)
     advice = range_advice(question.public, question.rows, question.epsilons)
     if plot is not None:
         write_whole(plot, drawn(picture(selection, model), plot.suffix), sensitive=False)
     # With as many fields as are picked nothing is drawn.
-    share = options.share if question.support_size < selection.features else 0.0
+    share = share_of_selection(fitter.selection_share, in_blocks=arguments.score != LOSS)
+    how = {
+        "regression": asked_model.way.value,
+        "delta": arguments.division.delta,
+        "selection_share": share if question.support_size < selection.features else 0.0,
+        "range_share": fitter.range_share,
+    }
 
     def show(console: Console) -> None:
         """Print the table, and what its numbers are."""
@@ -262,7 +269,7 @@ def plan(arguments: PlanArguments) -> None:
             fields = listed(question.without_range)
             line(console, f"A model of fit is left out: its coefficients need a range of {fields}.")
         else:
-            line(console, legend_of_the_model(model, options, share))
+            line(console, legend_of_the_model(model, how))
         if advice:
             line(console, advice)
         line(console, assumed(question.guesses, of_classes=of_classes))
@@ -293,7 +300,7 @@ def plan(arguments: PlanArguments) -> None:
         "seed": question.seed,
         "chance_level": selection.chance_level,
         "lines": [{**asdict(each), "tables": selection.tables} for each in selection.lines],
-        "model": None if model is None else model_report(model, options, share),
+        "model": None if model is None else {**model_report(model), **how},
         "ranges": advice or None,
         "notes": notes,
         "plot": None if plot is None else str(plot),
@@ -302,34 +309,17 @@ def plan(arguments: PlanArguments) -> None:
     arguments.delivery.deliver(report, show)
 
 
-def fit_of(arguments: PlanArguments, question: Question) -> tuple[FitOptions, SelectThenRegress]:
-    """Return the options of `fit` that were given, checked as there, and its estimators.
-
-    Their ε is still to be set.
-    """
-    from mipselect.cli.fit_division import FitOptions, estimator, model_of_numbers
-    from mipselect.regression import SelectThenRegress
-
+def fitter_and_model(
+    arguments: PlanArguments, question: Question
+) -> tuple[SelectThenRegress, ModelOptions]:
+    """Return what `fit` draws with for these options, checked as there, and which model it is."""
     of_classes = question.public.target.classes is not None
-    model, division = arguments.model, arguments.division
-    if not of_classes:
-        model = model_of_numbers(model, division.delta, FitOptions.method, MethodOptions())
-    options = FitOptions(
-        model=model,
-        division=division,
-        in_blocks=arguments.score != LOSS,
-    )
-    regressor = estimator(
-        model,
-        of_classes=of_classes,
-        epsilon=options.epsilon,
-        delta=options.delta_of_the_model,
-        relation=options.relation,
-        fit_intercept=question.intercept,
-    )
-    shares = picked(division, "selection_share", "range_share", "quality_share")
-    selector = cast(Any, BY_NAME[options.method])(question.support_size, score=arguments.score)
-    return options, SelectThenRegress(selector, regressor, **shares)
+    division = arguments.division
+    model = model_for(arguments.model, division.delta, of_classes=of_classes)
+    fitter = fitter_of(model, division, of_classes=of_classes, fit_intercept=question.intercept)
+    size, score = question.support_size, arguments.score
+    fitter.selector.set_params(n_features_to_select=size, score=score)
+    return fitter, model
 
 
 def notes_of_the_target(target: Encoder) -> list[str]:
@@ -458,19 +448,19 @@ def legend(plan: SelectionPlan) -> str:
     return text + (f" {LATE}: {'; '.join(late)}." if late else "")
 
 
-def legend_of_the_model(plan: ModelPlan, options: FitOptions, share: float) -> str:
+def legend_of_the_model(plan: ModelPlan, how: Mapping[str, Any]) -> str:
     """Say what the numbers of a model are, and which model it is."""
     from mipselect.planning.fit import FRESH_ROWS, R_SQUARED
 
     if not plan.forecasts:
         return f"{LATE}: the model of fit."
     without = "the mean's 0" if plan.measure == R_SQUARED else "a coin's 0.5"
-    delta = "" if options.division.delta is None else f" at δ = {options.division.delta:g}"
+    delta = "" if how["delta"] is None else f" at δ = {how['delta']:g}"
     text = (
         f"{plan.measure} of fit: the mean on {FRESH_ROWS:,} fresh rows, beside {without}; one in "
         "ten models is below what is in brackets, and one above. ε is for fields and coefficients "
-        f"(--regression {options.model.way.value}{delta}) together; the draw of fields may cost "
-        f"{share:g} of it. Without privacy: least squares on the right fields."
+        f"(--regression {how['regression']}{delta}) together; the draw of fields may cost "
+        f"{how['selection_share']:g} of it. Without privacy: least squares on the right fields."
     )
     for one in plan.forecasts:
         if one.unreleased > 0.0:
@@ -508,7 +498,7 @@ def assumed(guesses: Guesses, *, of_classes: bool) -> str:
     )
 
 
-def model_report(plan: ModelPlan, options: FitOptions, share: float) -> dict[str, Any]:
+def model_report(plan: ModelPlan) -> dict[str, Any]:
     """Return the JSON object of the models."""
     cells = [asdict(one) for one in plan.forecasts]
     for cell in cells:
@@ -518,10 +508,6 @@ def model_report(plan: ModelPlan, options: FitOptions, share: float) -> dict[str
     return {
         **picked(plan, "measure", "level", "quality_share", "tables", "without_privacy"),
         "cells": cells,
-        "regression": options.model.way.value,
-        "delta": options.division.delta,
-        "selection_share": share,
-        "range_share": options.division.range_share,
     }
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from mipselect.cli import commands
 from mipselect.cli.commands import GROUP, OWN, known_commands
+from mipselect.cli.extension import command, options, required
 
 
 @pytest.fixture
@@ -29,6 +30,17 @@ def package(monkeypatch: pytest.MonkeyPatch, name: str, **found: tuple[str, str]
     return EntryPoint(name, f"{name}:COMMANDS", GROUP)
 
 
+@options
+class HelloArguments:
+    name: str = required("--name", "Whom to greet.")
+
+
+@command
+def hello(arguments: HelloArguments) -> None:
+    """Say hello."""
+    print(f"hello {arguments.name}")
+
+
 def test_the_reproduction_of_the_papers_is_found_after_our_own() -> None:
     names = list(known_commands())
     assert names[: len(OWN)] == list(OWN)
@@ -42,9 +54,9 @@ def test_a_command_of_another_package_runs(
 ) -> None:
     entry_points.append(package(monkeypatch, "guests", hello=("guests", "Say hello.")))
     assert known_commands()["hello"] == ("guests", "Say hello.")
-    __import__("sys").modules["guests"].hello = lambda: print("hello")
-    commands.imported("hello").main([], standalone_mode=False)
-    assert capsys.readouterr().out == "hello\n"
+    __import__("sys").modules["guests"].hello = hello
+    commands.imported("hello").main(["--name", "Ada"], standalone_mode=False)
+    assert capsys.readouterr().out == "hello Ada\n"
 
 
 def test_our_own_commands_cannot_be_replaced(

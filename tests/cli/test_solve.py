@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mipselect import Instance, TopR, errors, load_instance, top_supports
-from mipselect.cli import solve as solve_command
+from mipselect import Instance, TopR, errors, load_instance, search, top_supports
 from mipselect.tables import TableSchema
 from tests.support.commandline import INSTANCE, Run
 from tests.support.stays import rows, written
@@ -205,7 +204,7 @@ def test_not_certified_quotes_the_bound(run: Run, monkeypatch: pytest.MonkeyPatc
     def give_up(*_: object, **__: object) -> None:
         raise errors.NotCertified("proven to be at 0.125 or above", bound=0.125)
 
-    monkeypatch.setattr(solve_command, "top_supports", give_up)
+    monkeypatch.setattr(search, "top_supports", give_up)
     run("solve", "diabetes", "--json").failed_with(1, "(sensitive)", "0.125")
 
 
