@@ -22,7 +22,7 @@ from scipy.special import softmax
 from sklearn.datasets import load_diabetes
 
 from benchmarks.declared import Record, benchmark
-from mipselect import BlockScores, Instance
+from mipselect import Instance
 from mipselect.mechanisms import AdaptivePeeling
 from mipselect.mechanisms.supports.permute_and_flip import FlippedWeights
 from mipselect.privacy.randomness import IntegerWeights
@@ -64,6 +64,12 @@ class Table:
     @property
     def question(self) -> dict[str, Any]:
         return {"target": self.target, "never": self.never}
+
+    def scored(self, **options: Any) -> Any:
+        size = self.support_size
+        return Instance.from_table(
+            self.frame, self.schema, support_size=size, **self.question, **options
+        )
 
     @property
     def table_question(self) -> TableQuestion:
@@ -188,9 +194,7 @@ Method = Callable[[Table, int, Sequence[float]], Laws]
 
 def loss_on_ranges(table: Table, seed: int, epsilons: Sequence[float]) -> Laws:
     """The exponential mechanism on the public ranges: the default without blocks."""
-    instance = Instance.from_table(
-        table.frame, table.schema, support_size=table.support_size, **table.question
-    )
+    instance = table.scored()
     values = instance.objectives(table.supports())
     return {e: softmax(-e * values / (2.0 * instance.oscillation)) for e in epsilons}
 
@@ -198,15 +202,7 @@ def loss_on_ranges(table: Table, seed: int, epsilons: Sequence[float]) -> Laws:
 def least_squares_on_blocks(
     table: Table, seed: int, epsilons: Sequence[float], *, rows: int
 ) -> Laws:
-    instance = Instance.from_blocks(
-        table.frame,
-        schema=table.schema,
-        support_size=table.support_size,
-        block_rows=rows,
-        partitions=16,
-        partition_seed=seed,
-        **table.question,
-    )
+    instance = table.scored(score="blocks", block_rows=rows, partition_seed=seed)
     values = instance.objectives(table.supports())
     return {e: softmax(-e * values / (2.0 * instance.oscillation)) for e in epsilons}
 
@@ -223,15 +219,12 @@ def block_r2(
     found: Laws = {}
     kept: dict[int, np.ndarray] = {}
     for epsilon in epsilons:
-        scores = BlockScores.from_table(
-            table.frame,
-            table.schema,
-            support_size=table.support_size,
+        scores = table.scored(
+            score="block-r2",
             block_rows=None if rows is None else max(rows, table.support_size + 3),
             partitions=partitions,
             epsilon=epsilon,
             partition_seed=seed,
-            **table.question,
         )
         b = scores.settings.blocks.rows
         if b not in kept:

@@ -445,7 +445,7 @@ def _estimator(
         For a loss that is none, or not of such a target.
     """
     from mipselect import regression
-    from mipselect.regression.smooth_losses import classification_loss, regression_loss
+    from mipselect.regression.smooth_losses import regression_loss
 
     if options.needs_delta:
         shared["delta"] = delta
@@ -459,13 +459,12 @@ def _estimator(
             return regression.TukeyRegressor(**shared)
     loss = options.loss or (LOSS_OF_CLASSES if of_classes else LOSS_OF_NUMBERS)
     with about("--model-loss"):
-        if not loss.startswith(("logistic", "smoothed-hinge")):
+        if loss != LOSS_OF_CLASSES:
             regression_loss(loss)
             return regression.ObjectivePerturbationRegressor(loss=loss, **shared)
         if not of_classes:
             raise InvalidInput(f"{loss} is for a target of two classes; this one is a number")
-        classification_loss(loss)
-        return regression.ObjectivePerturbationClassifier(loss=loss, **shared)
+        return regression.ObjectivePerturbationClassifier(**shared)
 
 
 def _table(

@@ -111,7 +111,8 @@ class FitPlan(ReleasePlan):
         fitter, public, one = self.fitter, self.drawn.public, self.released
         in_blocks = self.drawn.blocks is not None
         share = share_of_selection(fitter.selection_share, in_blocks=in_blocks)
-        model = self.drawn.model_on(self.drawn.widest).get_params(deep=False)
+        regressor = self.drawn.model_on(self.drawn.widest)
+        model = regressor.get_params(deep=False)
         bounded = ("coef_bound", "residual_bound", "rounds")
         ranges = self.drawn.ranges
         found = {
@@ -121,7 +122,7 @@ class FitPlan(ReleasePlan):
             "range_share": fitter.range_share,
             "target_scale": public.target.scale,
             "target_offset": public.target.offset,
-            "model_loss": model.get("loss"),
+            "model_loss": getattr(regressor, "loss", None),
             **{f"model_{name}": model[name] for name in bounded if name in model},
         }
         if ranges is not None:
@@ -164,7 +165,7 @@ class FitPlan(ReleasePlan):
     @property
     def rows(self) -> Any:
         """Rows that a model is fitted to: all but those that are kept apart."""
-        return self.source if self.apart is None else ~self.apart.apart
+        return self.source if self.apart is None else self.apart.fitted
 
     def problem(self) -> tuple[Problem, int | None]:
         """See `Source`; the number of rows is told where the score depends on it."""

@@ -50,7 +50,6 @@ from mipselect.search.supports import number_of_listed
 from mipselect.selectors import MistakesSelector, TopRSelector
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.chance_level import chance_level
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.selectors.scored import RowsSelector
@@ -203,17 +202,13 @@ class ReleasePlan(ABC):
         known, unit = None if self.hides_n else n, unit_of(recorded)
         return warnings(self.head, self.together, unit, self.ledger, known, self.doubts(known))
 
-    def chances(self, problem: Problem, n: int | None) -> tuple[dict[str, Any], list[str]]:
-        """Compare what a draw can find with its noise; return JSON, and what is of little use."""
+    def near_chance(self, problem: Problem, n: int | None) -> tuple[bool | None, list[str]]:
+        """Return whether no n rows can make a draw good, None if unknown; and what to say of it."""
         chance = None
         if n is not None and not self.hides_n:
-            chance = chance_level(problem, self.method, n)
+            chance = self.method.chance_level(problem, n)
         said = ["" if chance is None else chance.sentence, of_nothing(self.method, problem)]
-        blind = {
-            "nearly_blind": None if chance is None else chance.entirely,
-            "blind_sizes": None if chance is None else list(chance.sizes),
-        }
-        return blind, [sentence for sentence in said if sentence]
+        return None if chance is None else chance.near, [text for text in said if text]
 
     def deliver(self, source: Source, delivery: Delivery, *, dry_run: bool) -> None:
         """Say what would be drawn, or draw it; then deliver the report."""
@@ -259,7 +254,7 @@ class ReleasePlan(ABC):
             "ledger": left,
         }
         delivery.deliver(report, render)
-        return self.chances(problem, n)[1]
+        return self.near_chance(problem, n)[1]
 
     def _drawn(self, source: Source, delivery: Delivery) -> list[str]:
         """Read, charge, draw and deliver."""
@@ -270,7 +265,7 @@ class ReleasePlan(ABC):
         with ledger_entry(self.ledger, {**self.head, **recorded}, self.noted) as ledger:
             with about(self.title), Watch(self.title, details=False) as watch:
                 answer = self.draw(data, ledger, watch)
-            blind, of_little_use = self.chances(problem, n)
+            blind, of_little_use = self.near_chance(problem, n)
             charged = charged_report(self.ledger)
 
             def render(console: Console) -> None:
@@ -285,7 +280,7 @@ class ReleasePlan(ABC):
                 # Whoever knows the seed can repeat the draw: it is a function of the data.
                 "sensitive": not answer.private,
                 **answer.report,
-                **blind,
+                "nearly_blind": blind,
                 **recorded,
                 "notes": notes,
                 "ledger": charged,

@@ -341,8 +341,8 @@ class ModelOptions:
     loss: str | None = option(
         "--model-loss",
         'For objective: squared, huber, "huber(κ)" with κ in halves of the range of the target, '
-        "without it from 1/4 to 1 by rows times ε; for two classes logistic, smoothed-hinge, "
-        '"smoothed-hinge(h)". In Python the squared loss is the default of numbers.',
+        "without it from 1/4 to 1 by rows times ε; for two classes logistic. In Python the squared "
+        "loss is the default of numbers.",
         show_default=f"{LOSS_OF_NUMBERS}; {LOSS_OF_CLASSES} for two classes",
     )
 

@@ -33,13 +33,25 @@ MARGIN = 0.05
 """Share of the span of a plot that is left free at both ends."""
 
 
+ARCHIVES = {"arXiv": "https://arxiv.org/abs/", "doi": "https://doi.org/"}
+
+
 @dataclass(frozen=True)
 class Cited:
-    """A text that ends with a link for reading; the address is one of ours, never of a file."""
+    """A text that ends with a link for reading, such as arXiv:ID or doi:ID.
+
+    `elsewhere` is its address where it is in none of `ARCHIVES`: one of ours, never of a file.
+    """
 
     text: str
     words: str
-    address: str
+    elsewhere: str = ""
+
+    @property
+    def address(self) -> str:
+        """Address of the link."""
+        archive, _, name = self.words.partition(":")
+        return self.elsewhere or f"{ARCHIVES[archive]}{name}"
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.scores.noisy_max import permute_and_flip
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.regression.drawn import ModelRows
+from mipselect.regression.rows import ModelRows
 from mipselect.regression.typical_intervals import (
     NARROWEST,
     PARTS,

@@ -9,6 +9,7 @@ deployment registry", 2025.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from mipselect.documents.markdown import Cited
 from mipselect.privacy.guarantee import amount
@@ -23,12 +24,10 @@ TITLE = "mipselect: private variable selection by integer programming"
 PRIVACY = Cited(
     "Dwork and Roth, “The algorithmic foundations of differential privacy”, 2014,",
     "doi:10.1561/0400000042",
-    "https://doi.org/10.1561/0400000042",
 )
 ADASSP = Cited(
     "Wang, “Revisiting differentially private linear regression”, 2018,",
     "arXiv:1803.02596",
-    "https://arxiv.org/abs/1803.02596",
 )
 
 REGRESSIONS: Mapping[str, tuple[str, *tuple[Cited, ...]]] = {
@@ -38,7 +37,6 @@ REGRESSIONS: Mapping[str, tuple[str, *tuple[Cited, ...]]] = {
             "Chaudhuri, Monteleoni and Sarwate, “Differentially private empirical risk "
             "minimization”, 2011,",
             "arXiv:0912.0071",
-            "https://arxiv.org/abs/0912.0071",
         ),
     ),
     "adassp": (
@@ -52,7 +50,6 @@ REGRESSIONS: Mapping[str, tuple[str, *tuple[Cited, ...]]] = {
             "Tang et al., “Improved differentially private regression via gradient boosting”, "
             "2023,",
             "arXiv:2303.03451",
-            "https://arxiv.org/abs/2303.03451",
         ),
     ),
     "tukey": (
@@ -61,7 +58,6 @@ REGRESSIONS: Mapping[str, tuple[str, *tuple[Cited, ...]]] = {
             "Amin, Joseph, Ribero and Vassilvitskii, “Easy differentially private linear "
             "regression”, 2023,",
             "arXiv:2208.07353",
-            "https://arxiv.org/abs/2208.07353",
         ),
     ),
 }
@@ -71,7 +67,8 @@ REGRESSIONS: Mapping[str, tuple[str, *tuple[Cited, ...]]] = {
 def described(name: str) -> tuple[str, *tuple[Cited, ...]]:
     """Return a method or regression in words, and its papers; of one that is unknown its name."""
     if name in BY_NAME:
-        return BY_NAME[name].sentence, *BY_NAME[name].papers
+        said: Any = BY_NAME.data[name]  # A `Home`, or a class of one's own.
+        return said.sentence, *said.papers
     return REGRESSIONS.get(name, (name,))
 
 

@@ -16,31 +16,18 @@ from mipselect.regression.coefficients import (
     whole_range,
 )
 from mipselect.reports.released import one_line
-from mipselect.tables.equation import INTERCEPT, in_digits
+from mipselect.tables.equation import INTERCEPT, Term, in_digits
 from mipselect.validation import plural
 
 ELSEWHERE = "the file of the release has them"
 
 
 def model_in_words(model: ModelRelease, told: Mapping[str, str]) -> dict[str, Any]:
-    """Describe the fields of a model, whose titles are `told`, and its coefficients.
-
-    Returns
-    -------
-    dict
-        By the names in the template: fields with their meaning and role, or `names` in a sentence
-        where none has a meaning; a plot of all but the intercept, with its axis; the reason why
-        there are no intervals; the table of coefficients; notes on how to read it.
-    """
+    """Describe a model, of whose fields `told` has the titles, by the names in the template."""
     names = model.feature_names or tuple(map(str, model.support))
     always = () if model.table is None else model.table.always
-    role = dict.fromkeys(names, "in the model") | dict.fromkeys(always, "always in")
-    if model.table is not None:
-        role[model.table.target] = "target"
-    fields = [(name, told.get(name, ""), role[name]) for name in role if any(told.values())]
     kept = f"; always in: {', '.join(always)}" if always else ""
-    listed = f"{plural(len(names), 'field')} in the model: {', '.join(names)}{kept}."
-    found = {"fields": fields, "names": listed}
+    found = {"fields": f"{plural(len(names), 'field')} in the model: {', '.join(names)}{kept}."}
     if not model.has_model:
         return found
     table = CoefficientTable.of(model)
@@ -51,7 +38,10 @@ def model_in_words(model: ModelRelease, told: Mapping[str, str]) -> dict[str, An
     axis = f"difference of {table.rule.aim}{unit}; {what}"
     if table.rule.log_odds and table.rule.classes is not None:
         axis = f"factor of the odds of {table.rule.target}={table.rule.classes[1]}; {what}"
-    rows = [_cells(table, row, told) for row, _ in table.listed()]
+    rows = []
+    for row, (estimate, interval, odds, _) in table.listed():
+        factor = _factor(row.term.coefficient) if odds else ""
+        rows.append((_meaning(row.term, told), estimate, interval, factor, _reading(table, row)))
     titles = ("what differs", f"estimate{unit}", level, "odds", "reading")
     there = [k for k, title in enumerate(titles) if title and any(row[k] for row in rows)]
     notes = [note for note in reading_notes(table, ELSEWHERE) if note != table.reason]
@@ -74,6 +64,7 @@ def model_in_words(model: ModelRelease, told: Mapping[str, str]) -> dict[str, An
 
 
 def _plot_row(model: ModelRelease, table: CoefficientTable, row: CoefficientRow) -> PlotRow:
+    """Draw a number over the whole of its range."""
     label, units = whole_range(model, row.term)
     if row.is_open:
         return PlotRow(label, None, note=OPEN)
@@ -84,24 +75,16 @@ def _plot_row(model: ModelRelease, table: CoefficientTable, row: CoefficientRow)
     return PlotRow(label, value, low, high, note)
 
 
-def _cells(
-    table: CoefficientTable, row: CoefficientRow, told: Mapping[str, str]
-) -> tuple[str, ...]:
-    term, words = row.term, told.get(row.term.field, "")
+def _meaning(term: Term, told: Mapping[str, str]) -> str:
+    """Say what differs, with the title of its field where that says more than the unit."""
+    words = told.get(term.field, "")
     says_more = words and words != f"in {term.unit}" and term.kind != INTERCEPT
-    meaning = f"{term.meaning} ({words})" if says_more else term.meaning
-    if row.is_open:
-        return meaning, OPEN, "", "", "could be any number"
-    interval = ""
-    if row.low is not None and row.high is not None:
-        interval = f"[{row.low:.4g}, {row.high:.4g}]"
-    if term.kind == INTERCEPT:
-        return meaning, f"{term.coefficient:.4g}", interval, "", ""
-    odds = _factor(term.coefficient) if table.rule.log_odds else ""
-    return meaning, f"{term.coefficient:+.4g}", interval, odds, _reading(table, row)
+    return f"{term.meaning} ({words})" if says_more else term.meaning
 
 
 def _reading(table: CoefficientTable, row: CoefficientRow) -> str:
+    if row.is_open or row.term.kind == INTERCEPT:
+        return "could be any number" if row.is_open else ""
     if row.low is not None and row.high is not None and row.low <= 0.0 <= row.high:
         return "direction not known"
     higher, lower = ("odds higher", "odds lower") if table.rule.log_odds else ("higher", "lower")

@@ -16,9 +16,9 @@ from mipselect.quality.measures import (
 )
 
 
-def in_plain_words(quality: Quality, target: str) -> list[str]:
+def in_plain_words(quality: Quality, target: str | None) -> list[str]:
     """Say what was measured, and what the first measure and the accuracy mean."""
-    said = [f"{_about(quality)} {_first(quality, target)}"]
+    said = [f"{_about(quality)} {_first(quality, target or 'the target')}"]
     accuracy = next((one for one in quality.measures if one.name == ACCURACY), None)
     return said if accuracy is None else [*said, _accuracy(quality, accuracy)]
 

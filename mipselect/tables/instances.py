@@ -159,17 +159,6 @@ def rows_of_table(source: Any, public: PublicMap, order_seed: int | None = None)
     return rows[order]
 
 
-def block_scores_of_table(
-    source: Any, question: TableQuestion, support_size: int, options: BlockOptions
-) -> BlockScores:
-    """Score the supports of a table by block R²; see `BlockScores.from_table`."""
-    if question.schema.weight is not None:
-        raise InvalidInput(UNWEIGHTED_R2)
-    public = question.without_ranges
-    problem = problem_of_table_blocks(question, Blocks(), support_size=support_size)
-    return _block_scores(problem, public, options, rows_of_table(source, public))
-
-
 def _block_scores(
     problem: Problem, public: PublicMap, options: BlockOptions, rows: FloatArray
 ) -> BlockScores:

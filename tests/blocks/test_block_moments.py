@@ -135,9 +135,9 @@ def test_tables_from_every_source(rows: int, tmp_path: Path, small_pieces: None)
     columns = BlockColumns.of_table(public, Blocks(rows, 2, seed=3))
     wanted = by_hand(np.column_stack([X, y]), columns.blocks, columns.parts)
     for name, source in sources(tmp_path, whole).items():
-        instance = Instance.from_blocks(
-            source, schema=WITHOUT_RANGES, target="stay", support_size=2, always=["dose"],
-            block_rows=rows, partitions=2, partition_seed=3,
+        instance = Instance.from_table(
+            source, WITHOUT_RANGES, target="stay", support_size=2, always=["dose"],
+            block_rows=rows, partitions=2, partition_seed=3, score="blocks",
         )  # fmt: skip
         assert instance.moments is not None
         assert (instance.moments.matrix == wanted).all(), name

@@ -42,7 +42,7 @@ def arrow(rows: list[Row]) -> pa.Table:
 
 def instance(rows: list[Row], **options: Any) -> Instance:
     given: dict[str, Any] = {"support_size": 1, "partitions": 1, "partition_seed": 0} | options
-    return Instance.from_blocks(arrow(rows), schema=SCHEMA, target="y", **given)
+    return Instance.from_table(arrow(rows), SCHEMA, target="y", **given, score="blocks")
 
 
 class Order:
@@ -108,10 +108,10 @@ def test_order_is_drawn_by_the_operating_system() -> None:
 def test_a_rule_needs_people() -> None:
     without = TableSchema.of({"fields": FIELDS})
     with pytest.raises(InvalidInput, match="needs csvw-eo:privacyUnit"):
-        Instance.from_blocks(
-            arrow(TABLE), schema=without, target="y", support_size=1, never=["who"],
-            unit_rule="last",
-        )  # fmt: skip
+        Instance.from_table(
+            arrow(TABLE), without, target="y", support_size=1, never=["who"],
+            unit_rule="last", score="blocks",
+    )  # fmt: skip
 
 
 def test_a_seed_of_draws_that_are_not_private_orders_people_too() -> None:

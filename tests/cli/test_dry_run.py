@@ -27,7 +27,7 @@ METHODS: dict[str, tuple[int, tuple[str, ...]]] = {
 """How many of the bounds a method needs, and some option of its own."""
 
 DRAWS = ("--epsilon", "1", "--draws", "2")
-NOT_THERE = {"releases", "nearly_blind", "blind_sizes"}
+NOT_THERE = {"releases", "nearly_blind"}
 ONLY_THERE = {"dry_run"}
 BAD_ROWS = "a,b,c,y\n1,red,,\n1,2\n" + '"' + "\n\xff\n"
 

@@ -307,8 +307,7 @@ def test_two_classes(run: Run, table: Path, tmp_path: Path) -> None:
     text = fit(run, table, *more, target="died").out
     assert "log-odds of died=true = " in text
     assert re.search(r"odds × \S+ +per unit of age\n", text)
-    hinge = ("--loss", "hinge", "--model-loss", "smoothed-hinge(0.3)")
-    report = fit(run, table, *more, *hinge, "--json", target="died").report
+    report = fit(run, table, *more, "--loss", "hinge", "--json", target="died").report
     assert report["loss"] == "hinge"
     squared = ("--model-loss", "squared")
     report = fit(run, table, *more, *squared, "--json", target="died").report
@@ -537,7 +536,7 @@ def test_an_interrupt_while_drawing_says_that_the_ledger_stays_charged(
     assert "nothing was released, nothing was written, no budget is spent" in outcome.err
     assert ledger.entries == ()
     monkeypatch.undo()
-    monkeypatch.setattr(plan, "released", interrupted)
+    monkeypatch.setattr(plan.ModelRelease, "of", interrupted)
     output = table.with_name("m.json")
     outcome = fit(run, table, "--ledger", file, "--output", output)
     assert outcome.code == 130

@@ -204,7 +204,7 @@ def test_a_draw_that_fails_or_is_interrupted_is_paid(
     assert ledger.remaining == Guarantee(2.0)
 
 
-@pytest.mark.parametrize("step", ["chance_level", "charged_report"])
+@pytest.mark.parametrize("step", ["of_nothing", "charged_report"])
 def test_an_interrupt_before_the_answer_says_that_it_is_paid(
     run: Run, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -247,7 +247,7 @@ def test_a_second_interrupt_promises_nothing(
 @pytest.mark.deep
 def test_an_interrupt_after_the_answer_changes_nothing(folder: Path, file: Path) -> None:
     ledger, output = Ledger.create(file, epsilon=3.0), folder / "answer.json"
-    command = ["release", "instance.toml", "--epsilon", "1", "--ledger", str(file)]
+    command = ["release", "instance.toml", "--epsilon", "2", "--ledger", str(file)]
     program = f"""
 import sys, time
 {LISTENING}
@@ -282,7 +282,7 @@ sys.exit(mipselect.cli.main())
     assert (process.returncode, err) == (0, "")
     assert "released supports" in out
     assert json.loads(output.read_text())["private"] is True
-    assert ledger.remaining == Guarantee(2.0)
+    assert ledger.remaining == Guarantee(1.0)
 
 
 @pytest.mark.deep

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from mipselect import BlockScores
+from mipselect import Instance
 from mipselect.errors import InvalidInput
 from mipselect.tables import PublicMap, SchemaEncoder, TableSchema
 from mipselect.tables.public_map import TableQuestion
@@ -163,4 +163,4 @@ def test_a_minimum_changes_nothing() -> None:
 def test_doors_that_make_no_use_of_a_weight_refuse_it() -> None:
     rows = pa.table({"a": [0.0, 0.5], "w": [1.0, 2.0], "y": [0.0, 0.5]})
     with pytest.raises(InvalidInput, match="score 'blocks', which is the default then"):
-        BlockScores.from_table(rows, schema(W), target="y", support_size=1)
+        Instance.from_table(rows, schema(W), target="y", support_size=1, score="block-r2")
