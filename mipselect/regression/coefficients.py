@@ -466,10 +466,8 @@ class CoefficientTable:
 
     def to_frame(self) -> Any:
         """Return all rows as a frame of pandas; see `ModelRelease.to_frame`."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise InvalidInput("pandas is missing; install it with: pip install pandas") from error
+        import pandas as pd
+
         columns: dict[str, list[Any]] = {
             "field": [row.term.field for row in self.rows],
             "kind": [row.term.kind for row in self.rows],
