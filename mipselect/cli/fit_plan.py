@@ -267,7 +267,6 @@ class FittedModel:
         """See `DrawnReleases`."""
         model = self.model
         table = CoefficientTable.of(model) if model.has_model else None
-        intervals = None if table is None else table.intervals
         return {
             "private": model.private,
             **({} if model.private else {"warning": NOT_PRIVATE}),
@@ -275,7 +274,7 @@ class FittedModel:
             "has_model": model.has_model,
             "model": model.to_dict(),
             "in_units": None if table is None else table.rule.to_dict(),
-            "intervals": None if intervals is None else intervals.to_dict(),
+            "intervals": None if table is None else table.intervals(),
             **({"drawn_ranges": model.drawn_ranges} if model.drawn_ranges else {}),
         }
 
