@@ -29,6 +29,7 @@ from mipselect.regression.typical_intervals import (
     halves,
     law_of_part,
     part_of,
+    weights_of_places,
 )
 from tests.support.listed_intervals import every_interval, logs_of
 
@@ -89,7 +90,9 @@ def test_occupied_intervals_are_those_with_values(table: list[float]) -> None:
         assert dict(zip(size.places.tolist(), size.inside.tolist(), strict=True)) == counted
         chosen = [ListedInterval(exponent, p) for p in size.places.tolist()]
         weight = EVERYWHERE.weights[size.step]
-        assert [*map(EVERYWHERE.weight, chosen)] == (weight * size.weights_of_places).tolist()
+        assert [*map(EVERYWHERE.weight, chosen)] == (
+            weight * weights_of_places(size.places)
+        ).tolist()
     assert sizes == 126
 
 
