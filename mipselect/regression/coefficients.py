@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.stats import chi2
-from scipy.stats import t as student
+from scipy.special import chdtri, stdtrit  # chi2.isf and t.ppf, without all of scipy.stats
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
@@ -194,11 +193,11 @@ class NoisyNormalEquations:
             constant = sampling + self.gradient_deviation**2 * np.eye(size)
             half = 0.5 * self.gram_deviation**2
             sigma = constant + half * (theta @ theta * np.eye(size) + np.outer(theta, theta))
-            quantile = float(student.ppf(0.5 + 0.5 * level, max(1.0, self.rows - size)))
+            quantile = float(stdtrit(max(1.0, self.rows - size), 0.5 + 0.5 * level))
             found = whole.copy()
             for k, c in enumerate(functions):
                 a = inverse @ c
-                turned = half * (a @ a) * chi2.isf(TURNED, max(1, unseen.shape[1]))
+                turned = half * (a @ a) * chdtri(max(1, unseen.shape[1]), TURNED)
                 if np.square(unseen.T @ c).sum() > min(turned, UNSEEN * (c @ c)):
                     continue
                 towards = inverse @ (sigma @ a)

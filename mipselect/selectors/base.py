@@ -104,9 +104,12 @@ class PrivateSelector(PrivateDraw):
         return self.guarantees
 
     def chance_level(self, problem: Problem, n: int) -> ChanceLevel | None:
-        """Find sizes whose supports no n rows can make likely; None if unknown. Public.
+        """Find from public numbers whether n rows can make a support likely; None if unknown.
 
-        The function `chance_level` says how; `problem` is what is drawn from.
+        A support S of probability μ(S) without data is drawn with probability 1/(2 - μ(S)) at most,
+        by permute-and-flip (1 - e^(μ(S)-1))/(1 - μ(S)), unless R ranges over more than its noise
+        2w/ε · ln 1/μ(S), w the oscillation for exact draws and Δ + τ for others. Nothing is known
+        of draws from scores of columns, of MCMC, and with weights of features.
         """
         return None
 

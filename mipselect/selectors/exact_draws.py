@@ -105,6 +105,7 @@ class ExactDrawSelector(ProblemSelector):
         """See `PrivateSelector`; None where features have weights."""
         if self.prior_weights is not None:
             return None
+        problem = self.problem(problem)
         moved, surprises = problem.oscillation(n), self._surprises(problem)
         found = of_values(problem, n, self.epsilon, moved, "2w/ε", surprises)
         if found.sentence or problem.score == LOSS or len(surprises) > 1:

@@ -71,6 +71,7 @@ class SearchSelector(ProblemSelector):
 
     def chance_level(self, problem: Problem, n: int) -> ChanceLevel:
         """See `PrivateSelector`."""
+        problem = self.problem(problem)
         moved = problem.sensitivity(n) * (1.0 + self.search.proven_tolerance)
         return of_values(problem, n, self.epsilon, moved, "2(Δ + τ)/ε")
 

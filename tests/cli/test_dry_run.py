@@ -27,7 +27,7 @@ METHODS: dict[str, tuple[int, tuple[str, ...]]] = {
 """How many of the bounds a method needs, and some option of its own."""
 
 DRAWS = ("--epsilon", "1", "--draws", "2")
-NOT_THERE = {"releases", "nearly_blind", "blind_sizes"}
+NOT_THERE = {"releases", "nearly_blind"}
 ONLY_THERE = {"dry_run"}
 BAD_ROWS = "a,b,c,y\n1,red,,\n1,2\n" + '"' + "\n\xff\n"
 
@@ -73,7 +73,7 @@ def test_it_reads_no_row_draws_nothing_and_charges_nobody(
 
     monkeypatch.setattr(Mechanism, "release", fail)
     monkeypatch.setattr("mipselect.cli.inputs.load_problem", fail)
-    monkeypatch.setattr("mipselect.cli.select.read_table", fail)
+    monkeypatch.setattr("mipselect.cli.inputs.read_table", fail)
     monkeypatch.setattr("mipselect.selectors.searched.top_supports", fail)
     after = run(*select(folder, method), "--dry-run")
     assert (before.code, before.err) == (0, "")
