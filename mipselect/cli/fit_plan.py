@@ -233,7 +233,6 @@ class FitPlan(ReleasePlan):
     def _answer(self, model: ModelRelease) -> Answer:
         """Say what is in a model, or in features without one, where the private test failed."""
         table = CoefficientTable.of(model) if model.has_model else None
-        intervals = None if table is None else table.intervals
         report = {
             "private": model.private,
             **({} if model.private else {"warning": NOT_PRIVATE}),
@@ -241,7 +240,7 @@ class FitPlan(ReleasePlan):
             "has_model": model.has_model,
             "model": model.to_dict(),
             "in_units": None if table is None else table.rule.to_dict(),
-            "intervals": None if intervals is None else intervals.to_dict(),
+            "intervals": None if table is None else table.intervals(),
             **({"drawn_ranges": model.drawn_ranges} if model.drawn_ranges else {}),
         }
 
