@@ -193,7 +193,6 @@ def fit(arguments: FitArguments) -> None:
     with --ranges private, the ranges of what was drawn are drawn as well.
     """
     from mipselect.cli.cautions import note_of_the_target
-    from mipselect.cli.task import Task, deliver_task
     from mipselect.regression.ranges import ADVICE
 
     table, plan = arguments.table, plan_of(arguments)
@@ -202,9 +201,7 @@ def fit(arguments: FitArguments) -> None:
     if plan.regression != arguments.model.way.value:
         say(f"note: {FOR_DELTA}.")
     note_of_the_target(plan.drawn.question.schema, table.target)
-    head = {"command": "fit", **table.head}
-    task = Task(title=table.title, head=head, source=plan, plan=plan)
-    deliver_task(task, arguments.delivery, dry_run=arguments.drawing.dry_run)
+    plan.deliver(plan, arguments.delivery, dry_run=arguments.drawing.dry_run)
 
 
 def plan_of(arguments: FitArguments) -> FitPlan:
@@ -217,9 +214,13 @@ def plan_of(arguments: FitArguments) -> FitPlan:
     BudgetExceeded, RelationMismatch
         From the ledger.
     """
-    from mipselect.cli.arguments import check_sizes, chosen_loss, refuse_bounds
+    from mipselect.cli.arguments import (
+        check_sizes,
+        chosen_loss,
+        default_method,
+        refuse_bounds,
+    )
     from mipselect.cli.fit_plan import FitPlan
-    from mipselect.cli.releasing import default_method
     from mipselect.regression.plan import scores_blocks
     from mipselect.regression.ranges import PRIVATE, PUBLIC, WAYS
     from mipselect.selectors.exact_draws import asked_sizes
@@ -285,6 +286,8 @@ def plan_of(arguments: FitArguments) -> FitPlan:
     if (blocks := drawn.blocks) is not None:
         blocks = replace(blocks, partition_seed=drawing.seed, order_seed=drawing.seed)
     plan = FitPlan(
+        title=table.title,
+        head={"command": "fit", **table.head},
         name=name,
         regression=model.way.value,
         fitter=fitter,

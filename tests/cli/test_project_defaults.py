@@ -163,12 +163,6 @@ def test_every_mistake_is_one_line(
     assert len(outcome.err) < 1_000
 
 
-def test_a_wrong_choice_of_an_enumeration_names_the_file(run: Run, project: Path) -> None:
-    write(project, "[fit]\nregression = 'adasp'\n")
-    words = "mipselect.toml: [fit] regression must be one of"
-    run("fit", "data.csv").failed_with(2, words, "did you mean 'adassp'?")
-
-
 @pytest.mark.parametrize("key", OF_ONE_RUN)
 def test_what_is_about_one_run_never_comes_from_a_file(run: Run, project: Path, key: str) -> None:
     write(project, f"[select]\n{key} = 1\n")
