@@ -92,9 +92,9 @@ hostile: $(VENV)/installed
 faults: $(VENV)/installed
 	$(BIN)/python -m tests.soak.ledger_faults
 
-# Every solver that is installed on small instances, with its masters and its whole models.
+# Every solver that is installed on small instances, with its masters.
 compare: $(VENV)/installed
-	$(BIN)/mipselect compare tiny-plain tiny-active-norm diabetes --formulation both
+	$(BIN)/mipselect compare tiny-plain tiny-active-norm diabetes
 	$(BIN)/mipselect compare tiny-duplicates paper-p100 tests/solvers/correlated.toml
 
 # Programs that are no Python packages, where apt can install them; says what it skips.

@@ -24,7 +24,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, r2_score, roc_auc_score
 
 from benchmarks.declared import Record, benchmark
-from benchmarks.tables import DIABETES, NUMBERS, Table, made_up, table_named
+from benchmarks.tables import DIABETES, NUMBERS, Table, made_up, mapped, table_named
 from mipselect.planning import Guesses, plan_fit
 from mipselect.regression import (
     ObjectivePerturbationClassifier,
@@ -32,7 +32,7 @@ from mipselect.regression import (
     SelectThenRegress,
 )
 from mipselect.selectors import PermuteAndFlipSelector
-from mipselect.tables import TableSchema, map_table
+from mipselect.tables import TableSchema
 
 TEST_SHARE = 0.2
 PEER_SCRIPT = Path(__file__).with_name("peer_models.py")
@@ -151,8 +151,7 @@ def models(
 ) -> Iterator[tuple[str, list[float]]]:
     """Measures of every model of one split."""
     test, train = split(table, seed)
-    seen, unseen = (map_table(part.frame, part.schema, **part.question) for part in (train, test))
-    X, y, rows, truth = seen.X.astype(float), seen.y, unseen.X.astype(float), unseen.y
+    (X, y), (rows, truth) = (mapped(part) for part in (train, test))
     measured = of_classes if classes else of_numbers
     chosen = best_fields(train, X, y, classes=classes)
     columns = [c for j in chosen for c in table.unscaled.blocks[j]]

@@ -79,14 +79,10 @@ def moments_of(folder: Path, columns: int) -> int:
 
 def moments_of_blocks(folder: Path, columns: int, block_rows: int, partitions: int) -> int:
     """The same within blocks of rows."""
-    from mipselect.blocks.partitions import Blocks
-    from mipselect.tables.moments import Moments
-    from mipselect.tables.moments.columns import TableBlockColumns
-    from mipselect.tables.public_map import TableQuestion
+    from mipselect import Instance
 
-    question = TableQuestion(schema_of(columns), "y")
-    blocks = TableBlockColumns(question, Blocks(block_rows, partitions))
-    return Moments.of_blocks(folder, blocks).n
+    asked: dict[str, Any] = {"schema": schema_of(columns), "target": "y", "support_size": 1}
+    return Instance.from_blocks(folder, **asked, block_rows=block_rows, partitions=partitions).n
 
 
 READINGS = {"reading, file by file": read_alone, "reading, as a dataset": scan_alone}

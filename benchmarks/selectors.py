@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.declared import Record, benchmark
 from mipselect import Instance, mistake_levels
-from mipselect.problem.stored.files import load_problem
+from mipselect.problem.stored import load_problem
 from mipselect.selectors import (
     ExponentialSelector,
     KendallSelector,

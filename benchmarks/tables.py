@@ -22,14 +22,14 @@ from scipy.special import softmax
 from sklearn.datasets import load_diabetes
 
 from benchmarks.declared import Record, benchmark
-from mipselect import BlockScores, Instance
+from mipselect import Instance
 from mipselect.mechanisms import AdaptivePeeling
 from mipselect.mechanisms.supports.permute_and_flip import FlippedWeights
 from mipselect.privacy.randomness import IntegerWeights
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.data import Rows
 from mipselect.selectors import KendallSelector, SISSelector
-from mipselect.tables import TableSchema, map_table
+from mipselect.tables import TableSchema
 from mipselect.tables.instances import ScoredTable
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.problems import problem_of_table
@@ -64,6 +64,12 @@ class Table:
     @property
     def question(self) -> dict[str, Any]:
         return {"target": self.target, "never": self.never}
+
+    def scored(self, **options: Any) -> Any:
+        size = self.support_size
+        return Instance.from_table(
+            self.frame, self.schema, support_size=size, **self.question, **options
+        )
 
     @property
     def table_question(self) -> TableQuestion:
@@ -188,9 +194,7 @@ Method = Callable[[Table, int, Sequence[float]], Laws]
 
 def loss_on_ranges(table: Table, seed: int, epsilons: Sequence[float]) -> Laws:
     """The exponential mechanism on the public ranges: the default without blocks."""
-    instance = Instance.from_table(
-        table.frame, table.schema, support_size=table.support_size, **table.question
-    )
+    instance = table.scored()
     values = instance.objectives(table.supports())
     return {e: softmax(-e * values / (2.0 * instance.oscillation)) for e in epsilons}
 
@@ -198,15 +202,7 @@ def loss_on_ranges(table: Table, seed: int, epsilons: Sequence[float]) -> Laws:
 def least_squares_on_blocks(
     table: Table, seed: int, epsilons: Sequence[float], *, rows: int
 ) -> Laws:
-    instance = Instance.from_blocks(
-        table.frame,
-        schema=table.schema,
-        support_size=table.support_size,
-        block_rows=rows,
-        partitions=16,
-        partition_seed=seed,
-        **table.question,
-    )
+    instance = table.scored(score="blocks", block_rows=rows, partition_seed=seed)
     values = instance.objectives(table.supports())
     return {e: softmax(-e * values / (2.0 * instance.oscillation)) for e in epsilons}
 
@@ -223,15 +219,12 @@ def block_r2(
     found: Laws = {}
     kept: dict[int, np.ndarray] = {}
     for epsilon in epsilons:
-        scores = BlockScores.from_table(
-            table.frame,
-            table.schema,
-            support_size=table.support_size,
+        scores = table.scored(
+            score="block-r2",
             block_rows=None if rows is None else max(rows, table.support_size + 3),
             partitions=partitions,
             epsilon=epsilon,
             partition_seed=seed,
-            **table.question,
         )
         b = scores.settings.blocks.rows
         if b not in kept:
@@ -298,14 +291,19 @@ def by_draws(
     return found
 
 
-def _of_rows(table: Table, selector: Any, seed: int) -> Any:
-    mapped = map_table(table.frame, table.schema, **table.question)
+def mapped(table: Table) -> tuple[np.ndarray, np.ndarray]:
+    """X and y after the public map; a missing target is the midpoint."""
     public = PublicMap.of(table.schema, **table.question)
+    X, y, _ = read_rows(open_table(table.frame, public), public)
+    return X.astype(float), np.nan_to_num(y)
+
+
+def _of_rows(table: Table, selector: Any, seed: int) -> Any:
+    (X, y), public = mapped(table), PublicMap.of(table.schema, **table.question)
     # With an intercept SIS centres.
     problem = problem_of_table(public, support_size=table.support_size, intercept=True)
-    ones = np.ones((len(mapped.y), 1))
-    rows = Rows(np.column_stack([mapped.X.astype(float), ones]), mapped.y)
-    return selector.law(selector.problem(problem), rows, seed)
+    rows = np.column_stack([X, np.ones(len(y))])
+    return selector.law(selector.problem(problem), Rows(rows, y), seed)
 
 
 METHODS: dict[str, Method] = {

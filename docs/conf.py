@@ -14,7 +14,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "agg")
 sys.path.insert(0, str(Path(__file__).parent))
 
-from public_names import places, source_of, write_pages
+from public_names import places, write_pages
 
 PLACES = places()
 write_pages(Path(__file__).parent / "reference")
@@ -106,22 +106,6 @@ def _links(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[s
             lines[k] = re.sub(r"(?<![`:\w])`(\w+)`(?!`)", _linked, plain)
 
 
-def _cited(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Add to titles under References where they are, which docs/references.md knows."""
-    if "References" not in lines:
-        return
-    start = lines.index("References") + 2
-    end = next((k for k in range(start, len(lines)) if lines[k].startswith("----")), None)
-    stop = len(lines) if end is None else end - 1
-    text = " ".join(line.strip() for line in lines[start:stop] if line.strip())
-    lines[start:stop] = [re.sub(r'"([^"]+)"', _with_address, text), ""]
-
-
-def _with_address(found: re.Match[str]) -> str:
-    place = source_of(found[1])
-    return found[0] if place is None else f"{found[0]} (`{place[0]} <{place[1]}>`__)"
-
-
 def _linked(found: re.Match[str]) -> str:
     name = found[1]
     return f":py:obj:`{name} <{PLACES[name]}>`" if name in PLACES else found[0]
@@ -130,5 +114,4 @@ def _linked(found: re.Match[str]) -> str:
 def setup(app: Any) -> None:
     """Connect the functions above to Sphinx."""
     app.connect("source-read", _of_the_site)
-    app.connect("autodoc-process-docstring", _cited, priority=100)
-    app.connect("autodoc-process-docstring", _links, priority=900)
+    app.connect("autodoc-process-docstring", _links)

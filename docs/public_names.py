@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -56,20 +55,6 @@ def places() -> dict[str, str]:
         for name in listed(module):
             found.setdefault(name, f"{module}.{name}")
     return found
-
-
-def sources() -> dict[str, tuple[str, str]]:
-    """Read the identifier and the address of every title in docs/references.md."""
-    text = (Path(__file__).parent / "references.md").read_text()
-    found = re.findall(r'"([^"]+)", \d{4}, \[([^\]]+)\]\((https://\S+)\)$', text, re.MULTILINE)
-    return {title: (name, address) for title, name, address in found}
-
-
-def source_of(title: str) -> tuple[str, str] | None:
-    """Return identifier and address by a title, or by how it begins."""
-    words = " ".join(title.split()).lower()
-    known = sources()
-    return next((known[each] for each in known if each.lower().startswith(words)), None)
 
 
 def write_pages(folder: Path) -> None:

@@ -18,13 +18,10 @@ labels        with keys, one text for each head, such as "`{selector}`"
 columns       one key, with `head` such as "ε = {epsilon}"; or a list of columns, with `label`
 cell          the text of a cell, such as "{way:.2f}"; a value that is a text is taken as it is
 mean          keys in which the records of one cell may differ; then the mean of the number counts,
-              as of a number that is a list; a record with "mean" for all these keys is that mean
-              already, in a run that was entered by hand
-spread        two keys, for a cell of several records: the value of the first names a field for
-              the value of the second, such as "{with:.2f} ({without:.2f})"
+              as of a number that is a list
 missing       the text of a cell without a record; else that is an error
 
-`results`, `where`, `cell`, `mean`, `spread` and `missing` stand in the table, a row or a column,
+`results`, `where`, `cell`, `mean` and `missing` stand in the table, a row or a column,
 and the last of these counts; of `where` all count. Below the table is written what was run, when,
 where and with which seed; if the table before it in its section says the same, once.
 """
@@ -51,7 +48,6 @@ PAGES = RESULTS / "pages"
 WRITTEN = re.compile(r"<!-- table: (\S+) -->\n(.*?)<!-- end of table -->", re.DOTALL)
 MARK = re.compile(r"<!-- (?:table: |end of table)")
 NO_CELL = {"label", "labels", "head", "corner", "rows", "columns"}
-MEAN = "mean"
 WORD = re.compile(r"[^\W\d_]{3}")
 
 
@@ -92,7 +88,6 @@ class Cell:
     where: Mapping[str, Any]
     cell: str
     mean: list[str] = field(default_factory=list)
-    spread: list[str] = field(default_factory=list)
     missing: str | None = None
 
     @classmethod
@@ -106,24 +101,13 @@ class Cell:
             raise WrongTable(str(error)) from None
 
     def found(self) -> list[Record]:
-        """Return its records; if entered by hand, that of their mean if there is one."""
-        if self.mean and run(self.results).entered_by_hand:
-            mean = records(self.results, {**self.where, **dict.fromkeys(self.mean, MEAN)})
-            if mean:
-                return mean
+        """Return its records."""
         return records(self.results, self.where)
 
     def written(self) -> str | None:
         """Return the text, or None if there is no record with all that it names."""
-        found = self.found()
         names = {name for _, name, _, _ in Texts().parse(self.cell) if name}
-        if self.spread:
-            key, value = self.spread
-            groups = {name: [each for each in found if each.get(key) == name] for name in names}
-            averaged = {name: _one(some, {value}, self.mean) for name, some in groups.items()}
-            fields = {name: each[value] for name, each in averaged.items() if value in each}
-        else:
-            fields = _one(found, names, self.mean)
+        fields = _one(self.found(), names, self.mean)
         return Texts().filled(self.cell, fields) if names <= fields.keys() else None
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mipselect.problem.block_scores import BlockScores as BlockScores
     from mipselect.problem.instance import Instance as Instance
     from mipselect.problem.problem import Problem as Problem
-    from mipselect.problem.stored.files import load_instance as load_instance
+    from mipselect.problem.stored import load_instance as load_instance
     from mipselect.search import MistakeLevels as MistakeLevels
     from mipselect.search import SupportPool as SupportPool
     from mipselect.search import available_solvers as available_solvers
@@ -54,7 +54,7 @@ _HOMES = {
     "SupportPool": "search",
     "TopR": "mechanisms",
     "available_solvers": "search",
-    "load_instance": "problem.stored.files",
+    "load_instance": "problem.stored",
     "mistake_levels": "search",
     "top_supports": "search",
     "whole_model": "search",

@@ -4,7 +4,6 @@ size, and every writer ends with a file that is written whole or not at all.
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import struct
@@ -12,7 +11,7 @@ import tempfile
 import tomllib
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -95,15 +94,6 @@ def unreadable(path: Path, error: Exception) -> InvalidInput:
     """Return an error with what the system said, without the name of the file a second time."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else error
     return InvalidInput(f"{path}: cannot be read: {reason}")
-
-
-def toml_text(content: Mapping[str, Mapping[str, Any]]) -> str:
-    """Write sections whose texts, numbers, truth values and lists JSON writes alike."""
-    return "\n".join(
-        f"[{name}]\n"
-        + "".join(f"{key} = {json.dumps(v, ensure_ascii=False)}\n" for key, v in s.items())
-        for name, s in content.items()
-    )
 
 
 def read_toml(path: Path, most: int) -> dict[str, Any]:

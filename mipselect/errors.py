@@ -264,14 +264,15 @@ class InferredTypesWarning(UserWarning):
     --------
     >>> import warnings
     >>> import pandas as pd
+    >>> from mipselect import Instance
     >>> from mipselect.errors import InferredTypesWarning
-    >>> from mipselect.tables import TableSchema, map_table
+    >>> from mipselect.tables import TableSchema
     >>> schema = TableSchema.of_numbers(dict.fromkeys(("a", "b", "y"), (0, 10)))
     >>> frame = pd.DataFrame({"a": ["1", "none"], "b": [1, 2], "y": [1, 2]})
     >>> with warnings.catch_warnings():
     ...     warnings.simplefilter("error", InferredTypesWarning)
     ...     try:
-    ...         table = map_table(frame, schema, target="y")
+    ...         _ = Instance.from_table(frame, schema, target="y", support_size=1)
     ...     except InferredTypesWarning as told:
     ...         print(str(told)[:22])
     ...

@@ -118,11 +118,11 @@ SCHEMA_READS_IT = (
     "the table by it as it is"
 )
 
-SCHEMA_TAKES_IT = "SelectThenRegress(schema=...) and Instance.from_table take the table as it is"
+SCHEMA_TAKES_IT = "SelectThenRegress.fit_table and Instance.from_table take the table as it is"
 
 WEIGHTS = (
     ": all rows count the same. Survey weights are a field of a schema, with a public maximum, for "
-    "SelectThenRegress(schema=...) and Instance.from_table"
+    "SelectThenRegress.fit_table and Instance.from_table"
 )
 
 LEAVE_OUT = (

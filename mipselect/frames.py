@@ -167,8 +167,7 @@ def _arrow_matrix(table: Any, what: str) -> FloatArray:
             is_missing = value is None or bool(np.isnan(numbers[bad[0]]))
             raise InvalidInput(
                 f"{what}: row {bad[0]} (counted from 0), column {shown(name)} holds "
-                f"{_kind(value)}; "
-                f"{MISSING if is_missing else ADVICE}"
+                f"{_kind(value)}; {MISSING if is_missing else ADVICE}"
             )
     return result
 

@@ -14,15 +14,11 @@ from mipselect.errors import InvalidInput, UsefulnessWarning
 from mipselect.regression import (
     AdaSSPRegressor,
     ObjectivePerturbationClassifier,
-    ObjectivePerturbationRegressor,
     SelectThenRegress,
 )
 from mipselect.selectors import PermuteAndFlipSelector
-from mipselect.tables import TableSchema
 
 N = 60
-BETWEEN = {"type": "number", "constraints": {"minimum": -1, "maximum": 1}}
-SCHEMA = TableSchema.of({"fields": [{"name": name, **BETWEEN} for name in ("a", "b", "y")]})
 
 
 def frame() -> pd.DataFrame:
@@ -37,14 +33,10 @@ def target() -> pd.Series:
 def estimators(ledger: Ledger | None = None) -> dict[str, Any]:
     selector, regressor = PermuteAndFlipSelector(1), AdaSSPRegressor(x_bound=1.0, y_bound=1.0)
     pair = SelectThenRegress(selector, regressor, epsilon=1.0, ledger=ledger)
-    of_table = SelectThenRegress(
-        selector, ObjectivePerturbationRegressor(), epsilon=1.0, ledger=ledger, schema=SCHEMA
-    )
     return {
         "selector": PermuteAndFlipSelector(1, ledger=ledger),
         "regressor": AdaSSPRegressor(x_bound=1.0, y_bound=1.0, ledger=ledger),
         "pair": pair,
-        "pair of a table": of_table,
     }
 
 
@@ -204,7 +196,7 @@ def test_complex_numbers_are_refused_without_a_value() -> None:
     assert caught.value.__suppress_context__
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "pair of a table"])
+@pytest.mark.parametrize("name", NAMES)
 def test_a_date_among_objects_is_named_by_its_place(name: str) -> None:
     X = frame().astype(object)
     X.iloc[3, 1] = pd.Timestamp("2001-02-03")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 import prose
 
 
@@ -51,16 +49,3 @@ def test_long_sentences_and_long_pages_are_faults() -> None:
     words, sentence = prose.lengths_of("considerable " * 1201 + ".")
     assert words.startswith("1202 words")
     assert sentence.startswith("1201.0 words a sentence")
-
-
-def test_a_pattern_is_found_on_its_line() -> None:
-    found = list(prose.patterns_in("Fine.\nThe law is told from n by Whoever asks."))
-    assert [each[:2] for each in found] == ["2:", "2:"]
-
-
-@pytest.mark.parametrize("docstring", ["How the means are found.", "Of the columns."])
-def test_a_docstring_begins_with_a_verb_or_a_noun(docstring: str) -> None:
-    source = '"""Sums."""\nwidth: int\n"""{}"""\n\ndef mean():\n    """{}"""\n'
-    assert list(prose.faults_in_module(source.format("Number of columns.", "Return it."))) == []
-    of_both = list(prose.faults_in_module(source.format(docstring, docstring)))
-    assert sorted(each[:2] for each in of_both) == ["3:", "5:"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import mipselect
-from public_names import MODULES, listed, source_of
+from public_names import MODULES, listed
 
 NAMES = [(module, name) for module in MODULES for name in listed(module)]
 OPTIONS = doctest.NORMALIZE_WHITESPACE
@@ -32,12 +32,16 @@ def test_examples_run(module: str, name: str, tmp_path: Path, monkeypatch) -> No
 
 
 def test_sources_are_known() -> None:
+    """docs/references.md has each, perhaps with a longer title."""
+    text = (Path(__file__).parent.parent / "docs" / "references.md").read_text(encoding="utf-8")
+    known = [title.lower() for title in re.findall(r'"([^"]+)", \d{4}, \[', text)]
     for module, name in NAMES:
         text = inspect.getdoc(getattr(import_module(module), name)) or ""
         _, _, after = text.partition("References\n----------\n")
         cited = re.split(r"\n\n\w+\n-+\n", after)[0]
         for title in re.findall(r'"([^"]+)"', cited):
-            assert source_of(title), f"{title!r} of {name} is not in docs/references.md"
+            words = " ".join(title.split()).lower()
+            assert any(each.startswith(words) for each in known), f"{title!r} of {name}"
 
 
 @pytest.mark.parametrize("module", MODULES)

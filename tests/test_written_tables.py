@@ -105,20 +105,20 @@ def test_a_table_by_keys(store: Store) -> None:
 def test_a_table_by_a_list_of_rows_and_columns(store: Store) -> None:
     store(RECORDS, entered_by_hand=True)
     rows = [
-        {"label": ["mean", "loss"], "mean": ["table"]},
-        {"label": ["wine", "both"], "where": {"table": "wine", "method": ["loss", "blocks"]}},
+        {"label": ["mean", "loss"], "where": {"method": "loss"}, "mean": ["table"]},
+        {"label": ["wine", "blocks"], "where": {"table": "wine", "method": "blocks"}},
     ]
     columns = [
         {"label": "half", "where": {"epsilon": 0.5}},
         {"label": "one", "where": {"epsilon": 1}},
     ]
-    rows[1] |= {"spread": ["method", "ways"], "cell": "{blocks:.1f} ({loss:.1f})", "missing": "–"}
-    given = {**SPECIFICATION, "corner": ["", "by"], "rows": rows, "columns": columns}
+    rows[1] |= {"cell": "{ways:.1f}", "missing": "–"}
+    given = {**SPECIFICATION, "where": {}, "corner": ["", "by"], "rows": rows, "columns": columns}
     assert lines_of(given)[4:10] == [
         "|  | by | half | one |",
         "| --- | --- | ---: | ---: |",
         "| mean | loss | 0.30 | 0.30 |",
-        "| wine | both | – | 0.9 (0.0) |",
+        "| wine | blocks | – | 0.9 |",
         "",
         "*`python -m b`, 2026-11-01, entered by hand; machine: 2 cores; seeds: 0.*",
     ]

@@ -174,12 +174,5 @@ def of_blocks(
         return None
     if options.loss is not None:
         raise InvalidInput("--loss goes with --score loss; blocks have least squares or R²")
-    return blocks_of_draws(options, method, seed, **scales)
-
-
-def blocks_of_draws(
-    options: ScoreOptions, method: ProblemSelector, seed: int | None, **scales: float
-) -> BlockOptions:
-    """Return the options of a score from blocks, with what it has to know of a method's draws."""
     draw = {"epsilon": method.epsilon, "time_limit": method.longest, "lists": method.lists}
     return options.of_blocks(**draw, **scales).seeded(seed)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
 
-from mipselect.cli.check_options import CheckArguments
+from mipselect.cli.declared import command, group, option, options, required
+from mipselect.cli.options import Delivery, stated
 from mipselect.cli.output import (
     SENSITIVE,
     banner,
@@ -19,23 +22,25 @@ from mipselect.cli.output import (
     table_of,
 )
 from mipselect.cli.progress import Spinner
-from mipselect.documents.blocks import (
-    Alert,
-    Block,
-    BulletList,
-    Document,
-    Heading,
-    Paragraph,
-    TextTable,
-)
-from mipselect.documents.pages import html_page
-from mipselect.tables import TableCheck, TableSchema, check_table
-from mipselect.tables.check import KINDS, percent
+from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, SchemaOptions, TableArgument
+from mipselect.documents.markdown import alert, bullets, html_page, letters, paragraph, table
 from mipselect.validation import listed, printable
 
+if TYPE_CHECKING:
+    from mipselect.tables import TableCheck
+
+EXAMPLES = """Examples:
+
+mipselect check patients.csv --schema patients.schema.json --target los_days
+
+mipselect check patients.csv --schema patients.schema.json \\
+    --target los_days --output check.html
+"""
+
+
 PAGE = ".html"
-TITLES = ("fine", "missing", "below minimum", "above maximum", "in no list", "unreadable")
-"""Kinds of values, as the titles of columns."""
+TITLES = ("field", "fine", "missing", "below minimum", "above maximum", "in no list", "unreadable")
+"""Titles of columns: the field, and kinds of values."""
 
 NOTHING = "Nothing was found that does not fit."
 FROM_WHERE = (
@@ -44,8 +49,38 @@ FROM_WHERE = (
 )
 
 
+@options
+class CheckArguments:
+    """Arguments of `check`."""
+
+    table: TableArgument = group(TableArgument)
+    schema: Path = required("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)
+    target: str | None = option("--target", "The column to predict; it is looked at as such.")
+    question: SchemaOptions = group(
+        SchemaOptions, without=("--always", "--no-intercept", "--unit-rule")
+    )
+    delivery: Delivery = group(
+        Delivery,
+        help={"--output": "Also write a page (FILE.html), or the JSON object, to FILE."},
+    )
+
+
+@command
 def check(arguments: CheckArguments) -> None:
-    """Run the command."""
+    """Compare DATA with its schema, before ε is spent. The report is SENSITIVE.
+
+    For each field: how many values are clipped by the range, in no list of
+    categories, missing or unreadable, with the most frequent of those that do not
+    fit; fields that are constant; persons with several rows; with --target also
+    rare classes. Each finding is one line that says what would be right. The exit
+    code is 0, whatever is found.
+
+    Ranges and categories are corrected from a codebook, never from this report:
+    what is chosen because of the data is no public knowledge.
+    """
+    from mipselect.tables.check import check_table
+    from mipselect.tables.schema import TableSchema
+
     schema = TableSchema.read(arguments.schema)
     data, delivery = arguments.table.data, arguments.delivery
     check_output(delivery.output, [Path(data), arguments.schema], replace=delivery.replace)
@@ -57,38 +92,60 @@ def check(arguments: CheckArguments) -> None:
             progress=lambda rows: spinner.tick(f"{data}: {rows:,} rows"),
             **arguments.question.keywords,
         )
-    blocks = tuple(_blocks(found))
-    page = Document(f"SENSITIVE: check of {data}", (Alert(SENSITIVE), *blocks))
     is_page = delivery.output is not None and delivery.output.suffix == PAGE
-    marks = {"sensitive": True, "private": False, "warning": SENSITIVE}
+    report = {
+        "command": "check",
+        **arguments.table.head,
+        "schema": str(arguments.schema),
+        **stated(target=arguments.target),
+        "mipselect": version("mipselect"),
+        "sensitive": True,
+        "private": False,
+        "warning": SENSITIVE,
+        **found.to_dict(),
+    }
     deliver(
-        {**arguments.head, **marks, **found.to_dict()},
-        lambda console: _print(console, blocks, data),
+        report,
+        lambda console: _print(console, found, data),
         as_json=delivery.as_json,
         output=delivery.output,
-        content=html_page(page).encode() if is_page else None,
+        content=_page(found, data).encode() if is_page else None,
         replace=delivery.replace,
     )
 
 
-def _blocks(found: TableCheck) -> Iterator[Block]:
-    """Yield findings first, then a table of all fields; sensitive."""
-    for text in _notes(found):
-        yield Paragraph(printable(f"{text[:1].upper()}{text[1:]}."))
-    findings = tuple(f"{finding}." for finding in found.findings)
-    yield Heading(2, "Findings")
-    yield BulletList(findings) if findings else Paragraph(NOTHING)
-    yield Heading(2, "Fields")
-    rows = (
-        (field.name, *(_cell(field.kinds[kind], field.rows) for kind in KINDS))
+def _page(found: TableCheck, data: str) -> str:
+    """Write findings first, then a table of all fields; sensitive."""
+    title = f"SENSITIVE: check of {data}"
+    findings = bullets(_findings(found)) or paragraph(NOTHING)
+    blocks = [f"# {letters(title)}", alert(SENSITIVE), *map(paragraph, _notes(found))]
+    blocks += ["## Findings", findings, "## Fields", table(TITLES, _rows(found), TITLES[1:])]
+    return html_page(title, [*blocks, paragraph(FROM_WHERE)])
+
+
+def _findings(found: TableCheck) -> list[str]:
+    return [f"{finding}." for finding in found.findings]
+
+
+def _rows(found: TableCheck) -> list[list[str]]:
+    """Return the cells of the table of all fields."""
+    from mipselect.tables.check import percent
+
+    def cell(count: int, rows: int) -> str:
+        return f"{count:,} ({percent(count / rows)})" if count else ""
+
+    return [
+        [field.name, *(cell(count, field.rows) for count in field.kinds.values())]
         for field in found.fields
-    )
-    yield TextTable(("field", *TITLES), tuple(rows), numbers=TITLES)
-    yield Paragraph(FROM_WHERE)
+    ]
 
 
-def _notes(found: TableCheck) -> Iterator[str]:
-    """Yield sentences about a table that are no findings."""
+def _notes(found: TableCheck) -> list[str]:
+    """Return sentences about a table that are no findings."""
+    return [f"{text[:1].upper()}{text[1:]}." for text in _said(found)]
+
+
+def _said(found: TableCheck) -> Iterator[str]:
     yield f"{found.rows:,} rows"
     if found.people is not None:
         yield found.people.summary
@@ -113,24 +170,15 @@ def _notes(found: TableCheck) -> Iterator[str]:
         yield f"columns that are not in the schema, ignored: {listed(found.ignored)}"
 
 
-def _cell(count: int, rows: int) -> str:
-    """Write a number of values and their share of the rows, or nothing for none."""
-    return f"{count:,} ({percent(count / rows)})" if count else ""
-
-
-def _print(console: Console, blocks: tuple[Block, ...], title: str) -> None:
-    """Print paragraphs, lists and tables; headings are for a page."""
+def _print(console: Console, found: TableCheck, title: str) -> None:
+    """Print what a page has, without headings."""
     banner(console, SENSITIVE)
     heading(console, printable(title))
-    for block in blocks:
-        match block:
-            case Paragraph(text):
-                line(console, text)
-            case BulletList(items):
-                for item in items:
-                    line(console, f"- {item}")
-            case TextTable(titles, rows, numbers):
-                table = table_of(*titles, right=numbers, fold=titles[:1])
-                for row in rows:
-                    table.add_row(*(escape(printable(cell)) for cell in row))
-                console.print(table)
+    findings = [f"- {finding}" for finding in _findings(found)] or [NOTHING]
+    for text in [*_notes(found), *findings]:
+        line(console, printable(text))
+    fields = table_of(*TITLES, right=TITLES[1:], fold=TITLES[:1])
+    for row in _rows(found):
+        fields.add_row(*(escape(printable(cell)) for cell in row))
+    console.print(fields)
+    line(console, FROM_WHERE)

@@ -9,11 +9,11 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from enum import Enum
 from functools import cache, wraps
 from importlib import import_module
 from importlib.metadata import entry_points, version
-from inspect import Parameter, Signature, signature
+from importlib.util import find_spec
+from inspect import Parameter, Signature
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -22,7 +22,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from mipselect.cli.declared import DeclaredOption, chooser, declared_of, with_further
+from mipselect.cli.declared import DeclaredOption, call, declared_of
 from mipselect.cli.output import InterruptedDelivery, InterruptedRun
 from mipselect.cli.start import Interruptions, abandon, say
 from mipselect.disk import read_toml
@@ -31,76 +31,38 @@ from mipselect.parameters import parameters_of
 from mipselect.selectors import BY_NAME
 from mipselect.validation import did_you_mean, printable, shown
 
+HELP = {"help_option_names": ["-h", "--help"]}
+
 OWN = {
-    "solve": (
-        "solve_options",
-        "Find the best supports of INSTANCE and prove it. The report is SENSITIVE.",
-    ),
-    "release": ("release_options", "Release supports of INSTANCE with differential privacy."),
-    "select": (
-        "select_options",
-        "Release supports straight from a table, with differential privacy.",
-    ),
-    "fit": (
-        "fit_options",
-        "Release a linear model of a table: which features, and their coefficients.",
-    ),
-    "predict": (
-        "predict_options",
-        "Predict the target for every row of DATA, in the order of the rows.",
-    ),
-    "evaluate": (
-        "evaluate_options",
-        "Say how good a model is on the rows of DATA, with differential privacy.",
-    ),
-    "describe": (
-        "describe_options",
-        "Begin the public schema of DATA, and list what you must fill in.",
-    ),
-    "check": (
-        "check_options",
-        "Compare DATA with its schema, before ε is spent. The report is SENSITIVE.",
-    ),
-    "moments": (
-        "moments_options",
-        "Add up squares and products over all rows of DATA, exactly, in one pass.",
-    ),
-    "plan": (
-        "plan_options",
-        "Say what to expect of a table before it is opened, at some ε and a number of rows.",
-    ),
+    "solve": "Find the best supports of INSTANCE and prove it. The report is SENSITIVE.",
+    "release": "Release supports of INSTANCE with differential privacy.",
+    "select": "Release supports straight from a table, with differential privacy.",
+    "fit": "Release a linear model of a table: which features, and their coefficients.",
+    "predict": "Predict the target for every row of DATA, in the order of the rows.",
+    "evaluate": "Say how good a model is on the rows of DATA, with differential privacy.",
+    "describe": "Begin the public schema of DATA, and list what you must fill in.",
+    "check": "Compare DATA with its schema, before ε is spent. The report is SENSITIVE.",
+    "moments": "Add up squares and products over all rows of DATA, exactly, in one pass.",
+    "plan": "Say what to expect of a table before it is opened, at some ε and a number of rows.",
     "compare": (
-        "compare_options",
-        "Find the mistake levels of each INSTANCE with several solvers. The report is SENSITIVE.",
+        "Find the mistake levels of each INSTANCE with several solvers. The report is SENSITIVE."
     ),
-    "instances": ("instances", "List the stored instances."),
-    "solvers": (
-        "solvers",
-        "List the back ends that are installed, and whether they can be used here.",
-    ),
-    "report": (
-        "report_options",
-        "Write a report on releases for everybody: results, guarantee, costs, how to cite.",
-    ),
-    "ledger": ("ledger_options", "Keep a privacy budget in a file: create, show, verify, export."),
+    "instances": "List the stored instances.",
+    "solvers": "List the back ends that are installed, and whether they can be used here.",
+    "report": "Write a report on releases for everybody: results, guarantee, costs, how to cite.",
+    "ledger": "Keep a privacy budget in a file: create, show, verify, export.",
     "schema": (
-        "schema_options",
         "Fill in a public schema in a spreadsheet, and confirm its types: to-csv, from-csv, "
-        "confirm.",
+        "confirm."
     ),
 }
-"""The commands of this package, in the order of --help: the module that declares each, which
-imports nothing that takes long, and the first line of its help."""
-
-
-def function_name(command: str) -> str:
-    """Return the name that a command has in its module."""
-    return command.replace("-", "_")
+"""The commands of this package, in the order of --help, and the first line of its help. A module
+of the name declares it, and imports nothing that takes long."""
 
 
 GROUP = "mipselect.commands"
-"""Entry points of other packages: each a mapping like `OWN`, but with full names of modules, in a
-module that imports nothing."""
+"""Entry points of other packages: each a mapping of names to modules and first lines, in a module
+that imports nothing."""
 
 
 @cache
@@ -109,7 +71,10 @@ def known_commands() -> Mapping[str, tuple[str, str]]:
 
     A package that cannot be loaded is named on standard error, and its commands are missing.
     """
-    found = {name: (f"{__package__}.{module}", line) for name, (module, line) in OWN.items()}
+    found = {name: (f"{__package__}.{name}", line) for name, line in OWN.items()}
+    for name, (module, line) in found.items():
+        if find_spec(f"{module}_options") is not None:
+            found[name] = (f"{module}_options", line)
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
             others = point.load()
@@ -130,37 +95,76 @@ class CommandGroup(TyperGroup):
         return super().resolve_command(ctx, args)
 
 
-def imported(name: str, words: Sequence[str] = ()) -> Any:
-    """Import the module that declares a command, and make the command for the words behind it.
-
-    A module with an `app` is a group of commands.
-    """
+def runs_of(name: str) -> Mapping[Callable[..., None], str | None]:
+    """Return the function of a command with its examples; of a group `PARTS` of its module."""
     module = import_module(known_commands()[name][0])
-    alone = typer.Typer()
-    if hasattr(module, "app"):
-        alone.add_typer(module.app, name=name)
-    else:
-        epilog, run = getattr(module, "EXAMPLES", None), getattr(module, function_name(name))
-        run = with_options_of_method(run, words)
-        alone.command(name, epilog=epilog)(run if name not in OWN else with_project(name, run))
+    group: Mapping[Callable[..., None], str | None] | None = getattr(module, "PARTS", None)
+    if group is not None:
+        return group
+    return {getattr(module, name.replace("-", "_")): getattr(module, "EXAMPLES", None)}
+
+
+def imported(name: str, words: Sequence[str] = ()) -> Any:
+    """Import the module that declares a command, and make the command for the words behind it."""
+    place, line = known_commands()[name]
+    made = alone = typer.Typer()
+    if hasattr(module := import_module(place), "PARTS"):
+        made = typer.Typer(help=line, epilog=module.EXAMPLES, context_settings=HELP)
+        alone.add_typer(made, name=name)
+    for run, examples in runs_of(name).items():
+        own = name if made is alone else run.__name__.replace("_", "-")
+        made.command(own, epilog=examples)(typed(name, run, words))
     return get_group(alone).commands[name]
+
+
+def typed(name: str, run: Callable[..., None], words: Sequence[str] = ()) -> Callable[..., None]:
+    """Return a command as typer reads it: a function of all of its options.
+
+    Parameters
+    ----------
+    name : str
+        The command, or the group that it is of.
+    run : callable
+        As it is declared by `declared.command`.
+    words : sequence of str
+        What stands behind the name.
+    """
+    declared = [*declared_of(run), *options_of_method(declared_of(run), words)]
+    keys = {option.name.removeprefix("--"): option for option in declared if not option.by_place}
+    known = {key: option for key, option in keys.items() if key not in OF_ONE_RUN}
+    takes_defaults = bool(known) and name in OWN and name not in WITHOUT_DEFAULTS
+
+    @wraps(run)
+    def called(context: typer.Context, **given: Any) -> None:
+        if takes_defaults and (used := list(_words_used(context, known.values()))):
+            say(f"note: from {FILE}: {shlex.join(used)}")
+        call(run, {option.name: given[option.field] for option in declared})
+
+    context = Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    parameters = [context, *(option.parameter for option in declared)]
+    if takes_defaults:
+        parameters.append(_no_project(name, known))
+    called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return called
 
 
 KINDS: Mapping[str, type] = {"int": int, "float": float, "bool": bool}
 """Types of parameters by the first word of their `kind`; others are texts."""
 
 
-def with_options_of_method(run: Callable[..., None], words: Sequence[str]) -> Callable[..., None]:
-    """Let a command take the options that the method named in its words has beyond its own.
+def options_of_method(
+    declared: Sequence[DeclaredOption], words: Sequence[str]
+) -> list[DeclaredOption]:
+    """Return the options that the method named in words has beyond those that are declared.
 
     So a selector that declares an option of the command line is all that the option needs.
     """
-    known = {declared.name: declared.choices for declared in declared_of(run)}
+    known = {option.name: option.choices for option in declared}
     texts = [text for word in words for text in word.split("=", 1)]
     method = next((after for text, after in pairwise(texts) if text == "--method"), "")
     if known.get("--method") is not BY_NAME or method not in BY_NAME:
-        return run
-    more = [
+        return []
+    return [
         DeclaredOption(
             about.flag,
             {"help": about.meaning, "metavar": None, "rich_help_panel": f"Of {method}"},
@@ -169,7 +173,6 @@ def with_options_of_method(run: Callable[..., None], words: Sequence[str]) -> Ca
         for about in parameters_of(BY_NAME[method]).values()
         if about.flag is not None and about.flag not in known
     ]
-    return with_further(run, more) if more else run
 
 
 FILE = Path("mipselect.toml")
@@ -195,19 +198,8 @@ WITHOUT_DEFAULTS = ("instances", "ledger", "schema", "solvers")
 """Commands of this package that look at no such file."""
 
 
-def with_project(command: str, run: Callable[..., None]) -> Callable[..., None]:
-    """Let the options of a command have defaults in the file of the folder.
-
-    Parameters
-    ----------
-    command : str
-    run : callable
-        As `declared.command` makes it; returned as it is if it has no option that a file may give.
-    """
-    keys = {o.name.removeprefix("--"): o for o in declared_of(run) if not o.by_place}
-    known = {key: option for key, option in keys.items() if key not in OF_ONE_RUN}
-    if not known:
-        return run
+def _no_project(command: str, known: Mapping[str, DeclaredOption]) -> Parameter:
+    """Return --no-project, without which the file of the folder gives options their defaults."""
 
     def take(context: typer.Context, no_project: bool) -> None:
         """Make the section the defaults; eager, so before any option is looked at but --help."""
@@ -218,26 +210,16 @@ def with_project(command: str, run: Callable[..., None]) -> Callable[..., None]:
             try:
                 option = _option(command, key, known)
                 text = as_typed(option, value)
-                if (parser := _parser(option)) is not None:
-                    parser(text)
+                if option.parser is not None:
+                    option.parser(text)
             except (InvalidInput, typer.BadParameter) as error:
                 raise InvalidInput(f"{FILE}: [{command}] {printable(key)} {error}") from None
             context.default_map[option.field] = text
 
-    @wraps(run)
-    def called(context: typer.Context, no_project: bool, **given: Any) -> None:
-        if words := list(_words_used(context, known.values())):
-            say(f"note: from {FILE}: {shlex.join(words)}")
-        run(**given)
-
     told = typer.Option("--no-project", help=f"Leave {FILE} out.", is_eager=True, callback=take)
-    switch = Parameter(
+    return Parameter(
         "no_project", Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, told]
     )
-    context = Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    own = [context, *signature(run).parameters.values(), switch]
-    called.__signature__ = Signature(own)  # type: ignore[attr-defined]
-    return called
 
 
 def _section(command: str) -> Mapping[str, Any]:
@@ -266,13 +248,6 @@ def _option(command: str, key: str, known: Mapping[str, DeclaredOption]) -> Decl
     if key not in known:
         raise InvalidInput(f"is no option of {command}{did_you_mean(key, sorted(known))}")
     return known[key]
-
-
-def _parser(option: DeclaredOption) -> Callable[[object], Any] | None:
-    """Return what refuses a wrong text, here where the file can be named; None for any text."""
-    if issubclass(option.kind, Enum):
-        return chooser([str(member.value) for member in option.kind])
-    return option.parser
 
 
 def as_typed(option: DeclaredOption, value: object) -> bool | str | list[str]:
@@ -334,7 +309,7 @@ app = typer.Typer(
         "Exit codes: 0 done, 1 failed or not certified, 2 bad usage or bad input, 130 interrupted, "
         "143 or 129 terminated."
     ),
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=HELP,
     add_completion=False,
     pretty_exceptions_enable=False,
 )

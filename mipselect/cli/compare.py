@@ -6,37 +6,58 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from mipselect.backends.discovery import NATIVE, known_solvers, solver_by_name
-from mipselect.backends.protocols import Capability
-from mipselect.cli.compare_options import ALL, CompareArguments, Formulations
+from mipselect import search
+from mipselect.cli.declared import argument, command, group, option, options
+from mipselect.cli.options import SEARCH_PANEL, Delivery, SearchArguments
 from mipselect.cli.output import (
     SENSITIVE,
     banner,
     check_output,
-    dimension,
     finite_or_none,
     heading,
     line,
     picked,
-    table_of,
+    print_table,
 )
 from mipselect.cli.progress import Watch
 from mipselect.cli.solve import RELATIVE, compared, effort_counts
 from mipselect.cli.start import say
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, SolverFailure, about
-from mipselect.problem.instance import Instance
-from mipselect.problem.stored.files import expected, files_of, load_instance
-from mipselect.search import MistakeLevels, mistake_levels
-from mipselect.search.monolithic.whole import whole_levels
-from mipselect.search.progress import ProgressCallback
+
+if TYPE_CHECKING:  # --help imports none of them.
+    from mipselect.problem.instance import Instance
+    from mipselect.search import MistakeLevels
+
+ALL = "all"
+
+EXAMPLES = """Examples:
+
+mipselect compare diabetes paper-p100 --solvers native,highs
+
+mipselect compare tiny-plain --json
+"""
 
 REFERENCE = "highs"
+
+
+@options
+class CompareArguments:
+    """Arguments of `compare`."""
+
+    instances: list[str] = argument("INSTANCE", "Names of stored instances or .toml files.")
+    solvers: str = option(
+        "--solvers",
+        "all: every solver that can be used here; the others are skipped.",
+        default=ALL,
+        metavar="NAME,NAME|all",
+        panel=SEARCH_PANEL,
+    )
+    search: SearchArguments = group(SearchArguments, without=("--pool-size", "--solver"))
+    delivery: Delivery = group(Delivery)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +67,6 @@ class FoundBySolver:
     Attributes
     ----------
     solver : str
-    formulation : str
     levels : MistakeLevels or None
         What was found, certified or not; None if nothing was.
     bound : float
@@ -56,15 +76,9 @@ class FoundBySolver:
     """
 
     solver: str
-    formulation: str
     levels: MistakeLevels | None
     bound: float
     remark: str = ""
-
-    @property
-    def name(self) -> str:
-        """The solver and its formulation."""
-        return self.solver if self.formulation == "cuts" else f"{self.solver} ({self.formulation})"
 
     @property
     def certified(self) -> bool:
@@ -72,131 +86,110 @@ class FoundBySolver:
         return self.levels is not None and self.levels.certified
 
 
-@dataclass(frozen=True, eq=False)
-class Round:
-    """One instance and what the solvers answered."""
-
-    name: str
-    instance: Instance
-    answers: list[FoundBySolver]
-    contradictions: list[str]
-
-    @property
-    def compared(self) -> bool:
-        """True if there are two answers or more."""
-        return len(self.answers) > 1
-
-    @property
-    def reference(self) -> float | None:
-        """Seconds that HiGHS took, if it certified anything."""
-        for answer in self.answers:
-            if answer.solver == REFERENCE and answer.certified and answer.levels is not None:
-                return answer.levels.effort.seconds
-        return None
-
-
+@command
 def compare(arguments: CompareArguments) -> None:
-    """Run the command."""
-    search, delivery, instances = arguments.search, arguments.delivery, arguments.instances
-    search.settings()
-    tasks, skipped = _tasks(arguments.solvers, arguments.formulation)
-    read = [path for name in instances for path in files_of(name)]
+    """Find the mistake levels of each INSTANCE with several solvers. The report is SENSITIVE.
+
+    Fails if two answers contradict each other or what the file expects, or if one
+    is not certified. A solver that cannot be used here is skipped and named.
+    """
+    from mipselect.problem.stored import expected, files_of, load_instance
+
+    arguments.search.settings()
+    delivery, names = arguments.delivery, arguments.instances
+    solvers, skipped = _solvers(arguments.solvers)
+    read = [path for name in names for path in files_of(name)]
     check_output(delivery.output, read, replace=delivery.replace)
-    problems = [(name, load_instance(name), expected(name)) for name in instances]
-    rounds = []
-    for name, problem, wanted in problems:
+    problems = [(name, load_instance(name), expected(name)) for name in names]
+    rounds: list[tuple[dict[str, Any], list[FoundBySolver]]] = []
+    for name, instance, wanted in problems:
         answers, conflicts = [], []
-        for solver, how in tasks:
-            task = f"{name} with {solver}, {how}"
-            try:
-                with Watch(task, details=True) as watch:
-                    answer = _ask(problem, solver, how, arguments, watch)
-            except InvalidInput as error:
-                skipped.append(f"{task}: {error}")
-                continue
+        for solver in solvers:
+            answer = _ask(instance, solver, arguments.search, f"{name} with {solver}")
             answers.append(answer)
-            stored = compared(problem, answer.levels, wanted) if answer.levels else None
-            if stored is not None and answer.certified and not stored.agrees:
-                conflicts.append(f"{answer.name} {stored.sentence}")
-        rounds.append(Round(name, problem, answers, conflicts + contradictions(answers)))
+            if answer.levels is not None and answer.certified:
+                stored = compared(instance, answer.levels, wanted)
+                if stored is not None and not stored.agrees:
+                    conflicts.append(f"{answer.solver} {stored.sentence}")
+        seconds = [
+            answer.levels.effort.seconds
+            for answer in answers
+            if answer.solver == REFERENCE and answer.levels is not None and answer.certified
+        ]
+        one = {
+            "instance": name,
+            **picked(instance, "n", "p", "n_features", "support_size", "sensitivity"),
+            "contradictions": conflicts + contradictions(answers),
+            "answers": [_answer_report(answer, *seconds[:1]) for answer in answers],
+        }
+        rounds.append((one, answers))
     for reason in skipped:
         say(f"skipped {reason}")
-    report = compare_report(rounds, skipped)
-    delivery.deliver(report, lambda console: print_rounds(console, rounds, skipped))
-    _fail_if_needed(rounds)
+    failures = [
+        *(f"{one['instance']}: {why}" for one, _ in rounds for why in one["contradictions"][:1]),
+        *(
+            f"{one['instance']}: {answer.solver} certified nothing: {answer.remark}"
+            for one, answers in rounds
+            for answer in answers
+            if not answer.certified
+        ),
+    ]
+    report = {
+        "command": "compare",
+        "sensitive": True,
+        "warning": SENSITIVE,
+        "skipped": skipped,
+        "compared": len(rounds),
+        "agree": not any(one["contradictions"] for one, _ in rounds),
+        "certified": all(answer.certified for _, answers in rounds for answer in answers),
+        "instances": [one for one, _ in rounds],
+    }
+
+    def render(console: Console) -> None:
+        banner(console, SENSITIVE)
+        for one, answers in rounds:
+            _print_round(console, one, answers)
+        if report["agree"]:
+            console.print("No answer contradicts another.")
+
+    delivery.deliver(report, render)
+    if failures:
+        raise MipselectError(f"(sensitive) {failures[0]}")
 
 
-def _tasks(solvers: str, formulation: Formulations) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return pairs of a solver and a formulation, and reasons for those that are skipped."""
-    tasks, skipped = [], []
-    named = None if solvers == ALL else list(dict.fromkeys(solvers.split(",")))
-    statuses = known_solvers()
-    for name in statuses if named is None else named:
-        status = statuses.get(name)
-        if named is not None and name != NATIVE:
-            with about("--solvers"):
-                status = solver_by_name(name).status
-        assert status is not None
-        if not status.usable:
-            skipped.append(f"{name}: {status.reason}")
-            continue
-        if formulation is not Formulations.WHOLE:
-            tasks.append((name, "cuts"))
-        if formulation is not Formulations.CUTS:
-            if Capability.MISOCP in status.capabilities:
-                tasks.append((name, "whole"))
-            elif named is not None and formulation is Formulations.WHOLE:
-                raise InvalidInput(f"--solvers: {name!r} does not take whole models")
-            else:
-                skipped.append(f"{name}, whole: it takes no models with quadratic terms")
-    if len(tasks) < 2:
+def _solvers(named: str) -> tuple[list[str], list[str]]:
+    """Return the solvers that can be used, and reasons for those that are skipped."""
+    from mipselect.backends.discovery import NATIVE, solver_by_name
+
+    known = search.known_solvers()
+    usable = [name for name, status in known.items() if status.usable]
+    skipped = [f"{name}: {each.reason}" for name, each in known.items() if not each.usable]
+    if named != ALL:
+        usable, skipped = list(dict.fromkeys(named.split(","))), []
+        for name in usable:
+            if name != NATIVE:
+                with about("--solvers"):
+                    solver_by_name(name)
+    if len(usable) < 2:
         raise InvalidInput(
-            f"comparing needs two answers, and {solvers!r} gives {len(tasks)}; "
-            f"solvers are {', '.join(statuses)}"
+            f"comparing needs two answers, and {named!r} gives {len(usable)}; "
+            f"solvers are {', '.join(known)}"
         )
-    return tasks, skipped
+    return usable, skipped
 
 
-def _ask(
-    instance: Instance,
-    name: str,
-    formulation: str,
-    arguments: CompareArguments,
-    progress: ProgressCallback,
-) -> FoundBySolver:
-    search: Any = whole_levels if formulation == "whole" else mistake_levels
+def _ask(instance: Instance, name: str, limits: SearchArguments, task: str) -> FoundBySolver:
+    """Let one solver search for the levels of an instance."""
+    keywords = picked(limits, "tolerance", "time_limit")
     try:
-        levels = search(
-            instance,
-            solver=name,
-            tolerance=arguments.search.tolerance,
-            time_limit=arguments.search.time_limit,
-            progress=progress,
-        )
+        with Watch(task, details=True) as watch:
+            levels = search.mistake_levels(instance, solver=name, progress=watch, **keywords)
     except NotCertified as error:
-        found = error.partial if isinstance(error.partial, MistakeLevels) else None
-        return FoundBySolver(
-            name, formulation, found, min(error.bound, error.incumbent), str(error)
-        )
+        found = error.partial if isinstance(error.partial, search.MistakeLevels) else None
+        return FoundBySolver(name, found, min(error.bound, error.incumbent), str(error))
     except SolverFailure as error:
-        return FoundBySolver(name, formulation, None, -math.inf, str(error))
-    return FoundBySolver(name, formulation, levels, float(levels.bounds.min()))
-
-
-def _fail_if_needed(rounds: list[Round]) -> None:
-    for each in rounds:
-        if each.contradictions:
-            raise MipselectError(f"(sensitive) {each.name}: {each.contradictions[0]}")
-    for each in rounds:
-        for answer in each.answers:
-            if not answer.certified:
-                raise MipselectError(
-                    f"(sensitive) {each.name}: {answer.name} certified nothing: {answer.remark}"
-                )
-    if not any(each.compared for each in rounds):
-        raise MipselectError(
-            "nothing was compared: no instance has two answers; the lines with 'skipped' say why"
-        )
+        return FoundBySolver(name, None, -math.inf, str(error))
+    return FoundBySolver(name, levels, float(levels.bounds.min()))
 
 
 def contradictions(answers: Sequence[FoundBySolver]) -> list[str]:
@@ -220,36 +213,15 @@ def _above(proving: FoundBySolver, naming: FoundBySolver) -> Iterator[str]:
                 what, bound = f"level {level}", float(proving.levels.bounds[level])
         if bound > value + RELATIVE * abs(value):
             yield (
-                f"{proving.name} proves {what} to be at {bound:.12g} or above, and {naming.name} "
-                f"has a support in it of value {value:.12g}"
+                f"{proving.solver} proves {what} to be at {bound:.12g} or above, and "
+                f"{naming.solver} has a support in it of value {value:.12g}"
             )
 
 
-def compare_report(rounds: list[Round], skipped: list[str]) -> Mapping[str, Any]:
-    """Return the JSON object of all instances."""
-    return {
-        "command": "compare",
-        "sensitive": True,
-        "warning": SENSITIVE,
-        "skipped": skipped,
-        "compared": sum(each.compared for each in rounds),
-        "agree": not any(each.contradictions for each in rounds),
-        "certified": all(answer.certified for each in rounds for answer in each.answers),
-        "instances": [
-            {
-                "instance": each.name,
-                **picked(each.instance, "n", "p", "n_features", "support_size", "sensitivity"),
-                "contradictions": each.contradictions,
-                "answers": [_answer_report(answer, each.reference) for answer in each.answers],
-            }
-            for each in rounds
-        ],
-    }
-
-
-def _answer_report(answer: FoundBySolver, reference: float | None) -> dict[str, Any]:
+def _answer_report(answer: FoundBySolver, reference: float | None = None) -> dict[str, Any]:
+    """Return an answer as part of a JSON object; `reference` are the seconds that HiGHS took."""
     report: dict[str, Any] = {
-        **picked(answer, "solver", "formulation", "certified", "remark"),
+        **picked(answer, "solver", "certified", "remark"),
         "bound": finite_or_none(answer.bound),
     }
     levels = answer.levels
@@ -269,66 +241,44 @@ def _answer_report(answer: FoundBySolver, reference: float | None) -> dict[str, 
     }
 
 
-def print_rounds(console: Console, rounds: list[Round], skipped: list[str]) -> None:
-    """Print what each solver spent and found, what contradicts what, and what was skipped."""
-    banner(console, SENSITIVE)
-    for each in rounds:
-        instance = each.instance
-        size = dimension(instance.p, instance.n_features)
-        heading(console, f"{each.name}: n = {instance.n:,}, {size}, s = {instance.support_size}")
-        if each.answers:
-            console.print(_effort_table(each))
-        if not each.compared:
-            console.print("Not compared: that needs two answers.")
-        found = {a.name: a.levels for a in each.answers if a.levels is not None}
-        if found:
-            console.print(_levels_table(found))
-        if found and not any(levels.effort.masters for levels in found.values()):
-            console.print("No master was needed: the bounds and enumeration settled everything.")
-        for answer in each.answers:
-            if answer.remark:
-                console.print(f"{answer.name}: {answer.remark}", markup=False)
-        for sentence in each.contradictions:
-            console.print(f"CONTRADICTION: {sentence}", markup=False, style="bold red")
-    count = sum(each.compared for each in rounds)
-    if count and not any(each.contradictions for each in rounds):
-        console.print("No answer contradicts another.")
-    line(console, f"Compared: {count} of {len(rounds)} instances. Skipped: {len(skipped)}.")
-    for reason in skipped:
-        line(console, f"- {reason}")
-
-
-def _effort_table(each: Round) -> Table:
-    spent = ("masters", "iterations", "cuts", "nodes", "seconds", "× HiGHS")
-    numbers = ("certified", "optimum", *spent)
-    table = table_of("solver", *numbers, right=numbers)
-    reference = each.reference
-    for answer in each.answers:
-        if answer.levels is None:
-            table.add_row(escape(answer.name), "NO")
-            continue
-        effort = answer.levels.effort
-        table.add_row(
-            escape(answer.name),
-            "yes" if answer.certified else "NO",
-            f"{answer.levels.values[0]:.10g}",
-            f"{effort.masters:,}",
-            f"{effort.iterations:,}",
-            f"{effort.cuts:,}",
-            f"{effort.solver_nodes:,}",
-            f"{effort.seconds:.3f}",
-            f"{effort.seconds / reference:.2f}" if reference else "-",
-        )
-    return table
-
-
-def _levels_table(found: dict[str, MistakeLevels]) -> Table:
-    titles = ["level", *(f"{escape(name)}\nvalue / bound" for name in found)]
-    table = table_of(*titles, right=titles)
-    for i in range(max(len(levels) for levels in found.values())):
+def _print_round(
+    console: Console, one: Mapping[str, Any], answers: Sequence[FoundBySolver]
+) -> None:
+    """Print what each solver spent and found of an instance, and what contradicts what."""
+    size = f"p = {one['p']:,}"
+    if one["n_features"] != one["p"]:
+        size += f" columns, {one['n_features']:,} features"
+    heading(console, f"{one['instance']}: n = {one['n']:,}, {size}, s = {one['support_size']}")
+    spent = ("masters", "iterations", "cuts", "solver_nodes")
+    found, rows = {}, []
+    for answer, said in zip(answers, one["answers"], strict=True):
+        row: list[object] = [answer.solver, "yes" if answer.certified else "NO"]
+        if answer.levels is not None:
+            found[answer.solver] = answer.levels
+            effort, relative = said["effort"], said["time_relative_to_highs"]
+            row += [f"{said['optimum']:.10g}", *(effort[name] for name in spent)]
+            row += [f"{effort['seconds']:.3f}", "-" if relative is None else f"{relative:.2f}"]
+        rows.append(row)
+    titles = ("solver", "certified", "optimum", *spent[:3], "nodes", "seconds", "× HiGHS")
+    print_table(console, titles, rows, left=titles[:1])
+    if found:
+        deepest = max(map(len, found.values()))
         cells = [
-            f"{levels.values[i]:.8g}\n{levels.bounds[i]:.8g}" if i < len(levels) else "-"
+            [
+                f"{value:.8g}\n{bound:.8g}"
+                for value, bound in zip(levels.values, levels.bounds, strict=True)
+            ]
             for levels in found.values()
         ]
-        table.add_row(str(i), *cells)
-    return table
+        print_table(
+            console,
+            ("level", *(f"{name}\nvalue / bound" for name in found)),
+            ((i, *(own[i] if i < len(own) else "-" for own in cells)) for i in range(deepest)),
+        )
+    if found and not any(levels.effort.masters for levels in found.values()):
+        console.print("No master was needed: the bounds and enumeration settled everything.")
+    for answer in answers:
+        if answer.remark:
+            line(console, f"{answer.solver}: {answer.remark}")
+    for sentence in one["contradictions"]:
+        console.print(f"CONTRADICTION: {sentence}", markup=False, style="bold red")

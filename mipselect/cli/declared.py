@@ -20,15 +20,15 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from dataclasses import Field as DataclassField
+from enum import Enum
 from functools import wraps
 from importlib import import_module
-from inspect import Parameter, Signature, signature
+from inspect import Parameter
 from types import NoneType
 from typing import (
     Annotated,
     Any,
     TypeVar,
-    cast,
     dataclass_transform,
     get_args,
     get_origin,
@@ -37,7 +37,6 @@ from typing import (
 
 import typer
 
-from mipselect.cli.start import let_signals_raise
 from mipselect.errors import InvalidInput
 from mipselect.validation import did_you_mean, plain_digits, shown
 
@@ -45,10 +44,11 @@ DECLARED = "declared"
 """Key of an option or a group in the metadata of a field."""
 
 FURTHER = "further"
-"""Name of a field, a mapping, for the options of `with_further` by their names."""
+"""Name of a field, a mapping, for options that no field declares, by their names."""
 
 Group = TypeVar("Group")
 Arguments = TypeVar("Arguments")
+Run = TypeVar("Run", bound=Callable[..., None])
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,9 @@ class DeclaredOption:
         """Function that reads a number, or one of the choices; None for any text."""
         if self.kind in (int, float):
             return _reader(self.kind)
-        return chooser(self.choices) if self.choices else None
+        if issubclass(self.kind, Enum):
+            return _chooser([str(member.value) for member in self.kind], self.kind)
+        return _chooser(self.choices, str) if self.choices else None
 
     @property
     def parameter(self) -> Parameter:
@@ -110,12 +112,13 @@ class DeclaredOption:
         words = dict(self.words)
         if self.parser is not None:
             words["parser"] = self.parser
+        if issubclass(self.kind, Enum):
+            words["metavar"] = "|".join(self.kind)
         told = typer.Argument(**words) if self.by_place else typer.Option(self.name, **words)
-        default = Parameter.empty if self.required else self.default
         return Parameter(
             self.field,
             Parameter.KEYWORD_ONLY,
-            default=default,
+            default=Parameter.empty if self.required else self.default,
             annotation=Annotated[self.annotation, told],
         )
 
@@ -133,12 +136,12 @@ def _reader(kind: type[int | float]) -> Callable[[object], int | float]:
     return number
 
 
-def chooser(choices: Collection[str]) -> Callable[[object], str]:
+def _chooser(choices: Collection[str], kind: type) -> Callable[[object], Any]:
     """Return the function that reads one of some texts."""
 
-    def chosen(text: object) -> str:
+    def chosen(text: object) -> Any:
         if isinstance(text, str) and text in choices:
-            return text
+            return kind(text)
         hint = did_you_mean(text, choices)
         raise typer.BadParameter(f"must be one of {', '.join(choices)}, got {shown(text)}{hint}")
 
@@ -244,66 +247,41 @@ def options(kind: type[Group]) -> type[Group]:
     return dataclass(frozen=True, kw_only=True)(kind)
 
 
-def command(run: Callable[[Arguments], None]) -> Callable[..., None]:
-    """Turn a function of one dataclass into one of all of its options, which typer reads."""
-    return _of_options(run, lambda: run)
+def command(run: Run) -> Run:
+    """Declare a function of one dataclass of options as a command; its docstring is its help.
 
-
-def command_in(module: str) -> Callable[[Callable[[Arguments], None]], Callable[..., None]]:
-    """Declare a command whose function stands in another module, imported when it runs.
-
-    Parameters
-    ----------
-    module : str
-        It has a function of the name of the one that is decorated, which has but its arguments and
-        the help: so --help, and a word that is wrong, cost no import of what a command works with.
+    It imports what it works with itself: so --help, and a word that is wrong, cost none of that.
     """
+    kind = next(iter(get_type_hints(run).values()))
+    # Of several that are missing typer names the first: arguments, then options.
+    declared = sorted(_options(kind), key=lambda each: (not each.required, not each.by_place))
+    run.arguments, run.declared = kind, tuple(declared)  # type: ignore[attr-defined]
+    return run
 
-    def declare(run: Callable[[Arguments], None]) -> Callable[..., None]:
-        return _of_options(run, lambda: getattr(import_module(module), run.__name__))
+
+def command_in(module: str) -> Callable[[Run], Run]:
+    """Declare a command whose function, of the same name, stands in another module."""
+
+    def declare(run: Run) -> Run:
+        def later(arguments: Any) -> None:
+            getattr(import_module(module), run.__name__)(arguments)
+
+        return command(wraps(run)(later))  # type: ignore[return-value]
 
     return declare
 
 
-def _of_options(
-    run: Callable[[Arguments], None], own: Callable[[], Callable[[Arguments], None]]
-) -> Callable[..., None]:
-    """Take options and help from `run`, and what is called from `own`; signals raise from then."""
-    kind = next(iter(get_type_hints(run).values()))
-    # Of several that are missing typer names the first: arguments, then options.
-    declared = sorted(_options(kind), key=lambda each: (not each.required, not each.by_place))
-    names = {option.field: option.name for option in declared}
-
-    @wraps(run)
-    def called(**given: Any) -> None:
-        function, more = own(), given.pop(FURTHER, {})
-        let_signals_raise()
-        function(_built(kind, {names[key]: value for key, value in given.items()}, more))
-
-    called.__signature__ = Signature([option.parameter for option in declared])  # type: ignore[attr-defined]
-    called.__annotations__ = {}
-    called.declared = tuple(declared)  # type: ignore[attr-defined]
-    return called
-
-
-def with_further(run: Callable[..., None], more: Collection[DeclaredOption]) -> Callable[..., None]:
-    """Let a command, as `command` has made it, take more options than its dataclass declares."""
-
-    @wraps(run)
-    def called(**given: Any) -> None:
-        taken = {option.name: given.pop(option.field) for option in more}
-        run(**given, **{FURTHER: taken})
-
-    own = signature(run).parameters.values()
-    called.__signature__ = Signature([*own, *(option.parameter for option in more)])  # type: ignore[attr-defined]
-    called.declared = (*declared_of(run), *more)  # type: ignore[attr-defined]
-    return called
-
-
 def declared_of(run: Callable[..., None]) -> tuple[DeclaredOption, ...]:
-    """Return options and arguments of what `command` has made; of other functions none."""
-    declared: tuple[DeclaredOption, ...] = getattr(run, "declared", ())
+    """Return options and arguments of what is declared by `command`."""
+    declared: tuple[DeclaredOption, ...] = run.declared  # type: ignore[attr-defined]
     return declared
+
+
+def call(run: Callable[..., None], values: Mapping[str, Any]) -> None:
+    """Run what is declared by `command` with the values of its options, by their names."""
+    own = {option.name for option in declared_of(run)}
+    more = {name: value for name, value in values.items() if name not in own}
+    run(_built(run.arguments, values, more))  # type: ignore[attr-defined]
 
 
 def given(chosen: Any) -> dict[str, Any]:
@@ -353,9 +331,8 @@ def _options(kind: type) -> Iterator[DeclaredOption]:
 
 
 def _built(kind: type[Arguments], values: Mapping[str, Any], more: Mapping[str, Any]) -> Arguments:
-    """Make a dataclass of the values of options, by their names; see `with_further` for `more`."""
-    takes_more = FURTHER in (each.name for each in fields(cast(Any, kind)))
-    chosen: dict[str, Any] = {FURTHER: more} if takes_more else {}
+    """Make a dataclass of the values of options, by their names; `more` of what is `FURTHER`."""
+    chosen: dict[str, Any] = {FURTHER: more} if FURTHER in get_type_hints(kind) else {}
     for each, declared in _declared(kind):
         if isinstance(declared, _Group):
             own = {name: v for name, v in values.items() if name not in declared.without}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from mipselect.cli.describe_options import DescribeArguments
+from mipselect.cli.declared import command, group, option, options
+from mipselect.cli.options import Delivery
 from mipselect.cli.output import (
     SENSITIVE,
     banner,
@@ -18,17 +20,47 @@ from mipselect.cli.output import (
     table_of,
     write_whole,
 )
-from mipselect.tables.derived import FEATURES, DerivedField
-from mipselect.tables.described import (
-    NO_CODEBOOK,
-    Described,
-    described,
-    proposed_types,
-    read_codebook,
-)
-from mipselect.tables.fields import IGNORED, Field
-from mipselect.tables.schema import TableSchema
+from mipselect.cli.table_options import TableArgument
 from mipselect.validation import printable
+
+if TYPE_CHECKING:
+    from mipselect.tables.described import Described
+    from mipselect.tables.fields import Field
+    from mipselect.tables.schema import TableSchema
+
+EXAMPLES = """Examples:
+
+mipselect describe patients.parquet --output patients.schema.json
+
+mipselect describe survey.sav --output survey.schema.json
+
+mipselect describe survey.csv --delimiter ";" --codebook codebook.json
+"""
+
+
+@options
+class DescribeArguments:
+    """Arguments of `describe`."""
+
+    table: TableArgument = group(TableArgument)
+    codebook: Path | None = option(
+        "--codebook",
+        "Labels, categories and codes of no value from this file: a Table Schema or data package "
+        "of Frictionless (JSON), or a file of SPSS, Stata or SAS.",
+        metavar="FILE",
+        show_default="a data package next to DATA",
+    )
+    types_from_data: bool = option(
+        "--types-from-data",
+        "Of CSV and Excel: propose integer, number, boolean, date or string from the rows, and to "
+        "ignore texts that never repeat. SENSITIVE until 'mipselect schema confirm'.",
+        default=False,
+    )
+    delivery: Delivery = group(
+        Delivery,
+        help={"--output": "Write the schema to FILE, for you to fill in."},
+    )
+
 
 FROM_WHERE = (
     "Fill in ranges and categories from a codebook or the design of the study, never from the "
@@ -60,8 +92,17 @@ PROPOSED_TYPES = (
 )
 
 
+@command
 def describe(arguments: DescribeArguments) -> None:
-    """Run the command."""
+    """Begin the public schema of DATA, and list what you must fill in.
+
+    Names and stored types are read from the header; of SPSS, Stata and SAS also
+    labels, categories and codes of no value. --codebook adds what somebody wrote
+    down. No range, no category and no number of rows is taken from the data, and
+    no type without --types-from-data.
+    """
+    from mipselect.tables.described import NO_CODEBOOK, described, proposed_types, read_codebook
+
     table, delivery, given = arguments.table, arguments.delivery, arguments.codebook
     output = delivery.output
     check_output(output, [Path(table.data), *filter(None, [given])], replace=delivery.replace)
@@ -116,6 +157,8 @@ def _show(console: Console, found: Described, file: Path | None) -> None:
 
 def _table(schema: TableSchema, typeless: bool) -> Table:
     """List the fields, with what is lacking."""
+    from mipselect.tables.derived import FEATURES
+
     content = schema.content
     titled = [*content["fields"], *content.get(FEATURES, ())]
     labels = [printable(str(entry.get("title", ""))) for entry in titled]
@@ -139,6 +182,8 @@ def _lacks(schema: TableSchema, field: Field) -> str:
 
 def _special(schema: TableSchema, field: Field) -> str:
     """Say what a field is for that is no feature itself; "" for others."""
+    from mipselect.tables.fields import IGNORED
+
     if field.name == schema.privacy_unit:
         return "whose row it is"
     if field.role == IGNORED:
@@ -150,6 +195,8 @@ def _special(schema: TableSchema, field: Field) -> str:
 
 def _becomes(field: Field) -> str:
     """Say in words what a field is for the selection."""
+    from mipselect.tables.derived import DerivedField
+
     if field.gap:
         return ""
     if field.role is not None:

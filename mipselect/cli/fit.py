@@ -6,66 +6,161 @@ What was typed becomes a `FitPlan`, which reads no row; its draw is a `FittedMod
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-from rich.console import Console
-
-from mipselect.cli.arguments import (
-    asked_score,
-    check_sizes,
-    chosen_loss,
-    of_blocks,
-    refuse_bounds,
-)
-from mipselect.cli.cautions import note_of_the_target
-from mipselect.cli.declared import refuse
-from mipselect.cli.fit_division import FitOptions, model_of_numbers
-from mipselect.cli.fit_options import FitArguments
+from mipselect.cli.declared import command, given, group, option, options, refuse, required
 from mipselect.cli.ledger_entry import check_ledger, opened, relation_of
-from mipselect.cli.options import check_seed, stated
-from mipselect.cli.output import NOT_PRIVATE, check_output, heading, line
-from mipselect.cli.releasing import (
-    NOT_SPENT,
-    default_method,
-    spent_by,
-    without_numbers,
+from mipselect.cli.options import (
+    METHODS_IN_WORDS,
+    PRIVACY_PANEL,
+    Delivery,
+    DrawOptions,
+    MethodOptions,
+    check_seed,
+    option_named,
+    require_positive,
+    stated,
 )
+from mipselect.cli.output import check_output
 from mipselect.cli.start import say
-from mipselect.cli.table_options import HAS_SCHEMA, NEEDS_SCHEMA
-from mipselect.cli.task import Task, deliver_task
+from mipselect.cli.table_options import (
+    HAS_SCHEMA,
+    LOSS_OF_CLASSES,
+    LOSS_OF_NUMBERS,
+    NEEDS_SCHEMA,
+    DivisionOptions,
+    ModelOptions,
+    NumbersOptions,
+    Regression,
+    Regularisation,
+    SchemaOptions,
+    ScoreOptions,
+    TableOptions,
+)
 from mipselect.errors import InvalidInput, about
-from mipselect.privacy import Guarantee, Ledger
-from mipselect.privacy.guarantee import amount
-from mipselect.problem.problem import Problem
-from mipselect.problem.scores import LOSS
-from mipselect.problem.stored.files import StoredData
-from mipselect.regression import ModelRelease, TukeyRegressor
-from mipselect.regression.coefficients import LEVEL, CoefficientTable, summary_text
-from mipselect.regression.evaluation import HeldOut
-from mipselect.regression.plan import TablePlan
-from mipselect.regression.ranges import ADVICE, PRIVATE, WAYS, PrivateRanges
-from mipselect.regression.tukey import FAILS
-from mipselect.search.progress import ProgressCallback
+from mipselect.privacy.decimals import exact, round_down
+from mipselect.privacy.guarantee import RELATIONS
 from mipselect.selectors import BY_NAME
-from mipselect.selectors.all_features import AllFeaturesSelector, in_place_of
-from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.exact_draws import asked_sizes
-from mipselect.selectors.problem import ProblemSelector
-from mipselect.tables.numbers import header, read_table
-from mipselect.tables.public_map import TableQuestion
-from mipselect.tables.schema import TableSchema
-from mipselect.validation import checked_choice, checked_integer, checked_scale, listed
+from mipselect.validation import (
+    checked_choice,
+    checked_delta,
+    checked_integer,
+    checked_scale,
+    listed,
+)
 
-if TYPE_CHECKING:  # Reading releases takes long to import.
+if TYPE_CHECKING:
+    from mipselect.cli.fit_plan import FitPlan
     from mipselect.cli.release_file import ReleasedFeatures
+    from mipselect.regression import SelectThenRegress
+    from mipselect.regression.base import PrivateLinearModel
+    from mipselect.tables.public_map import TableQuestion
+    from mipselect.tables.schema import TableSchema
 
-ALL_FEATURES = "all-features"
-"""Name of the method in reports and ledgers where nothing is drawn."""
+EXAMPLES = """Examples:
+
+mipselect fit patients.parquet --schema patients.schema.json \\
+    --target los_days --support-size 5 --epsilon 2 --output model.json
+
+mipselect fit patients.parquet --schema patients.schema.json \\
+    --target los_days --support-size 5 --epsilon 2 --delta 1e-6 \\
+    --regression boosted-adassp --always age,sex --ledger study.ledger
+
+mipselect fit patients.parquet --schema patients.schema.json \\
+    --target los_days --support-size 5 --epsilon 2 --quality-share 0.1
+
+mipselect fit patients.csv --target score --support-size 3 --epsilon 2 \\
+    --x-bound 1 --y-bound 2 --dry-run
+
+mipselect fit patients.csv --target score --support-size 3 --epsilon 2
+
+mipselect fit patients.csv --target score --features-of fields.json \\
+    --epsilon 2
+
+mipselect predict model.json new_patients.parquet --output predictions.csv
+"""
+
+
+@options
+class BudgetOptions:
+    """Budget of features and coefficients together, and its division."""
+
+    PANEL = PRIVACY_PANEL
+
+    epsilon: float = required("--epsilon", "ε of features and coefficients together.")
+    division: DivisionOptions = group(DivisionOptions)
+    ranges: str | None = option(
+        "--ranges",
+        "private: draw the ranges of drawn fields and of the target that nobody stated, and "
+        "release them with the model. They cost a fifth of ε, and do well where rows times ε is "
+        "5,000 or more; stated ranges do better, even twenty times too wide.",
+        metavar="public|private",
+        show_default="public; private without --schema, --x-bound and --y-bound",
+    )
+    relation: str | None = option(
+        "--relation",
+        "What ε is stated under; under add-remove the number of rows is private too.",
+        metavar="replace-one|add-remove",
+        show_default="that of the ledger, or replace-one",
+    )
+
+
+@options
+class FitArguments:
+    """Arguments of `fit`."""
+
+    table: TableOptions = group(TableOptions)
+    support_size: int | None = option(
+        "--support-size",
+        "How many features to pick.",
+        show_default="none; or give --sizes or --features-of",
+    )
+    features_of: Path | None = option(
+        "--features-of",
+        "Take the features of a release, which 'select' or 'fit' wrote with --output: nothing is "
+        "drawn of them, and all of ε is for the coefficients.",
+        metavar="RELEASE.json",
+        show_default="features are drawn",
+    )
+    budget: BudgetOptions = group(BudgetOptions)
+    model: ModelOptions = group(ModelOptions)
+    numbers: NumbersOptions = group(
+        NumbersOptions,
+        help={
+            "--x-bound": "Without --schema: features are clipped to ± this; their units.",
+            "--y-bound": "Without --schema: the target is clipped to ± this; its units.",
+            "--features": "Without --schema: columns to choose from.",
+        },
+    )
+    regularisation: Regularisation = group(
+        Regularisation,
+        help={
+            "--coef-bound": "Of the selection: largest length of the coefficients, of features and "
+            "a target in [-1, 1].",
+            "--ridge": "Of the selection: λ, in rows.",
+        },
+    )
+    question: SchemaOptions = group(SchemaOptions)
+    scores: ScoreOptions = group(
+        ScoreOptions,
+        help={
+            "--loss": 'Of the selection: squared, hinge for two classes, "huber(1.35)", '
+            '"quantile(0.9)".'
+        },
+        show_default={
+            "--score": "block-r2 where supports can be listed, else blocks; loss with "
+            "--coef-bound, --ridge, --loss, or under add-remove"
+        },
+    )
+    drawing: DrawOptions = group(
+        DrawOptions,
+        without=("--draws", "--relation", "--delta"),
+        help={"--method": METHODS_IN_WORDS},
+    )
+    delivery: Delivery = group(Delivery)
+
 
 NO_RANGES = "ranges that nobody stated are drawn with a part of epsilon, and released"
 
@@ -74,20 +169,37 @@ FOR_DELTA = (
     "objective has none and mostly predicts better"
 )
 
-NO_MODEL = (
-    "no model was released, for the private test failed; the features and the budget are spent all "
-    "the same: take more rows, a larger --epsilon or --delta, or another --regression"
-)
+METHOD = "permute-and-flip"
+PLAIN = MethodOptions()
+"""The method of a selection, and its options, unless others are asked for."""
 
-ELSEWHERE = "the file of --output has them"
+RESIDUAL_BOUND = 0.25
+ROUNDS = 8
+"""Rounds of boosted AdaSSP, for a target in [-1, 1]; by experiment too."""
 
 
+@command
 def fit(arguments: FitArguments) -> None:
-    """Run the command."""
+    """Release a linear model of a table: which features, and their coefficients.
+
+    Features are drawn with one part of ε, from blocks of rows as by 'mipselect
+    select', the coefficients of what was drawn with the rest, and a ledger is
+    charged once for both. The file of --output has all
+    that 'mipselect predict' needs, and nothing else of the data.
+
+    With --schema, a public description of the table (see 'mipselect describe'),
+    target, size and ε are enough. Without it the table holds numbers only, and
+    --x-bound and --y-bound say between which ends they lie; without them too, or
+    with --ranges private, the ranges of what was drawn are drawn as well.
+    """
+    from mipselect.cli.cautions import note_of_the_target
+    from mipselect.cli.task import Task, deliver_task
+    from mipselect.regression.ranges import ADVICE
+
     table, plan = arguments.table, plan_of(arguments)
     if plan.drawn.ranges is not None:
         say(f"note: {NO_RANGES}. {ADVICE}.")
-    if plan.options.model.way is not arguments.model.way:
+    if plan.regression != arguments.model.way.value:
         say(f"note: {FOR_DELTA}.")
     note_of_the_target(plan.drawn.question.schema, table.target)
     head = {"command": "fit", **table.head}
@@ -105,16 +217,56 @@ def plan_of(arguments: FitArguments) -> FitPlan:
     BudgetExceeded, RelationMismatch
         From the ledger.
     """
-    table, drawing = arguments.table, arguments.drawing
+    from mipselect.cli.arguments import check_sizes, chosen_loss, refuse_bounds
+    from mipselect.cli.fit_plan import FitPlan
+    from mipselect.cli.releasing import default_method
+    from mipselect.regression.plan import scores_blocks
+    from mipselect.regression.ranges import PRIVATE, PUBLIC, WAYS
+    from mipselect.selectors.exact_draws import asked_sizes
+    from mipselect.selectors.problem import ProblemSelector
+    from mipselect.tables.schema import TableSchema
+
+    table, drawing, numbers = arguments.table, arguments.drawing, arguments.numbers
+    budget, scores = arguments.budget, arguments.scores
     schema = None if table.schema is None else TableSchema.read(table.schema)
     ledger = opened(drawing.ledger)
-    options = _options(arguments, schema, ledger)
     check_seed(drawing.seed)
-    asked = options.selection()
     chosen = (arguments.support_size, drawing.of_the_method.sizes, arguments.features_of)
     if sum(each is not None for each in chosen) != 1:
         raise InvalidInput("--support-size, --sizes or --features-of must be given: one of them")
-    source, question = _table(arguments, schema, private=options.private_ranges)
+    # Ranges are drawn where it is asked, or none is given and there is no schema.
+    private = all(bound is None for bound in (schema, numbers.x_bound, numbers.y_bound))
+    if budget.ranges is not None:
+        private = checked_choice(budget.ranges, "--ranges", WAYS) == PRIVATE
+    name, relation = drawing.method or default_method(ledger), relation_of(ledger, budget.relation)
+    two = schema is not None and len(schema.field(table.target, "target").category_names) == 2
+    delta, options = budget.division.delta, drawing.of_the_method
+    model = model_for(arguments.model, delta, of_classes=two, method=name, of_the_method=options)
+    fitter = fitter_of(
+        model,
+        budget.division,
+        of_classes=two,
+        fit_intercept=not arguments.question.no_intercept,
+        method=name,
+        of_the_method=options,
+        epsilon=budget.epsilon,
+        relation=relation,
+        ranges=PRIVATE if private else PUBLIC,
+    )
+    selector, scales = fitter.selector, stated(**asdict(arguments.regularisation))
+    of_loss = {**scales, **stated(loss=scores.loss)}
+    if isinstance(selector, ProblemSelector):
+        of_blocks = stated(block_rows=scores.block_rows, partitions=scores.partitions)
+        selector.set_params(score=scores.score, **of_blocks, **of_loss).check(option_named)
+    else:
+        refuse(replace(scores, loss=None), f"does not apply to --method {name}")
+    if private and not scores_blocks(selector):
+        raise InvalidInput(
+            "ranges that nobody stated can be drawn only where features are drawn from blocks: "
+            "leave out --score loss, --loss and other methods, or state the ranges, by --schema or "
+            "by --x-bound and --y-bound"
+        )
+    source, question = _table(arguments, schema, private=private)
     size, released = arguments.support_size, None
     read = [*table.files, *drawing.ledger.files]
     if arguments.features_of is not None:
@@ -124,81 +276,192 @@ def plan_of(arguments: FitArguments) -> FitPlan:
         question, read = _about(question, released, table.data), [*read, arguments.features_of]
         size = len(question.without_ranges.features)
     check_output(arguments.delivery.output, read, replace=arguments.delivery.replace)
-    ranges = None
-    if options.private_ranges:
-        ranges = PrivateRanges(question, options.epsilon_of_ranges)
-        question = ranges.placed
-    p = len(question.public.features)
-    size = 1 if size is None else checked_integer(size, f"{table.data}: --support-size", 1, p)
-    size = max(asked_sizes(asked) or (size,))
-    # What the selection does not need of its share goes to the model.
-    method = in_place_of(asked, size, p)
-    regressor = options.regressor(
-        method,
-        of_classes=question.public.target.classes is not None,
-        fit_intercept=not arguments.question.no_intercept,
+    p = len(question.without_ranges.features)
+    if size is not None:
+        checked_integer(size, f"{table.data}: --support-size", 1, p)
+    check_sizes(selector, p, table.data)
+    selector.set_params(n_features_to_select=size or max(asked_sizes(selector) or (1,)))
+    drawn = fitter.plan_of_table(question, random.SystemRandom())
+    if (blocks := drawn.blocks) is not None:
+        blocks = replace(blocks, partition_seed=drawing.seed, order_seed=drawing.seed)
+    plan = FitPlan(
+        name=name,
+        regression=model.way.value,
+        fitter=fitter,
+        drawn=replace(drawn, blocks=blocks, of_loss=of_loss),
+        delta=delta or 0.0,
+        path=table.data,
+        source=source,
+        seed=drawing.seed,
+        ledger=ledger,
+        released=released,
     )
-    scales, blocks = stated(**asdict(arguments.regularisation)), None
-    scored = options.in_blocks and (ranges is not None or method is asked)
-    if scored and isinstance(asked, ProblemSelector):
-        blocks = of_blocks(arguments.scores, scales, asked, stated=False, seed=drawing.seed)
-    drawn = TablePlan(
-        question,
-        method,
-        regressor,
-        size,
-        blocks,
-        arguments.budget.division.range_share,
-        ranges,
-        of_loss={**scales, **stated(loss=arguments.scores.loss)},
-    )
-    plan = FitPlan(options, drawn, table.data, source, drawing.seed, ledger, released)
     with about("--epsilon and --delta"):
         promise = drawn.promise
     check_ledger(ledger, promise)
-    check_sizes(method, p, table.data)
-    refuse_bounds(scales, method, plan.method_name)
-    chosen_loss(arguments.scores.loss, method, plan.method_name)
+    refuse_bounds(scales, plan.method, plan.method_name)
+    chosen_loss(scores.loss, plan.method, plan.method_name)
     return plan
 
 
-def _options(
-    arguments: FitArguments, schema: TableSchema | None, ledger: Ledger | None
-) -> FitOptions:
-    """Divide ε and δ, and check what does not depend on the table."""
-    budget, drawing, numbers = arguments.budget, arguments.drawing, arguments.numbers
-    method = drawing.method or default_method(ledger)
-    relation = relation_of(ledger, budget.relation)
-    # Ranges are drawn where it is asked, or none is given and there is no schema.
-    bounds = (arguments.table.schema, numbers.x_bound, numbers.y_bound)
-    private = all(bound is None for bound in bounds)
-    if budget.ranges is not None:
-        private = checked_choice(budget.ranges, "--ranges", WAYS) == PRIVATE
-    of_rows = bool(stated(**asdict(arguments.regularisation))) or relation != "replace-one"
-    in_blocks = issubclass(BY_NAME[method], ProblemSelector)
-    if in_blocks:
-        in_blocks = asked_score(arguments.scores, stated=of_rows and not private) != LOSS
-    else:
-        refuse(replace(arguments.scores, loss=None), f"does not apply to --method {method}")
-    if private and not in_blocks:
+def fitter_of(
+    model: ModelOptions,
+    division: DivisionOptions,
+    *,
+    of_classes: bool,
+    fit_intercept: bool,
+    method: str = METHOD,
+    of_the_method: MethodOptions = PLAIN,
+    epsilon: float = 1.0,
+    relation: str = "replace-one",
+    ranges: str = "public",
+) -> SelectThenRegress:
+    """Make what draws features and coefficients; it divides ε, and δ is divided here.
+
+    Parameters
+    ----------
+    model : ModelOptions
+    division : DivisionOptions
+        δ of both together, and shares of ε and of the rows.
+    of_classes : bool
+        Whether the target has two classes.
+    fit_intercept : bool
+    method : str
+    of_the_method : MethodOptions
+        Without δ and relation, which both parts share.
+    epsilon : float
+        ε of all together.
+    relation, ranges : str
+
+    Raises
+    ------
+    InvalidInput
+        Naming the option.
+    """
+    from mipselect.cli.arguments import flags_of, method_asked_for
+    from mipselect.regression import SelectThenRegress
+    from mipselect.regression.ranges import PRIVATE
+    from mipselect.regression.shares import SHARE_OF_PRIVATE_RANGES, share_of_selection
+
+    delta, way = division.delta, model.way.value
+    require_positive("--epsilon", epsilon)
+    checked_choice(relation, "--relation", RELATIONS)
+    if division.range_share is not None and model.way is Regression.TUKEY:
         raise InvalidInput(
-            "ranges that nobody stated can be drawn only where features are drawn from blocks: "
-            "leave out --score loss, --loss and other methods, or state the ranges, by --schema or "
-            "by --x-bound and --y-bound"
+            f"--range-share does not apply to --regression {way}: it takes ranges as they are"
         )
-    model = arguments.model
-    if schema is None or len(schema.field(arguments.table.target, "target").category_names) != 2:
-        model = model_of_numbers(model, budget.division.delta, method, drawing.of_the_method)
-    return FitOptions(
-        model=model,
-        division=budget.division,
-        in_blocks=in_blocks,
-        method=method,
-        of_the_method=drawing.of_the_method,
-        epsilon=budget.epsilon,
+    share = share_of_selection(division.selection_share, in_blocks=True)
+    if ranges == PRIVATE and share + SHARE_OF_PRIVATE_RANGES >= 1.0:
+        raise InvalidInput(
+            f"--selection-share must be below {1.0 - SHARE_OF_PRIVATE_RANGES:g}, for private "
+            f"ranges cost {SHARE_OF_PRIVATE_RANGES:g} of epsilon; got {share:g}"
+        )
+    if ranges == PRIVATE and relation != "replace-one":
+        raise InvalidInput(
+            f"--relation {relation}: private ranges go with features from blocks of rows, under "
+            "replace-one"
+        )
+    in_need = selection_needs_delta(method, of_the_method), model.needs_delta
+    if delta is None and any(in_need):
+        who = f"--regression {way}" if model.needs_delta else f"--method {method}"
+        raise InvalidInput(f"--delta must be given for {who}")
+    if delta is not None:
+        with about("--delta"):
+            checked_delta(delta)
+        if not any(in_need):
+            raise InvalidInput(
+                f"--delta does not apply to --method {method} with --regression {way}: both are "
+                "pure; --regression adassp takes it, and has intervals, of two classes as "
+                "differences of shares"
+            )
+        delta = round_down(exact(delta) / sum(in_need))
+    of_draw: dict[str, Any] = {"delta": delta} if in_need[0] else {}
+    if "--relation" in flags_of(BY_NAME[method]):
+        of_draw["relation"] = relation
+    selector = method_asked_for(method, epsilon, replace(of_the_method, **of_draw))
+    if relation not in selector.guarantees:
+        raise InvalidInput(
+            f"--relation {relation}: --method {method} is private under "
+            f"{', '.join(selector.guarantees)} only"
+        )
+    regressor = _estimator(
+        model,
+        of_classes=of_classes,
+        delta=delta,
         relation=relation,
-        private_ranges=private,
+        fit_intercept=fit_intercept,
     )
+    fitter = SelectThenRegress(
+        selector,
+        regressor,
+        epsilon=epsilon,
+        selection_share=division.selection_share,
+        range_share=division.range_share,
+        quality_share=division.quality_share,
+        ranges=ranges,
+    )
+    return fitter.check(option_named)
+
+
+def selection_needs_delta(method: str, options: MethodOptions) -> bool:
+    """Return True if a method is (ε, δ)-private, not pure."""
+    from mipselect.cli.arguments import flags_of
+
+    flags = flags_of(BY_NAME[method])
+    pure = "--test-epsilon" in flags and options.test_epsilon is None
+    return "--delta" in flags and not pure
+
+
+def model_for(
+    model: ModelOptions,
+    delta: float | None,
+    *,
+    of_classes: bool,
+    method: str = METHOD,
+    of_the_method: MethodOptions = PLAIN,
+) -> ModelOptions:
+    """Return AdaSSP, which has intervals, for a δ that a number needs for nothing else.
+
+    Any other model is what was asked for.
+    """
+    if of_classes or delta is None or given(model):
+        return model
+    if selection_needs_delta(method, of_the_method):
+        return model
+    return replace(model, regression=Regression.ADASSP)
+
+
+def _estimator(
+    options: ModelOptions, *, of_classes: bool, delta: float | None, **shared: Any
+) -> PrivateLinearModel:
+    """Make the estimator of the coefficients, whose ε is still to be set.
+
+    Raises
+    ------
+    InvalidInput
+        For a loss that is none, or not of such a target.
+    """
+    from mipselect import regression
+    from mipselect.regression.smooth_losses import regression_loss
+
+    if options.needs_delta:
+        shared["delta"] = delta
+    match options.way:
+        case Regression.ADASSP:
+            return regression.AdaSSPRegressor(**shared)
+        case Regression.BOOSTED:
+            shared |= {"residual_bound": RESIDUAL_BOUND, "rounds": ROUNDS}
+            return regression.BoostedAdaSSPRegressor(**shared)
+        case Regression.TUKEY:
+            return regression.TukeyRegressor(**shared)
+    loss = options.loss or (LOSS_OF_CLASSES if of_classes else LOSS_OF_NUMBERS)
+    with about("--model-loss"):
+        if loss != LOSS_OF_CLASSES:
+            regression_loss(loss)
+            return regression.ObjectivePerturbationRegressor(loss=loss, **shared)
+        if not of_classes:
+            raise InvalidInput(f"{loss} is for a target of two classes; this one is a number")
+        return regression.ObjectivePerturbationClassifier(**shared)
 
 
 def _table(
@@ -214,15 +477,21 @@ def _table(
     InvalidInput
         For what is wrong with a bound, and then with the file.
     """
+    import pyarrow as pa
+
+    from mipselect.tables.numbers import header, read_table
+    from mipselect.tables.public_map import TableQuestion
+    from mipselect.tables.schema import TableSchema
+
     table, numbers = arguments.table, arguments.numbers
     if schema is not None:
         refuse(numbers, HAS_SCHEMA)
         return table.source, arguments.question.question_about(schema, table.target)
     refuse(arguments.question, NEEDS_SCHEMA)
     bounds = {"--x-bound": numbers.x_bound, "--y-bound": numbers.y_bound}
-    for option, bound in bounds.items():
+    for name, bound in bounds.items():
         if bound is not None:
-            checked_scale(bound, option)
+            checked_scale(bound, name)
     if not private and None in bounds.values():
         raise InvalidInput(
             "--schema (begin one with 'mipselect describe') or, for a table of numbers, "
@@ -258,246 +527,3 @@ def _about(question: TableQuestion, released: ReleasedFeatures, data: str) -> Ta
                 f"{listed(sorted(known))}"
             )
     return question.about({*released.names, *question.always, question.target})
-
-
-@dataclass(frozen=True, eq=False)
-class FitPlan:
-    """A selection and a model of a table, as `SupportPlan` is one of draws, and its own source.
-
-    Attributes
-    ----------
-    options : FitOptions
-    drawn : TablePlan
-    path : str
-        That of the table, as it was given.
-    source : object
-        What its rows are read from; None where no row was read.
-    seed : int or None
-    ledger : Ledger or None
-    released : ReleasedFeatures or None
-        Where the features are from, if they were not to be drawn.
-    """
-
-    options: FitOptions
-    drawn: TablePlan
-    path: str
-    source: Any = field(repr=False)
-    seed: int | None
-    ledger: Ledger | None
-    released: ReleasedFeatures | None
-
-    @property
-    def method(self) -> PrivateSelector:
-        """Method that selects the features."""
-        return self.drawn.method
-
-    @property
-    def selects(self) -> bool:
-        """False where all features are in, and nothing is drawn of them."""
-        return not isinstance(self.method, AllFeaturesSelector)
-
-    @property
-    def method_name(self) -> str:
-        """Name of the method in reports and ledgers."""
-        return self.options.method if self.selects else ALL_FEATURES
-
-    @property
-    def together(self) -> Guarantee:
-        """See `SupportPlan`; not private if seeded."""
-        return replace(self.drawn.promise, private=self.seed is None)
-
-    @property
-    def parts(self) -> dict[str, Guarantee]:
-        """Guarantees of the parts, by name: the selection, ranges that are drawn, the model."""
-        selection, ranges = self.method.guarantees[self.options.relation], self.drawn.ranges
-        drawn = {} if ranges is None else {"ranges": ranges.guarantee}
-        return {"selection": selection, **drawn, "model": self.drawn.model_promise}
-
-    def of_parts(self, together: Guarantee) -> dict[str, Any]:
-        """Return a guarantee as part of a JSON object, and those of its parts."""
-        return {
-            "guarantee": together.to_dict(),
-            **{f"guarantee_of_{name}": part.to_dict() for name, part in self.parts.items()},
-        }
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Public settings besides those of the problem and the method: parts, and the model."""
-        division, public, one = self.options.division, self.drawn.public, self.released
-        model = self.drawn.model_on(self.drawn.widest).get_params(deep=False)
-        bounded = ("coef_bound", "residual_bound", "rounds")
-        ranges = self.drawn.ranges
-        found = {
-            "method": self.method_name,
-            "regression": self.options.model.way.value,
-            "selection_share": self.options.share if self.selects else 0.0,
-            "range_share": division.range_share,
-            "target_scale": public.target.scale,
-            "target_offset": public.target.offset,
-            "model_loss": model.get("loss"),
-            **{f"model_{name}": model[name] for name in bounded if name in model},
-        }
-        if ranges is not None:
-            found["ranges"] = PRIVATE
-            if public.target_name in ranges.open:
-                found |= {"target_scale": None, "target_offset": None}
-        if division.quality_share is not None:
-            found["quality_share"] = division.quality_share
-        if one is not None:
-            found["features_of"] = {"file": one.file, "sha256": one.digest}
-        return found
-
-    @property
-    def noted(self) -> Mapping[str, Any]:
-        """Entries of a ledger besides the settings of the problem."""
-        told = {name: value for name, value in self.settings.items() if value is not None}
-        delta = self.options.division.delta or 0.0
-        return {**told, "epsilon": self.options.epsilon, "delta": delta}
-
-    def doubts(self, n: int | None) -> tuple[str, ...]:
-        """See `SupportPlan`; of unknown rows also how many the test of Tukey's mechanism needs."""
-        told, widest = self.drawn.doubts(n), self.drawn.widest
-        model = self.drawn.model_on(widest)
-        if n is not None or not isinstance(model, TukeyRegressor):
-            return told
-        enough = float(f"{model.enough_rows(len(self.drawn.columns_of(widest))):.2g}")
-        needs = f"--regression tukey needs about {enough:,.0f} rows at this ε"
-        return (*told, f"{needs}: with far fewer {FAILS}")
-
-    @cached_property
-    def apart(self) -> HeldOut | None:
-        """Rows that are kept apart from the fit; None where nothing is to be measured."""
-        share, relation = self.options.division.quality_share, self.options.relation
-        if share is None:
-            return None
-        source = (
-            random.SystemRandom() if self.seed is None else random.Random(f"quality {self.seed}")
-        )
-        return HeldOut.of_table(self.source, self.drawn.question, share, relation, source)
-
-    @property
-    def rows(self) -> Any:
-        """Rows that a model is fitted to: all but those that are kept apart."""
-        return self.source if self.apart is None else ~self.apart.apart
-
-    def problem(self) -> tuple[Problem, int | None]:
-        """See `TaskSource`; the number of rows is told where the score depends on it."""
-        problem, n = self.drawn.scored(self.source).problem()
-        return problem, None if self.drawn.blocks is None else n
-
-    def data(self) -> StoredData:
-        """See `TaskSource`; nothing is raised because of the rows."""
-        made = self.drawn.scored(self.rows).made()
-        return StoredData.of_made(Path(self.path), made, self.drawn.of_loss)
-
-    def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
-        """See `SupportPlan`."""
-        return self.drawn.promised(stated)
-
-    def report(self, stated: Mapping[str, Guarantee]) -> Mapping[str, Any]:
-        """See `SupportPlan`."""
-        return {"private": self.seed is None, **self.of_parts(self.together)}
-
-    def show(self, console: Console, stated: Mapping[str, Guarantee], unit: str) -> None:
-        """See `SupportPlan`."""
-        self.show_terms(console)
-        if self.ledger is not None:
-            before, after = self.ledger.remaining, self.ledger.after(self.total(stated))
-            line(console, f"The ledger has {amount(before)} left, and would have {amount(after)}.")
-        line(console, f"Guarantee: {self.together.of_unit(unit)}.")
-
-    def show_terms(self, console: Console) -> None:
-        """See `SupportPlan`."""
-        parts, options = self.parts, self.options
-        features = "nothing for the features, which are all that there are"
-        if self.selects:
-            features = f"{amount(parts['selection'])} for the features by {options.method}"
-        elif self.released is not None:
-            paid = amount(self.released.guarantee)
-            features = f"nothing for the features, which {self.released.file} released for {paid}"
-        if "ranges" in parts:
-            features += f", {amount(parts['ranges'])} for ranges that nobody stated"
-        what = "the coefficients"
-        if self.drawn.looks_for_ranges:
-            what = "where most values lie within the ranges, and the coefficients"
-        model = f"{amount(parts['model'])} for {what} by {options.model.way.value}"
-        line(console, f"Cost: {features}, {model}.")
-        if (share := options.division.quality_share) is not None:
-            apart = f"{100.0 * share:.6g} % of the rows"
-            line(console, f"Quality: on {apart}, kept apart from the fit, at no further ε.")
-
-    def draw(
-        self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback
-    ) -> FittedModel:
-        """See `SupportPlan`."""
-        private = self.seed is None
-        source = random.SystemRandom() if private else random.Random(self.seed)
-        scored, drawn = data.drawn_from(), self.drawn
-        made = drawn.rows_of_model(self.rows, scored)
-        with without_numbers(self.method, NOT_SPENT):
-            law = drawn.law(scored, source, progress)
-            law.prepare()
-        with without_numbers(self.method, spent_by(ledger)):
-            sources = (source, source)
-            model = drawn.release(law, scored, made, self.rows, ledger, sources, private=private)
-            if self.apart is not None:
-                model = self.apart.measured(model)
-        return FittedModel(model, self.of_parts(model.guarantee))
-
-
-@dataclass(frozen=True)
-class FittedModel:
-    """A released model, or features without one, where the private test failed.
-
-    Attributes
-    ----------
-    model : ModelRelease
-    guarantees : mapping
-        Guarantees of all and of its parts, as part of a JSON object.
-    """
-
-    model: ModelRelease
-    guarantees: Mapping[str, Any]
-
-    @property
-    def private(self) -> bool:
-        """See `DrawnReleases`."""
-        return self.model.private
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """See `DrawnReleases`."""
-        if not self.model.has_model:
-            return (NO_MODEL,)
-        quality = self.model.quality
-        return () if quality is None or quality.beats_chance else (quality.verdict,)
-
-    def report(self) -> Mapping[str, Any]:
-        """See `DrawnReleases`."""
-        model = self.model
-        table = CoefficientTable.of(model) if model.has_model else None
-        intervals = None if table is None else table.intervals
-        return {
-            "private": model.private,
-            **({} if model.private else {"warning": NOT_PRIVATE}),
-            **self.guarantees,
-            "has_model": model.has_model,
-            "model": model.to_dict(),
-            "in_units": None if table is None else table.rule.to_dict(),
-            "intervals": None if intervals is None else intervals.to_dict(),
-            **({"drawn_ranges": model.drawn_ranges} if model.drawn_ranges else {}),
-        }
-
-    def show(self, console: Console, title: str, unit: str) -> None:
-        """Print the model in the units of its table, and its guarantee; it says its own unit."""
-        model = self.model
-        kind = "released model" if model.private else "drawn model, not private"
-        heading(console, f"{title}: {kind}")
-        for text in summary_text(model, LEVEL, ELSEWHERE).splitlines():
-            line(console, text)
-        for drawn in model.drawn_ranges:
-            line(
-                console,
-                f"Range of {drawn['field']}: {drawn['minimum']:g} to {drawn['maximum']:g}, "
-                f"private, drawn with ε = {drawn['epsilon']:.6g}.",
-            )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -11,7 +11,9 @@ from rich.markup import escape
 from mipselect.cli.declared import command, group, options
 from mipselect.cli.options import NO_FILE, Delivery
 from mipselect.cli.output import table_of
-from mipselect.problem.stored.descriptions import Description, read_description, stored_names
+
+if TYPE_CHECKING:
+    from mipselect.problem.stored import Description
 
 EXAMPLES = "Example: mipselect instances --json"
 
@@ -26,6 +28,8 @@ class InstancesArguments:
 @command
 def instances(arguments: InstancesArguments) -> None:
     """List the stored instances."""
+    from mipselect.problem.stored import read_description, stored_names
+
     listed = [{"name": name, **_in_short(read_description(name))} for name in stored_names()]
 
     def render(console: Console) -> None:

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
 
+from mipselect import privacy
+from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.ledger_entry import table_named, tables_of
-from mipselect.cli.ledger_options import (
-    CreateArguments,
-    ExportArguments,
-    ShowArguments,
-    VerifyArguments,
-)
+from mipselect.cli.options import NO_FILE, Delivery
 from mipselect.cli.output import check_output, deliver, heading, line, picked, table_of
 from mipselect.errors import InvalidInput, LedgerBroken
-from mipselect.privacy import Guarantee, Ledger, LedgerEntry, Statement, statements
-from mipselect.privacy.accountant import CHARGED, FAILED
-from mipselect.privacy.composition import best
-from mipselect.privacy.guarantee import amount, checked_relation
+from mipselect.privacy.guarantee import Guarantee, amount, checked_relation
 from mipselect.validation import checked_share, listed
+
+if TYPE_CHECKING:  # --help imports no ledger.
+    from mipselect.privacy import Ledger, LedgerEntry, Statement
+
+EXAMPLES = """Examples:
+
+mipselect ledger create study.ledger --epsilon 3 --unit patient
+
+mipselect release diabetes --epsilon 1 --ledger study.ledger
+
+mipselect ledger show study.ledger
+"""
+
+
+FILE = ("FILE", "The file of the ledger.")
 
 USUAL_DELTA = 1e-6
 """The δ of a stated guarantee where the ledger has none of its own."""
@@ -33,12 +43,78 @@ KEEP = (
 )
 
 
+@options
+class CreateArguments:
+    """Arguments of `ledger create`."""
+
+    file: Path = argument(*FILE)
+    epsilon: float | None = option("--epsilon", "The budget of ε.", show_default="none")
+    delta: float = option(
+        "--delta", "The budget of δ; with --rho, the δ at which ε is stated.", default=0.0
+    )
+    rho: float | None = option(
+        "--rho",
+        "In place of --epsilon: count ρ of zero-concentrated privacy, up to this.",
+        show_default="none",
+    )
+    relation: str = option(
+        "--relation",
+        "Under which the budget is meant.",
+        default="replace-one",
+        metavar="replace-one|add-remove",
+    )
+    unit: str = option(
+        "--unit", 'Whom or what one row stands for, such as "patient".', default="row"
+    )
+    delivery: Delivery = group(Delivery, without=NO_FILE)
+
+
+@options
+class ShowArguments:
+    """Arguments of `ledger show`."""
+
+    file: Path = argument(*FILE)
+    delta: float | None = option(
+        "--delta",
+        "At which the guarantee of all releases together is stated.",
+        show_default="that of the ledger, or 1e-6",
+    )
+    delivery: Delivery = group(Delivery)
+
+
+@options
+class VerifyArguments:
+    """Arguments of `ledger verify`."""
+
+    file: Path = argument(*FILE)
+    head: str | None = option(
+        "--head",
+        "A hash that was written down before, as it stands in a release; its row must still be "
+        "there.",
+        metavar="HASH",
+    )
+    delivery: Delivery = group(Delivery, without=NO_FILE)
+
+
+@options
+class ExportArguments:
+    """Arguments of `ledger export`."""
+
+    file: Path = argument(*FILE)
+    delivery: Delivery = group(Delivery, without=("--json",))
+
+
+@command
 def create(arguments: CreateArguments) -> None:
-    """Run the command."""
+    """Make a ledger in a new FILE. What it counts is fixed from then on.
+
+    A file is never replaced. Keep it on a disk of one machine, and keep one copy: a second copy is
+    a second budget.
+    """
     if (arguments.epsilon is None) == (arguments.rho is None):
         raise InvalidInput("a ledger counts ε or ρ: give --epsilon or --rho, one of them")
     file = arguments.file
-    ledger = Ledger.create(
+    ledger = privacy.Ledger.create(
         file,
         epsilon=arguments.epsilon,
         delta=arguments.delta,
@@ -52,15 +128,18 @@ def create(arguments: CreateArguments) -> None:
     )
 
 
+@command
 def show(arguments: ShowArguments) -> None:
-    """Run the command."""
+    """Show what was charged to FILE, what is left, and the guarantee of all of it together."""
+    from mipselect.privacy.accountant import CHARGED, FAILED
+
     file, delta, delivery = arguments.file, arguments.delta, arguments.delivery
     check_output(delivery.output, [file], replace=delivery.replace)
-    ledger = Ledger.open(file)
+    ledger = privacy.Ledger.open(file)
     at = delta if delta is not None else (ledger.budget.delta or USUAL_DELTA)
     checked_share(at, "--delta", closed=False)
     entries = ledger.entries
-    found = statements(entries, at, ledger.currency) if entries else ()
+    found = privacy.statements(entries, at, ledger.currency) if entries else ()
     sensitive = any(entry.status in (CHARGED, FAILED) for entry in entries)
     spent, remaining = ledger.spent, ledger.remaining
     report: dict[str, Any] = {
@@ -97,9 +176,15 @@ def show(arguments: ShowArguments) -> None:
     delivery.deliver(report, render)
 
 
+@command
 def verify(arguments: VerifyArguments) -> None:
-    """Run the command."""
-    file, ledger = arguments.file, Ledger.open(arguments.file)
+    """Check every row and every page of FILE, and name the first row that does not fit.
+
+    The chain of hashes shows damage, and edits that do not compute it again from there on. Those
+    that do, an end that was cut off, and an older copy that was put back are found by a hash that
+    was kept elsewhere: --head.
+    """
+    file, ledger = arguments.file, privacy.Ledger.open(arguments.file)
     rows = ledger.rows()
     if arguments.head is not None and arguments.head not in (row.hash for row in rows):
         raise LedgerBroken(
@@ -119,11 +204,16 @@ def verify(arguments: VerifyArguments) -> None:
     arguments.delivery.deliver(report, lambda console: line(console, words))
 
 
+@command
 def export(arguments: ExportArguments) -> None:
-    """Run the command."""
+    """Print every row of FILE as one JSON object, exactly as it is stored, with its hash.
+
+    Anybody can check the chain from it: a hash is the SHA-256 of number, event, time, content and
+    previous, one a line.
+    """
     output = arguments.delivery.output
     check_output(output, [arguments.file], replace=arguments.delivery.replace)
-    ledger = Ledger.open(arguments.file)
+    ledger = privacy.Ledger.open(arguments.file)
     report = {
         "command": "ledger export",
         "sensitive": True,
@@ -194,7 +284,9 @@ def _print_entries(console: Console, entries: Sequence[LedgerEntry]) -> None:
 
 def _print_statements(console: Console, found: tuple[Statement, ...]) -> None:
     """Print the joint guarantee of all entries, counted in several ways."""
-    heading(console, "All of it together, counted in three ways")
+    heading(console, "All of it together, counted in two ways")
+    from mipselect.privacy.composition import best
+
     table = table_of("way", "ε", "δ", "what holds", right=("ε", "δ"), fold=("what holds",))
     least = best(found)
     for statement in found:
@@ -207,3 +299,7 @@ def _print_statements(console: Console, found: tuple[Statement, ...]) -> None:
         )
     console.print(table)
     console.print("* the least ε. Only the currency of the ledger decides what is still allowed.")
+
+
+PARTS: dict[Callable[..., None], None] = dict.fromkeys((create, show, verify, export))
+"""Commands of this group, without examples of their own."""

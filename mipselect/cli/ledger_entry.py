@@ -7,17 +7,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from mipselect import privacy
 from mipselect.cli.options import LedgerOptions
 from mipselect.cli.output import InterruptedDelivery, line
+from mipselect.cli.start import let_signals_raise
 from mipselect.errors import MipselectError
-from mipselect.privacy import Guarantee, Ledger, LedgerEntry
-from mipselect.privacy.guarantee import amount
+from mipselect.privacy.guarantee import Guarantee, amount
 from mipselect.privacy.public_fields import public_under
 from mipselect.validation import sizes_in_words
+
+if TYPE_CHECKING:  # A command without a ledger imports none.
+    from mipselect.privacy import Ledger, LedgerEntry
 
 NOTED = (
     "command",
@@ -46,7 +50,7 @@ def opened(options: LedgerOptions) -> Ledger | None:
     ------
     InvalidInput, LedgerBroken
     """
-    return None if options.file is None else Ledger.open(options.file)
+    return None if options.file is None else privacy.Ledger.open(options.file)
 
 
 def relation_of(ledger: Ledger | None, given: str | None) -> str:
@@ -163,6 +167,7 @@ def ledger_entry(
     InterruptedDraw
         After an interrupt, if the ledger was charged.
     """
+    let_signals_raise()
     if ledger is None:
         yield None
         return

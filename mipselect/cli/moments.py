@@ -3,37 +3,81 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from mipselect.blocks.partitions import Blocks
-from mipselect.cli.cautions import note_of_the_target
-from mipselect.cli.declared import refuse
-from mipselect.cli.moments_options import MomentsArguments
-from mipselect.cli.options import option_named, stated
+from mipselect.cli.declared import argument, command, group, option, options, required
+from mipselect.cli.options import Delivery
 from mipselect.cli.output import SENSITIVE, banner, check_output, heading
 from mipselect.cli.progress import Spinner
 from mipselect.cli.table_options import (
-    NO_RANGE,
+    SCHEMA,
+    TABLE_PANEL,
+    DialectOptions,
+    SchemaOptions,
 )
 from mipselect.errors import InvalidInput
-from mipselect.problem.scores import BLOCKS, LOSS, R2, SCORES, require_together
-from mipselect.tables.moments import Counting, Moments
-from mipselect.tables.moments.block_sums import require_one_row_each
-from mipselect.tables.moments.columns import TableBlockColumns, TableColumns
-from mipselect.tables.moments.sums import open_tables
-from mipselect.tables.parts import total_rows
-from mipselect.tables.schema import TableSchema
-from mipselect.validation import checked_choice, checked_integer, plural
+from mipselect.validation import checked_integer
+
+if TYPE_CHECKING:
+    from mipselect.tables.moments import Counting
+
+EXAMPLES = """Examples:
+
+mipselect moments visits/*.parquet --schema visits.schema.json --target cost \\
+    --output visits.npz
+
+mipselect release visits.npz --support-size 4 --epsilon 1 --always age,sex
+"""
+
+
+@options
+class MomentsArguments:
+    """Arguments of `moments`."""
+
+    data: list[str] = argument(
+        "DATA...",
+        ".csv, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx files, folders or patterns; "
+        "all rows of all of them count.",
+    )
+    dialect: DialectOptions = group(DialectOptions)
+    target: str = required("--target", "The field to predict.")
+    output: Path = required("--output", "Where the moments go. SENSITIVE.", metavar="M.npz")
+    schema: Path | None = option("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)
+    question: SchemaOptions = group(
+        SchemaOptions, without=("--always", "--no-intercept", "--unit-rule")
+    )
+    folds: int = option(
+        "--folds",
+        "Keep the sums of so many parts of the rows apart, for sample-aggregate.",
+        default=1,
+    )
+    dry_run: bool = option(
+        "--dry-run", "Check schema, question and headers; read no row.", default=False
+    )
+    delivery: Delivery = group(Delivery, without=("--output",))
+
 
 ENDING = ".npz"
 
 
+@command
 def moments(arguments: MomentsArguments) -> None:
-    """Run the command."""
+    """Add up squares and products over all rows of DATA, exactly, in one pass.
+
+    'solve' and 'release' take M.npz in place of an instance.
+
+    It is SENSITIVE: it holds sums of the data without any privacy.
+    """
+    from mipselect.cli.cautions import note_of_the_target
+    from mipselect.tables.moments import Moments
+    from mipselect.tables.moments.columns import TableColumns
+    from mipselect.tables.moments.sums import open_tables
+    from mipselect.tables.parts import total_rows
+    from mipselect.tables.schema import TableSchema
+
     data, output = arguments.data, arguments.output
     if arguments.schema is None:
         raise InvalidInput("--schema must be given (begin one with 'mipselect describe')")
@@ -42,12 +86,10 @@ def moments(arguments: MomentsArguments) -> None:
     checked_integer(arguments.folds, "--folds", 1)
     read = [arguments.schema, *map(Path, data)]
     check_output(output, read, replace=arguments.delivery.replace)
-    blocks, known = _blocks(arguments), TableSchema.read(arguments.schema)
+    known = TableSchema.read(arguments.schema)
     note_of_the_target(known, arguments.target)
     question = arguments.question.question_about(known, arguments.target)
-    columns = TableColumns(question) if blocks is None else TableBlockColumns(question, blocks)
-    if isinstance(columns, TableBlockColumns):
-        require_one_row_each(columns)
+    columns = TableColumns(question)
     sources = [arguments.dialect.source(path) for path in data]
     pieces = list(open_tables(sources, columns.public))
     head = {"command": "moments", "sensitive": True, "data": data, "output": str(output)}
@@ -59,7 +101,6 @@ def moments(arguments: MomentsArguments) -> None:
         **({} if known.weight is None else {"weight": known.weight.name}),
         "folds": arguments.folds,
         "files": len(pieces),
-        **({} if blocks is None else {"score": BLOCKS, **blocks.public()}),
     }
     if arguments.dry_run:
         n = total_rows(piece.rows for piece in pieces)
@@ -68,19 +109,15 @@ def moments(arguments: MomentsArguments) -> None:
             lambda console: _show(console, f"{output}: dry run; no row was read", n, about),
         )
         return
-    if isinstance(columns, TableBlockColumns):
-        with _Meter("window") as meter:
-            found = Moments.of_blocks(sources, columns, progress=meter)
-    else:
-        with _Meter("file", len(pieces)) as meter:
-            found = Moments.of(
-                sources,
-                known,
-                target=arguments.target,
-                folds=arguments.folds,
-                progress=meter,
-                **arguments.question.keywords,
-            )
+    with _Meter(len(pieces)) as meter:
+        found = Moments.of(
+            sources,
+            known,
+            target=arguments.target,
+            folds=arguments.folds,
+            progress=meter,
+            **arguments.question.keywords,
+        )
     found.save(output)
 
     def render(console: Console) -> None:
@@ -101,32 +138,6 @@ def _show(console: Console, title: str, n: int | None, about: dict[str, Any]) ->
     )
     if "weight" in about:
         console.print(f"Rows count by the survey weight {about['weight']}.", markup=False)
-    if about.get("score") == BLOCKS:
-        console.print(
-            f"Blocks of {about['block_rows']} rows, in "
-            f"{plural(about['partitions'], 'partition')}; no ranges "
-            "were used."
-        )
-
-
-def _blocks(arguments: MomentsArguments) -> Blocks | None:
-    """Return the blocks that are added up; None of rows by themselves."""
-    scores = arguments.scores
-    score = checked_choice(scores.score or LOSS, "--score", SCORES)
-    about = stated(block_rows=scores.block_rows, partitions=scores.partitions)
-    if score == R2:
-        raise InvalidInput(
-            "--score block-r2 looks at all rows of a block at once, for which sums are not enough: "
-            "'mipselect select --score block-r2' draws from the table itself; or add up --score "
-            "blocks"
-        )
-    require_together(score, about, named=option_named)
-    if score == LOSS:
-        return None
-    refuse(replace(arguments.question, never=None), NO_RANGE)
-    if arguments.folds != 1:
-        raise InvalidInput("--folds goes with --score loss: votes need rows by themselves")
-    return Blocks.of(**about)
 
 
 class _Meter(Spinner):
@@ -134,22 +145,19 @@ class _Meter(Spinner):
 
     Parameters
     ----------
-    part : str
-        What is added up one after another.
-    parts : int, optional
-        How many there are, where it is known.
+    files : int
+        How many there are.
     """
 
-    def __init__(self, part: str, parts: int | None = None) -> None:
-        self._part, self._begin = part, time.monotonic()
-        self._of_parts = "" if parts is None else f" of {parts}"
+    def __init__(self, files: int) -> None:
+        self._files, self._begin = files, time.monotonic()
         super().__init__("adding up")
 
     def __call__(self, counting: Counting) -> None:
         """Receive how far the pass is."""
         seconds = max(time.monotonic() - self._begin, 1e-9)
         of = "" if counting.known_rows is None else f" of {counting.known_rows:,}"
-        where = f"{self._part} {counting.pieces + 1}{self._of_parts}"
+        where = f"file {counting.pieces + 1} of {self._files}"
         line = (
             f"adding up {where}: {counting.rows:,} rows{of}, "
             f"{counting.rows / seconds:,.0f} rows/s, {counting.bytes / seconds / 1e6:,.0f} MB/s"

@@ -9,18 +9,19 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
+from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from mipselect.cli.start import abandon, ignore_signals, say
+from mipselect.cli.start import abandon, ignore_signals, let_signals_raise, say
 from mipselect.disk import small_text
 from mipselect.disk import write_whole as write_to_disk
 from mipselect.errors import InvalidInput, MipselectError
@@ -235,6 +236,7 @@ def delivering(where: Callable[[], str] = str) -> Iterator[None]:
     ------
     MipselectError, InterruptedDelivery
     """
+    let_signals_raise()
     try:
         yield
         ignore_signals()
@@ -284,6 +286,29 @@ def table_of(*titles: str, right: Collection[str] = (), fold: Collection[str] = 
         justify: Literal["left", "right"] = "right" if title in right else "left"
         table.add_column(title, justify=justify, overflow="fold" if title in fold else "ellipsis")
     return table
+
+
+def print_table(
+    console: Console,
+    titles: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    left: Collection[str] = (),
+) -> None:
+    """Print a table; of the columns `left` the cells are texts, which are folded.
+
+    A whole number gets its commas, and None is an empty cell.
+    """
+    table = Table()
+    for title in titles:
+        if title in left:
+            table.add_column(title, overflow="fold")
+        else:
+            table.add_column(title, justify="right")
+    for row in rows:
+        cells = ("" if x is None else f"{x:,}" if isinstance(x, int) else str(x) for x in row)
+        table.add_row(*map(escape, cells))
+    console.print(table)
 
 
 def dimension(p: int, n_features: int) -> str:
@@ -346,6 +371,7 @@ def write_whole(path: Path, content: bytes, *, sensitive: bool, new: bool = Fals
     A file that is replaced hands its mode on; a sensitive one is for its owner only. Where it must
     be `new` and another has its name, `FileExistsError` is raised.
     """
+    let_signals_raise()
     try:
         write_to_disk(path, content, sensitive=sensitive, new=new)
     except FileExistsError:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, NamedTuple, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
 
-from mipselect.cli.fit_division import FitOptions, estimator, model_of_numbers
-from mipselect.cli.options import MethodOptions
+from mipselect.cli.declared import command, group, option, options, required
+from mipselect.cli.fit import fitter_of, model_for
+from mipselect.cli.options import Delivery
 from mipselect.cli.output import (
     check_figure,
     finite_or_none,
@@ -21,38 +23,157 @@ from mipselect.cli.output import (
     table_of,
     write_whole,
 )
-from mipselect.cli.plan_options import PlanArguments
 from mipselect.cli.progress import Spinner
 from mipselect.cli.start import say
+from mipselect.cli.table_options import (
+    MODEL_PANEL,
+    SCHEMA,
+    TABLE_PANEL,
+    DivisionOptions,
+    ModelOptions,
+    Regularisation,
+    SchemaOptions,
+)
 from mipselect.errors import InvalidInput
 from mipselect.pictures import Panel, Picture, Series, drawn
-from mipselect.planning.fit import (
-    FRESH_ROWS,
-    R_SQUARED,
-    ModelForecast,
-    ModelPlan,
-    plan_fit,
-    range_advice,
-)
-from mipselect.planning.question import Guesses, Question
-from mipselect.planning.selection import (
-    WITHOUT_PRIVACY,
-    SelectionPlan,
-    checked_methods,
-    plan_selection,
-)
-from mipselect.planning.simulation import MOST_TABLES
-from mipselect.problem.scores import LOSS, R2
+from mipselect.problem.scores import LOSS, R2, SCORES
 from mipselect.quality.measures import LEVEL
-from mipselect.regression import SelectThenRegress
 from mipselect.selectors import BY_NAME
-from mipselect.tables import TableSchema
-from mipselect.tables.encoders import Encoder, two_numbers
-from mipselect.tables.fields import as_two_classes
 from mipselect.validation import checked_integer, checked_time_limit, joined, listed, plain_digits
+
+if TYPE_CHECKING:
+    from mipselect.planning.fit import (
+        ModelForecast,
+        ModelPlan,
+    )
+    from mipselect.planning.question import Guesses, Question
+    from mipselect.planning.selection import SelectionPlan
+    from mipselect.regression import SelectThenRegress
+    from mipselect.tables.encoders import Encoder
+
+EXAMPLES = """Examples:
+
+mipselect plan --schema patients.schema.json --target los_days --rows 5000 \\
+    --support-size 5
+
+mipselect plan --schema patients.schema.json --target los_days --rows 5000 \\
+    --support-size 5 --epsilon 0.5,1,2 --effect 0.13 --range los_days=0:30 \\
+    --target-mean 6 --quality-share 0.2 --plot plan.svg
+"""
+GUESSES_PANEL = "Guesses about the rows"
+SIMULATION_PANEL = "Simulation"
+
+
+@options
+class GuessOptions:
+    """Guesses about the rows; see `Guesses`."""
+
+    PANEL = GUESSES_PANEL
+
+    effect: float = option(
+        "--effect",
+        "R² of the right columns together. In studies of behaviour 0.02 is small, 0.13 medium and "
+        "0.26 large; physical measurements often explain more.",
+        default=0.3,
+    )
+    correlation: float = option("--correlation", "Of any two fields, 0 to <1.", default=0.2)
+    missing: float = option(
+        "--missing",
+        "Share of missing values in fields that are not required.",
+        default=0.05,
+    )
+    spread: float = option(
+        "--spread",
+        "Standard deviation of numbers, in halves of their range.",
+        default=0.25,
+    )
+    target_mean: float | None = option(
+        "--target-mean", "Of the target, in its units.", show_default="middle of its range"
+    )
+    target_sd: float | None = option(
+        "--target-sd", "Standard deviation of the target, in its units.", show_default="by --spread"
+    )
+    target_rate: float | None = option(
+        "--target-rate",
+        "Of a target of two classes: the share of the second one, between 0 and 1.",
+        show_default="one half",
+    )
+
+
+@options
+class SimulationOptions:
+    """Simulation behind a plan."""
+
+    PANEL = SIMULATION_PANEL
+
+    tables: int = option(
+        "--tables",
+        "Simulated tables at most; more take longer and say it more exactly.",
+        default=20,
+    )
+    seed: int = option("--seed", "The same seed, the same plan.", default=0)
+    time_limit: float = option(
+        "--time-limit",
+        "Of the whole plan. What has no time left has fewer tables, or is left out and named.",
+        default=16.0,
+        metavar="SECONDS",
+    )
+
+
+@options
+class PlanArguments:
+    """Arguments of `plan`."""
+
+    schema: Path = required("--schema", SCHEMA, metavar="FILE")
+    target: str = required("--target", "The field to predict.")
+    rows: int = required("--rows", "How many rows the table will have.")
+    support_size: int = required("--support-size", "How many fields to pick.")
+    epsilon: str = option(
+        "--epsilon",
+        "ε of a model of fit, or of one draw of select, each > 0.",
+        default="0.5,1,2",
+        metavar="E,E,...",
+    )
+    method: str = option(
+        "--method",
+        f"Of {', '.join(BY_NAME)}.",
+        default="permute-and-flip",
+        metavar="NAME,NAME,...",
+    )
+    score: str | None = option(
+        "--score",
+        "Of permute-and-flip and exponential, and of the fields of a model.",
+        metavar="|".join(SCORES),
+        show_default="that of select",
+    )
+    division: DivisionOptions = group(
+        DivisionOptions,
+        panel=MODEL_PANEL,
+        help={
+            "--delta": "δ of features and coefficients together, for the regressions that need "
+            "one.",
+            "--quality-share": "The share of the rows that is kept apart to say how good the model "
+            "is; and how wide the interval of that would be.",
+        },
+        show_default={"--quality-share": "none"},
+    )
+    model: ModelOptions = group(ModelOptions)
+    question: SchemaOptions = group(SchemaOptions, without=("--unit-rule",))
+    regularisation: Regularisation = group(
+        Regularisation,
+        panel=TABLE_PANEL,
+        help={"--coef-bound": "Of the loss.", "--ridge": "Of the loss."},
+        show_default={"--coef-bound": "that of select", "--ridge": "that of select"},
+    )
+    guesses: GuessOptions = group(GuessOptions)
+    simulation: SimulationOptions = group(SimulationOptions)
+    plot: Path | None = option("--plot", "Draw the plan.", metavar="FILE.svg|png|pdf")
+    delivery: Delivery = group(Delivery, without=("--output",))
+
 
 ENOUGH = 5
 """Tables from which on a standard error is stated: that of fewer is mostly chance itself."""
+
 
 BY_CHANCE = "found by chance"
 LATE = "Left out, for no time was left (--time-limit)"
@@ -64,8 +185,29 @@ UNWEIGHTED = (
 )
 
 
+@command
 def plan(arguments: PlanArguments) -> None:
-    """Run the command."""
+    """Say what to expect of a table before it is opened, at some ε and a number of rows.
+
+    Tables are made up from the ranges and categories of the schema and from
+    stated guesses; nothing of your data is read. As many columns matter as are
+    picked.
+
+    One table says what a draw of select would find of the right columns, beside
+    what could be found without privacy and a uniform draw; and how good a model
+    of fit would be: its R² on fresh rows (AUC for two classes), beside least
+    squares without privacy. With --quality-share also how wide the interval
+    would be that says how good it is. Where a field has no range, the model is
+    left out. One line says whether to state typical ranges or to draw private
+    ones. For other numbers of rows call it again.
+    """
+    from mipselect.planning.fit import plan_fit, range_advice
+    from mipselect.planning.question import Guesses, Question
+    from mipselect.planning.selection import checked_methods, plan_selection
+    from mipselect.planning.simulation import MOST_TABLES
+    from mipselect.regression.shares import share_of_selection
+    from mipselect.tables import TableSchema
+
     path, target, plot = arguments.schema, arguments.target, arguments.plot
     if plot is not None:
         check_figure(plot, "--plot", [path], replace=arguments.delivery.replace)
@@ -95,22 +237,28 @@ def plan(arguments: PlanArguments) -> None:
     for note in notes:
         say(f"warning: {note}")
     of_classes = question.public.target.classes is not None
-    options, fitted = fit_of(arguments, question)
+    fitter, asked_model = fitter_and_model(arguments, question)
     if schema.weight is not None:
-        fitted.regressor.require_weights()
+        fitter.regressor.require_weights()
     say(f"this takes about {limit:g} s, or as long as one simulated table takes")
     with Spinner("planning"):
         model = None
         asked |= {"tables": simulation.tables, "time_limit": limit}
         if not question.without_range:
             asked["time_limit"] = 0.5 * limit
-            model = plan_fit(fitted, **asked)
+            model = plan_fit(fitter, **asked)
         selection = plan_selection(methods=methods, **asked, **of_selection)
     advice = range_advice(question.public, question.rows, question.epsilons)
     if plot is not None:
         write_whole(plot, drawn(picture(selection, model), plot.suffix), sensitive=False)
     # With as many fields as are picked nothing is drawn.
-    share = options.share if question.support_size < selection.features else 0.0
+    share = share_of_selection(fitter.selection_share, in_blocks=arguments.score != LOSS)
+    how = {
+        "regression": asked_model.way.value,
+        "delta": arguments.division.delta,
+        "selection_share": share if question.support_size < selection.features else 0.0,
+        "range_share": fitter.range_share,
+    }
 
     def show(console: Console) -> None:
         """Print the table, and what its numbers are."""
@@ -121,7 +269,7 @@ def plan(arguments: PlanArguments) -> None:
             fields = listed(question.without_range)
             line(console, f"A model of fit is left out: its coefficients need a range of {fields}.")
         else:
-            line(console, legend_of_the_model(model, options, share))
+            line(console, legend_of_the_model(model, how))
         if advice:
             line(console, advice)
         line(console, assumed(question.guesses, of_classes=of_classes))
@@ -152,7 +300,7 @@ def plan(arguments: PlanArguments) -> None:
         "seed": question.seed,
         "chance_level": selection.chance_level,
         "lines": [{**asdict(each), "tables": selection.tables} for each in selection.lines],
-        "model": None if model is None else model_report(model, options, share),
+        "model": None if model is None else {**model_report(model), **how},
         "ranges": advice or None,
         "notes": notes,
         "plot": None if plot is None else str(plot),
@@ -161,35 +309,24 @@ def plan(arguments: PlanArguments) -> None:
     arguments.delivery.deliver(report, show)
 
 
-def fit_of(arguments: PlanArguments, question: Question) -> tuple[FitOptions, SelectThenRegress]:
-    """Return the options of `fit` that were given, checked as there, and its estimators.
-
-    Their ε is still to be set.
-    """
+def fitter_and_model(
+    arguments: PlanArguments, question: Question
+) -> tuple[SelectThenRegress, ModelOptions]:
+    """Return what `fit` draws with for these options, checked as there, and which model it is."""
     of_classes = question.public.target.classes is not None
-    model, division = arguments.model, arguments.division
-    if not of_classes:
-        model = model_of_numbers(model, division.delta, FitOptions.method, MethodOptions())
-    options = FitOptions(
-        model=model,
-        division=division,
-        in_blocks=arguments.score != LOSS,
-    )
-    regressor = estimator(
-        model,
-        of_classes=of_classes,
-        epsilon=options.epsilon,
-        delta=options.delta_of_the_model,
-        relation=options.relation,
-        fit_intercept=question.intercept,
-    )
-    shares = picked(division, "selection_share", "range_share", "quality_share")
-    selector = cast(Any, BY_NAME[options.method])(question.support_size, score=arguments.score)
-    return options, SelectThenRegress(selector, regressor, **shares)
+    division = arguments.division
+    model = model_for(arguments.model, division.delta, of_classes=of_classes)
+    fitter = fitter_of(model, division, of_classes=of_classes, fit_intercept=question.intercept)
+    size, score = question.support_size, arguments.score
+    fitter.selector.set_params(n_features_to_select=size, score=score)
+    return fitter, model
 
 
 def notes_of_the_target(target: Encoder) -> list[str]:
     """Say that a target of two whole numbers is simulated as a number, and what is better."""
+    from mipselect.tables.encoders import two_numbers
+    from mipselect.tables.fields import as_two_classes
+
     two = two_numbers(target)
     if two is None:
         return []
@@ -211,6 +348,8 @@ class PlanRow(NamedTuple):
 
 def rows_of(selection: SelectionPlan, model: ModelPlan | None) -> list[PlanRow]:
     """Return what would be found, and how good a model would be."""
+    from mipselect.planning.selection import WITHOUT_PRIVACY
+
     rows, count = list[PlanRow](), len(selection.question.epsilons)
     for each in selection.lines:
         name = f"found {'' if each.method == WITHOUT_PRIVACY else 'by '}{each.name}"
@@ -254,6 +393,8 @@ def _interval(models: ModelForecast) -> str:
 
 def picture(selection: SelectionPlan, model: ModelPlan | None) -> Picture:
     """Draw the table by ε."""
+    from mipselect.planning.fit import R_SQUARED
+
     question = selection.question
     order = sorted(range(len(question.epsilons)), key=question.epsilons.__getitem__)
     lines = [
@@ -307,17 +448,19 @@ def legend(plan: SelectionPlan) -> str:
     return text + (f" {LATE}: {'; '.join(late)}." if late else "")
 
 
-def legend_of_the_model(plan: ModelPlan, options: FitOptions, share: float) -> str:
+def legend_of_the_model(plan: ModelPlan, how: Mapping[str, Any]) -> str:
     """Say what the numbers of a model are, and which model it is."""
+    from mipselect.planning.fit import FRESH_ROWS, R_SQUARED
+
     if not plan.forecasts:
         return f"{LATE}: the model of fit."
     without = "the mean's 0" if plan.measure == R_SQUARED else "a coin's 0.5"
-    delta = "" if options.division.delta is None else f" at δ = {options.division.delta:g}"
+    delta = "" if how["delta"] is None else f" at δ = {how['delta']:g}"
     text = (
         f"{plan.measure} of fit: the mean on {FRESH_ROWS:,} fresh rows, beside {without}; one in "
         "ten models is below what is in brackets, and one above. ε is for fields and coefficients "
-        f"(--regression {options.model.way.value}{delta}) together; the draw of fields may cost "
-        f"{share:g} of it. Without privacy: least squares on the right fields."
+        f"(--regression {how['regression']}{delta}) together; the draw of fields may cost "
+        f"{how['selection_share']:g} of it. Without privacy: least squares on the right fields."
     )
     for one in plan.forecasts:
         if one.unreleased > 0.0:
@@ -355,7 +498,7 @@ def assumed(guesses: Guesses, *, of_classes: bool) -> str:
     )
 
 
-def model_report(plan: ModelPlan, options: FitOptions, share: float) -> dict[str, Any]:
+def model_report(plan: ModelPlan) -> dict[str, Any]:
     """Return the JSON object of the models."""
     cells = [asdict(one) for one in plan.forecasts]
     for cell in cells:
@@ -365,10 +508,6 @@ def model_report(plan: ModelPlan, options: FitOptions, share: float) -> dict[str
     return {
         **picked(plan, "measure", "level", "quality_share", "tables", "without_privacy"),
         "cells": cells,
-        "regression": options.model.way.value,
-        "delta": options.division.delta,
-        "selection_share": share,
-        "range_share": options.division.range_share,
     }
 
 

@@ -7,105 +7,155 @@ import io
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from mipselect.arrays import FloatArray
+from mipselect.cli.declared import argument, command, group, option, options
+from mipselect.cli.options import Delivery
 from mipselect.cli.output import check_output, delivering, write_whole
-from mipselect.cli.predict_options import HALF, MATCHING, PredictArguments
 from mipselect.cli.progress import Spinner
 from mipselect.cli.start import say
+from mipselect.cli.table_options import TABLE, TableArgument
 from mipselect.errors import InvalidInput
-from mipselect.regression import ModelRelease
-from mipselect.validation import checked_share, plain_digits, shown
+from mipselect.validation import checked_share
 
-NOT_COVERED = (
-    "The model is private; the predictions are not: each tells about its row of DATA, so keep them "
-    "as you keep DATA."
-)
+if TYPE_CHECKING:
+    from mipselect.arrays import FloatArray
+    from mipselect.regression import ModelRelease
+
+EXAMPLES = """Examples:
+
+mipselect predict model.json new_patients.parquet --output predictions.csv
+
+mipselect predict model.json new_patients.csv | head
+
+mipselect predict risk.json new_patients.csv --threshold 0.2 \\
+    --output risks.csv
+"""
+HALF = 0.5
+
+
+@options
+class PredictArguments:
+    """Arguments of `predict`."""
+
+    model: Path = argument("MODEL.json", "What 'mipselect fit' wrote with --output.")
+    table: TableArgument = group(
+        TableArgument,
+        help={
+            "DATA": f"{TABLE}, with the fields of the model; others are ignored, and the target "
+            "need not be there."
+        },
+    )
+    output: Path | None = option(
+        "--output",
+        "Receives the predictions, whole or not at all, readable by you only.",
+        metavar="FILE.csv",
+        show_default="standard output",
+    )
+    probability: bool = option(
+        "--probability",
+        "Refuse a model that has no probabilities; one that has gives them anyhow, as a second "
+        "column.",
+        default=False,
+    )
+    threshold: float = option(
+        "--threshold",
+        "Of two classes: the probability above which the second one is predicted. The quality of a "
+        "model says by which as many are predicted as there are.",
+        default=HALF,
+        metavar="P",
+    )
+    delivery: Delivery = group(Delivery, without=("--output",))
+
+
 KEPT = "each prediction tells about its row of DATA, so keep them as you keep DATA."
+NOT_COVERED = f"The model is private; the predictions are not: {KEPT}"
 SEEDED = "NOT PRIVATE: the model was drawn with --seed; its predictions tell about its data too."
 
-PROBABILITY = "probability"
-"""Name of the column of probabilities."""
 
-
+@command
 def predict(arguments: PredictArguments) -> None:
-    """Run the command; nothing is written before all rows are read."""
-    data, output, as_json = arguments.table.data, arguments.output, arguments.delivery.as_json
-    stated = _stated_threshold(arguments.threshold)
-    model = _checked_model(arguments, stated)
-    threshold = _matching_threshold(model) if stated is None else stated
-    assert model.table is not None
-    target, replaced = model.table.target, model.table.replaced()
-    note = NOT_COVERED if model.private else KEPT
+    """Predict the target for every row of DATA, in the order of the rows.
+
+    Rows are mapped as they were for the model: values are clipped to its ranges,
+    missing ones count as its schema says, and no row is refused. Warnings count
+    rows of which another value counts than stands there. The answer has one line
+    per row, under the name of the target: a number in its units, or a class. With
+    two classes a second column says how likely the second is, which --threshold
+    decides by.
+
+    Predictions cost no budget, for the model is released. They are not private
+    for the rows of DATA.
+    """
+    import numpy as np
+
+    data, output, threshold = arguments.table.data, arguments.output, arguments.threshold
+    model = _checked_model(arguments)
+    table = model.table
+    assert table is not None
+    replaced = table.replaced()
     if not model.private:
         say(f"warning: {SEEDED}")
     parts: list[FloatArray] = [np.empty(0)]
-    rows = 0
     with Spinner(f"reading {data}") as watch:
         for part in model.decisions(arguments.table.source, replaced):
             parts.append(part)
-            rows += len(part)
-            watch.tick(f"predicted {rows:,} rows of {data}")
+            watch.tick(f"predicted {sum(map(len, parts)):,} rows of {data}")
     decisions = np.concatenate(parts)
+    predictions = model.predictions_of(decisions, threshold=threshold).tolist()
+    note = NOT_COVERED if model.private else KEPT
+    report = {
+        "command": "predict",
+        "model": str(arguments.model),
+        "data": data,
+        "target": table.target,
+        "sensitive": True,
+        "note": note,
+        "rows": len(predictions),
+        "replaced_values": replaced.to_dict(),
+    }
+    columns = {table.target: predictions}
+    if (classes := model.classes) is not None:
+        report |= {"threshold": threshold, "class": classes[1]}
+        # As their field has them.
+        names = table.public.target.classes or ("", "")
+        columns = {table.target: [names[value == classes[1]] for value in predictions]}
+    report["predictions"] = predictions
+    if model.has_probabilities:
+        columns["probability"] = model.probabilities_of(decisions)[:, 1].tolist()
+        report["probabilities"] = columns["probability"]
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerows([columns, *zip(*columns.values(), strict=True)])
     if output is not None:
-        write_whole(output, _csv(model, decisions, threshold).encode(), sensitive=True)
+        write_whole(output, text.getvalue().encode(), sensitive=True)
     with delivering():
-        if as_json:
-            head = {
-                "command": "predict",
-                "model": str(arguments.model),
-                "data": data,
-                "target": target,
-                "sensitive": True,
-                "note": note,
-                "rows": rows,
-                "replaced_values": replaced.to_dict(),
-                **_predicted(model, decisions, threshold),
-            }
-            print(json.dumps(head))
+        if arguments.delivery.as_json:
+            print(json.dumps(report))
         elif output is None:
-            sys.stdout.write(_csv(model, decisions, threshold))
+            sys.stdout.write(text.getvalue())
         sys.stdout.flush()
     for line in replaced.lines:
         say(f"warning: {line}")
-    if model.has_probabilities and stated == HALF:
-        say(f"note: {_of_the_threshold(model)}")
-    where = "" if output is None else f"{output}: {rows:,} predictions of {target}. "
+    if model.has_probabilities and threshold == HALF:
+        second = (table.public.target.classes or classes or ("", ""))[1]
+        say(
+            f"note: {table.target} is {second} where its probability, the second column (which "
+            f"--probability insists on), is above {HALF:g}: of a rare class in few rows. "
+            "--threshold P takes another one; a model with --quality-share says by which as many "
+            f"are {second} as there are"
+        )
+    where = (
+        "" if output is None else f"{output}: {len(predictions):,} predictions of {table.target}. "
+    )
     say(f"note: {where}{note}")
 
 
-def _predicted(model: ModelRelease, decisions: FloatArray, threshold: float) -> dict[str, Any]:
-    """Return the predictions of all rows, and what classes are decided by, for a JSON object."""
-    classes = model.classes
-    found: dict[str, Any] = {}
-    if classes is not None:
-        found |= {"threshold": threshold, "class": classes[1]}
-    found["predictions"] = model.predictions_of(decisions, threshold=threshold).tolist()
-    if model.has_probabilities:
-        found["probabilities"] = model.probabilities_of(decisions)[:, 1].tolist()
-    return found
-
-
-def _csv(model: ModelRelease, decisions: FloatArray, threshold: float) -> str:
-    """Write a header, and a line for each row; classes as their field has them."""
-    assert model.table is not None
-    found = _predicted(model, decisions, threshold)
-    head, columns = [model.table.target], [found["predictions"]]
-    if model.classes is not None:
-        names, second = model.table.public.target.classes or ("", ""), model.classes[1]
-        columns = [[names[value == second] for value in columns[0]]]
-    if model.has_probabilities:
-        head, columns = [*head, PROBABILITY], [*columns, found["probabilities"]]
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([head, *zip(*columns, strict=True)])
-    return text.getvalue()
-
-
-def _checked_model(arguments: PredictArguments, threshold: float | None) -> ModelRelease:
+def _checked_model(arguments: PredictArguments) -> ModelRelease:
     """Read the model; raise `InvalidInput` where it, or the name of the answer, is not usable."""
+    from mipselect.regression import ModelRelease
+
+    checked_share(arguments.threshold, "--threshold", closed=False)
     model, output = arguments.model, arguments.output
     released = ModelRelease.load(model)
     if released.table is None:
@@ -117,53 +167,10 @@ def _checked_model(arguments: PredictArguments, threshold: float | None) -> Mode
     check_output(output, read, endings=(".csv",), replace=replace)
     if not released.has_model:
         raise InvalidInput(f"{model}: no model was released, for the private test failed")
-    for name, asked in (
-        ("--probability", arguments.probability),
-        ("--threshold", threshold != HALF),
-    ):
-        if asked and not released.has_probabilities:
-            raise InvalidInput(
-                f"{name} needs a model of two classes by the logistic loss; {model} is one of "
-                f"{released.table.target} by {released.mechanism}"
-            )
-    return released
-
-
-def _stated_threshold(text: str) -> float | None:
-    """Read a probability; None for that of the model."""
-    if text == MATCHING:
-        return None
-    try:
-        threshold = float(plain_digits(text))
-    except ValueError:
+    asked = {"--probability": arguments.probability, "--threshold": arguments.threshold != HALF}
+    for name in (name for name in asked if asked[name] and not released.has_probabilities):
         raise InvalidInput(
-            f"--threshold must be a probability or {MATCHING}, got {shown(text)}"
-        ) from None
-    return checked_share(threshold, "--threshold", closed=False)
-
-
-def _of_the_threshold(released: ModelRelease) -> str:
-    """Say what decides between two classes, and what else may."""
-    assert released.table is not None
-    assert released.classes is not None
-    second = (released.table.public.target.classes or released.classes)[1]
-    quality = released.quality
-    known = quality is not None and quality.matching_threshold is not None
-    return (
-        f"{released.table.target} is {second} where its probability, the second column (which "
-        f"--probability insists on), is above {HALF:g}: of a rare class in few rows. --threshold P "
-        f"takes another one, and --threshold {MATCHING} the one by which as many are {second} as "
-        f"there are{'' if known else '; it needs a model with --quality-share'}"
-    )
-
-
-def _matching_threshold(released: ModelRelease) -> float:
-    """Return the threshold of the quality of a model."""
-    quality = released.quality
-    if quality is None or quality.matching_threshold is None:
-        found = "no quality" if quality is None else "a quality without that threshold"
-        raise InvalidInput(
-            f"--threshold {MATCHING}: the model has {found}; fit it with --quality-share, on rows "
-            "enough, or give a probability"
+            f"{name} needs a model of two classes by the logistic loss; {model} is one of "
+            f"{released.table.target} by {released.mechanism}"
         )
-    return quality.matching_threshold
+    return released

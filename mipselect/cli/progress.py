@@ -6,13 +6,11 @@ import sys
 import time
 from typing import TYPE_CHECKING, Self
 
-from rich.console import Console
-from rich.progress import Progress as Bar
-from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+from mipselect.cli.start import let_signals_raise, say
 
-from mipselect.cli.start import say
+if TYPE_CHECKING:  # These take long to import.
+    from rich.progress import Progress as Bar
 
-if TYPE_CHECKING:  # The search takes long to import.
     from mipselect.search.progress import Progress
 
 SECONDS_BETWEEN_LINES = 10.0
@@ -39,6 +37,10 @@ class Spinner:
         self._start = self._last_line = time.monotonic()
         self._bar: Bar | None = None
         if sys.stderr.isatty():
+            from rich.console import Console
+            from rich.progress import Progress as Bar
+            from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
             self._bar = Bar(
                 SpinnerColumn(),
                 TextColumn("{task.description}", markup=False),
@@ -49,6 +51,7 @@ class Spinner:
             self._task = self._bar.add_task(description, total=None)
 
     def __enter__(self) -> Self:
+        let_signals_raise()
         if self._bar is not None:
             self._bar.start()
         return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mipselect.cli.inputs import asked_of
 from mipselect.cli.output import check_output
 from mipselect.cli.release_options import ReleaseArguments
-from mipselect.cli.releasing import block_draw, plan_draws
+from mipselect.cli.releasing import plan_draws
 from mipselect.cli.task import Task, deliver_task
 
 
@@ -14,9 +14,7 @@ def release(arguments: ReleaseArguments) -> None:
     drawing, delivery = arguments.drawing, arguments.delivery
     instance = arguments.source.instance
     plan = plan_draws(drawing)
-    given = asked_of(
-        arguments.source, drawing.of_the_method.sizes, block_draw(plan, arguments.scores)
-    )
+    given = asked_of(arguments.source, drawing.of_the_method.sizes)
     check_output(delivery.output, [*given.files, *drawing.ledger.files], replace=delivery.replace)
     head = {"command": "release", "instance": instance}
     task = Task(title=instance, head=head, source=given, plan=plan)

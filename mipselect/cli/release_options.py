@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mipselect.cli.declared import command_in, group, options
 from mipselect.cli.options import Delivery, SupportDrawOptions
-from mipselect.cli.table_options import ScoreOptions, SourceOptions, score_in_place_of_the_file
+from mipselect.cli.table_options import SourceOptions
 
 EXAMPLES = """Examples:
 
@@ -27,8 +27,6 @@ mipselect release diabetes --method sample-aggregate --epsilon 1 --blocks 20
 
 mipselect release diabetes --method mcmc --epsilon 1 --delta 1e-6 --dry-run
 
-mipselect release diabetes --epsilon 1 --score block-r2
-
 mipselect release visits.npz --support-size 4 --epsilon 1 --always age,sex
 """
 
@@ -38,7 +36,6 @@ class ReleaseArguments:
     """Arguments of `release`."""
 
     drawing: SupportDrawOptions = group(SupportDrawOptions)
-    scores: ScoreOptions = score_in_place_of_the_file()
     source: SourceOptions = group(SourceOptions)
     delivery: Delivery = group(Delivery)
 

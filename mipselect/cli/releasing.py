@@ -11,19 +11,16 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from mipselect.cli.arguments import blocks_of_draws, method_asked_for
-from mipselect.cli.declared import refuse
+from mipselect.cli.arguments import method_asked_for
 from mipselect.cli.ledger_entry import check_ledger, in_words, opened
 from mipselect.cli.options import SupportDrawOptions, check_seed
 from mipselect.cli.output import NOT_PRIVATE, banner, heading, table_of
-from mipselect.cli.table_options import ScoreOptions
 from mipselect.errors import BoundViolated, ConditionNotMet, NotCertified, SolverFailure, about
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.privacy import Guarantee, Ledger, Release
 from mipselect.privacy.guarantee import ROW, amount
 from mipselect.privacy.randomness import Rng
-from mipselect.problem.block_scores import BlockOptions
-from mipselect.problem.stored.files import StoredData
+from mipselect.problem.stored import StoredData
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector
@@ -285,15 +282,6 @@ class DrawnReleases:
             console.print(f"Guarantee of all draws together: {promised}.", markup=False)
         else:
             console.print(f"With private randomness this would cost: {self.plan.cost}.")
-
-
-def block_draw(plan: SupportPlan, scores: ScoreOptions) -> BlockOptions:
-    """Return what a score from blocks has to know of a draw, and what is stated of it."""
-    method = plan.method
-    if not isinstance(method, ProblemSelector):
-        refuse(scores, f"does not apply to --method {plan.name}")
-        return BlockOptions(epsilon=method.epsilon)
-    return blocks_of_draws(scores, method, plan.seed)
 
 
 def law_of(

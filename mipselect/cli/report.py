@@ -5,23 +5,67 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.ledger_entry import opened
+from mipselect.cli.options import Delivery, LedgerOptions
 from mipselect.cli.output import check_output, line, picked, write_whole
-from mipselect.cli.release_file import read_release
-from mipselect.cli.report_options import ReportArguments
 from mipselect.cli.start import say
 from mipselect.disk import read_toml
 from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import amount
-from mipselect.reports import ReleaseReport
-from mipselect.reports.methods import FACTS
-from mipselect.reports.release_report import default_title, separate_draws
-from mipselect.reports.released import ReportedRelease
 from mipselect.validation import checked_line, did_you_mean, joined, listed, shown
+
+if TYPE_CHECKING:
+    from mipselect.reports import ReleaseReport
+    from mipselect.reports.released import ReportedRelease
+
+EXAMPLES = """Examples:
+
+mipselect report fields.json model.json --output report.html
+
+mipselect report model.json quality.json --ledger study.ledger \\
+    --title "Blood pressure in the clinic study" --output report.md
+"""
+
+
+@options
+class ReportArguments:
+    """Arguments of `report`."""
+
+    files: list[Path] = argument(
+        "RELEASE.json...",
+        "What 'select', 'release', 'fit', 'evaluate' or another private command wrote with "
+        "--output.",
+    )
+    output: Path | None = option(
+        "--output",
+        "Receives the report.",
+        metavar="FILE.html|md",
+        show_default="Markdown on standard output",
+    )
+    title: str | None = option(
+        "--title", "Title of the report.", show_default="the name of the table"
+    )
+    ledger: LedgerOptions = group(
+        LedgerOptions,
+        panel="Options",
+        help={
+            "--ledger": "The ledger that paid: the report says what is left. Nothing is charged."
+        },
+        show_default={"--ledger": "not said"},
+    )
+    facts: Path | None = option(
+        "--facts",
+        "What only people know, for the blanks of the last section.",
+        metavar="FILE.toml",
+        show_default="blanks stay",
+    )
+    delivery: Delivery = group(Delivery, without=("--output",))
+
 
 LONGEST_TITLE, LONGEST = 300, 2_000
 """Characters of a title, and of a fact."""
@@ -30,12 +74,22 @@ LARGEST = 100_000
 """Bytes of a file of facts."""
 
 
+@command
 def report(arguments: ReportArguments) -> None:
-    """Run the command."""
+    """Write a report on releases for everybody: results, guarantee, costs, how to cite.
+
+    One HTML file, which loads nothing and can be printed, or Markdown. Nothing
+    in it depends on data but the releases. The last section is for ethics boards.
+    What is sensitive, such as a report of 'solve', is refused.
+    """
+    from mipselect.reports import ReleaseReport
+    from mipselect.reports.release_report import default_title
+
+    pages = {".html": ReleaseReport.html, ".md": ReleaseReport.markdown}
     output = arguments.output
     ledger = opened(arguments.ledger)
     read = [*arguments.files, *arguments.ledger.files, *filter(None, [arguments.facts])]
-    check_output(output, read, endings=PAGES, replace=arguments.delivery.replace)
+    check_output(output, read, endings=pages, replace=arguments.delivery.replace)
     title = arguments.title
     if title is not None:
         checked_line(title, "--title", LONGEST_TITLE)
@@ -50,7 +104,7 @@ def report(arguments: ReportArguments) -> None:
     )
     seeded = not made.total.private
     if output is not None:
-        write_whole(output, PAGES[output.suffix](made).encode(), sensitive=seeded)
+        write_whole(output, pages[output.suffix](made).encode(), sensitive=seeded)
 
     def render(console: Console) -> None:
         if output is None:
@@ -64,9 +118,6 @@ def report(arguments: ReportArguments) -> None:
         say(f"warning: {warning}")
 
 
-PAGES = {".html": ReleaseReport.html, ".md": ReleaseReport.markdown}
-
-
 def read_facts(path: Path) -> dict[str, str]:
     """Read a file of facts; those that are still empty are left out.
 
@@ -75,6 +126,8 @@ def read_facts(path: Path) -> dict[str, str]:
     InvalidInput
         For a name that is none of `FACTS`, and for what is no text.
     """
+    from mipselect.reports.methods import FACTS
+
     facts = {}
     for name, text in read_toml(path, LARGEST).items():
         if name not in FACTS:
@@ -93,6 +146,8 @@ def read_once_each(
     files: Sequence[Path],
 ) -> tuple[tuple[ReportedRelease, ...], tuple[str, ...]]:
     """Read each release once; return a note for every file that repeats another."""
+    from mipselect.cli.release_file import read_release
+
     kept: dict[str, tuple[Path, ReportedRelease]] = {}
     notes = []
     for path in files:
@@ -116,6 +171,8 @@ def read_once_each(
 
 def report_of(made: ReleaseReport) -> dict[str, Any]:
     """Return the JSON object of a report: what it is of, and what all of it costs."""
+    from mipselect.reports.release_report import separate_draws
+
     return {
         "command": "report",
         "sensitive": not made.total.private,

@@ -3,24 +3,88 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from mipselect.cli.options import Delivery
+from mipselect.cli.declared import argument, command, group, option, options
+from mipselect.cli.options import NO_FILE, Delivery
 from mipselect.cli.output import check_output, check_writable, line, write_whole
-from mipselect.cli.schema_options import ConfirmArguments, FromCsvArguments, ToCsvArguments
 from mipselect.errors import InvalidInput, about
-from mipselect.tables.described import confirmed
-from mipselect.tables.fields import TRUE, Field
-from mipselect.tables.schema import TableSchema
-from mipselect.tables.spreadsheet import read_spreadsheet, spreadsheet_of
 from mipselect.validation import listed, shown
+
+if TYPE_CHECKING:
+    from mipselect.tables.fields import Field
+    from mipselect.tables.schema import TableSchema
+
+CSV_EXAMPLES = """Examples:
+
+mipselect schema to-csv patients.schema.json patients.schema.csv --delimiter ';'
+
+mipselect schema from-csv patients.schema.csv patients.schema.json --replace
+"""
+CONFIRM_EXAMPLES = """Examples:
+
+mipselect schema confirm patients.schema.json
+
+mipselect schema confirm patients.schema.json --yes
+"""
+EXAMPLES = """Examples:
+
+mipselect schema to-csv patients.schema.json patients.schema.csv
+
+mipselect schema from-csv patients.schema.csv filled.schema.json
+
+mipselect schema confirm patients.schema.json
+"""
+
+
+@options
+class ToCsvArguments:
+    """Arguments of `schema to-csv`."""
+
+    schema: Path = argument("SCHEMA.json", "A Table Schema; see 'mipselect describe'.")
+    csv: Path = argument("OUT.csv", "Receives one row for each field.")
+    delimiter: str = option(
+        "--delimiter",
+        "Between cells; with ';' minima and maxima have a decimal comma.",
+        default=",",
+        metavar=",|;|tab",
+    )
+    delivery: Delivery = group(Delivery, without=("--output",))
+
+
+@options
+class FromCsvArguments:
+    """Arguments of `schema from-csv`."""
+
+    csv: Path = argument("IN.csv", "What 'schema to-csv' wrote, filled in; UTF-8.")
+    schema: Path = argument("OUT.json", "Receives the schema.")
+    delivery: Delivery = group(Delivery, without=("--output",))
+
+
+@options
+class ConfirmArguments:
+    """Arguments of `schema confirm`."""
+
+    file: Path = argument("FILE", "The schema, as 'mipselect describe --types-from-data' wrote it.")
+    yes: bool = option("--yes", "All of them are public knowledge.", default=False)
+    delivery: Delivery = group(Delivery, without=NO_FILE)
+
 
 CHARACTERS = {",": ",", ";": ";", "tab": "\t"}
 
 
+@command
 def to_csv(arguments: ToCsvArguments) -> None:
-    """Run the command."""
+    """Write a schema as CSV for a spreadsheet: a row for each field, a column for each property.
+
+    What has no column stands as JSON in the last one. 'schema from-csv' makes the
+    same schema of it again.
+    """
+    from mipselect.tables.schema import TableSchema
+    from mipselect.tables.spreadsheet import spreadsheet_of
+
     given, path = arguments.schema, arguments.csv
     if arguments.delimiter not in CHARACTERS:
         raise InvalidInput(f"--delimiter must be , or ; or tab, got {shown(arguments.delimiter)}")
@@ -32,8 +96,15 @@ def to_csv(arguments: ToCsvArguments) -> None:
     _deliver("schema to-csv", given, path, schema, arguments.delivery)
 
 
+@command
 def from_csv(arguments: FromCsvArguments) -> None:
-    """Run the command."""
+    """Make a schema of the CSV of a spreadsheet, and check it.
+
+    The header tells whether cells end at a comma, a semicolon or a tab. A mistake is
+    named with its line and column.
+    """
+    from mipselect.tables.spreadsheet import read_spreadsheet
+
     given, path = arguments.csv, arguments.schema
     check_output(path, [given], "OUT.json", replace=arguments.delivery.replace)
     schema = read_spreadsheet(given)
@@ -67,8 +138,16 @@ def _deliver(name: str, given: Path, path: Path, schema: TableSchema, delivery: 
     delivery.deliver(report, lambda console: line(console, f"{path}: {'; '.join(parts)}"))
 
 
+@command
 def confirm(arguments: ConfirmArguments) -> None:
-    """Run the command."""
+    """Confirm that the types which were proposed from the data are public knowledge.
+
+    Without --yes they are listed; with it the marks are removed and the file is
+    written. Correct a type that is wrong in the file first.
+    """
+    from mipselect.tables.described import confirmed
+    from mipselect.tables.schema import TableSchema
+
     file = arguments.file
     schema = TableSchema.read(file)
     check_writable(file)
@@ -98,7 +177,13 @@ def confirm(arguments: ConfirmArguments) -> None:
 
 def _type_of(field: Field) -> str:
     """Write name, type and role, with the texts of a boolean where they are not true and false."""
+    from mipselect.tables.fields import TRUE
+
     texts = f" ({field.true_values[0]} or {field.false_values[0]})"
     others = texts if field.type == "boolean" and field.true_values != TRUE else ""
     role = "" if field.role is None else f", {field.role}"
     return f"{field.name} {field.type}{others}{role}"
+
+
+PARTS = {to_csv: CSV_EXAMPLES, from_csv: CSV_EXAMPLES, confirm: CONFIRM_EXAMPLES}
+"""Commands of this group, each with its examples."""

@@ -9,6 +9,7 @@ from typing import Any
 from mipselect.cli.arguments import chosen_loss, flags_of, of_blocks, refuse_bounds
 from mipselect.cli.cautions import note_of_the_target
 from mipselect.cli.declared import refuse
+from mipselect.cli.inputs import SchemaTable
 from mipselect.cli.options import option_named, require_positive, stated
 from mipselect.cli.output import check_output
 from mipselect.cli.releasing import SupportPlan, plan_draws
@@ -17,8 +18,9 @@ from mipselect.cli.table_options import HAS_SCHEMA, NEEDS_SCHEMA, NO_RANGE
 from mipselect.cli.task import Task, TaskSource, deliver_task
 from mipselect.errors import InvalidInput, about
 from mipselect.problem.block_scores import BlockOptions
+from mipselect.problem.data import Rows
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.files import StoredData, problem_of
+from mipselect.problem.stored import StoredData
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
@@ -166,33 +168,22 @@ class NumberTable:
         names = header(self.source, self.target, self.features)
         self._check_size(len(names))
         with about(str(self.source.path)):
-            return problem_of(self.settings, len(names), names, blocks=self.blocks), None
+            problem = Problem.of_columns(len(names), None, feature_names=names, **self.settings)
+            return (self.blocks.problem_of_arrays(problem) if self.blocks else problem), None
 
     def data(self) -> StoredData:
         """See `TaskSource`."""
         path, arrays = Path(self.source.path), read_table(self.source, self.target, self.features)
         self._check_size(arrays[0].shape[1])
-        stored = StoredData.of_arrays(path, arrays, self.settings, blocks=self.blocks)
+        stored = StoredData.of_arrays(path, arrays, self.settings)
         if self.blocks is None:
             return stored
-        return StoredData.of_made(path, stored.drawn_from(), self.settings)
+        rows = stored.rows()
+        assert isinstance(rows, Rows)
+        with about(str(path)):
+            made = self.blocks.of_rows(stored.problem, rows)
+        return StoredData.of_made(path, made, self.settings)
 
     def _check_size(self, p: int) -> None:
         named = f"{self.source.path}: {self.size_named}"
         checked_integer(self.settings["support_size"], named, 1, p)
-
-
-@dataclass(frozen=True)
-class SchemaTable:
-    """A table with a public schema: its path, and what is asked of it."""
-
-    path: Path
-    table: ScoredTable
-
-    def problem(self) -> tuple[Problem, int | None]:
-        """See `TaskSource`."""
-        return self.table.problem()
-
-    def data(self) -> StoredData:
-        """See `TaskSource`."""
-        return StoredData.of_made(self.path, self.table.made(), self.table.of_loss)

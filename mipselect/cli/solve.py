@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from enum import StrEnum
+from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rich.console import Console
-from rich.markup import escape
 
-from mipselect.backends.discovery import NATIVE, known_solvers
-from mipselect.backends.protocols import Capability
-from mipselect.cli.declared import names_of, refuse
-from mipselect.cli.inputs import MomentsFile, SensitiveInstance, TableToSolve, asked_of
-from mipselect.cli.options import AUTO, ONE_SWAP, require_positive, stated
+from mipselect import search
+from mipselect.cli.declared import command, group, names_of, option, options, refuse
+from mipselect.cli.options import (
+    AUTO,
+    ONE_SWAP,
+    PRIVACY_PANEL,
+    SEARCH_PANEL,
+    Delivery,
+    SearchArguments,
+    require_positive,
+    stated,
+)
 from mipselect.cli.output import (
     BOUNDS,
     SENSITIVE,
@@ -28,21 +34,33 @@ from mipselect.cli.output import (
     heading,
     line,
     picked,
-    table_of,
+    print_table,
 )
 from mipselect.cli.progress import Watch
-from mipselect.cli.solve_options import SolveArguments, SolveMethod
-from mipselect.cli.table_options import DialectOptions
+from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, DialectOptions, SourceOptions
 from mipselect.errors import InvalidInput, MipselectError, NotCertified, about
-from mipselect.problem.instance import Instance
-from mipselect.problem.stored.descriptions import OF_THE_ROWS
-from mipselect.problem.stored.files import Expected, StoredData
-from mipselect.search import MistakeLevels, SupportPool, mistake_levels, top_supports
-from mipselect.search.certificate import Effort
 from mipselect.search.monolithic.forms import Form, Formulation
-from mipselect.search.options import SearchSettings
-from mipselect.tables.stored_files import is_table
 from mipselect.validation import checked_integer
+
+if TYPE_CHECKING:  # --help imports none of them.
+    from mipselect.cli.inputs import InstanceFile, MomentsFile, SchemaTable
+    from mipselect.problem.instance import Instance
+    from mipselect.problem.stored import Expected, StoredData
+    from mipselect.search import Effort, MistakeLevels, SupportPool
+    from mipselect.search.options import SearchSettings
+
+EXAMPLES = """Examples:
+
+mipselect solve diabetes
+
+mipselect solve patients.csv --target score --support-size 4
+
+mipselect solve paper-p100 --method mistakes
+
+mipselect solve paper-p100 --pool-size 1000 --show 20 --output report.json
+
+mipselect solve tiny-plain --formulation whole --solver scip
+"""
 
 INTERCEPT = "(intercept)"
 
@@ -50,65 +68,160 @@ RELATIVE = 1e-9
 """Largest effect of rounding, relative to a value."""
 
 DEFAULTS = "Coefficients are as short as by select --score loss; --coef-bound 10 shrinks them less."
-REPEATED = "To repeat it, with these defaults: 'mipselect solve FILE.toml', a file here that says"
 
 
+class SolveMethod(StrEnum):
+    """Goal of a search: the best supports, or the best at each distance from the best."""
+
+    TOP_R = "top-r"
+    MISTAKES = "mistakes"
+
+
+@options
+class SolveArguments:
+    """Arguments of `solve`."""
+
+    method: SolveMethod = option(
+        "--method",
+        "top-r: the best supports; mistakes: the best at each distance from the best.",
+        default=SolveMethod.TOP_R,
+        panel=SEARCH_PANEL,
+    )
+    formulation: Formulation = option(
+        "--formulation",
+        "cuts: the certified search; whole: one model for the optimum or for each level, as a "
+        "second opinion, in the perspective or the big-m form.",
+        default=Formulation.CUTS,
+        panel=SEARCH_PANEL,
+    )
+    search: SearchArguments = group(SearchArguments)
+    epsilon: float = option(
+        "--epsilon",
+        "Report how probable it is that top-r with this ε draws from outside of the pool.",
+        default=1.0,
+        panel=PRIVACY_PANEL,
+    )
+    source: SourceOptions = group(SourceOptions)
+    target: str | None = option("--target", "Of a table: the column to predict.", panel=TABLE_PANEL)
+    schema: Path | None = option(
+        "--schema",
+        f"Of a table. {SCHEMA}",
+        metavar="FILE",
+        show_default="numbers, within the ranges of their rows",
+        panel=TABLE_PANEL,
+    )
+    dialect: DialectOptions = group(DialectOptions)
+    show: int = option("--show", "Rows of the pool to print.", default=5)
+    profile: bool = option(
+        "--profile",
+        "Report calls, successes and seconds of every strategy of the search.",
+        default=False,
+        panel=SEARCH_PANEL,
+    )
+    delivery: Delivery = group(Delivery)
+
+
+@command
 def solve(arguments: SolveArguments) -> None:
-    """Run the command."""
-    method, instance, delivery = arguments.method, arguments.source.instance, arguments.delivery
+    """Find the best supports of INSTANCE and prove it. The report is SENSITIVE.
+
+    A table in its place needs --target and --support-size; the rest has defaults.
+
+    If the instance file says what is expected, the result is compared with it. A
+    search that ends without its proof shows what it has, as not certified, and
+    exits with 1.
+    """
+    method, name, delivery = arguments.method, arguments.source.instance, arguments.delivery
     if method is SolveMethod.MISTAKES and arguments.search.pool_size is not None:
         raise InvalidInput("--pool-size does not apply to --method mistakes")
     checked_integer(arguments.show, "--show", 1)
     require_positive("--epsilon", arguments.epsilon)
-    options = arguments.search.settings()
+    settings = arguments.search.settings()
     if arguments.formulation is not Formulation.CUTS:
-        _check_whole(options)
+        _check_whole(settings)
     given = _source(arguments)
     check_output(delivery.output, given.files, replace=delivery.replace)
-    unclipped = given.data()
-    problem = unclipped.instance()
-    wanted = given.expected()
-    refused = None
+    data = given.data()
+    instance, wanted, refused = data.instance(), given.expected(), None
     try:
-        with about(instance), Watch(instance, details=True) as watch:
-            found = _search(problem, method, arguments.formulation, options, watch)
+        with about(name), Watch(name, details=True) as watch:
+            found = _search(instance, method, arguments.formulation, settings, watch)
     except NotCertified as error:
         if error.partial is None:
-            raise MipselectError(f"(sensitive) {instance}: {error}") from error
+            raise MipselectError(f"(sensitive) {name}: {error}") from error
         found, refused = error.partial, error
-    comparison = None if refused else compared(problem, found, wanted)
-    left_out = None
-    if isinstance(found, SupportPool) and found.certified:
-        left_out = outside(found, arguments.epsilon)
-    solved = Solved(
-        instance,
-        problem,
-        found,
-        clipped(unclipped, problem),
-        comparison,
-        left_out,
-        arguments.profile,
-        given if isinstance(given, TableToSolve) else None,
-    )
-    show = partial(print_solved, solved=solved, rows=arguments.show)
-    output = None if refused else delivery.output
-    replace(delivery, output=output).deliver(solved_report(solved), show)
+    comparison = None if refused else compared(instance, found, wanted)
+    report = {
+        "command": "solve",
+        "sensitive": True,
+        "warning": SENSITIVE,
+        "instance": name,
+        **picked(instance, "n", "p", "n_features", "support_size", "number_of_supports"),
+        **{key: instance.problem.public()[key] for key in ("loss", *BOUNDS)},
+        "intercept": instance.intercept,
+        **picked(found, "sensitivity", "tolerance", "certified"),
+        "best": _best(instance, found),
+        "expected": None if comparison is None else picked(comparison, "agrees", "exact"),
+        "clipped": clipped(data, instance),
+        "effort": effort_counts(found.effort),
+        "method": method.value,
+    }
+    if isinstance(found, search.SupportPool):
+        report |= _of_pool(found, arguments.epsilon)
+    else:
+        report |= _of_levels(found)
+    if arguments.profile:
+        report["profile"] = [asdict(strategy) for strategy in found.effort.strategies]
+    if ranges := getattr(given, "ranges", ""):
+        report["ranges"] = ranges
+
+    def render(console: Console) -> None:
+        banner(console, SENSITIVE)
+        _print_problem(console, report, instance, found)
+        _print_best(console, report, instance, found)
+        if isinstance(found, search.SupportPool):
+            _print_pool(console, report, instance, found, arguments.show)
+        else:
+            _print_levels(console, report, instance)
+        console.print("Certified: yes" if found.certified else "Certified: NO")
+        if found.certified and found.values[0] <= found.allowance and not found.proves_optimum:
+            console.print(
+                f"That is within τ = {found.allowance:.4g}, more than the best value itself, and "
+                "proves next to nothing: give a smaller --tolerance, or narrower bounds."
+            )
+        if comparison is not None:
+            line(console, f"This result {comparison.sentence}.")
+        if arguments.profile:
+            heading(console, "What each strategy of the search did")
+            print_table(
+                console,
+                ("strategy", "calls", "successes", "seconds"),
+                (
+                    (own.name, own.calls, own.successes, f"{own.seconds:.3f}")
+                    for own in found.effort.strategies
+                ),
+                left=("strategy",),
+            )
+
+    replace(delivery, output=None if refused else delivery.output).deliver(report, render)
     if refused is not None:
-        raise MipselectError(f"(sensitive) {instance}: {refused}") from refused
+        raise MipselectError(f"(sensitive) {name}: {refused}") from refused
     if comparison is not None and not comparison.agrees:
-        raise MipselectError(f"(sensitive) {instance}: {comparison.sentence}")
+        raise MipselectError(f"(sensitive) {name}: {comparison.sentence}")
 
 
-def _source(arguments: SolveArguments) -> SensitiveInstance | MomentsFile | TableToSolve:
+def _source(arguments: SolveArguments) -> InstanceFile | MomentsFile | SchemaTable:
     """Choose a table by its ending, else moments or an instance."""
+    from mipselect.cli.inputs import SchemaTable, asked_of
+    from mipselect.tables.instances import ScoredTable, table_within_its_rows
+    from mipselect.tables.schema import TableSchema
+    from mipselect.tables.stored_files import is_table
+
     source = arguments.source
     if not is_table(source.instance):
         about_tables = {"--target", "--schema", *names_of(DialectOptions)}
         refuse(arguments, "is for a table; an instance has it in its file", about_tables)
-        given = asked_of(source, None)
-        if isinstance(given, MomentsFile):
-            return given
-        return SensitiveInstance(given.name, given.draw)
+        return asked_of(source, None)
     moments, question = source.moments, source.moments.question
     if arguments.target is None or moments.support_size is None:
         raise InvalidInput(
@@ -116,91 +229,78 @@ def _source(arguments: SolveArguments) -> SensitiveInstance | MomentsFile | Tabl
             "select' and 'mipselect fit' release from it, with a --schema (begin one with "
             "'mipselect describe')"
         )
-    sizes = {"support_size": moments.support_size, **stated(**asdict(moments.regularisation))}
-    schema = {"ranges": OF_THE_ROWS}
+    target, files = arguments.target, [Path(source.instance)]
+    table: Any = arguments.dialect.source(source.instance)
     if arguments.schema is not None:
-        schema = {"schema": str(arguments.schema)}
-    data = {
-        "source": "table",
-        "path": source.instance,
-        "target": arguments.target,
-        **schema,
-        **arguments.dialect.keywords,
-        **question.keywords,
-        "intercept": not question.no_intercept,
-    }
-    return TableToSolve(sizes, data)
+        schema, ranges = TableSchema.read(arguments.schema), f"those of {arguments.schema}"
+        files.append(arguments.schema)
+    else:
+        never = question.keywords.get("never", ())
+        schema, table = table_within_its_rows(table, target, never)
+        question = replace(question, never=None)
+        ranges = "from the smallest to the largest value of each column, and so SENSITIVE"
+    of_loss = stated(**asdict(moments.regularisation)) | {"intercept": not question.no_intercept}
+    asked = question.question_about(schema, target)
+    scored = ScoredTable(table, asked, moments.support_size, of_loss, None)
+    return SchemaTable(files[0], scored, tuple(files), ranges)
 
 
 def _search(
-    problem: Instance,
+    instance: Instance,
     method: SolveMethod,
     formulation: Formulation,
-    options: SearchSettings,
+    settings: SearchSettings,
     watch: Watch,
 ) -> SupportPool | MistakeLevels:
-    keywords: dict[str, Any] = {**options.keywords(), "progress": watch}
+    """Search by cuts, or solve whole models."""
+    keywords: dict[str, Any] = {**settings.keywords(), "progress": watch}
     if formulation is Formulation.CUTS:
         if method is SolveMethod.MISTAKES:
-            return mistake_levels(problem, **keywords)
-        return top_supports(problem, options.pool_size, **keywords)
+            return search.mistake_levels(instance, **keywords)
+        return search.top_supports(instance, settings.pool_size, **keywords)
     # Pyomo takes long to import.
     from mipselect.search.monolithic.whole import whole_levels, whole_optimum
 
     keywords["form"] = None if formulation is Formulation.WHOLE else Form(formulation)
     whole = whole_levels if method is SolveMethod.MISTAKES else whole_optimum
-    return whole(problem, **keywords)
+    return whole(instance, **keywords)
 
 
-def _check_whole(options: SearchSettings) -> None:
+def _check_whole(settings: SearchSettings) -> None:
     """Refuse a whole model of several supports, or without a solver that takes quadratic terms."""
-    if options.solver in (AUTO, NATIVE):
+    from mipselect.backends.discovery import NATIVE, known_solvers
+    from mipselect.backends.protocols import Capability
+
+    if settings.solver in (AUTO, NATIVE):
         known = known_solvers().values()
         able = [status.name for status in known if Capability.MISOCP in status.capabilities]
         raise InvalidInput(
             f"--formulation other than cuts needs a MIP solver: --solver {' or '.join(able)}"
         )
-    if options.pool_size not in (ONE_SWAP, 1):
+    if settings.pool_size not in (ONE_SWAP, 1):
         raise InvalidInput("a whole model finds one support: leave out --pool-size")
 
 
-@dataclass(frozen=True)
-class Clipping:
-    """The shares of every column and of the target that the bounds change; sensitive."""
-
-    columns: tuple[float, ...]
-    target: float
-
-
-@dataclass(frozen=True)
-class Outside:
-    """The probability that top-r at ε draws a support that is not in its pool; sensitive."""
-
-    epsilon: float
-    probability: float
-
-
-def outside(pool: SupportPool, epsilon: float) -> Outside:
+def outside(pool: SupportPool, epsilon: float) -> float:
     """Return the probability that top-r at ε draws a support that is not listed in its pool."""
     if not pool.number_unlisted:
-        return Outside(epsilon, 0.0)
+        return 0.0
     scale = 2.0 * pool.sensitivity * (1.0 + pool.tolerance)
-    with np.errstate(over="ignore"):
-        logs = -epsilon * ((pool.values - pool.values[0]) / scale)
-    unlisted = math.log(pool.number_unlisted) + float(logs[-1])
-    listed = float(np.logaddexp.reduce(logs))
-    return Outside(epsilon, math.exp(unlisted - float(np.logaddexp(unlisted, listed))))
+    best, *_ = values = pool.values.tolist()
+    logs = [-epsilon * ((value - best) / scale) for value in values]
+    listed = math.log(math.fsum(map(math.exp, logs)))
+    unlisted = math.log(pool.number_unlisted) + logs[-1]
+    return 1.0 / (1.0 + math.exp(min(listed - unlisted, 700.0)))
 
 
-def clipped(stored: StoredData, instance: Instance) -> Clipping | None:
+def clipped(stored: StoredData, instance: Instance) -> dict[str, Any] | None:
     """Return the shares of the data that the bounds clip; None for a table already mapped."""
     if stored.mapped:
         return None
     pairs = zip(stored.X.T, instance.X.T, strict=True)
-    columns = tuple(float(np.mean(before != after)) for before, after in pairs)
-    if instance.classes is not None:
-        return Clipping(columns, 0.0)
-    return Clipping(columns, float(np.mean(np.abs(stored.y) > instance.y_bound)))
+    columns = [float((before != after).mean()) for before, after in pairs]
+    beyond = 0.0 if instance.classes is not None else (abs(stored.y) > instance.y_bound).mean()
+    return {"columns": columns, "target": float(beyond)}
 
 
 @dataclass(frozen=True)
@@ -235,81 +335,22 @@ def compared(
     if best != wanted.support:
         tie = f"the value of the expected support {list(wanted.support)}"
         pairs.append((tie, instance.objective(wanted.support), float(found.values[0])))
-    if isinstance(found, MistakeLevels) and wanted.level_values is not None:
+    differs = ""
+    if isinstance(found, search.MistakeLevels) and wanted.level_values is not None:
         if len(wanted.level_values) != len(found):
-            return _differs(f"{len(found)} levels instead of {len(wanted.level_values)}")
-        for level, value in enumerate(wanted.level_values):
-            pairs.append((f"the value of level {level}", float(found.values[level]), value))
+            differs = f"{len(found)} levels instead of {len(wanted.level_values)}"
+        levels = zip(found.values.tolist(), wanted.level_values, strict=False)
+        pairs += [(f"the value of level {k}", *pair) for k, pair in enumerate(levels)]
     exact = True
     for what, value, right in pairs:
         rounding = RELATIVE * abs(right)
         if not -rounding <= value - right <= found.allowance + rounding:
-            return _differs(f"{what} is {value!r} instead of {right!r}")
+            differs = differs or f"{what} is {value!r} instead of {right!r}"
         exact = exact and value - right <= rounding
+    if differs:
+        return Comparison(False, False, f"DIFFERS from [expected]: {differs}")
     how = f"to {RELATIVE:g} relative" if exact else "within the tolerance"
-    return Comparison(agrees=True, exact=exact, sentence=f"agrees with [expected] {how}")
-
-
-def _differs(how: str) -> Comparison:
-    return Comparison(agrees=False, exact=False, sentence=f"DIFFERS from [expected]: {how}")
-
-
-@dataclass(frozen=True, eq=False)
-class Solved:
-    """Supports that a search found, and what is known about them.
-
-    Attributes
-    ----------
-    name : str
-        Name of the instance.
-    instance : Instance
-    found : SupportPool or MistakeLevels
-    clipping : Clipping or None
-    comparison : Comparison or None
-        With what the file of the instance expects.
-    outside : Outside or None
-        Supports outside of a certified pool.
-    profile : bool
-        Report what each strategy of the search did.
-    table : TableToSolve or None
-        The table that was given in place of an instance.
-    """
-
-    name: str
-    instance: Instance
-    found: SupportPool | MistakeLevels
-    clipping: Clipping | None
-    comparison: Comparison | None = None
-    outside: Outside | None = None
-    profile: bool = False
-    table: TableToSolve | None = None
-
-    @property
-    def best(self) -> list[int]:
-        """Features of the best support."""
-        support: list[int] = self.found.supports[0].tolist()
-        return support
-
-    @property
-    def has_units(self) -> bool:
-        """True of a table with a schema, but for blocks: their coefficients have no units."""
-        return self.instance.units is not None and self.instance.problem.blocks is None
-
-    def names(self, support: list[int]) -> list[str]:
-        """Return the names of features."""
-        return [self.instance.feature_names[j] for j in support]
-
-
-def solved_report(solved: Solved) -> Mapping[str, Any]:
-    """Return the JSON object of a pool or of mistake levels; what is infinite is null."""
-    found = solved.found
-    own = _of_pool(solved, found) if isinstance(found, SupportPool) else _of_levels(found)
-    more: dict[str, Any] = {}
-    if solved.profile:
-        more["profile"] = [asdict(own) for own in found.effort.strategies]
-    if solved.table is not None:
-        more |= {"ranges": solved.table.ranges, "toml": solved.table.toml(solved.instance)}
-    return {**_of_both(solved), **own, **more}
+    return Comparison(True, exact, f"agrees with [expected] {how}")
 
 
 def effort_counts(effort: Effort) -> dict[str, Any]:
@@ -317,10 +358,35 @@ def effort_counts(effort: Effort) -> dict[str, Any]:
     return {name: value for name, value in asdict(effort).items() if name != "strategies"}
 
 
-def _of_pool(solved: Solved, pool: SupportPool) -> dict[str, Any]:
+def _best(instance: Instance, found: SupportPool | MistakeLevels) -> dict[str, Any]:
+    """Return the best support and its coefficients, as part of a JSON object."""
+    best = found.supports[0].tolist()
+    fit, in_units = instance.fit(best), {}
+    # Coefficients of blocks have no units.
+    if instance.units is not None and instance.problem.blocks is None:
+        in_units = {"in_units": instance.fit_in_units(best).to_dict()}
     return {
-        "outside_pool": None if solved.outside is None else asdict(solved.outside),
-        "method": "top-r",
+        "support": best,
+        "names": [instance.feature_names[j] for j in best],
+        "value": float(found.values[0]),
+        "proven_optimal": found.proves_optimum,
+        "columns": [instance.column_names[c] for j in best for c in instance.groups[j]],
+        "coef": fit.coef.tolist(),
+        "always": [
+            *(instance.column_names[c] for part in instance.always for c in part),
+            *([INTERCEPT] if instance.intercept else []),
+        ],
+        "always_coef": fit.always.tolist(),
+        **in_units,
+        "multiplier": fit.multiplier,
+    }
+
+
+def _of_pool(pool: SupportPool, epsilon: float) -> dict[str, Any]:
+    """Return a pool as part of a JSON object; what is infinite is null."""
+    left_out = {"epsilon": epsilon, "probability": outside(pool, epsilon)}
+    return {
+        "outside_pool": left_out if pool.certified else None,
         "pool_size": len(pool),
         "worst_listed_value": float(pool.values[-1]),
         "rest_bound": finite_or_none(pool.rest_bound),
@@ -330,105 +396,31 @@ def _of_pool(solved: Solved, pool: SupportPool) -> dict[str, Any]:
 
 
 def _of_levels(levels: MistakeLevels) -> dict[str, Any]:
+    """Return mistake levels as part of a JSON object; what is infinite is null."""
+    supports, values, bounds = (
+        found.tolist() for found in (levels.supports, levels.values, levels.bounds)
+    )
     return {
-        "method": "mistakes",
         "levels": [
-            {
-                "level": i,
-                "support": levels.supports[i].tolist(),
-                "value": float(levels.values[i]),
-                "bound": float(levels.bounds[i]),
-                "size": levels.sizes[i],
-            }
-            for i in range(len(levels))
+            {"level": i, "support": support, "value": value, "bound": bound, "size": size}
+            for i, (support, value, bound, size) in enumerate(
+                zip(supports, values, bounds, levels.sizes, strict=True)
+            )
         ],
         "gap": finite_or_none(levels.gap),
         "gap_over_twice_sensitivity": finite_or_none(levels.gap / (2.0 * levels.sensitivity)),
     }
 
 
-def _of_both(solved: Solved) -> dict[str, Any]:
-    instance, found, best = solved.instance, solved.found, solved.best
-    fit, public, in_units = instance.fit(best), instance.problem.public(), {}
-    if solved.has_units:
-        in_units = {"in_units": instance.fit_in_units(best).to_dict()}
-    return {
-        "command": "solve",
-        "sensitive": True,
-        "warning": SENSITIVE,
-        "instance": solved.name,
-        **picked(instance, "n", "p", "n_features", "support_size", "number_of_supports"),
-        **{name: public[name] for name in ("loss", *BOUNDS)},
-        "intercept": instance.intercept,
-        **picked(found, "sensitivity", "tolerance", "certified"),
-        "best": {
-            "support": best,
-            "names": solved.names(best),
-            "value": float(found.values[0]),
-            "proven_optimal": found.proves_optimum,
-            "columns": [instance.column_names[c] for j in best for c in instance.groups[j]],
-            "coef": fit.coef.tolist(),
-            "always": [
-                *(instance.column_names[c] for part in instance.always for c in part),
-                *([INTERCEPT] if instance.intercept else []),
-            ],
-            "always_coef": fit.always.tolist(),
-            **in_units,
-            "multiplier": fit.multiplier,
-        },
-        "expected": None
-        if solved.comparison is None
-        else picked(solved.comparison, "agrees", "exact"),
-        "clipped": None if solved.clipping is None else asdict(solved.clipping),
-        "effort": effort_counts(found.effort),
-    }
-
-
-def print_solved(console: Console, solved: Solved, rows: int) -> None:
-    """Print the problem, the best support, the first `rows` of a pool or all levels, the proof."""
-    banner(console, SENSITIVE)
-    _print_problem(console, solved)
-    _print_best(console, solved)
-    if isinstance(solved.found, SupportPool):
-        _print_pool(console, solved, solved.found, rows)
-    else:
-        _print_levels(console, solved, solved.found)
-    console.print("Certified: yes" if solved.found.certified else "Certified: NO")
-    if (loose := _loose_tolerance(solved.found)) is not None:
-        console.print(loose)
-    if solved.comparison is not None:
-        console.print(f"This result {solved.comparison.sentence}.", markup=False)
-    if solved.profile:
-        _print_profile(console, solved.found.effort)
-    if solved.table is not None:
-        heading(console, REPEATED)
-        line(console, solved.table.toml(solved.instance))
-
-
-def _loose_tolerance(found: SupportPool | MistakeLevels) -> str | None:
-    """Say that a certificate proves next to nothing; None where τΔ is below the best value."""
-    if found.proves_optimum or not found.certified or found.allowance < found.values[0]:
-        return None
-    return (
-        f"That is within τ = {found.allowance:.4g}, more than the best value itself, and proves "
-        "next to nothing: give a smaller --tolerance, or narrower bounds."
-    )
-
-
-def _print_profile(console: Console, effort: Effort) -> None:
-    """Print calls, successes and seconds of every strategy of the search."""
-    heading(console, "What each strategy of the search did")
-    numbers = ("calls", "successes", "seconds")
-    table = table_of("strategy", *numbers, right=numbers)
-    for own in effort.strategies:
-        table.add_row(own.name, f"{own.calls:,}", f"{own.successes:,}", f"{own.seconds:.3f}")
-    console.print(table)
-
-
-def _print_problem(console: Console, solved: Solved) -> None:
-    instance, found = solved.instance, solved.found
-    heading(console, solved.name)
-    supports = instance.number_of_supports
+def _print_problem(
+    console: Console,
+    report: Mapping[str, Any],
+    instance: Instance,
+    found: SupportPool | MistakeLevels,
+) -> None:
+    """Print the problem and what the search took."""
+    heading(console, report["instance"])
+    supports = report["number_of_supports"]
     facts = {
         "n": f"{instance.n:,}",
         "p": f"{instance.p:,}",
@@ -442,101 +434,109 @@ def _print_problem(console: Console, solved: Solved) -> None:
     }
     if instance.n_features == instance.p:
         del facts["features"]
-    table = table_of(*facts, right=facts)
-    table.add_row(*facts.values())
-    console.print(table)
+    print_table(console, tuple(facts), [tuple(facts.values())])
     intercept = "with an intercept" if instance.intercept else "without an intercept"
     if instance.problem.blocks is not None:
         intercept = "blocks are centred, which stands for an intercept"
-    facts_in_words = [*bounds_in_words(instance.problem.public()), intercept]
-    console.print(f"Problem: {', '.join(facts_in_words)}", markup=False)
-    if solved.table is not None:
-        line(console, f"Ranges, within which columns are scaled: {solved.table.ranges}. {DEFAULTS}")
+    line(console, f"Problem: {', '.join([*bounds_in_words(instance.problem.public()), intercept])}")
+    if "ranges" in report:
+        line(console, f"Ranges, within which columns are scaled: {report['ranges']}. {DEFAULTS}")
 
 
-def _print_best(console: Console, solved: Solved) -> None:
-    instance, clipping, support = solved.instance, solved.clipping, solved.best
-    heading(console, f"{_best_in_words(solved.found)}, value {solved.found.values[0]:.10g}")
-    table = table_of(
-        *("feature", "name", "coefficient", "clipped"),
-        right=("feature", "coefficient", "clipped"),
-        fold=("name",),
-    )
-    fit, names = instance.fit(support), instance.column_names
-    chosen = [(str(j), c) for j in support for c in instance.groups[j]]
-    always = [("always", c) for part in instance.always for c in part]
-    coefficients = [*fit.coef.tolist(), *fit.always.tolist()]
-    for (feature, c), coefficient in zip([*chosen, *always], coefficients, strict=False):
-        share = "-" if clipping is None else f"{clipping.columns[c]:.1%}"
-        table.add_row(feature, escape(names[c]), f"{coefficient:.6g}", share)
-    if instance.intercept:
-        table.add_row("always", INTERCEPT, f"{coefficients[-1]:.6g}", "-")
-    console.print(table)
-    if solved.has_units:
-        heading(console, "The same in the units of the table")
-        console.print(str(instance.fit_in_units(support)), markup=False)
-    if clipping is None:
-        return
-    most = max(range(instance.p), key=clipping.columns.__getitem__)
-    console.print(
-        f"Clipped by the bounds: {clipping.target:.1%} of the target; of the columns "
-        f"{fmean(clipping.columns):.1%} on average, at most {clipping.columns[most]:.1%} "
-        f"({names[most]})",
-        markup=False,
-    )
-
-
-def _best_in_words(found: SupportPool | MistakeLevels) -> str:
+def _print_best(
+    console: Console,
+    report: Mapping[str, Any],
+    instance: Instance,
+    found: SupportPool | MistakeLevels,
+) -> None:
+    """Print the best support, its coefficients, and what the bounds clip."""
+    best, shares = report["best"], report["clipped"]
+    what = "The best support found"
     if found.proves_optimum:
-        return "The best support"
-    if found.certified:
-        return f"A support within τ = {found.allowance:.4g} of the best"
-    return "The best support found"
+        what = "The best support"
+    elif found.certified:
+        what = f"A support within τ = {found.allowance:.4g} of the best"
+    heading(console, f"{what}, value {best['value']:.10g}")
+    columns = [(str(j), c) for j in best["support"] for c in instance.groups[j]]
+    columns += [("always", c) for part in instance.always for c in part]
+    clipping = ["-" if shares is None else f"{shares['columns'][c]:.1%}" for _, c in columns]
+    of = [feature for feature, _ in columns]
+    if instance.intercept:
+        of, clipping = [*of, "always"], [*clipping, "-"]
+    names, coefs = best["columns"] + best["always"], best["coef"] + best["always_coef"]
+    print_table(
+        console,
+        ("feature", "name", "coefficient", "clipped"),
+        zip(of, names, (f"{coef:.6g}" for coef in coefs), clipping, strict=True),
+        left=("name",),
+    )
+    if "in_units" in best:
+        heading(console, "The same in the units of the table")
+        console.print(str(instance.fit_in_units(best["support"])), markup=False)
+    if shares is not None:
+        most = max(range(instance.p), key=shares["columns"].__getitem__)
+        line(
+            console,
+            f"Clipped by the bounds: {shares['target']:.1%} of the target; of the columns "
+            f"{fmean(shares['columns']):.1%} on average, at most {shares['columns'][most]:.1%} "
+            f"({instance.column_names[most]})",
+        )
 
 
-def _print_pool(console: Console, solved: Solved, pool: SupportPool, rows: int) -> None:
+def _names(instance: Instance, support: Sequence[int]) -> str:
+    return ", ".join(instance.feature_names[j] for j in support)
+
+
+def _print_pool(
+    console: Console, report: Mapping[str, Any], instance: Instance, pool: SupportPool, rows: int
+) -> None:
+    """Print the best supports of a pool, and what is proven about all others."""
     shown = min(rows, len(pool))
     heading(console, f"The {shown:,} best of {len(pool):,} listed supports")
-    titles = ("rank", "value", "features", "names")
-    table = table_of(*titles, right=("rank", "value"), fold=titles)
-    for k in range(shown):
-        support = pool.supports[k].tolist()
-        table.add_row(
-            str(k + 1),
-            f"{pool.values[k]:.10g}",
-            " ".join(map(str, support)),
-            escape(", ".join(solved.names(support))),
-        )
-    console.print(table)
-    console.print(f"Worst listed value: {pool.values[-1]:.10g}")
+    listed = zip(report["values"][:shown], report["supports"], strict=False)
+    print_table(
+        console,
+        ("rank", "value", "features", "names"),
+        (
+            (k, f"{value:.10g}", " ".join(map(str, support)), _names(instance, support))
+            for k, (value, support) in enumerate(listed, start=1)
+        ),
+        left=("features", "names"),
+    )
+    console.print(f"Worst listed value: {report['worst_listed_value']:.10g}")
     if math.isinf(pool.rest_bound):
         console.print("Every support is listed.")
     else:
         console.print(f"Proven for each of the others: at least {max(pool.rest_bound, 0.0):.10g}")
-    if solved.outside is not None:
+    if (left_out := report["outside_pool"]) is not None:
         console.print(
-            f"Probability that top-r with ε = {solved.outside.epsilon:g} draws from outside of "
-            f"this pool: {solved.outside.probability:.4g}"
+            f"Probability that top-r with ε = {left_out['epsilon']:g} draws from outside of "
+            f"this pool: {left_out['probability']:.4g}"
         )
 
 
-def _print_levels(console: Console, solved: Solved, levels: MistakeLevels) -> None:
+def _print_levels(console: Console, report: Mapping[str, Any], instance: Instance) -> None:
+    """Print the best of each level, and what the gap allows."""
     heading(console, "The best support at each distance from the best")
-    numbers = ("level", "value", "proven bound", "supports in level")
-    table = table_of(*numbers, "names", right=numbers, fold=("names",))
-    for i, size in enumerate(levels.sizes):
-        table.add_row(
-            str(i),
-            f"{levels.values[i]:.10g}",
-            f"{levels.bounds[i]:.10g}",
-            f"{size:,}",
-            escape(", ".join(solved.names(levels.supports[i].tolist()))),
-        )
-    console.print(table)
-    if math.isfinite(levels.gap):
-        ratio = levels.gap / (2.0 * levels.sensitivity)
+    print_table(
+        console,
+        ("level", "value", "proven bound", "supports in level", "names"),
+        (
+            (
+                level["level"],
+                f"{level['value']:.10g}",
+                f"{level['bound']:.10g}",
+                level["size"],
+                _names(instance, level["support"]),
+            )
+            for level in report["levels"]
+        ),
+        left=("names",),
+    )
+    if report["gap"] is not None:
+        ratio = report["gap_over_twice_sensitivity"]
         needs = "meets" if ratio > 1.0 else "does not meet"
         console.print(
-            f"Gap between best and second best: at least {levels.gap:.6g} = {ratio:.4g} · 2Δ; "
+            f"Gap between best and second best: at least {report['gap']:.6g} = {ratio:.4g} · 2Δ; "
             f"it {needs} the condition of mistakes, more than 2Δ."
         )

@@ -101,7 +101,7 @@ RUNNING: list[Interruptions] = []
 
 
 def let_signals_raise() -> None:
-    """Let signals raise from now on: all that a command works with is imported."""
+    """Let signals raise from now on: all is imported, and something would be left behind."""
     if RUNNING and threading.current_thread() is threading.main_thread():
         RUNNING[-1].raise_from_now_on()
 

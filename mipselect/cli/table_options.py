@@ -192,23 +192,6 @@ class ScoreOptions:
         )
 
 
-def score_in_place_of_the_file() -> ScoreOptions:
-    """Declare `ScoreOptions` for an instance, whose file may say them."""
-    return group(
-        ScoreOptions,
-        without=("--loss",),
-        help={
-            "--score": "In place of the score of the instance, whose bounds are then not used. "
-            "block-r2: R² within blocks of rows, of every support. blocks: least squares on blocks."
-        },
-        show_default={
-            "--score": "that of the instance",
-            "--block-rows": "that of the instance; 2, of block-r2 by n, ε and s",
-            "--partitions": "that of the instance; 16, of block-r2 up to 8",
-        },
-    )
-
-
 @options
 class Regularisation:
     """Public bound and penalty on the coefficients."""
@@ -370,8 +353,8 @@ class ModelOptions:
     loss: str | None = option(
         "--model-loss",
         'For objective: squared, huber, "huber(κ)" with κ in halves of the range of the target, '
-        "without it from 1/4 to 1 by rows times ε; for two classes logistic, smoothed-hinge, "
-        '"smoothed-hinge(h)". In Python the squared loss is the default of numbers.',
+        "without it from 1/4 to 1 by rows times ε; for two classes logistic. In Python the squared "
+        "loss is the default of numbers.",
         show_default=f"{LOSS_OF_NUMBERS}; {LOSS_OF_CLASSES} for two classes",
     )
 

@@ -25,11 +25,11 @@ from mipselect.parameters import parameters_of
 from mipselect.privacy.guarantee import ROW
 from mipselect.privacy.public_fields import PUBLIC_FIELDS, in_words
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored.files import StoredData
+from mipselect.problem.stored import StoredData
 from mipselect.search.supports import number_of_listed
 from mipselect.selectors import MistakesSelector, TopRSelector
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.chance_level import ChanceLevel, chance_level
+from mipselect.selectors.chance_level import ChanceLevel
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.selectors.scored import RowsSelector
@@ -37,7 +37,7 @@ from mipselect.tables.public_map import people_in_words
 from mipselect.validation import listed, sizes_in_words
 
 if TYPE_CHECKING:  # Each command imports its own.
-    from mipselect.cli.fit import FitPlan
+    from mipselect.cli.fit_plan import FitPlan
     from mipselect.cli.releasing import SupportPlan
     from mipselect.selectors import MCMCSelector
 
@@ -117,7 +117,7 @@ class Task:
         """Compare what a draw from n rows can find with its noise; None if that is not known."""
         if n is None or self.hides_n:
             return None
-        return chance_level(problem, self.plan.method, n)
+        return self.plan.method.chance_level(problem, n)
 
     def of_little_use(self, problem: Problem, chance: ChanceLevel | None) -> Iterator[str]:
         """Say that a draw stays near chance, and that it is one of all features."""
@@ -198,8 +198,7 @@ def _deliver_answer(task: Task, delivery: Delivery) -> None:
             # Whoever knows the seed can repeat the draw: it is a function of the data.
             "sensitive": not answer.private,
             **answer.report(),
-            "nearly_blind": None if chance is None else chance.entirely,
-            "blind_sizes": None if chance is None else list(chance.sizes),
+            "nearly_blind": None if chance is None else chance.near,
             **settings,
             "notes": notes,
             "ledger": charged,

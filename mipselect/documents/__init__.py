@@ -1,1 +1,1 @@
-"""Documents of plain blocks, written once and shown as HTML or as Markdown."""
+"""Documents: Markdown whose every text is escaped, and HTML pages, which are that Markdown."""

@@ -1,14 +1,11 @@
-"""Joint guarantee of a fixed set of releases, counted in three ways.
+"""Joint guarantee of a fixed set of releases, counted in two ways.
 
-All three hold for a set that was fixed before the first of them was drawn. The sum also limits what
-is chosen step by step, and so does ρ where it is the currency; the others inform, and allow
-nothing.
+Both hold for a set that was fixed before the first of them was drawn. The sum also limits what is
+chosen step by step, and so does ρ where it is the currency; else it informs, and allows nothing.
 """
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,17 +15,10 @@ from mipselect.privacy.concentrated import rho_epsilon
 from mipselect.privacy.decimals import exact, round_up
 from mipselect.validation import checked_share
 
-STEPS = 1_000_000
-"""Most steps of a loss distribution; the library rounds losses up to the next of them."""
-
-MOST_LOSS = 500.0
-"""Above this sum of ε no loss distribution is computed: e^ε leaves the floats."""
-
-SUM, LOSSES, RHO = "sum", "loss distributions", "rho"
+SUM, RHO = "sum", "rho"
 
 MEANINGS = {
     SUM: "ε and δ added up; holds for any draws, also step by step",
-    LOSSES: "privacy-loss distributions of pure ε; for a set that was fixed beforehand",
     RHO: "ρ of zero-concentrated privacy added up; for a set that was fixed beforehand",
 }
 """The ways of counting, and the statement that belongs to each."""
@@ -42,7 +32,7 @@ class Statement:
 
     Attributes
     ----------
-    way : {"sum", "loss distributions", "rho"}
+    way : {"sum", "rho"}
     epsilon : float or None
         None where this way says nothing.
     delta : float
@@ -70,22 +60,20 @@ class Statement:
 def statements(
     entries: Sequence[LedgerEntry], delta: float, currency: str = "epsilon"
 ) -> tuple[Statement, ...]:
-    """Count a set of entries by their sum, by loss distributions and by ρ, at δ = `delta`.
+    """Count a set of entries by their sum and by ρ, at δ = `delta`.
 
     Parameters
     ----------
     entries : sequence of LedgerEntry
-        All under one relation. Loss distributions count disjoint parts of a table as if they were
-        not disjoint.
+        All under one relation.
     delta : float
-        0 < δ < 1, for the second and the third way; the sum has the δ that was charged.
+        0 < δ < 1, for the second way; the sum has the δ that was charged.
     currency : str
         Currency of the ledger: where it counts ρ, its budget of ρ holds step by step.
 
     References
     ----------
-    Bun and Steinke, "Concentrated differential privacy", 2016; Koskela, Jälkö and Honkela,
-    "Computing tight differential privacy guarantees using FFT", 2020, and dp-accounting.
+    Bun and Steinke, "Concentrated differential privacy", 2016.
 
     Examples
     --------
@@ -97,7 +85,7 @@ def statements(
     (20.0, True)
     """
     delta = checked_share(delta, "delta", closed=False)
-    return (_sum(entries), _losses(entries, delta), _concentrated(entries, delta, currency))
+    return (_sum(entries), _concentrated(entries, delta, currency))
 
 
 def best(found: Sequence[Statement]) -> Statement:
@@ -123,31 +111,3 @@ def _concentrated(entries: Sequence[LedgerEntry], delta: float, currency: str) -
     total = round_up(rho)
     meaning = LIMITED if currency == "rho" else MEANINGS[RHO]
     return Statement(RHO, rho_epsilon(total, delta), delta, total, meaning)
-
-
-def _losses(entries: Sequence[LedgerEntry], delta: float) -> Statement:
-    try:
-        from dp_accounting.pld.common import DifferentialPrivacyParameters
-        from dp_accounting.pld.privacy_loss_distribution import from_privacy_parameters, identity
-    except ImportError:
-        return Statement(
-            LOSSES, None, delta, None, "needs dp-accounting: pip install 'mipselect[accounting]'"
-        )
-    charges = Counter((e.guarantee.epsilon, e.guarantee.delta) for e in entries)
-    losses = [epsilon for epsilon, _ in charges if epsilon > 0.0]
-    total = sum(epsilon * count for (epsilon, _), count in charges.items())
-    if not losses:
-        return Statement(LOSSES, 0.0, delta, None, MEANINGS[LOSSES])
-    if total > MOST_LOSS:
-        return Statement(LOSSES, None, delta, None, f"not computed above ε = {MOST_LOSS:g} in all")
-    step = max(total / STEPS, min(1e-3, min(losses) / 10.0))
-    together = identity(value_discretization_interval=step)
-    for (epsilon, own), count in charges.items():
-        one = from_privacy_parameters(
-            DifferentialPrivacyParameters(epsilon, own), value_discretization_interval=step
-        )
-        together = together.compose(one.self_compose(count))
-    found = float(together.get_epsilon_for_delta(delta))
-    if not math.isfinite(found):
-        return Statement(LOSSES, None, delta, None, "the δ that was charged exceeds this δ")
-    return Statement(LOSSES, found, delta, None, MEANINGS[LOSSES])

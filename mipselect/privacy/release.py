@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import ROW, Guarantee
 from mipselect.validation import checked_flag, checked_integer, checked_name, set_fields, shown
-
-if TYPE_CHECKING:
-    from mipselect.documents.blocks import Block
 
 NOT_PRIVATE = "NOT PRIVATE: drawn with a seeded generator, for tests and experiments only"
 
@@ -103,13 +100,7 @@ class Release:
 
     def _repr_html_(self) -> str:
         """Write the release as `str` does, for a notebook."""
-        from mipselect.documents.pages import html_part
+        from mipselect.documents.markdown import alert, html_part, paragraph
 
-        return html_part(map(line_block, str(self).splitlines()))
-
-
-def line_block(line: str) -> Block:
-    """Show a line of a release in a notebook; that it is not private cannot be overlooked."""
-    from mipselect.documents.blocks import Alert, Paragraph
-
-    return Alert(line) if line == f"{NOT_PRIVATE}." else Paragraph(line)
+        lines = str(self).splitlines()
+        return html_part([(alert if x == f"{NOT_PRIVATE}." else paragraph)(x) for x in lines])

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,10 +36,6 @@ from mipselect.problem.layout import Always, Groups, Layout
 from mipselect.problem.problem import OfProblem, Problem
 from mipselect.problem.scores import BLOCKS, R2, require_together
 from mipselect.validation import checked_choice, checked_epsilon, checked_time_limit, set_fields
-
-if TYPE_CHECKING:
-    from mipselect.tables.schema import TableSchema
-
 
 UNWEIGHTED_R2 = (
     "score 'block-r2' counts every row the same, and the schema has a survey weight: score "
@@ -129,6 +124,10 @@ class BlockScores(OfProblem):
     Rows are known up to n only: guarantees are those of replacing one. `ExponentialMechanism`
     takes scores where it takes an `Instance`, and draws ∝ exp(εF(S)/2).
 
+    Of a table with a schema `Instance.from_table` with the score "block-r2" makes them: a category
+    is one feature of several columns; a missing value is 0 after centring, and `=missing` a column
+    of its feature.
+
     References
     ----------
     docs/mathematics/block-r2.md.
@@ -207,52 +206,6 @@ class BlockScores(OfProblem):
         scores = cls.__new__(cls)
         scores._hold(problem, columns, rows)
         return scores
-
-    @classmethod
-    def from_table(
-        cls,
-        source: Any,
-        schema: TableSchema,
-        *,
-        target: str,
-        support_size: int,
-        always: Sequence[str] = (),
-        never: Sequence[str] = (),
-        block_rows: int | None = None,
-        partitions: int | None = None,
-        partition_seed: int | None = None,
-        epsilon: float = 1.0,
-        unit_rule: str = "first",
-        most_seconds: float = MOST_SECONDS,
-    ) -> BlockScores:
-        """Read a table with a schema, whose numbers need no range.
-
-        A category is one feature of several columns; a missing value is 0 after centring, and
-        `=missing` a column of its feature.
-
-        Parameters
-        ----------
-        source, schema, target, always, never, unit_rule
-            As for `Instance.from_table`. Several rows of a person become one.
-        support_size, block_rows, partitions, partition_seed, epsilon, most_seconds
-            As for the class.
-
-        Raises
-        ------
-        InvalidInput
-        """
-        from mipselect.tables.instances import block_scores_of_table
-        from mipselect.tables.public_map import TableQuestion
-
-        question = TableQuestion(schema, target, always, never, unit_rule=unit_rule)
-        options = BlockOptions(
-            block_rows=block_rows,
-            partitions=partitions,
-            partition_seed=partition_seed,
-            epsilon=epsilon,
-            most_seconds=most_seconds,
-        )
-        return block_scores_of_table(source, question, support_size, options)
 
     def _hold(self, problem: Problem, columns: ColumnsOfFeatures, rows: FloatArray) -> None:
         assert problem.blocks is not None

@@ -18,8 +18,9 @@ from mipselect.losses import CertifiedLoss, Loss, PreparedLoss, RestrictedFit
 from mipselect.problem.data import ClippedRows, ExactSums, Rows, leave_out, problem_with_rows
 from mipselect.problem.layout import Always, Groups, Layout
 from mipselect.problem.problem import OfProblem, Problem
+from mipselect.problem.scores import BLOCKS, LOSS, SCORES, require_together
 from mipselect.restricted.grouping import on_features
-from mipselect.validation import set_fields
+from mipselect.validation import checked_choice, set_fields
 
 if TYPE_CHECKING:
     from mipselect.tables import PublicMap, TableEquation, TableSchema
@@ -204,7 +205,12 @@ class Instance(OfProblem):
         loss: str | Loss = "squared",
         ranges: Ranges | None = None,
         unit_rule: str = "first",
-    ) -> Instance:
+        score: str | None = LOSS,
+        block_rows: int | None = None,
+        partitions: int | None = None,
+        partition_seed: int | None = None,
+        epsilon: float = 1.0,
+    ) -> Any:
         """Make an instance of a real table by the public map of its schema.
 
         Every field is one feature, whatever the number of its columns; features and target lie
@@ -236,6 +242,17 @@ class Instance(OfProblem):
             Public ranges in place of those of the schema.
         unit_rule : {"first", "last", "mean"}
             What becomes of several rows of one person, where the schema has a privacy unit.
+        score : {"loss", "blocks", "block-r2"}, optional
+            Values of supports. "blocks" is least squares on blocks of rows, see `from_blocks`, and
+            "block-r2" R² within them, see `BlockScores`; neither uses a range. None is block R²
+            where all supports can be listed soon, else least squares.
+        block_rows, partitions, partition_seed, epsilon : optional
+            Of scores from blocks, as for `from_blocks` and `BlockScores`.
+
+        Returns
+        -------
+        Instance or BlockScores
+            `BlockScores` for block R².
 
         Raises
         ------
@@ -258,39 +275,43 @@ class Instance(OfProblem):
         docs/tables.md; docs/mathematics/weights.md; "Differentially Private High-dimensional
         Variable Selection via Integer Programming", section 4, for the sensitivity.
         """
-        from mipselect.tables.instances import instance_of_table
+        from mipselect.problem.block_scores import BlockOptions
+        from mipselect.tables.instances import ScoredTable
         from mipselect.tables.public_map import TableQuestion
 
-        return instance_of_table(
-            source,
-            TableQuestion(schema, target, always, never, ranges or {}, unit_rule),
-            support_size=support_size,
-            intercept=intercept,
-            coef_bound=coef_bound,
-            ridge=ridge,
-            loss=loss,
-        )
+        question = TableQuestion(schema, target, always, never, ranges or {}, unit_rule)
+        scales: dict[str, Any] = {"coef_bound": coef_bound, "ridge": ridge}
+        of_blocks: dict[str, Any] = {
+            "block_rows": block_rows,
+            "partitions": partitions,
+            "partition_seed": partition_seed,
+        }
+        if score is not None:
+            checked_choice(score, "score", SCORES)
+        of_loss, blocks = {"intercept": intercept, "loss": loss, **scales}, None
+        if score == LOSS:
+            require_together(LOSS, of_blocks)
+        else:
+            require_together(score or BLOCKS, {"loss": loss, "ranges": ranges or None})
+            blocks = BlockOptions(score=score, epsilon=epsilon, **scales, **of_blocks)
+        return ScoredTable(source, question, support_size, of_loss, blocks).made()
 
     @classmethod
     def from_blocks(
         cls,
-        X: Any,
-        y: ArrayLike | None = None,
+        X: ArrayLike,
+        y: ArrayLike,
         *,
         support_size: int,
-        block_rows: int = 2,
-        partitions: int = 16,
+        block_rows: int | None = None,
+        partitions: int | None = None,
         partition_seed: int | None = None,
-        schema: TableSchema | None = None,
-        target: str | None = None,
         always: Always = None,
-        never: Sequence[str] = (),
         groups: Groups = None,
         feature_names: Sequence[str] | None = None,
         coef_bound: float | None = None,
         ridge: float | None = None,
-        unit_rule: str = "first",
-    ) -> Instance:
+    ) -> Self:
         """Make an instance of blocks of a few rows, each normalised by itself: no range is used.
 
         T random partitions divide the rows into blocks of b. Within a block every feature is
@@ -306,28 +327,21 @@ class Instance(OfProblem):
         Parameters
         ----------
         X, y : array_like
-            Shapes (n, p) and (n,), as for `Instance`. Or X alone is a table, see
-            `from_table`, with `schema` and `target`. Classes are two numbers.
+            Shapes (n, p) and (n,), as for `Instance`. Classes are two numbers.
         support_size : int
             s, how many features to choose.
-        block_rows : int
-            b, rows of a block. Two see ranks; more come nearer to R², and are fewer.
-        partitions : int
-            T.
+        block_rows : int, optional
+            b, rows of a block; default 2. Two see ranks; more come nearer to R², and are fewer.
+        partitions : int, optional
+            T; default 16.
         partition_seed : int, optional
             The partitions are drawn from it; default from the operating system. Choose it without
             looking at the data.
-        schema : TableSchema, optional
-            What is public about a table. Numbers need no range.
-        target : str, optional
-            The field to predict; goes with the schema, as `never` and `unit_rule`.
-        always, never, groups, feature_names : optional
-            As for `Instance` and `from_table`.
+        always, groups, feature_names : optional
+            As for `Instance`.
         coef_bound, ridge : float, optional
             r and λ, in units of normalised blocks; default U = r√(s + a) = 0.75, or 1.5 where a
             feature has many columns, and 1.
-        unit_rule : {"first", "last", "mean"}
-            What becomes of several rows of one person.
 
         Raises
         ------
@@ -350,26 +364,7 @@ class Instance(OfProblem):
         >>> ExponentialMechanism(instance, epsilon=1.0).release().support
         (1, 4)
         """
-        from mipselect.tables import instances
-        from mipselect.tables.public_map import TableQuestion
-
         blocks = Blocks.of(block_rows, partitions, partition_seed)
-        settings: dict[str, Any] = {
-            "support_size": support_size,
-            "coef_bound": coef_bound,
-            "ridge": ridge,
-        }
-        if schema is not None:
-            if y is not None or target is None or groups is not None or feature_names is not None:
-                raise InvalidInput(
-                    "a table has its target and its features by the schema: give target, and "
-                    "leave out y, groups and feature_names"
-                )
-            question = TableQuestion(schema, target, never=never, unit_rule=unit_rule)
-            moments = instances.block_moments_of_table(X, question, blocks)
-            return cls.from_moments(moments, always=always, **settings)
-        if y is None or target is not None or len(never):
-            raise InvalidInput("give X and y, or a table with schema= and target=, by these names")
         problem, rows = problem_with_rows(
             X,
             y,

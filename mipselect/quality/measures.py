@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mipselect.documents.blocks import Alert, Block, Paragraph, TextTable
-from mipselect.documents.pages import html_part
+from mipselect.documents.markdown import alert, html_part, paragraph, table
 from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.validation import (
@@ -302,14 +301,11 @@ class Quality:
 
     def _repr_html_(self) -> str:
         """Write the verdict, the measures as a table and the guarantee, for a notebook."""
-        titles = ("measure", "estimate", "low", "high")
-        verdict: Block = Paragraph(f"{self.verdict}.")
-        if not self.beats_chance:
-            verdict = Alert(f"{self.verdict}.")
-        measures = tuple((self.name_of(one), *_cells(one)) for one in self.measures)
-        bins = tuple((one.rows, *_cells(one.share)) for one in self.bins)
-        table = TextTable(titles, (*measures, *bins))
-        return html_part([verdict, table, Paragraph(f"Guarantee: {self.guarantee}.")])
+        verdict = (paragraph if self.beats_chance else alert)(f"{self.verdict}.")
+        measures = [(self.name_of(one), *_cells(one)) for one in self.measures]
+        bins = [(one.rows, *_cells(one.share)) for one in self.bins]
+        rows = table(("measure", "estimate", "low", "high"), [*measures, *bins])
+        return html_part([verdict, rows, paragraph(f"Guarantee: {self.guarantee}.")])
 
 
 def _cells(one: Measure) -> tuple[str, str, str]:

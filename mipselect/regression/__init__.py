@@ -9,8 +9,8 @@ from mipselect.lookup import looked_up
 if TYPE_CHECKING:
     from mipselect.regression.adassp import AdaSSPRegressor as AdaSSPRegressor
     from mipselect.regression.adassp import BoostedAdaSSPRegressor as BoostedAdaSSPRegressor
+    from mipselect.regression.coefficients import confidence_intervals as confidence_intervals
     from mipselect.regression.evaluation import evaluate_model as evaluate_model
-    from mipselect.regression.intervals import confidence_intervals as confidence_intervals
     from mipselect.regression.objective_perturbation import (
         ObjectivePerturbationClassifier as ObjectivePerturbationClassifier,
     )
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     )
     from mipselect.regression.release import ModelRelease as ModelRelease
     from mipselect.regression.select_then_regress import SelectThenRegress as SelectThenRegress
-    from mipselect.regression.summed import adassp_from_moments as adassp_from_moments
     from mipselect.regression.tukey import TukeyRegressor as TukeyRegressor
 
 _HOMES = {
@@ -30,8 +29,7 @@ _HOMES = {
     "ObjectivePerturbationRegressor": "objective_perturbation",
     "SelectThenRegress": "select_then_regress",
     "TukeyRegressor": "tukey",
-    "adassp_from_moments": "summed",
-    "confidence_intervals": "intervals",
+    "confidence_intervals": "coefficients",
     "evaluate_model": "evaluation",
 }
 

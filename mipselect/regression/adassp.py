@@ -6,7 +6,7 @@ import math
 import random
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,9 +20,8 @@ from mipselect.parameters import estimator, parameter
 from mipselect.privacy.concentrated import gaussian_rho
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.base import PrivateRegressor
-from mipselect.regression.drawn import Drawn, ModelRows
 from mipselect.regression.noise import largest_mu, plus_gaussian
-from mipselect.regression.rows import RowMap, products, require_bounded
+from mipselect.regression.rows import Drawn, ModelRows, RowMap, products, require_bounded
 from mipselect.validation import LARGEST_SCALE, checked_delta, checked_integer, checked_scale
 
 SENSITIVITIES: dict[str, tuple[float, float, float]] = {
@@ -68,14 +67,6 @@ class Deviations:
     eigenvalue: float
     gradient: float
     sizes: float = math.inf
-
-    def stated(self, clip: float) -> dict[str, float]:
-        """Return them as a release states them, for residuals within `clip`."""
-        return {
-            "gram_deviation": self.gram,
-            "eigenvalue_deviation": self.eigenvalue,
-            "gradient_deviation": self.gradient * clip,
-        }
 
 
 def deviations(
@@ -177,10 +168,6 @@ class NoisyGram:
         lower -= QUANTILE * sigma.eigenvalue
         return cls(noisy, lower, inverse_of_regularised(noisy, float(lower[0]), sigma.gram))
 
-    def stated(self, square: float = 1.0) -> dict[str, FloatArray]:
-        """Return what a release has of it, for rows that were longer by √`square`."""
-        return {"gram": self.gram / square, "smallest_eigenvalue": self.lower / square}
-
 
 def inverse_of_regularised(noisy_gram: FloatArray, lower: float, deviation: float) -> FloatArray:
     """Compute (G̃ + λI)⁻¹ with λ = max(0, c - max(0, λ̃)), c = 1.96 √d σ_G.
@@ -194,6 +181,16 @@ def inverse_of_regularised(noisy_gram: FloatArray, lower: float, deviation: floa
     values, vectors = eigh(noisy_gram)
     inverse: FloatArray = (vectors / np.maximum(values + ridge, deviation)) @ vectors.T
     return inverse
+
+
+class Setting(NamedTuple):
+    """Name of a mechanism, rounds T, bounds B_y and B_r, and the share of μ² for (Σu², n)."""
+
+    name: str
+    rounds: int
+    y_bound: float
+    residual_bound: float
+    sizes_share: float = 0.0
 
 
 @estimator
@@ -222,41 +219,26 @@ class _AdaSSP(PrivateRegressor):
         check=checked_scale,
     )
 
-    _sizes_share: ClassVar[float] = 0.0
-    """Share of μ² that the sum of squares of the target and the number of rows cost."""
-
     noise_grows_with_ranges: ClassVar[bool] = True
 
     def _promise(self, size: int) -> Guarantee:
         """Return the guarantee: (ε, δ), and ρ = μ²/2."""
-        self._target_bound()
         self._deviations(size)
         rho = gaussian_rho(largest_mu(self.epsilon, self.delta))
         return Guarantee(self.epsilon, self.delta, relation=self.relation, rho=rho)
 
+    @property
     @abstractmethod
-    def _target_bound(self) -> float:
-        """Return B_y, the bound of the target."""
-
-    def _residual_bound(self) -> float:
-        """Return B_r, the bound of the residuals: here B_y."""
-        return self._target_bound()
-
-    def _rounds(self) -> int:
-        """Return T, the number of rounds."""
-        return 1
-
-    def _name(self) -> str:
-        """Return the name that a release gives the mechanism."""
-        return "adassp"
+    def _setting(self) -> Setting:
+        """Return what is particular to a subclass."""
 
     def _deviations(self, size: int) -> Deviations:
         return deviations(
             float(self.epsilon),
             float(self.delta),
             self.relation,
-            self._rounds(),
-            self._sizes_share,
+            self._setting.rounds,
+            self._setting.sizes_share,
             columns=self._rows(size).columns,
         )
 
@@ -281,7 +263,8 @@ class _AdaSSP(PrivateRegressor):
         """
         size = rows.X.shape[1]
         row_map, sigma = self._rows(size), self._deviations(size)
-        clip, y_bound = self._residual_bound(), self._target_bound()
+        setting = self._setting
+        clip, y_bound = setting.residual_bound, setting.y_bound
         mapped, target = row_map(rows.X), np.clip(rows.y, -y_bound, y_bound)
         if (shares := rows.shares) is not None:
             factors = np.sqrt(shares)
@@ -290,7 +273,7 @@ class _AdaSSP(PrivateRegressor):
         squares = NoisyGram.draw(exact_products(table, table), sigma, source, private=private)
         theta = np.zeros(row_map.columns)
         gradients = []
-        for _ in range(self._rounds()):
+        for _ in range(setting.rounds):
             residuals = on_grid(target - products(table, theta), clip)
             gradient = exact_products(table, residuals[:, None])[:, 0]
             noisy = plus_gaussian(gradient, sigma.gradient, source, private=private) * clip
@@ -298,28 +281,44 @@ class _AdaSSP(PrivateRegressor):
             theta = theta + squares.inverse @ noisy
         sizes: dict[str, FloatArray] = {}
         known: dict[str, float] = {}
-        if rows.weights is None:
+        if rows.weights is None and setting.sizes_share > 0.0:
             sizes, known = self._draw_sizes(target, sigma.sizes, source, private)
         return Drawn(
             theta / row_map.norm,
             row_map,
-            self._name(),
+            setting.name,
             bounds={
                 **known,
                 **({} if self.y_bound is None else {"y_bound": y_bound}),
                 "residual_bound": clip,
-                "rounds": float(self._rounds()),
+                "rounds": float(setting.rounds),
                 "row_norm": row_map.norm,
-                **sigma.stated(clip),
+                "gram_deviation": sigma.gram,
+                "eigenvalue_deviation": sigma.eigenvalue,
+                "gradient_deviation": sigma.gradient * clip,
             },
-            statistics={**squares.stated(), "gradients": gradients, **sizes},
+            statistics={
+                "gram": squares.gram,
+                "smallest_eigenvalue": squares.lower,
+                "gradients": gradients,
+                **sizes,
+            },
         )
 
     def _draw_sizes(
         self, target: FloatArray, deviation: float, source: random.Random, private: bool
     ) -> tuple[dict[str, FloatArray], dict[str, float]]:
-        """Return further statistics, and public numbers that go with them: here none."""
-        return {}, {}
+        """Draw Σy² with noise, and n: with noise where it is not public."""
+        bound = self._setting.y_bound
+        cut = on_grid(target, bound)[:, None]
+        sizes = np.array([exact_products(cut, cut)[0, 0], float(len(target))])
+        units = np.array([bound**2, 1.0])
+        known = {"squares_deviation": deviation * bound**2}
+        if self.relation == "replace-one":
+            noisy = plus_gaussian(sizes[:1], deviation, source, private=private) * units[:1]
+            return {"squares": noisy}, {**known, "rows": sizes[1]}
+        noisy = plus_gaussian(sizes, deviation, source, private=private) * units
+        return {"squares": noisy[:1], "rows": noisy[1:]}, {**known, "rows_deviation": deviation}
 
 
 @estimator
@@ -363,25 +362,10 @@ class AdaSSPRegressor(_AdaSSP):
 
     y_bound: float | None = target_bound(check=checked_scale)
 
-    _sizes_share: ClassVar[float] = SIZES_SHARE
-
-    def _target_bound(self) -> float:
-        return float(self._public("y_bound")["y_bound"])
-
-    def _draw_sizes(
-        self, target: FloatArray, deviation: float, source: random.Random, private: bool
-    ) -> tuple[dict[str, FloatArray], dict[str, float]]:
-        """Draw Σy² with noise, and n: with noise where it is not public."""
-        bound = self._target_bound()
-        cut = on_grid(target, bound)[:, None]
-        sizes = np.array([exact_products(cut, cut)[0, 0], float(len(target))])
-        units = np.array([bound**2, 1.0])
-        known = {"squares_deviation": deviation * bound**2}
-        if self.relation == "replace-one":
-            noisy = plus_gaussian(sizes[:1], deviation, source, private=private) * units[:1]
-            return {"squares": noisy}, {**known, "rows": sizes[1]}
-        noisy = plus_gaussian(sizes, deviation, source, private=private) * units
-        return {"squares": noisy[:1], "rows": noisy[1:]}, {**known, "rows_deviation": deviation}
+    @property
+    def _setting(self) -> Setting:
+        y_bound = float(self._public("y_bound")["y_bound"])
+        return Setting("adassp", 1, y_bound, y_bound, SIZES_SHARE)
 
 
 @estimator
@@ -421,14 +405,8 @@ class BoostedAdaSSPRegressor(_AdaSSP):
         "int", "T.", default=100, check=lambda rounds, name: checked_integer(rounds, name, 1)
     )
 
-    def _rounds(self) -> int:
-        return int(self.rounds)
-
-    def _target_bound(self) -> float:
-        return LARGEST_SCALE if self.y_bound is None else float(self.y_bound)
-
-    def _residual_bound(self) -> float:
-        return float(self.residual_bound)
-
-    def _name(self) -> str:
-        return f"boosted-adassp, {self._rounds()} rounds"
+    @property
+    def _setting(self) -> Setting:
+        y_bound = LARGEST_SCALE if self.y_bound is None else float(self.y_bound)
+        name, rounds = f"boosted-adassp, {self.rounds} rounds", int(self.rounds)
+        return Setting(name, rounds, y_bound, float(self.residual_bound))

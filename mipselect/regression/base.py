@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin, clone, is_classifier
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mipselect.arrays import FloatArray
@@ -23,11 +23,10 @@ from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.privacy.ledger import paid
 from mipselect.privacy.randomness import generator
-from mipselect.quality.draw import held_out, require_measurable
-from mipselect.regression.drawn import Drawn, ModelRows, released
-from mipselect.regression.evaluation import RowsApart
+from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.release import ModelRelease
-from mipselect.validation import checked_budget, checked_flag
+from mipselect.regression.rows import Drawn, ModelRows
+from mipselect.validation import checked_budget, checked_flag, checked_share
 
 
 @estimator
@@ -39,15 +38,26 @@ class ReleasedModel(PrivateEstimator):
     coef_ : ndarray of shape (p,)
         Per unit of each column; zeros where no model was released.
     intercept_ : float
+    quality_ : Quality or None
+        How good the model is, where `quality_share` is given and a model was released.
     release_ : ModelRelease
         The model with its guarantee and all that is public about it. Its `private` is false
         after a fit with a `random_state`.
     """
 
+    quality_share: float | None = parameter(
+        "float, optional",
+        "Between 0 and 1: this share of the rows, or people, is kept apart from the fit, and says "
+        "in `quality_` how good the model is, at no further ε. Default: none.",
+        default=None,
+        check=lambda share, name: checked_share(share, name, closed=False),
+        last=True,
+    )
+
     def _keep(self, release: ModelRelease, columns: Sequence[int], size: int) -> None:
         """Keep a release whose coefficients are those of some of `size` columns."""
         self.release_ = release
-        self.guarantee_ = release.guarantee
+        self.guarantee_, self.quality_ = release.guarantee, release.quality
         self._columns = list(columns)
         self.coef_ = np.zeros(size)
         if release.coefficients is not None:
@@ -162,11 +172,6 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         """
         return ""
 
-    def warn_of_doubt(self, rows: int, size: int) -> None:
-        """Warn with `doubt`, before anything is charged."""
-        if told := self.doubt(rows if self.relation == "replace-one" else None, size):
-            warn_of_little_use(told)
-
     def require_weights(self) -> None:
         """Raise `InvalidInput` unless rows may count differently."""
         if not self.takes_weights:
@@ -185,7 +190,7 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         size : int
         """
         cut: dict[str, Any] = {"ledger": None}
-        for name in self._with_columns(size):
+        for name in self.per_column(size):
             value = np.asarray(getattr(self, name))
             cut[name] = value[list(support)].tolist()
         model: Self = clone(self).set_params(**cut)
@@ -228,24 +233,8 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         """Return further bounds, for rows of so many fields and this length."""
         return {}
 
-    def rows_apart(self, rows: int, share: float, source: random.Random) -> RowsApart:
-        """Draw which of so many rows measure the model.
-
-        Raises
-        ------
-        InvalidInput
-            Where no measure is private under the relation.
-        """
-        bound, of_classes = getattr(self, "y_bound", None), is_classifier(self)
-        require_measurable(of_classes, bound, self.relation)
-        mask = held_out(rows, share, self.relation, source)
-        return RowsApart(share, mask, of_classes, bound, source)
-
-    def has_columns(self, size: int) -> bool:
-        """Return whether a parameter has one number for each of so many columns."""
-        return bool(self._with_columns(size))
-
-    def _with_columns(self, size: int) -> list[str]:
+    def per_column(self, size: int) -> list[str]:
+        """Return the parameters that have one number for each of so many columns."""
         values = {name: getattr(self, name, None) for name in self._per_column}
         arrays = {name: np.asarray(value, dtype=object) for name, value in values.items()}
         return [name for name, array in arrays.items() if array.shape == (size,)]
@@ -257,19 +246,19 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
         names = self._names()
         guarantee = replace(self.promise(size), private=private)
         # A warning would tell about the data. NumPy's state is that of the thread.
-        columns, apart = tuple(range(size)), self._kept_apart(len(table), source)
-        fitted = np.ones(len(table), dtype=bool) if apart is None else ~apart.mask
-        self.warn_of_doubt(int(fitted.sum()), size)
+        columns, fitted, apart = tuple(range(size)), np.ones(len(table), dtype=bool), None
+        if self.quality_share is not None:
+            apart = HeldOut.of_arrays(table, target, self.quality_share, self, source)
+            fitted = apart.fitted
+        known = int(fitted.sum()) if self.relation == "replace-one" else None
+        if told := self.doubt(known, size):
+            warn_of_little_use(told)
         with paid(self.ledger, guarantee, type(self).__name__), np.errstate(all="ignore"):
             drawn = self._draw(ModelRows(table[fitted], target[fitted]), source, private)
-            release = released(drawn, columns, names, guarantee, self._classes())
+            release = ModelRelease.of(drawn, columns, names, guarantee, self._classes())
             if apart is not None:
-                release = apart.measured(release, table, target)
+                release = apart.measured(release)
         self._keep(release, columns, size)
-
-    def _kept_apart(self, rows: int, source: random.Random) -> RowsApart | None:
-        """Draw which of so many rows measure the model; None where none do."""
-        return None
 
     def _encoded(self, target: Any) -> FloatArray:
         """Convert the target to finite numbers."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_classifier
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
@@ -21,7 +22,7 @@ from mipselect.regression.release import ModelRelease
 from mipselect.tables.fields import ROLE
 from mipselect.tables.mapping import chosen_rows, open_table, read_rows
 from mipselect.tables.model_table import ModelTable
-from mipselect.tables.parts import ChosenRows, Part
+from mipselect.tables.parts import Part
 from mipselect.tables.public_map import PublicMap, TableQuestion, checked_schema
 from mipselect.tables.schema import PRIVACY_UNIT, TableSchema
 from mipselect.tables.sources import read_again
@@ -101,68 +102,67 @@ def evaluate_model(
 
 
 @dataclass(frozen=True, eq=False)
-class RowsApart:
-    """Rows of X and y that are kept apart from a fit, to measure it by.
+class HeldOut:
+    """Rows that are kept apart from a fit, to measure the model by.
 
     Attributes
     ----------
+    fitted : bool array of shape (n,), or a table
+        The other rows: True for those of X and y, or what is read of a table.
     share : float
-    mask : bool array, shape (n,)
-        True for rows that are kept apart; no row has a say in it.
-    of_classes : bool
-    bound : float or None
-        Bound of a target of numbers.
     source : random.Random
+    predictions : callable
+        Function from a model to what it says of the rows that are kept apart; sensitive.
     """
 
+    fitted: Any = field(repr=False)
     share: float
-    mask: NDArray[np.bool_] = field(repr=False)
-    of_classes: bool
-    bound: float | None
     source: random.Random
+    predictions: Callable[[ModelRelease], Predictions] = field(repr=False)
 
-    def measured(self, model: ModelRelease, X: FloatArray, target: FloatArray) -> ModelRelease:
-        """Return a model that was fitted to the other rows with its quality; see `HeldOut`.
+    @classmethod
+    def of_arrays(
+        cls,
+        X: FloatArray,
+        target: FloatArray,
+        share: float,
+        estimator: Any,
+        source: random.Random,
+        columns_of: Callable[[tuple[int, ...]], tuple[int, ...]] = tuple,
+    ) -> HeldOut:
+        """Draw which rows of X and y are kept apart; no row has a say in it.
 
         Parameters
         ----------
-        model : ModelRelease
-        X : ndarray of shape (n, k)
-            Its columns, of all rows.
+        X : ndarray of shape (n, p)
         target : ndarray of shape (n,)
             Numbers, or classes as -1 and +1.
+        share : float
+        estimator : PrivateLinearModel
+            Has the relation, and the bound of a target of numbers.
+        source : random.Random
+        columns_of : callable
+            Function from the features of the model to its columns.
+
+        Raises
+        ------
+        InvalidInput
+            Where no measure is private under the relation.
         """
-        if not model.has_model:
-            return model
-        # By chance there may be none, which must be no error: whether there are is private.
-        found = model.decision(X[self.mask]) if self.mask.any() else np.empty(0)
-        unseen = Predictions(
-            target[self.mask],
-            found,
-            self.of_classes,
-            self.bound,
-            complete=True,
-            log_odds=model.has_probabilities,
-        )
-        return _with_quality(model, unseen, self.source, self.share)
+        of_classes, bound = is_classifier(estimator), getattr(estimator, "y_bound", None)
+        require_measurable(of_classes, bound, estimator.relation)
+        mask = held_out(len(X), share, estimator.relation, source)
 
+        def predictions(model: ModelRelease) -> Predictions:
+            # By chance there may be none, which must be no error: whether there are is private.
+            columns = list(columns_of(model.support))
+            found = model.decision(X[mask][:, columns]) if mask.any() else np.empty(0)
+            log_odds = model.has_probabilities
+            return Predictions(
+                target[mask], found, of_classes, bound, complete=True, log_odds=log_odds
+            )
 
-@dataclass(frozen=True, eq=False)
-class HeldOut:
-    """Rows of a table that are kept apart from a fit, to measure it by.
-
-    Attributes
-    ----------
-    question : TableQuestion
-    share : float
-    apart : ChosenRows
-    source : random.Random
-    """
-
-    question: TableQuestion
-    share: float
-    apart: ChosenRows
-    source: random.Random
+        return cls(~mask, share, source, predictions)
 
     @classmethod
     def of_table(
@@ -185,37 +185,26 @@ class HeldOut:
 
         public = question.public
         apart = chosen_rows(open_table(read_again(table), public), public, choose)
-        return cls(question, share, apart, source)
+
+        def predictions(model: ModelRelease) -> Predictions:
+            known = evaluation_map(measurable_table(model), question.schema, question.unit_rule)
+            if len(apart):
+                return predictions_of(model, apart.opened(), known)
+            none = np.empty(0)
+            return _predictions(model, none, none, known, none if known.weight else None)
+
+        return cls(~apart, share, source, predictions)
 
     def measured(self, model: ModelRelease) -> ModelRelease:
         """Return a model that was fitted to the other rows, with its quality on these.
 
         It costs nothing on top: the quality is as private for these rows as the model is for the
         others. Without a model there is no quality.
-
-        Parameters
-        ----------
-        model : ModelRelease
-            A model of a table, charged already.
         """
-        if model.table is None or not model.has_model:
+        if not model.has_model:
             return model
-        asked = self.question
-        public = evaluation_map(model.table, asked.schema, asked.unit_rule)
-        if len(self.apart):
-            predictions = predictions_of(model, self.apart.opened(), public)
-        else:
-            none = np.empty(0)
-            predictions = _predictions(model, none, none, public, none if public.weight else None)
-        return _with_quality(model, predictions, self.source, self.share)
-
-
-def _with_quality(
-    model: ModelRelease, unseen: Predictions, source: random.Random, share: float
-) -> ModelRelease:
-    """Return a model with what it is worth on rows that it was not fitted to."""
-    quality = quality_of(unseen, within(model.guarantee), source, share)
-    return replace(model, quality=quality)
+        unseen, guarantee = self.predictions(model), within(model.guarantee)
+        return replace(model, quality=quality_of(unseen, guarantee, self.source, self.share))
 
 
 def measurable_table(model: ModelRelease) -> ModelTable:

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 
 from mipselect.arrays import FloatArray
@@ -21,8 +20,6 @@ from mipselect.losses.classes import Classes, checked_classes, class_signs, sort
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.base import PrivateLinearModel, PrivateRegressor
-from mipselect.regression.drawn import Drawn, ModelRows
-from mipselect.regression.evaluation import RowsApart
 from mipselect.regression.noise import product_laplace
 from mipselect.regression.perturbed_objective import (
     ROUNDING,
@@ -32,14 +29,13 @@ from mipselect.regression.perturbed_objective import (
     perturbed_minimiser,
     with_ridge,
 )
-from mipselect.regression.release import LOGISTIC, ModelRelease
-from mipselect.regression.rows import Balls, RowMap, require_bounded
+from mipselect.regression.rows import Balls, Drawn, ModelRows, RowMap, require_bounded
 from mipselect.regression.smooth_losses import (
     HUBER,
     LEAST_THRESHOLD,
     Huber,
+    LogisticLoss,
     SmoothLoss,
-    classification_loss,
     default_threshold,
     regression_loss,
 )
@@ -47,7 +43,6 @@ from mipselect.validation import (
     SMALLEST_SCALE,
     checked_nonnegative,
     checked_scale,
-    checked_share,
 )
 
 REACH = 3.0
@@ -113,29 +108,10 @@ class _ObjectivePerturbation(PrivateLinearModel):
         check=checked_nonnegative,
     )
 
-    quality_share: float | None = parameter(
-        "float, optional",
-        "Between 0 and 1: this share of the rows is kept apart from the fit, and says in "
-        "`quality_` how good the model is, at no further ε. Default: none.",
-        default=None,
-        check=lambda share, name: checked_share(share, name, closed=False),
-        last=True,
-    )
-
     noise_grows_with_ranges: ClassVar[bool] = True
     takes_weights: ClassVar[bool] = True
     _balance: ClassVar[float]
     """k of `balanced_ridge`; by experiment, see docs/regression.md."""
-
-    def _kept_apart(self, rows: int, source: random.Random) -> RowsApart | None:
-        """Draw the rows that `quality_share` keeps apart."""
-        share = self.quality_share
-        return None if share is None else self.rows_apart(rows, share, source)
-
-    def _keep(self, release: ModelRelease, columns: Sequence[int], size: int) -> None:
-        """Keep its quality too."""
-        super()._keep(release, columns, size)
-        self.quality_ = release.quality
 
     def _promise(self, size: int) -> Guarantee:
         """Return the guarantee: pure ε."""
@@ -255,11 +231,6 @@ class _ObjectivePerturbation(PrivateLinearModel):
 class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
     """Least squares or Huber regression in a ball, with a random linear term: pure ε.
 
-    Attributes
-    ----------
-    quality_ : Quality or None
-        How good the model is, where `quality_share` is given.
-
     Notes
     -----
     β minimises Σℓ + (c/2)‖β‖² + b·β over the ball; b has the density ∝ exp(-η‖b‖). Inside the
@@ -355,23 +326,21 @@ class ObjectivePerturbationRegressor(PrivateRegressor, _ObjectivePerturbation):
 
 @estimator
 class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation):  # type: ignore[misc]
-    """Logistic or smoothed hinge classification in a ball, with a random linear term: pure ε.
+    """Logistic regression in a ball, with a random linear term: pure ε.
 
     Attributes
     ----------
     classes_ : ndarray of shape (2,)
         In sorted order: predicted where the linear predictor is not above 0, and above.
-    quality_ : Quality or None
-        How good the model is, where `quality_share` is given.
 
     Notes
     -----
-    As the regressor, with λ̄ = B²/4 for the logistic loss and B²/2h for the hinge, but for the
-    norm of the noise. A row lies in a product K of balls, one for each entry (or field, or the
-    whole row if it has a `row_bound` alone), so a gradient moves by Γ = L or 2L at most in the
-    norm of K, L the largest slope in the ball, and the density of the noise is ∝ e^{-η‖b‖_K}
-    (docs/mathematics/regression.md, (1)). For numbers that is √3 times less noise a coefficient
-    than in the Euclidean norm. The default ridge is `balanced_ridge`.
+    As the regressor, with λ̄ = B²/4, but for the norm of the noise. A row lies in a product K of
+    balls, one for each entry (or field, or the whole row if it has a `row_bound` alone), so a
+    gradient moves by Γ = L or 2L at most in the norm of K, L the largest slope in the ball, and the
+    density of the noise is ∝ e^{-η‖b‖_K} (docs/mathematics/regression.md, (1)). For numbers that is
+    √3 times less noise a coefficient than in the Euclidean norm. The default ridge is
+    `balanced_ridge`.
 
     References
     ----------
@@ -392,13 +361,6 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
     True
     """
 
-    loss: str = parameter(
-        '{"logistic", "smoothed-hinge", "smoothed-hinge(h)"}',
-        "h is the half width of the smoothed kink, 0.5 if none is given. The hinge itself has no "
-        "bounded curvature and would not be private.",
-        default=LOGISTIC,
-        check=lambda loss, _: classification_loss(loss),
-    )
     classes: Iterable[Any] | None = parameter(
         "sequence of two values, optional",
         "Public: two texts, or two numbers or truth values. A row whose label is neither, whatever "
@@ -408,14 +370,12 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
         check=lambda classes, _: sorted_classes(classes),
     )
 
+    loss: ClassVar[str] = LogisticLoss.name
+
     _balance = 6.0
 
-    @available_if(lambda self: self.loss == LOGISTIC)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the probabilities of the two classes, shape (n, 2), in the order of `classes_`.
-
-        Only of the logistic loss: a hinge has none.
-        """
+        """Return the probabilities of the two classes, shape (n, 2), in the order of `classes_`."""
         table = self._table(X)
         return self.release_.probabilities(table)
 
@@ -437,7 +397,7 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
         return tags
 
     def _loss(self) -> SmoothLoss:
-        return classification_loss(self.loss)
+        return LogisticLoss()
 
     def _target_bound(self) -> float:
         return 1.0

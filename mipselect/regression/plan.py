@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -24,9 +24,9 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Layout
 from mipselect.problem.scores import LOSS
 from mipselect.regression.base import PrivateLinearModel
-from mipselect.regression.drawn import ModelRows, TargetPart, released
 from mipselect.regression.ranges import PrivateRanges, RangedNumbers, may_be_narrowed, narrowed
 from mipselect.regression.release import ModelRelease
+from mipselect.regression.rows import ModelRows, TargetPart
 from mipselect.regression.shares import LEAST_OF_A_MODEL, default_range_share, target_share
 from mipselect.regression.typical_intervals import OF_TARGET, part_of
 from mipselect.search.progress import ProgressCallback
@@ -71,9 +71,25 @@ class Plan(ABC):
     def model_promise(self) -> Guarantee:
         """Guarantee of the model, whatever features were drawn."""
 
+    @property
+    @abstractmethod
+    def widest(self) -> Support:
+        """As many features as may be selected, of which the model's rows are longest."""
+
     @abstractmethod
     def model_on(self, support: Support) -> PrivateLinearModel:
         """Make the estimator of the coefficients for some features."""
+
+    def doubts(self, n: int | None) -> tuple[str, ...]:
+        """Say why a model may be of little use, before a draw and from public numbers alone.
+
+        Parameters
+        ----------
+        n : int or None
+            Number of rows; None where it is private.
+        """
+        told = self.model_on(self.widest).doubt(n, len(self.columns_of(self.widest)))
+        return (told,) if told else ()
 
     def promised(self, stated: Mapping[str, Guarantee], *more: Guarantee) -> Guarantee:
         """Add up the guarantees of a draw of features and a model on them, by the model's relation.
@@ -111,7 +127,7 @@ class Plan(ABC):
         parts = (*(layout.groups[j] for j in support), *layout.always)
         return tuple(c for part in parts for c in part)
 
-    def _drawn(
+    def draw(
         self,
         selection: Mechanism[Any],
         rows_of: RowsOf,
@@ -147,7 +163,7 @@ class Plan(ABC):
         layout = self._layout
         plain = not layout.always and all(len(group) == 1 for group in layout.groups)
         named = () if plain and rows.table is None else columns
-        return released(
+        return ModelRelease.of(
             replace(drawn, mechanism=f"{selection.name}, then {drawn.mechanism}"),
             support,
             tuple(layout.feature_names[j] for j in support),
@@ -172,9 +188,7 @@ class ArrayPlan(Plan):
 
     def model_on(self, support: Support) -> PrivateLinearModel:
         """Make the estimator of the coefficients for some features."""
-        return self._model_of(self.columns_of(support))
-
-    def _model_of(self, columns: tuple[int, ...]) -> PrivateLinearModel:
+        columns = self.columns_of(support)
         return self.regressor.for_columns(columns, len(self.layout.column_names))
 
     @cached_property
@@ -183,40 +197,29 @@ class ArrayPlan(Plan):
 
         Its parameters are checked for every column of X: after the draw it would be too late.
         """
-        size, width = len(self.layout.column_names), self._width
+        size = len(self.layout.column_names)
+        width = self.layout.features.most_columns(self._most)
         for start in range(0, size, width):
             columns = tuple(range(min(start, size - width), min(start + width, size)))
-            promised = self._model_of(columns).promise(width)
-            if not self.regressor.has_columns(size):
+            promised = self.regressor.for_columns(columns, size).promise(width)
+            if not self.regressor.per_column(size):
                 break
         return promised
 
     @property
-    def _width(self) -> int:
-        """The most columns of a model."""
-        features = min(most_features(self.method), len(self.layout.groups))
-        return self.layout.features.most_columns(features)
+    def _most(self) -> int:
+        """The most features that may be selected."""
+        return min(most_features(self.method), len(self.layout.groups))
 
-    def warn_of_doubt(self, n: int) -> None:
-        """Warn if a model of as many columns as are drawn can hardly be of use for n rows."""
-        width = self._width
-        self._model_of(tuple(range(width))).warn_of_doubt(n, width)
-
-    def release(
-        self,
-        selection: Mechanism[Any],
-        rows: ModelRows,
-        guarantee: Guarantee,
-        ledger: Ledger | None,
-        sources: tuple[random.Random, random.Random],
-        classes: Classes | None = None,
-    ) -> ModelRelease:
-        """Draw a release from rows with all columns of X; see `Plan._drawn`."""
-
-        def rows_of(_: Support, columns: tuple[int, ...], __: random.Random) -> ModelRows:
-            return replace(rows, X=rows.X[:, list(columns)])
-
-        return self._drawn(selection, rows_of, guarantee, ledger, sources, classes)
+    @property
+    def widest(self) -> Support:
+        """See `Plan`: a row is as long as its bounds, of which those of a column may be small."""
+        size = len(self.layout.column_names)
+        bounds = np.ones(size)
+        if "x_bound" in self.regressor.per_column(size):
+            bounds = np.asarray(self.regressor.get_params(deep=False)["x_bound"], dtype=np.float64)
+        lengths = [float(np.linalg.norm(bounds[list(group)])) for group in self.layout.groups]
+        return largest(lengths, self._most)
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,17 +298,9 @@ class TablePlan(Plan):
         return bool(is_classifier(self.regressor))
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
-        """Say why a model may be of little use, before a draw and from public numbers alone.
-
-        Parameters
-        ----------
-        n : int or None
-            Number of rows; None where it is private.
-        """
-        columns = len(self.columns_of(self.widest))
-        of_the_model = self.model_on(self.widest).doubt(n, columns)
-        found = (of_the_model, self._doubt_of_the_target, self._doubt_of_few_rows(n))
-        return tuple(filter(None, found))
+        """See `Plan`; of the target and of few rows too."""
+        more = self._doubt_of_the_target, self._doubt_of_few_rows(n)
+        return (*super().doubts(n), *filter(None, more))
 
     @property
     def _doubt_of_the_target(self) -> str:
@@ -372,10 +367,8 @@ class TablePlan(Plan):
 
     @property
     def widest(self) -> Support:
-        """Largest support that may be selected, of the features with the most columns."""
-        features = self.public.features
-        by_width = sorted(range(len(features)), key=lambda j: -len(features[j].columns()))
-        return tuple(sorted(by_width[: self.size]))
+        """See `Plan`: of the features with the most columns."""
+        return largest([len(encoder.columns()) for encoder in self.public.features], self.size)
 
     def model_on(self, support: Support) -> PrivateLinearModel:
         """Make the estimator of the coefficients for some selected fields."""
@@ -527,7 +520,7 @@ class TablePlan(Plan):
         *,
         private: bool,
     ) -> ModelRelease:
-        """Draw a release; see `Plan._drawn`.
+        """Draw a release; see `Plan.draw`.
 
         Parameters
         ----------
@@ -557,7 +550,7 @@ class TablePlan(Plan):
             return plan._within(replace(plan, question=question), support, drawn, spent, generator)
 
         classes = self.whole.classes if self.classifies else None
-        return plan._drawn(selection, rows_of, guarantee, ledger, sources, classes)
+        return plan.draw(selection, rows_of, guarantee, ledger, sources, classes)
 
     def _within(
         self,
@@ -598,6 +591,11 @@ def _mapped(instance: Instance, columns: tuple[int, ...]) -> ModelRows:
     targeted = instance.targeted
     y = instance.y if targeted is None else np.where(targeted, instance.y, 0.0)
     return ModelRows(instance.X[:, list(columns)], y, weights=instance.weights, targeted=targeted)
+
+
+def largest(sizes: Sequence[float], count: int) -> Support:
+    """Return the places of so many of the largest; of equal ones the first."""
+    return tuple(sorted(sorted(range(len(sizes)), key=lambda j: -sizes[j])[:count]))
 
 
 def most_features(selector: PrivateSelector) -> int:

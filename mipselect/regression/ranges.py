@@ -18,7 +18,7 @@ from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.scores.noisy_max import permute_and_flip
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.regression.drawn import ModelRows
+from mipselect.regression.rows import ModelRows
 from mipselect.regression.typical_intervals import (
     NARROWEST,
     PARTS,
@@ -29,7 +29,7 @@ from mipselect.regression.typical_intervals import (
 from mipselect.tables.derived import DerivedField
 from mipselect.tables.encoders import Encoder, Scaled, Unscaled, places_of_columns, two_numbers
 from mipselect.tables.fields import Field, outward
-from mipselect.tables.mapping import open_table, read_rows, table_of
+from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import SMALLEST_SCALE
@@ -232,12 +232,12 @@ class PrivateRanges:
         }
         ranges = {name: ends for name, (ends, _) in found.items()}
         whole = {name for name, (_, is_whole) in found.items() if is_whole}
-        mapped = table_of(source, replace(asked, ranges={**asked.ranges, **ranges}))
+        ranged = replace(asked, ranges={**asked.ranges, **ranges}).public
+        Z, mapped, weights = read_rows(open_table(source, ranged), ranged)
         question = self._with(ranges)
         question = replace(question, schema=_of_whole_numbers(question.schema, whole))
-        target_in_units = _in_units(y, question.public, mapped.y)
-        targeted = question.public.target.given(y)
-        rows = ModelRows(mapped.X, target_in_units, weights=mapped.weights, targeted=targeted)
+        in_units = _in_units(y, question.public, np.nan_to_num(mapped, nan=0.0))
+        rows = ModelRows(Z, in_units, weights=weights, targeted=question.public.target.given(y))
         return rows, question, dict.fromkeys(drawn, each)
 
 

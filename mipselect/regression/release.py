@@ -21,7 +21,7 @@ from mipselect.losses.classes import Classes, checked_classes
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.release import Release
 from mipselect.quality.measures import Quality
-from mipselect.regression.rows import RowMap
+from mipselect.regression.rows import Drawn, RowMap
 from mipselect.tables.equation import TableEquation
 from mipselect.tables.model_table import ModelTable, ReplacedValues
 from mipselect.tables.sources import columns_by_name
@@ -40,10 +40,6 @@ FORMAT = "mipselect-model"
 VERSION = 1
 SHAPE = "model_schema.json"
 FORMAT_KEYS = ("format", "version")
-
-
-LOGISTIC = "logistic"
-"""Name of the loss whose linear predictor is the log-odds; mechanisms end with the name of one."""
 
 LARGEST = 1 << 26
 """Bytes of a stored model."""
@@ -157,10 +153,43 @@ class ModelRelease(Release):
             if not all(abs(number) <= LARGEST_NUMBER for number in numbers):
                 raise InvalidInput("the coefficients of the model are too large for its table")
 
+    @classmethod
+    def of(
+        cls,
+        drawn: Drawn,
+        support: tuple[int, ...],
+        names: tuple[str, ...],
+        guarantee: Guarantee,
+        classes: Classes | None = None,
+        columns: tuple[str, ...] = (),
+        table: ModelTable | None = None,
+    ) -> ModelRelease:
+        """Return what was drawn for some features with its guarantee; `names` are theirs."""
+        coef, intercept = None, 0.0
+        if drawn.theta is not None:
+            coefficients, intercept = drawn.rows.in_units_of_columns(drawn.theta)
+            coef = tuple(coefficients.tolist())
+        return cls(
+            support=support,
+            feature_names=names,
+            guarantee=guarantee,
+            mechanism=drawn.mechanism,
+            private=guarantee.private,
+            coefficients=coef,
+            intercept=intercept,
+            rows=drawn.rows,
+            bounds=drawn.bounds,
+            classes=classes,
+            statistics=drawn.statistics,
+            footnotes=drawn.footnotes,
+            columns=columns,
+            table=table,
+        )
+
     @property
     def has_probabilities(self) -> bool:
-        """True of classes by the logistic loss: their linear predictors are log-odds."""
-        return self.classes is not None and self.mechanism.endswith(LOGISTIC)
+        """True of classes: their linear predictors are log-odds."""
+        return self.classes is not None
 
     @property
     def has_model(self) -> bool:

@@ -9,25 +9,21 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin, clone, is_classifier
-from sklearn.metrics import accuracy_score, r2_score
+from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.utils import ClassifierTags, _safe_indexing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, warn_of_little_use
-from mipselect.estimators import refuse_repeated_names, warn_of_names
-from mipselect.frames import refuse_another_order
+from mipselect.estimators import warn_of_names
 from mipselect.losses import HingeLoss, checked_loss
 from mipselect.losses.classes import SIGNS
 from mipselect.parameters import Check, estimator, parameter
 from mipselect.privacy.decimals import exact, round_down
-from mipselect.privacy.guarantee import Guarantee
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
 from mipselect.regression.base import NumberPredictor, PrivateLinearModel
-from mipselect.regression.drawn import ModelRows
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.plan import (
     ArrayPlan,
@@ -38,20 +34,20 @@ from mipselect.regression.plan import (
 )
 from mipselect.regression.ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges
 from mipselect.regression.release import ModelRelease
+from mipselect.regression.rows import ModelRows
 from mipselect.regression.shares import (
+    SHARE_OF_PRIVATE_RANGES,
     checked_range_share,
-    epsilon_of_private_ranges,
     share_of_selection,
 )
 from mipselect.selectors import MCMCSelector
 from mipselect.selectors.all_features import in_place_of
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.chance_level import warn_near_chance
-from mipselect.tables.derived import DerivedField
-from mipselect.tables.public_map import Ranges, TableQuestion, checked_schema
+from mipselect.tables.public_map import Ranges, TableQuestion
 from mipselect.tables.schema import TableSchema
-from mipselect.tables.sources import read_again, with_column
-from mipselect.validation import checked_budget, checked_choice, checked_share, joined
+from mipselect.tables.sources import read_again
+from mipselect.validation import checked_budget, checked_choice, checked_share
 
 
 def checked_part(kind: type[Any]) -> Check:
@@ -81,8 +77,6 @@ class SelectThenRegress(NumberPredictor):
         Zeros for the other columns. After `fit_table` those of the columns of the model.
     classes_ : ndarray of shape (2,)
         Only of a classifier.
-    quality_ : Quality or None
-        Quality of the model, where `quality_share` is given and a model was released.
 
     Raises
     ------
@@ -152,31 +146,6 @@ class SelectThenRegress(NumberPredictor):
         default=None,
         check=checked_range_share,
     )
-    quality_share: float | None = parameter(
-        "float, optional",
-        "Between 0 and 1: this share of the rows, or people, is kept apart from the fit, and says "
-        "how good the model is, at no further ε. Default: none.",
-        default=None,
-        check=lambda share, name: checked_share(share, name, closed=False),
-    )
-    schema: TableSchema | None = parameter(
-        "TableSchema, optional",
-        "Public description of a table. `fit` then takes a frame as it is, with categories and "
-        "missing values, and does what `fit_table` does.",
-        default=None,
-        check=checked_schema,
-    )
-    target: str | None = parameter(
-        "str, optional",
-        "The field of the schema that y is. Default: the name that y has.",
-        default=None,
-    )
-    always: Sequence[str] = parameter(
-        "sequence of str", "Fields of the schema that are always in.", default=()
-    )
-    never: Sequence[str] = parameter(
-        "sequence of str", "Fields of the schema that are left out.", default=()
-    )
     ranges: str = parameter(
         '{"public", "private"}',
         "Private: of a table, the ranges that its schema does not state are drawn for the fields "
@@ -196,17 +165,12 @@ class SelectThenRegress(NumberPredictor):
     def fit(self, X: ArrayLike, y: ArrayLike, **fit_params: Any) -> Self:
         """Charge the ledger once, draw the features, then the coefficients.
 
-        Takes and raises what `PrivateDraw.fit` does. With a `schema` X is a DataFrame of pandas or
-        Polars or a `pyarrow.Table`, y its target, and `fit_table` says what is raised. Nothing is
-        where y is written otherwise than in the schema, as 0 and 1 beside "no" and "yes": the
-        type of y may hang on the value of one row. Such rows have no class and count nowhere;
-        `score` and `check_table` tell it, both not private.
+        Takes and raises what `PrivateDraw.fit` does.
         """
         self._refuse(fit_params)
         self._warn_of_no_ledger()
-        if self.schema is not None:
-            return self._fit_frame(X, y, self.schema)
-        self._refuse_fields()
+        if self.range_share or self.ranges != PUBLIC:
+            raise InvalidInput("range_share and ranges are of a table: fit_table takes them")
         selector, regressor = self.check()._parts()
         warn_of_names(X, y)
         sources, private = self._sources()
@@ -220,29 +184,32 @@ class SelectThenRegress(NumberPredictor):
         _ = plan.model_promise
         fitted, apart = np.ones(len(table), dtype=bool), None
         if self.quality_share is not None:
-            apart = regressor.rows_apart(len(table), self.quality_share, sources[1])
-            fitted = ~apart.mask
+            apart = HeldOut.of_arrays(
+                table, target, self.quality_share, regressor, sources[1], plan.columns_of
+            )
+            fitted = apart.fitted
             X, y = (_safe_indexing(each, np.flatnonzero(fitted)) for each in (X, y))
         n = int(fitted.sum())
         selection = plan.method._silent_mechanism(X, y, sources[0])
-        together = self._checked(plan.promised(selection.guarantees))
-        if regressor.relation == "replace-one":
+        together = plan.promised(selection.guarantees)
+        known = n if regressor.relation == "replace-one" else None
+        if known is not None:
             plan.method._warn_near_chance(n)
-        plan.warn_of_doubt(n)
-        release = plan.release(
+        for told in plan.doubts(known):
+            warn_of_little_use(told)
+        release = plan.draw(
             selection,
-            ModelRows(table[fitted], target[fitted]),
+            lambda _, columns, __: ModelRows(table[fitted][:, list(columns)], target[fitted]),
             replace(together, private=private),
             self.ledger,
             sources,
             regressor._classes(),
         )
-        columns = plan.columns_of(release.support)
         if apart is not None:
-            release = apart.measured(release, table[:, list(columns)], target)
+            release = apart.measured(release)
         if is_classifier(regressor):
             self.classes_ = regressor.classes_
-        self._keep(release, columns, size)
+        self._keep(release, plan.columns_of(release.support), size)
         return self
 
     def _plan_of_arrays(self, selector: Any, regressor: Any, size: int) -> ArrayPlan:
@@ -256,45 +223,11 @@ class SelectThenRegress(NumberPredictor):
         self._divide(method, regressor, in_blocks)
         return ArrayPlan(layout, method, regressor)
 
-    def _refuse_fields(self) -> None:
-        """Raise `InvalidInput` for what is about the fields of a table."""
-        fields = ("target", "always", "never", "range_share")
-        stated = [name for name in fields if getattr(self, name)]
-        stated += ["ranges"] if self.ranges != PUBLIC else []
-        if stated:
-            need = "needs" if len(stated) == 1 else "need"
-            raise InvalidInput(
-                f"{joined(stated)} {need} a schema: give schema= and target=, or leave out what is "
-                "about fields of a table"
-            )
-
     def _keep(self, release: ModelRelease, columns: Sequence[int], size: int) -> None:
         """Keep its quality, and which columns it is of."""
         super()._keep(release, columns, size)
-        self.quality_ = release.quality
         self.support_ = np.zeros(size, dtype=bool)
         self.support_[self._columns] = True
-
-    def _fit_frame(self, X: Any, y: Any, schema: TableSchema) -> Self:
-        """Fit the table that y makes of X again."""
-        name = self.target if self.target is not None else getattr(y, "name", None)
-        if name is None:
-            raise InvalidInput(
-                "target must be given: the name in the schema of what y is, for y has no name"
-            )
-        aimed = checked_schema(schema).field(name, "target")
-        if isinstance(aimed, DerivedField):
-            raise InvalidInput(
-                f"target: {aimed.name!r} is made of {aimed.source.name!r}, which y cannot stand "
-                "for: fit_table takes it"
-            )
-        field = aimed.name
-        self.check()
-        refuse_repeated_names(X)
-        refuse_another_order(X, y)
-        source = with_column(X, field, y)
-        validate_data(self, X, skip_check_array=True)
-        return self.fit_table(source, schema, target=field)
 
     def fit_table(
         self,
@@ -302,8 +235,8 @@ class SelectThenRegress(NumberPredictor):
         schema: TableSchema,
         *,
         target: str,
-        always: Sequence[str] | None = None,
-        never: Sequence[str] | None = None,
+        always: Sequence[str] = (),
+        never: Sequence[str] = (),
         ranges: Ranges | None = None,
         unit_rule: str = "first",
     ) -> Self:
@@ -317,7 +250,7 @@ class SelectThenRegress(NumberPredictor):
         source : path or table
             See `mipselect.tables.sources.open_source`.
         schema, target, always, never, ranges, unit_rule
-            See `Instance.from_table`; `always` and `never` are by default those of the estimator.
+            See `Instance.from_table`.
 
         Raises
         ------
@@ -327,19 +260,14 @@ class SelectThenRegress(NumberPredictor):
         BudgetExceeded, RelationMismatch
             From the ledger, before anything is drawn.
         """
-        always = self.always if always is None else always
-        never = self.never if never is None else never
         question = TableQuestion(schema, target, always, never, ranges or {}, unit_rule)
-        drawn = self.check()._private_ranges(question)
-        if drawn is not None:
-            question = drawn.placed
-        sources, private = self._sources()
-        plan = self._plan_of_table(question, drawn, sources[0])
-        promised = self._checked(plan.promise)
+        sources, private = self.check()._sources()
+        plan = self.plan_of_table(question, sources[0])
+        promised = plan.promise
         share, apart = self.quality_share, None
         if share is not None:
-            apart = HeldOut.of_table(source, question, share, promised.relation, sources[1])
-            source = ~apart.apart
+            apart = HeldOut.of_table(source, plan.question, share, promised.relation, sources[1])
+            source = apart.fitted
         # Scores from blocks are of rows as they are, and the model is of rows within ranges.
         table = source if plan.blocks is None else read_again(source)
         scored = plan.scored(table).made()
@@ -360,17 +288,25 @@ class SelectThenRegress(NumberPredictor):
         self._keep(release, range(size), size)
         return self
 
-    def _plan_of_table(
-        self, question: TableQuestion, ranges: PrivateRanges | None, source: random.Random
-    ) -> TablePlan:
-        """Divide ε between copies of the estimators."""
+    def plan_of_table(self, question: TableQuestion, source: random.Random) -> TablePlan:
+        """Divide ε between copies of the estimators; no row is read.
+
+        Parameters
+        ----------
+        question : TableQuestion
+        source : random.Random
+            For partitions into blocks.
+        """
+        ranges = self._private_ranges(question)
+        if ranges is not None:
+            question = ranges.placed
         ranged, p = ranges is not None, len(question.public.features)
         in_blocks = scores_blocks_of_table(self.selector, self.regressor, ranged=ranged)
         selector, regressor = self._parts()
         selector._check_number(p)
         of_loss = _of_the_loss(selector)
         kept = in_place_of(selector, selector.n_features_to_select, p)
-        self._divide(kept, regressor, in_blocks)
+        self._divide(kept, regressor, in_blocks, ranges)
         in_blocks = in_blocks and (kept is selector or ranged)
         return TablePlan(
             question,
@@ -396,12 +332,8 @@ class SelectThenRegress(NumberPredictor):
         InvalidInput
             If no model was released.
         """
-        check_is_fitted(self)
-        found = self._decision(X)
-        if self.release_.classes is None or self.release_.table is not None:
-            return self.release_.predictions_of(found)
-        named: np.ndarray[Any, Any] = self.classes_[(found > 0.0).astype(int)]
-        return named
+        found: np.ndarray[Any, Any] = self.release_.predictions_of(self._decision(X))
+        return found
 
     @available_if(lambda self: is_classifier(self.regressor))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> FloatArray:
@@ -411,7 +343,7 @@ class SelectThenRegress(NumberPredictor):
         """
         return self._decision(X)
 
-    @available_if(lambda self: hasattr(self.regressor, "predict_proba"))  # type: ignore[untyped-decorator]
+    @available_if(lambda self: is_classifier(self.regressor))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probabilities of `classes_`, shape (n, 2); for classifiers.
 
@@ -425,43 +357,14 @@ class SelectThenRegress(NumberPredictor):
         return self.release_.decision(X if self.release_.table is not None else self._table(X))
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Return R² of the predictions, or the share of classes that are right; not private.
-
-        With a schema y has classes as its table may write them. Rows without one count in neither,
-        and R² is that of scores, -1 and +1.
-
-        Raises
-        ------
-        InvalidInput
-            If no row of y has a class of the schema; what scores the predictions needs one.
-        """
-        check_is_fitted(self)
-        table = self.release_.table
-        if table is not None and table.classes is not None:
-            signs = table.signs(y)
-            there = np.isfinite(signs)
-            if not there.any():
-                first, second = table.classes
-                raise InvalidInput(
-                    f"y has no class of {table.target}: these are {first!r} and {second!r}, as the "
-                    "schema writes them; rows without one count nowhere, in a fit neither"
-                )
-            weights = None if sample_weight is None else np.asarray(sample_weight)[there]
-            found, known = self._decision(X)[there], signs[there]
-            if is_classifier(self.regressor):
-                return float(accuracy_score(known > 0.0, found > 0.0, sample_weight=weights))
-            return float(r2_score(known, found, sample_weight=weights))
-        if is_classifier(self.regressor):
-            return float(ClassifierMixin.score(self, X, y, sample_weight))
-        return float(super().score(X, y, sample_weight))
+        """Return R² of the predictions, or the share of classes that are right; not private."""
+        scores: Any = ClassifierMixin if is_classifier(self.regressor) else RegressorMixin
+        return float(scores.score(self, X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         seeds = self.selector.random_state, self.regressor.random_state
         tags.non_deterministic = any(seed is None for seed in seeds)
-        if self.schema is not None:
-            tags.input_tags.string = tags.input_tags.categorical = True
-            tags.input_tags.allow_nan = True
         if is_classifier(self.regressor):
             tags.estimator_type = "classifier"
             tags.classifier_tags = ClassifierTags(poor_score=True, multi_class=False)
@@ -486,35 +389,31 @@ class SelectThenRegress(NumberPredictor):
         return (source, model_source), of_columns and of_model
 
     def _divide(
-        self, selector: PrivateSelector, regressor: PrivateLinearModel, in_blocks: bool
+        self,
+        selector: PrivateSelector,
+        regressor: PrivateLinearModel,
+        in_blocks: bool,
+        ranges: PrivateRanges | None = None,
     ) -> None:
         """Give a selector its share of ε, a regressor what it and private ranges do not cost."""
         if self.epsilon is None:
             return
         share = share_of_selection(self.selection_share, in_blocks=in_blocks)
         first = round_down(exact(self.epsilon) * exact(share))
-        selector.set_params(epsilon=first)
+        tested = getattr(selector, "test_epsilon", None) or 0.0
+        if tested >= first:
+            raise InvalidInput(
+                f"test_epsilon must be below what the selection may cost, {first:.15g}; got "
+                f"{tested:.15g}"
+            )
+        selector.set_params(epsilon=round_down(exact(first) - exact(tested)))
         # Under add-remove an exact draw costs half of its ε.
         stated = selector.guarantees.get(regressor.relation)
-        spent = first if stated is None else min(first, stated.epsilon)
-        rest = exact(self.epsilon) - exact(spent) - exact(self._epsilon_of_ranges)
+        spent = first if stated is None else stated.epsilon
+        rest = exact(self.epsilon) - exact(spent)
+        if ranges is not None:
+            rest -= exact(ranges.epsilon)
         regressor.set_params(epsilon=round_down(rest))
-
-    def _checked(self, together: Guarantee) -> Guarantee:
-        """Return what both cost; raise `InvalidInput` if that is more than ε."""
-        if self.epsilon is not None and exact(together.epsilon) > exact(self.epsilon):
-            raise InvalidInput(
-                f"selector and regressor cost {together.epsilon:.15g} together, more than "
-                f"epsilon = {self.epsilon:.15g}: options of the selector have an ε of their own"
-            )
-        return together
-
-    @property
-    def _epsilon_of_ranges(self) -> float:
-        """The part of ε that private ranges cost."""
-        if self.ranges == PUBLIC or self.epsilon is None:
-            return 0.0
-        return epsilon_of_private_ranges(self.epsilon)
 
     def _private_ranges(self, question: TableQuestion) -> PrivateRanges | None:
         """Return the ranges to draw; None where they are public."""
@@ -522,7 +421,8 @@ class SelectThenRegress(NumberPredictor):
             return None
         if self.epsilon is None:
             raise InvalidInput("private ranges need epsilon, of which they cost a part")
-        return PrivateRanges(question, self._epsilon_of_ranges)
+        price = round_down(exact(self.epsilon) * exact(SHARE_OF_PRIVATE_RANGES))
+        return PrivateRanges(question, price)
 
 
 def _take_signs(selector: PrivateSelector) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from mipselect.privacy.decimals import exact, round_down
 from mipselect.validation import checked_share
 
 SHARE_OF_BLOCKS = 0.3
@@ -53,11 +52,6 @@ def share_of_selection(asked: float | None, *, in_blocks: bool) -> float:
     if asked is not None:
         return asked
     return SHARE_OF_BLOCKS if in_blocks else SHARE_OF_OTHERS
-
-
-def epsilon_of_private_ranges(epsilon: float) -> float:
-    """Return what ranges that nobody stated cost of the whole ε."""
-    return round_down(exact(epsilon) * exact(SHARE_OF_PRIVATE_RANGES))
 
 
 def checked_range_share(share: Any, what: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,6 @@ from mipselect.losses.base import word_and_number
 from mipselect.validation import checked_scale, shown
 
 HUBER = "huber"
-HINGE = "smoothed-hinge"
 
 LEAST_THRESHOLD = 0.25
 FEW_ROWS = 2000.0
@@ -149,43 +148,6 @@ class LogisticLoss(SmoothLoss):
         return np.logaddexp(0.0, -margin), -y * wrong, y * y * wrong * (1.0 - wrong)
 
 
-@dataclass(frozen=True)
-class SmoothedHinge(SmoothLoss):
-    """max(0, 1 - yu), its kink replaced by a parabola over 1 ± h; y = -1 or +1, 0 does not count.
-
-    (1 + h - yu)²/4h between: Chaudhuri, Monteleoni and Sarwate, 2011, section 3.4.2 (the Huber
-    hinge).
-    """
-
-    width: float = 0.5
-
-    @property
-    def name(self) -> str:
-        """smoothed-hinge(h)."""
-        return f"{HINGE}({self.width!r})"
-
-    @property
-    def curvature(self) -> float:
-        """1/2h."""
-        return 0.5 / self.width
-
-    def slope(self, y_bound: float, u_bound: float) -> float:
-        """Compute min(1, (1 + h + U)/2h)."""
-        return min(1.0, (1.0 + self.width + u_bound) * self.curvature)
-
-    def smoother(self, y: FloatArray) -> Sequence[SmoothLoss]:
-        """Return hinges up to the half width 1, in which a β of 0 is; see `SmoothLoss.smoother`."""
-        return [SmoothedHinge(width) for width in _wider(self.width, 1.0)]
-
-    def values(self, y: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """See `SmoothLoss.values`."""
-        margin, h = y * u, self.width
-        share = np.clip((1.0 + h - margin) / (2.0 * h), 0.0, 1.0)
-        value = np.where(margin < 1.0 - h, 1.0 - margin, h * share**2)
-        inside = np.abs(margin - 1.0) < h
-        return value, -y * share, y * y * self.curvature * inside.astype(np.float64)
-
-
 def default_threshold(epsilon: float, rows: int | None) -> float:
     """Return κ of the loss "huber", in bounds of the target: ¼√(nε/2000), from ¼ to 1.
 
@@ -211,14 +173,15 @@ def default_threshold(epsilon: float, rows: int | None) -> float:
 
 def regression_loss(name: str) -> SmoothLoss:
     """Return "squared", "huber(κ)", or "huber" with the least κ; or raise `InvalidInput`."""
-    plain = {"squared": Squared, HUBER: lambda: Huber(LEAST_THRESHOLD)}
-    return _named(name, plain, {HUBER: Huber})
-
-
-def classification_loss(name: str) -> SmoothLoss:
-    """Return "logistic", "smoothed-hinge" or "smoothed-hinge(h)", or raise `InvalidInput`."""
-    plain = {"logistic": LogisticLoss, HINGE: SmoothedHinge}
-    return _named(name, plain, {HINGE: SmoothedHinge})
+    word, number = word_and_number(name) if isinstance(name, str) else ("", None)
+    if number is None and word == Squared.name:
+        return Squared()
+    if word == HUBER:
+        kappa = LEAST_THRESHOLD if number is None else number
+        return Huber(checked_scale(kappa, f"the parameter of the loss {word}"))
+    raise InvalidInput(
+        f"loss must be one of 'squared', 'huber', 'huber(number)', got {shown(name)}"
+    )
 
 
 def _wider(width: float, largest: float) -> list[float]:
@@ -230,17 +193,3 @@ def _wider(width: float, largest: float) -> list[float]:
         return []
     steps = math.ceil(math.log(largest / width, NARROWER))
     return [width * NARROWER**k for k in range(steps, 0, -1)]
-
-
-def _named(
-    name: str,
-    plain: Mapping[str, Callable[[], SmoothLoss]],
-    with_number: Mapping[str, Callable[[float], SmoothLoss]],
-) -> SmoothLoss:
-    word, number = word_and_number(name) if isinstance(name, str) else ("", None)
-    if number is None and word in plain:
-        return plain[word]()
-    if number is not None and word in with_number:
-        return with_number[word](checked_scale(number, f"the parameter of the loss {word}"))
-    known = ", ".join([*map(repr, plain), *(f"'{other}(number)'" for other in with_number)])
-    raise InvalidInput(f"loss must be one of {known}, got {shown(name)}")

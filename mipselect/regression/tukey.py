@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
 from mipselect.array_checks import checked_scales
 from mipselect.arrays import FloatArray
@@ -19,11 +17,10 @@ from mipselect.mechanisms.scores.sample_aggregate import random_blocks
 from mipselect.parameters import estimator, parameter
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.regression.base import PrivateLinearModel, PrivateRegressor
+from mipselect.regression.base import PrivateRegressor
 from mipselect.regression.box_depth import DepthLaw, Grid, margin, passes
-from mipselect.regression.drawn import Drawn, ModelRows
 from mipselect.regression.noise import standard_normals
-from mipselect.regression.rows import RowMap
+from mipselect.regression.rows import Drawn, ModelRows, RowMap
 from mipselect.validation import checked_delta, checked_integer, checked_nonnegative
 
 CONSTANT = 1e-13
@@ -112,13 +109,6 @@ FINEST = 2.0**62
 """The most steps between the ends of a grid: its points are 64-bit integers."""
 
 
-def checked_fallback(fallback: object, name: str) -> object:
-    """Return a private regressor, or raise `InvalidInput`."""
-    if not isinstance(fallback, PrivateRegressor):
-        raise InvalidInput(f"{name} must be a private regressor, got {fallback!r}")
-    return fallback
-
-
 @estimator
 class TukeyRegressor(PrivateRegressor):
     """A private median of least-squares models on blocks of rows. No bounds on the data.
@@ -136,7 +126,7 @@ class TukeyRegressor(PrivateRegressor):
     The test decides with ε_t and δ whether the law of depths is stable (`DepthLaw.distance`), and
     only then is a point drawn from it, with ε_s. Where it is stable the loss is ε_t + ε_s with
     δ; elsewhere the test passes with a probability of at most δ. δ is the larger of the two, not
-    their sum. With a fallback at (ε_s, δ_B) it is δ + δ_B.
+    their sum. Where it fails no model is released.
 
     The published weights exp(εT) are not private as claimed: a row that changes replaces a model,
     depths move both ways, and at ε = 0.5 + 0.5, δ = 1e-5, m = 240 there are neighbours that need
@@ -193,14 +183,6 @@ class TukeyRegressor(PrivateRegressor):
         "Anything far below the noise will do.",
         default=2.0**-34,
     )
-    fallback: PrivateLinearModel | None = parameter(
-        "PrivateLinearModel, optional",
-        "Another regressor, which answers where the test fails. It gets the ε of the draw, half of "
-        "δ, and the relation and the random state of this one. Without it no model is released "
-        "then.",
-        default=None,
-        check=checked_fallback,
-    )
 
     _per_column: ClassVar[tuple[str, ...]] = ("coef_bound", "coef_step")
 
@@ -209,43 +191,24 @@ class TukeyRegressor(PrivateRegressor):
         if self.block_size is not None:
             checked_integer(self.block_size, "block_size", size + self.fit_intercept)
         self._grid(size)
-        fallback = self._fallback()
-        if fallback is not None:
-            promised = fallback.promise(size)
-            if promised.epsilon > self._halves()[1] or promised.delta > self.delta / 2.0:
-                raise InvalidInput(f"the fallback would cost {promised}: more than its share")
         return Guarantee(self.epsilon, self.delta, relation=self.relation)
-
-    def for_features(self, widths: Sequence[int]) -> Self:
-        """See `PrivateLinearModel.for_features`; the fallback gets its bounds too."""
-        model = super().for_features(widths)
-        if isinstance(self.fallback, PrivateLinearModel):
-            model.set_params(fallback=self.fallback.for_features(widths))
-        return model
 
     def enough_rows(self, size: int) -> int:
         """Return how many rows the test needs for a model on so many columns; public."""
         columns = size + self.fit_intercept
-        blocks = enough_blocks(columns, self._halves()[0], self._delta_of_the_test)
+        blocks = enough_blocks(columns, self._halves()[0], self.delta)
         return (self.block_size or columns) * blocks
 
     def doubt(self, rows: int | None, size: int) -> str:
-        """Say that its test is likely to fail; see `PrivateLinearModel.doubt`.
-
-        Nothing where another regressor answers then.
-        """
+        """Say that its test is likely to fail; see `PrivateLinearModel.doubt`."""
         enough, height = self.enough_rows(size), self.block_size or size + self.fit_intercept
-        if rows is None or self.fallback is not None or rows // height >= TOO_FEW * enough / height:
+        if rows is None or rows // height >= TOO_FEW * enough / height:
             return ""
         larger = float(f"{self.epsilon * enough / rows:.2g}")
         return (
             f"few rows, {rows:,}, for this ε: {FAILS}; about {float(f'{enough:.2g}'):,.0f} rows "
             f"or ε = {larger:g} for the model would do"
         )
-
-    @property
-    def _delta_of_the_test(self) -> float:
-        return self.delta if self.fallback is None else self.delta / 2.0
 
     def _draw(self, rows: ModelRows, source: random.Random, private: bool) -> Drawn:
         assert rows.weights is None
@@ -262,19 +225,14 @@ class TukeyRegressor(PrivateRegressor):
             rows.X, rows.y, blocks, guesses, row_map.fit_intercept, self.block_ridge
         )
         law = DepthLaw(on_integer_grid(models, bounds, steps), draw)
-        delta = self._delta_of_the_test
-        distance = law.distance(delta)
-        if passes(margin(distance, test, delta), source) and count > 0:
+        distance = law.distance(self.delta)
+        if passes(margin(distance, test, self.delta), source) and count > 0:
             return Drawn(
                 np.array([float(v) for v in law.draw(source)]) * steps,
                 row_map,
                 "tukey",
                 bounds={"block_size": float(height), "blocks": float(count)},
             )
-        fallback = self._fallback()
-        if fallback is not None:
-            answer: Drawn = fallback._draw(rows, source, private)
-            return answer
         return Drawn(None, row_map, "tukey")
 
     def _grid(self, size: int) -> tuple[FloatArray, FloatArray]:
@@ -287,15 +245,6 @@ class TukeyRegressor(PrivateRegressor):
             bounds.append(max(bounds))
             steps.append(max(min(steps), 2.0 * max(bounds) / FINEST))
         return np.array(bounds), np.array(steps)
-
-    def _fallback(self) -> Any:
-        """Copy the fallback with its share, not fitted; None if there is none."""
-        if self.fallback is None:
-            return None
-        share = {"epsilon": self._halves()[1], "relation": self.relation, "ledger": None}
-        if "delta" in self.fallback.get_params():
-            share["delta"] = self.delta / 2.0
-        return clone(self.fallback).set_params(**share)
 
     def _halves(self) -> tuple[float, float]:
         """Compute ε_t and ε_s, rounded down."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context, Decimal
 
-from mipselect.documents.blocks import Alert, Block, BulletList, Heading, Paragraph, TextTable
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import ROW, amount, compose, is_row, neighbours
 from mipselect.reports.released import (
@@ -22,18 +21,6 @@ DIGITS = Context(prec=3, rounding=ROUND_CEILING)
 HOPELESS = 20.0
 """From this ε on no factor is worth a number."""
 
-SEEDED = (
-    "NOT PRIVATE: {} drawn with a seed. Whoever knows the seed can repeat the draw, so that "
-    "nothing is guaranteed to anybody. Such numbers are for tests, and not for publication."
-)
-NOT_SAID = (
-    "It does not say that nothing can be concluded about a person. What holds of people in "
-    "general, such as that an illness is frequent at an age, can be concluded about anybody of "
-    "that age, in the table or not.",
-    "It does not cover how long the computation took, what was published before without a "
-    "guarantee, or what people with access to the table tell.",
-    "Another release from the same data adds its ε and its δ.",
-)
 STRONG, WEAK = 1.0, 5.0
 """ε up to which a conclusion is nearly the same, and above which the limit is a weak one."""
 
@@ -41,44 +28,22 @@ BEFORE = 0.5
 """Probability in the example."""
 
 
-def guarantee_blocks(releases: Sequence[ReportedRelease], total: Guarantee) -> Iterator[Block]:
-    """State what all releases together guarantee, the unit first."""
+def stated(releases: Sequence[ReportedRelease], total: Guarantee) -> list[tuple[str, str]]:
+    """Return what all releases together guarantee, its unit and its conditions as rows."""
     units = units_of(releases)
     unit = units[0] if len(units) == 1 else ROW
-    yield Heading(2, "What is guaranteed to the people in the data")
-    yield Paragraph(_whose(releases, units))
-    if not all(one.private for one in releases):
-        yield from seeded_alert(releases)
-        yield Paragraph("For draws without a seed the following would hold.")
-    yield Paragraph(_bound(total))
-    if total.epsilon < HOPELESS:
-        yield Paragraph(_example(total))
-    if total.delta > 0.0:
-        yield Paragraph(
-            f"With a probability of δ = {total.delta:.15g} in all, about one in "
-            f"{1.0 / total.delta:,.0f}, the bound may not hold."
-        )
     conditions = (*total.conditions, *unit_conditions(releases))
-    yield TextTable(
-        ("what", "here"),
-        (
-            ("privacy loss of all releases", amount(total)),
-            ("neighbouring tables", f"differ by {neighbours(total.relation, unit)}"),
-            ("conditions", "; ".join(conditions) or "none"),
-        ),
-    )
-    yield Paragraph("What the guarantee does not say:")
-    yield BulletList(NOT_SAID)
+    return [
+        ("privacy loss of all releases", amount(total)),
+        ("neighbouring tables", f"differ by {neighbours(total.relation, unit)}"),
+        ("conditions", "; ".join(conditions) or "none"),
+    ]
 
 
-def seeded_alert(releases: Sequence[ReportedRelease]) -> Iterator[Alert]:
-    """Name those that were drawn with a seed; nothing where none was."""
-    if seeded := [one.name for one in releases if not one.private]:
-        yield Alert(SEEDED.format(f"{joined(seeded)} {'was' if len(seeded) == 1 else 'were'}"))
-
-
-def _whose(releases: Sequence[ReportedRelease], units: Sequence[str]) -> str:
-    if list(units) == [ROW]:
+def whose(releases: Sequence[ReportedRelease]) -> str:
+    """Say whom the guarantee is about: one row, or all rows of one unit."""
+    units = units_of(releases)
+    if units == [ROW]:
         about = "The guarantee is about one row of the table."
         if not (conditions := unit_conditions(releases)):
             return f"{about} It is about a person if nobody has more than one row."
@@ -110,42 +75,42 @@ def _counted(releases: Sequence[ReportedRelease]) -> list[str]:
     return [unit for unit in units if not is_row(unit)]
 
 
-def _bound(total: Guarantee) -> str:
+def limit(total: Guarantee) -> list[str]:
+    """Say what nobody can conclude about one person, and what somebody who knew all else could."""
+    without, question = (
+        "if this person had given any other answers",
+        "which of two answers a person gave",
+    )
     if total.relation == "add-remove":
-        without = "if this person were not in the table"
-    else:
-        without = "if this person had given any other answers"
+        without, question = (
+            "if this person were not in the table",
+            "whether a person is in the table",
+        )
     if total.epsilon >= HOPELESS:
-        return (
+        return [
             f"With ε = {total.epsilon:.6g} there is no protection to speak of: the probability of "
             f"a result may differ by a factor of e^{total.epsilon:.6g} from what it would have "
             f"been {without}."
-        )
+        ]
+    example = (
+        f"For example: somebody knows all other rows and wonders {question}, both being equally "
+        "likely to them. After this report they can be sure of one to "
+        f"{conclusion(total.epsilon, BEFORE)} at most."
+    )
     size = f"{factor(total.epsilon)}, which is e^ε for ε = {total.epsilon:.15g}"
     if total.epsilon <= STRONG:
-        return (
+        return [
             "Whatever anybody concludes about one person from this report, they would have "
             f"concluded nearly as well {without}: no result would have been more probable, or "
-            f"less, by more than a factor of {size}."
-        )
+            f"less, by more than a factor of {size}.",
+            example,
+        ]
     weak = " That is a weak limit." if total.epsilon > WEAK else ""
-    return (
+    return [
         "What anybody can conclude about one person from this report is limited: no result would "
-        f"have been more probable, or less, by more than a factor of {size}, {without}.{weak}"
-    )
-
-
-def _example(total: Guarantee) -> str:
-    """Describe the largest step of somebody who knew everything else, from even odds."""
-    if total.relation == "add-remove":
-        question = "whether a person is in the table"
-    else:
-        question = "which of two answers a person gave"
-    after = conclusion(total.epsilon, BEFORE)
-    return (
-        f"For example: somebody knows all other rows and wonders {question}, both being equally "
-        f"likely to them. After this report they can be sure of one to {after} at most."
-    )
+        f"have been more probable, or less, by more than a factor of {size}, {without}.{weak}",
+        example,
+    ]
 
 
 REPLACED = "replace-one"
@@ -166,39 +131,10 @@ def total_of(releases: Sequence[ReportedRelease]) -> Guarantee:
     return compose([one.guarantee.to(relation) for one in releases], relation)
 
 
-def spending_blocks(
-    releases: Sequence[ReportedRelease], total: Guarantee, ledger: Ledger | None
-) -> Iterator[Block]:
-    """Say what each release cost, what all of them cost, and what is left."""
-    yield Heading(2, "What was spent, and what is left")
-    rows = [
-        (
-            one.name,
-            f"{one.guarantee.epsilon:.15g}",
-            f"{one.guarantee.delta:.15g}",
-            _mark(one.guarantee),
-        )
-        for one in releases
-    ]
-    rows.append(("together", f"{total.epsilon:.15g}", f"{total.delta:.15g}", _mark(total)))
-    yield TextTable(("release", "ε", "δ", "under"), tuple(rows), numbers=("ε", "δ"))
-    yield Paragraph(
-        "The losses are added up as if all releases were of the same people, which holds in any "
-        "case."
-    )
-    if len({one.guarantee.relation for one in releases}) > 1:
-        yield Paragraph(
-            "Some releases are under add-remove and others under replace-one. The sum is under "
-            "replace-one, where a release under add-remove counts twice its ε."
-        )
-    yield from map(Alert, warnings_of(releases, ledger))
-    if ledger is None:
-        yield Paragraph(
-            "What is left, and whether there were other releases from these data, is in the ledger "
-            "of whoever holds them; it was not given for this report."
-        )
-    else:
-        yield from _left(releases, ledger)
+def costs(releases: Sequence[ReportedRelease], total: Guarantee) -> list[tuple[str, ...]]:
+    """Return what each release cost, and all of them together, as rows."""
+    named = [*((one.name, one.guarantee) for one in releases), ("together", total)]
+    return [(name, f"{g.epsilon:.15g}", f"{g.delta:.15g}", _mark(g)) for name, g in named]
 
 
 def warnings_of(releases: Sequence[ReportedRelease], ledger: Ledger | None) -> list[str]:
@@ -238,51 +174,48 @@ def warnings_of(releases: Sequence[ReportedRelease], ledger: Ledger | None) -> l
             and (one.ledger.identity != ledger.identity or one.ledger.hash not in hashes)
         ]
         if foreign:
-            found.append(f"{_name(ledger)} has no row for {joined(foreign)}: it is another ledger.")
+            found.append(
+                f"{name_of(ledger)} has no row for {joined(foreign)}: it is another ledger."
+            )
         if not ledger.spent.private:
             found.append("A draw that the ledger paid for was seeded: nothing is guaranteed.")
     return found
 
 
-def _left(releases: Sequence[ReportedRelease], ledger: Ledger) -> Iterator[Block]:
-    """State the public part of a ledger: no times, and not how a draw ended."""
-    charges, hashes = len(ledger.entries), _hashes(ledger)
+def account(ledger: Ledger) -> list[tuple[str, ...]]:
+    """Return the public part of a ledger as rows: no times, and not how a draw ended."""
     amounts = {
         "budget": ledger.budget,
-        f"spent, {plural(charges, 'charge')}": ledger.spent,
+        f"spent, {plural(len(ledger.entries), 'charge')}": ledger.spent,
         "left": ledger.remaining,
     }
     of_rho = ledger.budget.rho is not None
-    counted = ("ε", "δ", "ρ") if of_rho else ("ε", "δ")
-    yield TextTable(
-        (f"ledger {_name(ledger)}", *counted),
-        tuple(
-            (
-                words,
-                f"{each.epsilon:.15g}",
-                f"{each.delta:.15g}",
-                *([f"{each.rho or 0.0:.6g}"] if of_rho else []),
-            )
-            for words, each in amounts.items()
-        ),
-        numbers=counted,
-    )
+    return [
+        (words, f"{each.epsilon:.15g}", f"{each.delta:.15g}", *[f"{each.rho or 0:.6g}"] * of_rho)
+        for words, each in amounts.items()
+    ]
+
+
+def account_notes(releases: Sequence[ReportedRelease], ledger: Ledger) -> list[str]:
+    """Say what the rows of `account` count, and what is not in the report."""
     notes = [f"One row is counted as one {ledger.unit}; the ledger is {ledger.identity}."]
     if conditions := unit_conditions(releases):
         notes.append(f"That is right only if {joined(conditions)}.")
-    others = charges - sum(one.ledger is not None and one.ledger.hash in hashes for one in releases)
-    if others > 0:
+    hashes = _hashes(ledger)
+    here = sum(one.ledger is not None and one.ledger.hash in hashes for one in releases)
+    if (others := len(ledger.entries) - here) > 0:
         are = "is" if others == 1 else "are"
         notes.append(f"{plural(others, 'charge')} of the ledger {are} not in this report.")
-    if of_rho:
+    if ledger.budget.rho is not None:
         notes.append(
             "The ledger counts ρ of zero-concentrated privacy, in which small releases add up to "
             "less: its ε is not the sum above."
         )
-    yield BulletList(tuple(notes))
+    return notes
 
 
-def _name(ledger: Ledger) -> str:
+def name_of(ledger: Ledger) -> str:
+    """Return the name of the file of a ledger; "" for one that has none."""
     return "" if ledger.path is None else ledger.path.name
 
 

@@ -9,16 +9,9 @@ deployment registry", 2025.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from mipselect.documents.blocks import (
-    Block,
-    BulletList,
-    Cited,
-    Heading,
-    KeyedTable,
-    Paragraph,
-    TextTable,
-)
+from mipselect.documents.markdown import Cited
 from mipselect.privacy.guarantee import amount
 from mipselect.privacy.public_fields import in_words
 from mipselect.reports.released import ReportedRelease
@@ -31,12 +24,10 @@ TITLE = "mipselect: private variable selection by integer programming"
 PRIVACY = Cited(
     "Dwork and Roth, “The algorithmic foundations of differential privacy”, 2014,",
     "doi:10.1561/0400000042",
-    "https://doi.org/10.1561/0400000042",
 )
 ADASSP = Cited(
     "Wang, “Revisiting differentially private linear regression”, 2018,",
     "arXiv:1803.02596",
-    "https://arxiv.org/abs/1803.02596",
 )
 
 REGRESSIONS: Mapping[str, tuple[str, *tuple[Cited, ...]]] = {
@@ -46,7 +37,6 @@ REGRESSIONS: Mapping[str, tuple[str, *tuple[Cited, ...]]] = {
             "Chaudhuri, Monteleoni and Sarwate, “Differentially private empirical risk "
             "minimization”, 2011,",
             "arXiv:0912.0071",
-            "https://arxiv.org/abs/0912.0071",
         ),
     ),
     "adassp": (
@@ -60,7 +50,6 @@ REGRESSIONS: Mapping[str, tuple[str, *tuple[Cited, ...]]] = {
             "Tang et al., “Improved differentially private regression via gradient boosting”, "
             "2023,",
             "arXiv:2303.03451",
-            "https://arxiv.org/abs/2303.03451",
         ),
     ),
     "tukey": (
@@ -69,7 +58,6 @@ REGRESSIONS: Mapping[str, tuple[str, *tuple[Cited, ...]]] = {
             "Amin, Joseph, Ribero and Vassilvitskii, “Easy differentially private linear "
             "regression”, 2023,",
             "arXiv:2208.07353",
-            "https://arxiv.org/abs/2208.07353",
         ),
     ),
 }
@@ -79,7 +67,8 @@ REGRESSIONS: Mapping[str, tuple[str, *tuple[Cited, ...]]] = {
 def described(name: str) -> tuple[str, *tuple[Cited, ...]]:
     """Return a method or regression in words, and its papers; of one that is unknown its name."""
     if name in BY_NAME:
-        return BY_NAME[name].sentence, *BY_NAME[name].papers
+        said: Any = BY_NAME.data[name]  # A `Home`, or a class of one's own.
+        return said.sentence, *said.papers
     return REGRESSIONS.get(name, (name,))
 
 
@@ -102,69 +91,27 @@ FACTS = {
 }
 """Facts that only people know of a release, and a hint for each."""
 
-DEPLOYMENT = (
-    (
-        "Trust model",
-        "Central: the curator holds the data in the clear, and only the releases leave. They were "
-        "made once, of a fixed table; nobody can ask further questions.",
-    ),
-    (
-        "Randomness",
-        "From the operating system's generator; draws that are stated as exact are made in "
-        "integers.",
-    ),
-    ("After the draw", "Nothing was changed or left out of what was drawn."),
-)
 
-
-def citation_blocks(releases: Sequence[ReportedRelease]) -> Iterator[Block]:
-    """Say how to cite the software, the methods and the releases."""
-    yield Heading(2, "How to cite")
+def sources(releases: Sequence[ReportedRelease]) -> list[str | Cited]:
+    """List what to cite: the software, and the papers of the methods."""
     versions = sorted({one.version for one in releases if one.version is not None})
     version = f" Version {', '.join(versions)}." if versions else ""
-    yield BulletList(
-        (f"{AUTHORS}. {TITLE}. Computer program.{version}", *papers_of(releases), PRIVACY)
-    )
-    known = [one for one in releases if one.digest is not None]
-    if known:
-        yield Paragraph(
-            "A release is named by the SHA-256 of its file, and by its row in a ledger where there "
-            "is one; whoever has the file can compare."
-        )
-        yield TextTable(
-            ("release", "SHA-256 of the file", "ledger, row"),
-            tuple((one.name, one.digest or "", _row(one)) for one in known),
-        )
-
-
-def papers_of(releases: Sequence[ReportedRelease]) -> tuple[Cited, ...]:
-    """List the papers of all methods that were used, each once."""
     used = [name for one in releases for name in (one.method, one.regression) if name is not None]
-    return tuple(dict.fromkeys(paper for name in used for paper in described(name)[1:]))
+    papers = dict.fromkeys(paper for name in used for paper in described(name)[1:])
+    return [f"{AUTHORS}. {TITLE}. Computer program.{version}", *papers, PRIVACY]
+
+
+def files(releases: Sequence[ReportedRelease]) -> list[tuple[str, str, str]]:
+    """Return files by their hashes, with their places in ledgers, as rows."""
+    return [(one.name, one.digest, _row(one)) for one in releases if one.digest is not None]
 
 
 def _row(one: ReportedRelease) -> str:
     return "none" if one.ledger is None else f"{one.ledger.identity}, row {one.ledger.number}"
 
 
-def deployment_blocks(
-    releases: Sequence[ReportedRelease], facts: Mapping[str, str]
-) -> Iterator[Block]:
-    """Say what was done, for boards and registries; `facts` fill in what only people know."""
-    described = [one for one in releases if one.method is not None and one.private]
-    if not described:
-        return
-    yield Heading(2, "For ethics boards and registries")
-    yield Paragraph("What only people know is to be filled in by whoever answers for the releases.")
-    blanks = ((name, facts.get(name), hint) for name, hint in FACTS.items())
-    yield KeyedTable((*blanks, *((name, text, "") for name, text in DEPLOYMENT)))
-    for one in described:
-        yield Heading(3, f"How {one.name} was made")
-        yield KeyedTable(tuple((name, text, "") for name, text in _done(one)))
-
-
-def _done(one: ReportedRelease) -> Iterator[tuple[str, str]]:
-    """Yield names and texts about the draw of one release."""
+def how_made(one: ReportedRelease) -> Iterator[tuple[str, str]]:
+    """Yield names and texts about the draw of one release, for boards and registries."""
     total, draws = one.guarantee, one.drawn
     kind = (
         "Pure differential privacy (ε)"

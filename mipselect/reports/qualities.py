@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
-from mipselect.documents.blocks import Alert, Block, Paragraph, TextTable
 from mipselect.quality import Measure, Quality
 from mipselect.quality.measures import (
     ACCURACY,
@@ -13,57 +11,33 @@ from mipselect.quality.measures import (
     CHANCE,
     PREDICTED,
     R2,
-    SECOND,
     SHARE,
     in_percent,
 )
 
 
-def quality_blocks(quality: Quality, target: str) -> Iterator[Block]:
-    """Describe what was measured on rows that the model was not fitted to."""
-    if not quality.beats_chance:
-        yield Alert(f"{quality.verdict}.")
-    yield Paragraph(f"{_about(quality)} {_first(quality, target)}")
-    if accuracy := _named(quality, ACCURACY):
-        yield Paragraph(_accuracy(quality, accuracy))
-    yield TextTable(
-        ("measure", "estimate", f"{100.0 * quality.level:g} % interval"),
-        tuple((quality.name_of(one), _estimate(one), _interval(one)) for one in quality.measures),
-        numbers=("estimate", f"{100.0 * quality.level:g} % interval"),
-    )
-    yield Paragraph(
-        f"A {100.0 * quality.level:g} % interval covers the true value in "
-        f"{100.0 * quality.level:g} % of repetitions, with other rows and other noise."
-    )
-    if quality.clip is not None:
-        yield Paragraph(
-            f"Errors and distances from the mean count up to ±{quality.clip:.4g}, so that no "
-            "single row can decide the result. Where a few rows are far off, R² without that limit "
-            "is another number, which the interval need not hold."
+def in_plain_words(quality: Quality, target: str | None) -> list[str]:
+    """Say what was measured, and what the first measure and the accuracy mean."""
+    said = [f"{_about(quality)} {_first(quality, target or 'the target')}"]
+    accuracy = next((one for one in quality.measures if one.name == ACCURACY), None)
+    return said if accuracy is None else [*said, _accuracy(quality, accuracy)]
+
+
+def measured(quality: Quality) -> list[tuple[str, str, str]]:
+    """Return the measures as rows: name, estimate, interval."""
+    return [(quality.name_of(one), _estimate(one), _interval(one)) for one in quality.measures]
+
+
+def calibration(quality: Quality) -> list[tuple[str, str, str]]:
+    """Return the bins of probabilities as rows: the bin, the share of the class, its interval."""
+    return [
+        (
+            one.probabilities,
+            "unknown" if one.share.value is None else f"{in_percent(one.share.value)} %",
+            f"{in_percent(one.share.low)} to {in_percent(one.share.high)} %",
         )
-    second = quality.second_class or f"of {SECOND} of {target}"
-    if quality.matching_threshold is not None:
-        yield Paragraph(
-            f"About as many rows as are {second} have a probability above "
-            f"{quality.matching_threshold:.3g}: the threshold for predictions of the right number."
-        )
-    if quality.bins:
-        yield Paragraph(
-            "Do predicted probabilities mean what they say? Of the rows with a prediction in the "
-            f"first column, so many were {second}:"
-        )
-        yield TextTable(
-            ("predicted", "true share", f"{100.0 * quality.level:g} % interval"),
-            tuple(
-                (
-                    one.probabilities,
-                    "unknown" if one.share.value is None else f"{in_percent(one.share.value)} %",
-                    f"{in_percent(one.share.low)} to {in_percent(one.share.high)} %",
-                )
-                for one in quality.bins
-            ),
-            numbers=("true share", f"{100.0 * quality.level:g} % interval"),
-        )
+        for one in quality.bins
+    ]
 
 
 def _about(quality: Quality) -> str:
@@ -126,10 +100,6 @@ def _accuracy(quality: Quality, accuracy: Measure) -> str:
         return said
     common = 100.0 * quality.common
     return f"{said} Always naming the more frequent class would be right in {common:.0f}."
-
-
-def _named(quality: Quality, name: str) -> Measure | None:
-    return next((one for one in quality.measures if one.name == name), None)
 
 
 def _estimate(one: Measure) -> str:

@@ -3,37 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
-from mipselect.documents.blocks import (
-    Alert,
-    Block,
-    BulletList,
-    Document,
-    Heading,
-    IntervalPlot,
-    Paragraph,
-    PlotRow,
-    TextTable,
-)
-from mipselect.documents.pages import html_page, html_part, markdown_page
+from mipselect.documents.markdown import PlotRow, filled, html_page, html_part
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee, Ledger, Release
 from mipselect.privacy.guarantee import ROW, amount
 from mipselect.quality import Quality
-from mipselect.reports.guarantees import (
-    guarantee_blocks,
-    seeded_alert,
-    spending_blocks,
-    total_of,
-    warnings_of,
-)
-from mipselect.reports.methods import citation_blocks, deployment_blocks
-from mipselect.reports.qualities import quality_blocks
+from mipselect.reports import guarantees, methods, qualities
 from mipselect.reports.released import (
-    EVALUATION,
     MODEL,
     SELECTION,
     ReportedRelease,
@@ -41,18 +22,6 @@ from mipselect.reports.released import (
     tables_of,
 )
 from mipselect.validation import joined, plural
-
-EXPLAINED = (
-    "A release is an answer with randomness in it, which limits what can be concluded from it "
-    "about any one person; how far is said below. Nothing else in this report was computed from "
-    "the data."
-)
-
-
-NEAR_CHANCE = (
-    "Near chance: at this ε, with so few rows, the fields were drawn almost the same whatever the "
-    "data. Take them as nearly random."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,59 +94,43 @@ class ReleaseReport:
     @cached_property
     def total(self) -> Guarantee:
         """The guarantee of all releases together, by basic composition."""
-        return total_of(self.releases)
+        return guarantees.total_of(self.releases)
 
     @property
     def warnings(self) -> list[str]:
         """Reasons against one account of all releases, a sentence each."""
-        return warnings_of(self.releases, self.ledger)
-
-    @property
-    def document(self) -> Document:
-        """The report as a title and blocks."""
-        return Document(self.title, tuple(self._blocks()))
+        return guarantees.warnings_of(self.releases, self.ledger)
 
     def html(self) -> str:
         """Return the report as one HTML file, which loads nothing and runs nothing."""
-        return html_page(self.document)
+        return html_page(self.title, [self.markdown()])
 
     def markdown(self) -> str:
         """Return the report as Markdown."""
-        return markdown_page(self.document)
+        releases, ledger = self.releases, self.ledger
+        of_ledger: dict[str, Any] = {}
+        if ledger is not None:
+            of_ledger = {
+                "ledger_name": guarantees.name_of(ledger),
+                "account": guarantees.account(ledger),
+                "account_notes": guarantees.account_notes(releases, ledger),
+            }
+        return filled(
+            "release.md.jinja",
+            report=self,
+            seeded_names=[one.name for one in releases if not one.private],
+            question=_question(releases),
+            origins=[_origin(one, releases) for one in releases],
+            separate_draws=separate_draws(releases),
+            mixed=len({one.guarantee.relation for one in releases}) > 1,
+            deployed=[one for one in releases if one.method is not None and one.private],
+            **of_ledger,
+            **SENTENCES,
+        )
 
     def _repr_html_(self) -> str:
         """Write the report for a notebook."""
-        return html_part([Heading(1, self.title), *self._blocks()])
-
-    def _blocks(self) -> Iterator[Block]:
-        yield from self._opening()
-        for k, one in enumerate(self.releases, start=1):
-            yield from _blocks_of(one, k, self._fields_of(one))
-        yield from guarantee_blocks(self.releases, self.total)
-        yield from spending_blocks(self.releases, self.total, self.ledger)
-        yield from citation_blocks(self.releases)
-        yield from deployment_blocks(self.releases, self.facts)
-
-    def _fields_of(self, one: ReportedRelease) -> str:
-        """Name the release that the fields of a model are of; "" where they were drawn."""
-        names = {other.digest: other.name for other in self.releases}
-        if one.features_of is None:
-            return ""
-        return f"on the fields of {names.get(one.features_of, 'a release that is not here')}"
-
-    def _opening(self) -> Iterator[Block]:
-        yield from seeded_alert(self.releases)
-        yield Paragraph(f"{_question(self.releases)} {EXPLAINED}")
-        yield TextTable(
-            ("release", "what it is about", "privacy loss"),
-            tuple(
-                (one.name, f"{k}. {_what(one)}", _loss(one))
-                for k, one in enumerate(self.releases, start=1)
-            ),
-        )
-        if self.notes:
-            yield BulletList(self.notes)
-        yield from map(Alert, separate_draws(self.releases))
+        return html_part([self.markdown()])
 
 
 def of_object(one: Release | Quality, name: str) -> ReportedRelease:
@@ -235,37 +188,7 @@ def _aims(releases: Sequence[ReportedRelease]) -> list[str]:
     return [f"{name} ({words})" if words else name for name, words in found.items()]
 
 
-def _blocks_of(one: ReportedRelease, number: int, fields_of: str) -> Iterator[Block]:
-    target = one.target or "the target"
-    yield Heading(2, f"{number}. {_what(one)}")
-    yield from seeded_alert([one])
-    yield Paragraph(_origin(one, fields_of))
-    if one.near_chance:
-        yield Alert(NEAR_CHANCE)
-    if one.model is not None:
-        # What reads tables takes long to import.
-        from mipselect.reports.models import coefficient_blocks
-
-        yield from coefficient_blocks(one, one.model)
-        if one.model.quality is not None:
-            yield Heading(3, "How good is it?")
-            yield from quality_blocks(one.model.quality, target)
-    elif one.quality is not None:
-        yield from quality_blocks(one.quality, target)
-    elif one.releases:
-        yield from selection_blocks(one)
-
-
-def _what(one: ReportedRelease) -> str:
-    target = one.target or "the target"
-    return {
-        SELECTION: f"Which fields go with {target}",
-        MODEL: f"How {target} goes with other fields",
-        EVALUATION: f"How well {target} is predicted",
-    }.get(one.kind, f"Private answer of mipselect {one.kind}")
-
-
-def _origin(one: ReportedRelease, fields_of: str) -> str:
+def _origin(one: ReportedRelease, releases: Sequence[ReportedRelease]) -> str:
     """Say from which table, by which method and under which guarantee a release was drawn."""
     parts = [one.name]
     if one.about is not None:
@@ -274,47 +197,38 @@ def _origin(one: ReportedRelease, fields_of: str) -> str:
         each = "" if one.unit == ROW else f", one for each {one.unit}"
         rows = "" if one.rows is None else f", {plural(one.rows, 'row')}{each}"
         parts.append(f"from {one.data}{rows}")
-    selection = None if fields_of else one.method
-    methods = [name for name in (selection, one.regression) if name is not None]
-    if methods:
-        parts.append(f"drawn by {' and '.join(methods)}")
-    parts += filter(None, [fields_of, _loss(one)])
-    return f"{'; '.join(parts)}."
+    selection = None if one.features_of else one.method
+    known = [name for name in (selection, one.regression) if name is not None]
+    if known:
+        parts.append(f"drawn by {' and '.join(known)}")
+    if one.features_of is not None:
+        names = {other.digest: other.name for other in releases}
+        parts.append(f"on the fields of {names.get(one.features_of, 'a release that is not here')}")
+    return f"{'; '.join([*parts, _loss(one)])}."
 
 
 def _loss(one: ReportedRelease) -> str:
     return amount(one.guarantee) if one.private else f"NOT PRIVATE ({amount(one.guarantee)})"
 
 
-def selection_blocks(one: ReportedRelease) -> Iterator[Block]:
-    """Describe the draws of a selection."""
-    draws = len(one.releases)
-    names = [release.feature_names or tuple(map(str, release.support)) for release in one.releases]
-    size = len(names[0]) if len({len(each) for each in names}) == 1 else None
-    fields = "" if size is None else f" of {plural(size, 'field')}"
+def _draws(one: ReportedRelease) -> str:
+    """Say how many fields were drawn how often, and among how many."""
+    sizes = {len(names) for names in one.fields_drawn}
+    fields = f" of {plural(sizes.pop(), 'field')}" if len(sizes) == 1 else ""
+    each = " each" if fields and len(one.releases) > 1 else ""
     whence = f" among {plural(len(one.candidates), 'field')}" if one.candidates else ""
-    each = " each" if draws > 1 and size is not None else ""
-    yield Paragraph(f"{plural(draws, 'random draw')}{fields}{each}{whence}.")
-    counts = Counter(name for each in names for name in each)
-    listed = sorted(counts, key=lambda name: -counts[name])
-    if draws == 1:
-        yield TextTable(("field that was drawn",), tuple((_named(one, name),) for name in names[0]))
-        yield Paragraph(
-            "The draw prefers fields that go with the target, and is random all the same: another "
-            "draw may choose others. A field that is missing here need not be unimportant."
-        )
-        return
-    yield IntervalPlot(
-        tuple(
-            PlotRow(_named(one, name), share, 0.0, share, f"{counts[name]} of {draws}")
-            for name, share in ((name, 100.0 * counts[name] / draws) for name in listed)
-        ),
-        "percent of the draws that chose the field",
-    )
-    yield Paragraph(
-        "Each draw prefers fields that go with the target, and is random all the same. A field in "
-        f"which the draws agree is a safer answer than one that came once.{_by_chance(one, size)}"
-    )
+    return f"{plural(len(one.releases), 'random draw')}{fields}{each}{whence}."
+
+
+def _counts(one: ReportedRelease) -> list[PlotRow]:
+    """Return how many of several draws chose each field, most first."""
+    draws = len(one.releases)
+    counts = Counter(name for names in one.fields_drawn for name in names)
+    shares = {name: 100.0 * count / draws for name, count in counts.most_common()}
+    return [
+        PlotRow(_named(one, name), share, 0.0, share, f"{counts[name]} of {draws}")
+        for name, share in shares.items()
+    ]
 
 
 def separate_draws(releases: Iterable[ReportedRelease]) -> list[str]:
@@ -344,13 +258,40 @@ def _named(one: ReportedRelease, name: str) -> str:
     return f"{name} ({words})" if words else name
 
 
-def _by_chance(one: ReportedRelease, size: int | None) -> str:
-    """Return the share of draws with a field, without any look at the data."""
-    if not one.candidates or size is None:
+def _by_chance(one: ReportedRelease) -> str:
+    """Write in how many draws a field would come without any look at the data; "" if unknown."""
+    sizes = {len(names) for names in one.fields_drawn}
+    if not one.candidates or len(sizes) != 1:
         return ""
-    share = size / len(one.candidates)
-    draws = len(one.releases)
-    return (
-        f" By chance alone, without any look at the data, a field would come in "
-        f"{share * draws:.2g} of {draws} draws."
-    )
+    return f"{sizes.pop() / len(one.candidates) * len(one.releases):.2g}"
+
+
+def _model_in_words(one: ReportedRelease) -> dict[str, Any]:
+    # What reads tables takes long to import.
+    from mipselect.reports.models import model_in_words
+
+    assert one.model is not None
+    return model_in_words(one.model, one.titles)
+
+
+SENTENCES = {
+    "by_chance": _by_chance,
+    "calibration": qualities.calibration,
+    "costs": guarantees.costs,
+    "counts": _counts,
+    "draws": _draws,
+    "FACTS": methods.FACTS,
+    "files": methods.files,
+    "how_made": methods.how_made,
+    "in_plain_words": qualities.in_plain_words,
+    "joined": joined,
+    "limit": guarantees.limit,
+    "loss": _loss,
+    "measured": qualities.measured,
+    "model_in_words": _model_in_words,
+    "named": _named,
+    "sources": methods.sources,
+    "stated": guarantees.stated,
+    "whose": guarantees.whose,
+}
+"""Functions that the template asks."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # What reads tables takes long to import.
     from mipselect.regression import ModelRelease
 
 SELECTION, MODEL, EVALUATION = "selection", "model", "evaluation"
-"""Kinds of releases that a report has words for; any other is named by its command."""
+"""Kinds of releases that a report has words for."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,16 @@ class ReportedRelease:
         return SELECTION if self.quality is None else EVALUATION
 
     @property
+    def topic(self) -> str:
+        """Title of its section."""
+        target = self.target or "the target"
+        return {
+            SELECTION: f"Which fields go with {target}",
+            MODEL: f"How {target} goes with other fields",
+            EVALUATION: f"How well {target} is predicted",
+        }[self.kind]
+
+    @property
     def unit_condition(self) -> str:
         """Condition on which one row is what the ledger counts; empty where there is none."""
         if self.ledger is None or self.unit != ROW or is_row(self.ledger.unit):
@@ -118,6 +128,11 @@ class ReportedRelease:
     def drawn(self) -> tuple[Release, ...]:
         """Everything that was drawn: fields, or a model."""
         return self.releases if self.model is None else (self.model,)
+
+    @property
+    def fields_drawn(self) -> list[tuple[str, ...]]:
+        """Names of the fields of each draw of a selection."""
+        return [one.feature_names or tuple(map(str, one.support)) for one in self.releases]
 
     @property
     def has_model(self) -> bool:

@@ -6,6 +6,7 @@ from collections import UserDict
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from mipselect.documents.markdown import Cited
 from mipselect.lookup import looked_up
 
 if TYPE_CHECKING:
@@ -22,33 +23,97 @@ if TYPE_CHECKING:
     from mipselect.selectors.sis import SISSelector as SISSelector
 
 
+class Home:
+    """Place of a selector, "module:Class", and what reports say of it without importing it."""
+
+    def __init__(self, place: str, sentence: str, *papers: Cited) -> None:
+        self.place, self.sentence, self.papers = place, sentence, papers
+
+
 class Methods(UserDict[str, "type[PrivateSelector]"]):
-    """Selectors by name; a value that is still "module:Class" is imported when it is asked for."""
+    """Selectors by name; one whose value is its `Home` is imported when it is asked for."""
 
     def __getitem__(self, name: str) -> type[PrivateSelector]:
         value: Any = self.data[name]
-        if isinstance(value, str):
-            module, _, kind = value.partition(":")
-            value = self.data[name] = getattr(import_module(f"{__name__}.{module}"), kind)
+        if isinstance(value, Home):
+            module, _, kind = value.place.partition(":")
+            value = getattr(import_module(f"{__name__}.{module}"), kind)
         found: type[PrivateSelector] = value
         return found
 
 
+_INTEGER_PROGRAMMING = Cited(
+    "Prastakos, Behdin and Mazumder, “Differentially Private High-dimensional Variable Selection "
+    "via Integer Programming”, 2025,",
+    "arXiv:2510.22062",
+)
 _HOMES: dict[str, Any] = {
-    "permute-and-flip": "exact_draws:PermuteAndFlipSelector",
-    "exponential": "exact_draws:ExponentialSelector",
-    "top-r": "searched:TopRSelector",
-    "mistakes": "searched:MistakesSelector",
-    "sis": "sis:SISSelector",
-    "kendall": "kendall:KendallSelector",
-    "sample-aggregate": "sample_aggregate:SampleAggregateSelector",
-    "mcmc": "mcmc:MCMCSelector",
+    "permute-and-flip": Home(
+        "exact_draws:PermuteAndFlipSelector",
+        "permute-and-flip over all supports, drawn exactly",
+        Cited("McKenna and Sheldon, “Permute-and-flip”, 2020,", "arXiv:2010.12603"),
+    ),
+    "exponential": Home(
+        "exact_draws:ExponentialSelector",
+        "the exponential mechanism over all supports, drawn exactly",
+        Cited(
+            "McSherry and Talwar, “Mechanism design via differential privacy”, 2007,",
+            "doi:10.1109/FOCS.2007.66",
+        ),
+    ),
+    "top-r": Home(
+        "searched:TopRSelector",
+        "top-R: the exponential mechanism over the proven best supports and, as one class, all "
+        "others",
+        _INTEGER_PROGRAMMING,
+    ),
+    "mistakes": Home(
+        "searched:MistakesSelector",
+        "mistakes: the exponential mechanism over the number of mistakes of a support",
+        _INTEGER_PROGRAMMING,
+    ),
+    "sis": Home(
+        "sis:SISSelector",
+        "sure independence screening with a private choice of the largest correlations",
+        Cited(
+            "Swope et al., “Feature Selection from Differentially Private Correlations”, 2024,",
+            "arXiv:2408.10862",
+        ),
+    ),
+    "kendall": Home(
+        "kendall:KendallSelector",
+        "peeling by the exponential mechanism on Kendall rank correlations",
+        Cited(
+            "Dick, Gillenwater and Joseph, “Better Private Linear Regression Through Better "
+            "Private Feature Selection”, 2023,",
+            "arXiv:2306.00920",
+        ),
+    ),
+    "sample-aggregate": Home(
+        "sample_aggregate:SampleAggregateSelector",
+        "sample and aggregate: a private choice among the votes of blocks of rows",
+        Cited(
+            "Kifer, Smith and Thakurta, “Private convex empirical risk minimization and "
+            "high-dimensional regression”, 2012,",
+            "PMLR 23:25",
+            "https://proceedings.mlr.press/v23/kifer12.html",
+        ),
+    ),
+    "mcmc": Home(
+        "mcmc:MCMCSelector",
+        "a Metropolis chain whose law is that of the exponential mechanism in the limit",
+        Cited(
+            "Roy and Tewari, “On the computational complexity of private high-dimensional "
+            "model selection via the exponential mechanism”, 2023,",
+            "arXiv:2310.07852",
+        ),
+    ),
 }
-"""Modules and classes of the selectors here, by name. A further selector is a line here."""
+"""The selectors here, by name. A further selector is a line here."""
 
 BY_NAME = Methods(_HOMES)
 """Selectors by the names of the command line."""
 
-_MODULES = {kind: module for module, _, kind in (home.partition(":") for home in _HOMES.values())}
+_MODULES = {kind: module for module, kind in (it.place.split(":") for it in _HOMES.values())}
 __all__ = sorted(_MODULES)
 __getattr__ = looked_up(__name__, _MODULES)

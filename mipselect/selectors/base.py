@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.documents.blocks import Cited
 from mipselect.errors import InvalidInput
 from mipselect.estimators import PrivateDraw
 from mipselect.mechanisms.base import Mechanism, Support
@@ -35,8 +34,8 @@ class PrivateSelector(PrivateDraw):
 
     It is a method as well: options, which are public, and the way from a problem and its data to
     a law. A subclass declares its options, and has `_mechanism`; with `guarantee`, `bounds`,
-    `problem` and `on` it serves tables, stored instances and the command line too, and reports
-    with `name`, `sentence` and `papers`.
+    `problem` and `on` it serves tables, stored instances and the command line too, by its `name`.
+    `mipselect.selectors.Home` has what reports say of it.
 
     Attributes
     ----------
@@ -68,12 +67,6 @@ class PrivateSelector(PrivateDraw):
 
     name: ClassVar[str]
     """Name of the method, on the command line and in reports."""
-
-    sentence: ClassVar[str]
-    """Description of the method, for reports."""
-
-    papers: ClassVar[tuple[Cited, ...]] = ()
-    """Papers that a report cites for it."""
 
     of_supports: ClassVar[bool] = False
     """True if it draws from values of supports, which depend on the score; else from columns'."""
@@ -111,9 +104,12 @@ class PrivateSelector(PrivateDraw):
         return self.guarantees
 
     def chance_level(self, problem: Problem, n: int) -> ChanceLevel | None:
-        """Find sizes whose supports no n rows can make likely; None if unknown. Public.
+        """Find from public numbers whether n rows can make a support likely; None if unknown.
 
-        The function `chance_level` says how; `problem` is what is drawn from.
+        A support S of probability μ(S) without data is drawn with probability 1/(2 - μ(S)) at most,
+        by permute-and-flip (1 - e^(μ(S)-1))/(1 - μ(S)), unless R ranges over more than its noise
+        2w/ε · ln 1/μ(S), w the oscillation for exact draws and Δ + τ for others. Nothing is known
+        of draws from scores of columns, of MCMC, and with weights of features.
         """
         return None
 

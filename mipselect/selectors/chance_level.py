@@ -12,7 +12,6 @@ import numpy as np
 from mipselect.errors import warn_of_little_use
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import LOSS, R2
-from mipselect.validation import sizes_in_words
 
 if TYPE_CHECKING:
     from mipselect.selectors.base import PrivateSelector
@@ -23,20 +22,17 @@ RARELY = 1.0 / 3.0
 
 @dataclass(frozen=True)
 class ChanceLevel:
-    """Sizes whose supports no data can make likely; public.
+    """Whether supports can become likely; public.
 
     Attributes
     ----------
-    sizes : tuple of int
-        Sizes of which no support can be drawn with a probability much above that without data.
-    entirely : bool
-        Whether these are all sizes.
+    near : bool
+        True if no data can make a support of any size likely.
     sentence : str
         That in words, or that blocks of rows mostly miss the best support; empty if neither is so.
     """
 
-    sizes: tuple[int, ...]
-    entirely: bool
+    near: bool
     sentence: str
 
 
@@ -56,24 +52,6 @@ def largest_range(problem: Problem, n: int) -> float:
     return min(half, problem.stated_loss.spread(problem.bound("y_bound"), 0.0))
 
 
-def chance_level(problem: Problem, method: PrivateSelector, n: int) -> ChanceLevel | None:
-    """Find sizes whose supports no data can make likely, from public numbers; None if unknown.
-
-    A support S of probability μ(S) without data is drawn with probability 1/(2 - μ(S)) at most,
-    by permute-and-flip (1 - e^(μ(S)-1))/(1 - μ(S)), unless R ranges over more than its noise
-    2w/ε · ln 1/μ(S), w the oscillation for exact draws and Δ + τ for others.
-
-    Parameters
-    ----------
-    problem : Problem
-    method : PrivateSelector
-        Nothing is known of draws from scores of columns, of MCMC, and with weights of features.
-    n : int
-        The number of rows.
-    """
-    return method.chance_level(method.problem(problem), n)
-
-
 def of_values(
     problem: Problem,
     n: int,
@@ -82,37 +60,30 @@ def of_values(
     formula: str,
     surprises: Mapping[int, float] | None = None,
 ) -> ChanceLevel:
-    """Find the sizes whose noise is not below the range of R, and say so.
+    """Compare the range of R with the noise of a draw, and say where that is not below it.
 
     The noise is 2 moved/ε, `formula` in words, times -log of the probability of a support without
     data, by its size in `surprises`; by default all are as likely.
     """
     if surprises is None:
         surprises = {problem.support_size: math.log(problem.number_of_supports)}
-    noise = {size: 2.0 * moved / epsilon * surprise for size, surprise in surprises.items()}
+    noise = 2.0 * moved / epsilon * min(surprises.values())
     most = largest_range(problem, n)
-    blind = tuple(size for size in noise if noise[size] >= most)
-    if not blind:
-        return ChanceLevel((), False, "")
-    least = min(noise[size] for size in blind)
-    entirely = len(blind) == len(noise)
-    formula += " · ln C(p, s)" if len(noise) == 1 else " · ln 1/μ(S)"
-    what = (
-        "a draw is almost the same whatever the data"
-        if entirely
-        else f"no set of {sizes_in_words(blind)} fields can become likely, whatever the data"
-    )
+    if noise < most:
+        return ChanceLevel(False, "")
+    several = len(surprises) > 1
+    formula += " · ln 1/μ(S)" if several else " · ln C(p, s)"
     # Noise goes with 1/ε, and the range does not rise with ε: blocks become larger, and fewer.
-    needed = epsilon * least / most if most > 0.0 else math.inf
+    needed = epsilon * noise / most if most > 0.0 else math.inf
     enough = f" No draw with an ε below {needed:.2g} can do." if math.isfinite(needed) else ""
     bounds = ", or smaller bounds" if problem.score == LOSS else ""
     sentence = (
-        f"near chance: at this ε, with so few rows, {what}.{enough} More rows would help, a larger "
-        f"ε, fewer fields to choose from{bounds} (noise {formula} = {least:.3g}"
-        f"{' or more' if len(blind) > 1 else ''}, not below {most:.3g}, the largest possible "
-        "range of the objective)"
+        "near chance: at this ε, with so few rows, a draw is almost the same whatever the data."
+        f"{enough} More rows would help, a larger ε, fewer fields to choose from{bounds} (noise "
+        f"{formula} = {noise:.3g}{' or more' if several else ''}, not below {most:.3g}, the "
+        "largest possible range of the objective)"
     )
-    return ChanceLevel(blind, entirely, sentence)
+    return ChanceLevel(True, sentence)
 
 
 def _chance_of_the_best(problem: Problem, n: int, scale: float) -> float:
@@ -148,7 +119,7 @@ def of_few_rows(problem: Problem, n: int, scale: float) -> str:
 
 
 def warn_near_chance(problem: Problem, method: PrivateSelector, n: int) -> None:
-    """Warn with the sentence of `chance_level`, before anything is charged; n must be public."""
-    found = chance_level(problem, method, n)
+    """Warn with the sentence of its chance level, before anything is charged; n must be public."""
+    found = method.chance_level(problem, n)
     if found is not None and found.sentence:
         warn_of_little_use(found.sentence)

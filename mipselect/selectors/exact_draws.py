@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from mipselect.documents.blocks import Cited
 from mipselect.mechanisms.supports.base import both_relations, one_direction
 from mipselect.mechanisms.supports.exact import ExactDraws
 from mipselect.mechanisms.supports.exponential import ExponentialMechanism
@@ -106,6 +105,7 @@ class ExactDrawSelector(ProblemSelector):
         """See `PrivateSelector`; None where features have weights."""
         if self.prior_weights is not None:
             return None
+        problem = self.problem(problem)
         moved, surprises = problem.oscillation(n), self._surprises(problem)
         found = of_values(problem, n, self.epsilon, moved, "2w/ε", surprises)
         if found.sentence or problem.score == LOSS or len(surprises) > 1:
@@ -183,14 +183,6 @@ class ExponentialSelector(ExactDrawSelector):
 
     law = ExponentialMechanism
     name = "exponential"
-    sentence = "the exponential mechanism over all supports, drawn exactly"
-    papers = (
-        Cited(
-            "McSherry and Talwar, “Mechanism design via differential privacy”, 2007,",
-            "doi:10.1109/FOCS.2007.66",
-            "https://doi.org/10.1109/FOCS.2007.66",
-        ),
-    )
 
 
 @estimator
@@ -218,11 +210,3 @@ class PermuteAndFlipSelector(ExactDrawSelector):
 
     law = PermuteAndFlip
     name = "permute-and-flip"
-    sentence = "permute-and-flip over all supports, drawn exactly"
-    papers = (
-        Cited(
-            "McKenna and Sheldon, “Permute-and-flip”, 2020,",
-            "arXiv:2010.12603",
-            "https://arxiv.org/abs/2010.12603",
-        ),
-    )

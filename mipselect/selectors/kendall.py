@@ -12,7 +12,6 @@ from itertools import accumulate
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.documents.blocks import Cited
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
 from mipselect.parameters import estimator, parameter
@@ -327,15 +326,6 @@ class KendallSelector(ScoreSelector):
     """
 
     name = "kendall"
-    sentence = "peeling by the exponential mechanism on Kendall rank correlations"
-    papers = (
-        Cited(
-            "Dick, Gillenwater and Joseph, “Better Private Linear Regression Through Better "
-            "Private Feature Selection”, 2023,",
-            "arXiv:2306.00920",
-            "https://arxiv.org/abs/2306.00920",
-        ),
-    )
 
     redundancy: str = parameter(
         '{"max", "mean"}',

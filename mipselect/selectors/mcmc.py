@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.documents.blocks import Cited
 from mipselect.estimators import feature_bounds, target_bound
 from mipselect.mechanisms.base import Support
 from mipselect.mechanisms.supports.metropolis import MetropolisHastings, mixing_guarantee
@@ -200,15 +199,6 @@ class MCMCSelector(RowsSelector):
     """
 
     name, of_supports = "mcmc", True
-    sentence = "a Metropolis chain whose law is that of the exponential mechanism in the limit"
-    papers = (
-        Cited(
-            "Roy and Tewari, “On the computational complexity of private high-dimensional model "
-            "selection via the exponential mechanism”, 2023,",
-            "arXiv:2310.07852",
-            "https://arxiv.org/abs/2310.07852",
-        ),
-    )
 
     delta: float = parameter(
         "float",

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Self
 
-from mipselect.documents.blocks import Cited
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
 from mipselect.mechanisms.base import Mechanism, Support
@@ -64,15 +63,6 @@ class SampleAggregateSelector(ScoreSelector):
     """
 
     name = "sample-aggregate"
-    sentence = "sample and aggregate: a private choice among the votes of blocks of rows"
-    papers = (
-        Cited(
-            "Kifer, Smith and Thakurta, “Private convex empirical risk minimization and "
-            "high-dimensional regression”, 2012,",
-            "PMLR 23:25",
-            "https://proceedings.mlr.press/v23/kifer12.html",
-        ),
-    )
 
     alpha: float | None = parameter(
         "float, optional",

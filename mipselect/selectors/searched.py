@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal, Self
 
-from mipselect.documents.blocks import Cited
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms.supports.base import (
     both_relations,
@@ -36,15 +35,6 @@ from mipselect.validation import (
 @estimator
 class SearchSelector(ProblemSelector):
     """A `ProblemSelector` whose distribution comes from a certified search."""
-
-    papers = (
-        Cited(
-            "Prastakos, Behdin and Mazumder, “Differentially Private High-dimensional Variable "
-            "Selection via Integer Programming”, 2025,",
-            "arXiv:2510.22062",
-            "https://arxiv.org/abs/2510.22062",
-        ),
-    )
 
     pool_size: int | Literal["one-swap", "all"] = parameter(
         'int, "one-swap" or "all"',
@@ -81,6 +71,7 @@ class SearchSelector(ProblemSelector):
 
     def chance_level(self, problem: Problem, n: int) -> ChanceLevel:
         """See `PrivateSelector`."""
+        problem = self.problem(problem)
         moved = problem.sensitivity(n) * (1.0 + self.search.proven_tolerance)
         return of_values(problem, n, self.epsilon, moved, "2(Δ + τ)/ε")
 
@@ -101,10 +92,6 @@ class TopRSelector(SearchSelector):
     """
 
     name = "top-r"
-    sentence = (
-        "top-R: the exponential mechanism over the proven best supports and, as one class, all "
-        "others"
-    )
 
     @property
     def guarantees(self) -> dict[str, Guarantee]:
@@ -147,7 +134,6 @@ class MistakesSelector(SearchSelector):
     """
 
     name = "mistakes"
-    sentence = "mistakes: the exponential mechanism over the number of mistakes of a support"
 
     test_epsilon: float | None = parameter(
         "float, optional",

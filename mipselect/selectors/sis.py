@@ -13,7 +13,6 @@ import numpy as np
 from scipy import sparse
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.documents.blocks import Cited
 from mipselect.estimators import feature_bounds, target_bound
 from mipselect.mechanisms import (
     CanonicalLipschitz,
@@ -263,14 +262,6 @@ class SISSelector(ScoreSelector):
     """
 
     name = "sis"
-    sentence = "sure independence screening with a private choice of the largest correlations"
-    papers = (
-        Cited(
-            "Swope et al., “Feature Selection from Differentially Private Correlations”, 2024,",
-            "arXiv:2408.10862",
-            "https://arxiv.org/abs/2408.10862",
-        ),
-    )
 
     x_bound: float | Sequence[float] | None = feature_bounds(
         "; see `TopRSelector`. Public; required. Without `intercept` nothing is centred: centre by "

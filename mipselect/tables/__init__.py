@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from mipselect.tables.encoders import Column
     from mipselect.tables.equation import TableEquation, Term
     from mipselect.tables.fields import Field
-    from mipselect.tables.mapping import FeatureTable, map_table
     from mipselect.tables.model_table import ModelTable
     from mipselect.tables.public_map import PublicMap
     from mipselect.tables.schema import TableSchema
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 _HOMES = {
     "Column": "encoders",
     "DerivedField": "derived",
-    "FeatureTable": "mapping",
     "Field": "fields",
     "FieldCheck": "check",
     "Finding": "check",
@@ -39,13 +37,11 @@ _HOMES = {
     "TableSchema": "schema",
     "Term": "equation",
     "check_table": "check",
-    "map_table": "mapping",
 }
 
 __all__ = [
     "Column",
     "DerivedField",
-    "FeatureTable",
     "Field",
     "FieldCheck",
     "Finding",
@@ -59,7 +55,6 @@ __all__ = [
     "TableSchema",
     "Term",
     "check_table",
-    "map_table",
 ]
 
 __getattr__ = looked_up(__name__, _HOMES)

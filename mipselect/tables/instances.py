@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from mipselect.arrays import FloatArray
+from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks, default_rows_of_least_squares
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_target
@@ -25,23 +26,18 @@ from mipselect.problem.data import ClippedRows, ExactSums, Rows, leave_out
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.problem.scores import BLOCKS, R2
-from mipselect.problem.stored.files import SETTINGS
 from mipselect.tables.mapping import known_rows, open_table, read_rows
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.block_sums import block_sums
-from mipselect.tables.moments.columns import (
-    ArrayBlockColumns,
-    TableBlockColumns,
-    parts_of_table,
-)
-from mipselect.tables.numbers import header, read_table, table_file
-from mipselect.tables.parts import Part, total_rows
+from mipselect.tables.moments.columns import BlockColumns, parts_of_table
+from mipselect.tables.numbers import header, read_table
+from mipselect.tables.parts import total_rows
 from mipselect.tables.problems import (
     problem_of_moments,
     problem_of_table,
     problem_of_table_blocks,
 )
-from mipselect.tables.public_map import PublicMap, TableQuestion
+from mipselect.tables.public_map import PublicMap, TableQuestion, counted_shares
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_choice, shown
@@ -76,11 +72,7 @@ def instance_of_moments(moments: Moments, **settings: Any) -> Instance:
     """Make an instance of sums over rows; see `Instance.from_moments` for the settings."""
     if not isinstance(moments, Moments):
         raise InvalidInput(f"moments must be Moments, got {shown(moments)}")
-    problem = problem_of_moments(moments, **settings)
-    data = ExactSums(moments, problem.layout)
-    # Too many columns are refused here and not later.
-    _ = data.gram
-    return Instance.of(problem, data)
+    return _of_sums(problem_of_moments(moments, **settings), moments)
 
 
 def sums_of_blocks(problem: Problem, rows: Rows) -> ExactSums:
@@ -88,36 +80,64 @@ def sums_of_blocks(problem: Problem, rows: Rows) -> ExactSums:
     assert problem.blocks is not None
     layout = problem.layout
     place = {int(j): k for k, j in enumerate(layout.order)}
-    columns = ArrayBlockColumns(
+    features = (*layout.groups, *layout.always)
+    parts = tuple(tuple(place[j] for j in part) for part in features)
+    p = len(place)
+    columns = BlockColumns(
         tuple(layout.column_names[j] for j in layout.order.tolist()),
-        tuple(tuple(place[j] for j in group) for group in layout.groups),
-        tuple(tuple(place[j] for j in part) for part in layout.always),
-        layout.feature_names,
+        ColumnsOfFeatures((*parts, (p,)), np.zeros(p + 1, dtype=np.bool_)),
         problem.blocks,
     )
-    X, y = rows.columns(problem), numeric_target(rows.y, rows.n)
-    return ExactSums(Moments.of_blocks((X, y), columns), layout)
+    together = np.column_stack([rows.columns(problem), numeric_target(rows.y, rows.n)])
+    return ExactSums(block_sums(columns, [together.astype(np.float64, copy=False)]), layout)
 
 
-def block_moments_of_table(source: Any, question: TableQuestion, blocks: Blocks) -> Moments:
-    """Add up the blocks of a table; where it has a privacy unit, of one row of each person."""
-    columns = TableBlockColumns(question, blocks)
-    public = columns.public
-    if public.unit is None:
-        return Moments.of_blocks(source, columns)
-    return _block_moments_in_memory(columns, public, rows_of_table(source, public))
+def instance_of_blocks(
+    source: Any,
+    question: TableQuestion,
+    blocks: Blocks,
+    rows: FloatArray | None = None,
+    **settings: Any,
+) -> Instance:
+    """Make an instance of the blocks of a table; where it has a privacy unit, of people.
+
+    Parameters
+    ----------
+    source : path or table
+    question : TableQuestion
+    blocks : Blocks
+    rows : ndarray, optional
+        What `rows_of_table` read, where that is known.
+    **settings
+        Keyword arguments of `problem_of_table_blocks`.
+    """
+    public = question.without_ranges
+    problem = problem_of_table_blocks(question, blocks, **settings)
+    columns = BlockColumns.of_table(public, blocks)
+    if rows is None and public.unit is not None:
+        rows = rows_of_table(source, public)
+    if rows is not None:
+        sums = block_sums(columns, [rows])
+    else:
+        parts = open_table(source, public)
+        batches = (batch for part in parts for batch in part.read(public.names))
+        sums = block_sums(columns, batches, partial(_side_by_side, public))
+    return _of_sums(problem, sums)
 
 
-def _block_moments_in_memory(
-    columns: TableBlockColumns, public: PublicMap, rows: FloatArray
-) -> Moments:
-    """Add up the blocks of rows that `rows_of_table` read by a map, one of each person."""
-    # Sums have the columns that are always in where the schema has them.
-    places = {column.name: k for k, column in enumerate(public.columns)}
-    order = [*(places[name] for name in columns.names), *range(len(places), rows.shape[1])]
-    rows = rows[:, order]
-    part = Part("the rows", (), (), len(rows), lambda _: iter([rows]))
-    return Moments(columns, block_sums(columns, [part]))
+def _of_sums(problem: Problem, moments: Moments) -> Instance:
+    data = ExactSums(moments, problem.layout)
+    # Too many columns are refused here and not later.
+    _ = data.gram
+    return Instance.of(problem, data)
+
+
+def _side_by_side(public: PublicMap, batch: pa.RecordBatch) -> FloatArray:
+    """Map a batch to X, y and how much each row counts, as `rows_of_table` does."""
+    X = np.empty((batch.num_rows, len(public.columns)))
+    y, shares = np.empty(batch.num_rows), public.shares(batch)
+    public.encode(batch, X, y)
+    return np.column_stack([X, y] if shares is None else [X, y, counted_shares(shares)])
 
 
 def rows_of_table(source: Any, public: PublicMap, order_seed: int | None = None) -> FloatArray:
@@ -137,17 +157,6 @@ def rows_of_table(source: Any, public: PublicMap, order_seed: int | None = None)
     source_of_order = random.SystemRandom() if order_seed is None else random.Random(order_seed)
     source_of_order.shuffle(order)
     return rows[order]
-
-
-def block_scores_of_table(
-    source: Any, question: TableQuestion, support_size: int, options: BlockOptions
-) -> BlockScores:
-    """Score the supports of a table by block R²; see `BlockScores.from_table`."""
-    if question.schema.weight is not None:
-        raise InvalidInput(UNWEIGHTED_R2)
-    public = question.without_ranges
-    problem = problem_of_table_blocks(question, Blocks(), support_size=support_size)
-    return _block_scores(problem, public, options, rows_of_table(source, public))
 
 
 def _block_scores(
@@ -229,15 +238,12 @@ class ScoredTable:
             problem = problem_of_table_blocks(question, Blocks(), support_size=size)
             rows = rows_of_table(self.source, public) if rows is None else rows
             return _block_scores(problem, public, options, rows)
-        columns = TableBlockColumns(question, self._blocks(options))
-        if rows is None:
-            moments = Moments.of_blocks(self.source, columns)
-        else:
-            moments = _block_moments_in_memory(columns, public, rows)
-        return instance_of_moments(
-            moments,
+        return instance_of_blocks(
+            self.source,
+            question,
+            self._blocks(options),
+            rows,
             support_size=size,
-            always=question.always,
             coef_bound=options.coef_bound,
             ridge=options.ridge,
         )
@@ -260,13 +266,6 @@ class ScoredTable:
         return replace(options.blocks, rows=default_rows_of_least_squares(classes=of_classes))
 
 
-QUESTION = ("target", "always", "never", "ranges", "unit_rule")
-"""Keys of [data] that are arguments of `TableQuestion`."""
-
-OF_THE_LOSS = ("ranges", "intercept")
-"""Keys of [data] that only a loss of rows has."""
-
-
 def table_within_its_rows(
     file: TableFile, target: str, never: Collection[str]
 ) -> tuple[TableSchema, pa.Table]:
@@ -284,28 +283,3 @@ def table_within_its_rows(
         if low == high:
             ends[name] = low - max(1.0, abs(low)), high + max(1.0, abs(high))
     return TableSchema.of_numbers(ends), pa.table(columns)
-
-
-def stored_table(
-    data: Mapping[str, Any],
-    folder: Path,
-    settings: Mapping[str, Any],
-    blocks: BlockOptions | None,
-) -> ScoredTable:
-    """Return what a file says of a table with a schema; no row is read."""
-    source: Any = table_file(data, folder)
-    if "schema" in data:
-        schema = TableSchema.read(folder / data["schema"])
-    else:
-        schema, source = table_within_its_rows(source, data["target"], data.get("never", ()))
-        data = {key: value for key, value in data.items() if key not in ("never", "ranges")}
-    for name in OF_THE_LOSS:
-        if blocks is not None and name in data:
-            raise InvalidInput(
-                f"{name} does not apply to score {blocks.score!r}, which centres and scales"
-            )
-    question = TableQuestion(schema, **{key: data[key] for key in QUESTION if key in data})
-    of_loss = {key: value for key, value in settings.items() if key not in SETTINGS}
-    support_size = of_loss.pop("support_size")
-    of_loss |= {"intercept": data.get("intercept", True)}
-    return ScoredTable(source, question, support_size, of_loss, blocks)

@@ -17,8 +17,7 @@ from mipselect.tables import values
 from mipselect.tables.encoders import Scaled, Unscaled
 from mipselect.tables.fields import NUMBERS, Field
 from mipselect.tables.parts import ChosenRows, Part, require_columns, total_rows
-from mipselect.tables.public_map import InputMap, PublicMap, Ranges, TableQuestion, counted_shares
-from mipselect.tables.schema import TableSchema
+from mipselect.tables.public_map import InputMap, PublicMap, counted_shares
 from mipselect.tables.sources import open_source
 from mipselect.tables.table_file import TableFile
 from mipselect.validation import listed
@@ -27,134 +26,6 @@ FIRST_ROWS = 1 << 16
 """Room that there is at first where nobody knows how many rows there are."""
 
 GROWTH = 1.25
-
-
-@dataclass(frozen=True, eq=False)
-class FeatureTable:
-    """A table after the public map. X and y are sensitive, the rest is public.
-
-    Attributes
-    ----------
-    X : ndarray of shape (n, q), float32, C-ordered, read-only
-        Entries in [-1, 1]; within the columns of one feature a row has Euclidean norm at most 1.
-    y : ndarray of shape (n,), float64, read-only
-        In [-1, 1], or -1 and +1. A missing target is 0, the midpoint.
-    feature_names : tuple of str
-        The fields to choose from.
-    groups : tuple of tuple of int
-        The columns of each of them.
-    always_groups : tuple of tuple of int
-        The columns of each field that is always in.
-    public : PublicMap
-        The map: the fields, their columns in units of the table, and what one row is about.
-    weights : ndarray of shape (n,), float64, read-only, or None
-        How much each row counts, in [0, 1]: its survey weight as a share of the public maximum, 0
-        where it is missing. X and y are not multiplied by it. None where the schema has no weight.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from mipselect.tables import TableSchema, map_table
-    >>> limits = {"minimum": 0, "maximum": 10}
-    >>> fields = [{"name": n, "type": "number", "constraints": limits} for n in ("dose", "effect")]
-    >>> rows = pa.table({"dose": [0, 5], "effect": [10, None]})
-    >>> table = map_table(rows, TableSchema.of({"fields": fields}), target="effect")
-    >>> table.column_names, table.groups
-    (('dose', 'dose=missing'), ((0, 1),))
-    >>> table.X.tolist(), table.y.tolist()
-    ([[-1.0, 0.0], [0.0, 0.0]], [1.0, 0.0])
-    """
-
-    X: NDArray[np.float32] = field(repr=False)
-    y: NDArray[np.float64] = field(repr=False)
-    feature_names: tuple[str, ...]
-    groups: tuple[tuple[int, ...], ...]
-    always_groups: tuple[tuple[int, ...], ...]
-    public: PublicMap
-    weights: NDArray[np.float64] | None = field(default=None, repr=False)
-
-    @property
-    def always(self) -> tuple[int, ...]:
-        """The columns that are always in."""
-        return tuple(j for group in self.always_groups for j in group)
-
-    @property
-    def column_names(self) -> tuple[str, ...]:
-        """The names of the columns of X."""
-        return tuple(column.name for column in self.public.columns)
-
-
-def map_table(
-    source: Any,
-    schema: TableSchema,
-    *,
-    target: str,
-    always: Sequence[str] = (),
-    never: Sequence[str] = (),
-    ranges: Ranges | None = None,
-    unit_rule: str = "first",
-) -> FeatureTable:
-    """Map every row of a table by what is public about it.
-
-    Parameters
-    ----------
-    source : path or table
-        See `mipselect.tables.sources.open_source`.
-    schema : TableSchema
-    target : str
-        The field to predict: a number with a range, or two classes.
-    always : sequence of str
-        Fields that are always in.
-    never : sequence of str
-        Fields that are left out.
-    ranges : mapping of str to (float, float), optional
-        Public ranges that replace those of the schema, in units of the fields.
-    unit_rule : {"first", "last", "mean"}
-        What becomes of several rows of one person, if the schema has a privacy unit: the first
-        or the last row, or the means of numbers with the rest from the first row.
-
-    Raises
-    ------
-    InvalidInput
-        For what is wrong with the schema, the question or a header, before a row is read, and for
-        a table without rows. Nothing else is raised because of the rows.
-
-    Notes
-    -----
-    Nothing is fitted. One changed row (or one person whose rows are changed) changes one row of
-    the result.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from mipselect.tables import TableSchema, map_table
-    >>> schema = TableSchema.of_numbers({"dose": (0, 10), "effect": (0, 10)})
-    >>> rows = pa.table({"dose": [0, 5, 10], "effect": [1, 2, 3]})
-    >>> table = map_table(rows, schema, target="effect")
-    >>> table.X[:, 0].tolist()
-    [-1.0, 0.0, 1.0]
-    """
-    return table_of(source, TableQuestion(schema, target, always, never, ranges or {}, unit_rule))
-
-
-def table_of(source: Any, question: TableQuestion) -> FeatureTable:
-    """Map every row of a table by a question; see `map_table`."""
-    public = question.public
-    X, y, shares = read_rows(open_table(source, public), public)
-    y[np.isnan(y)] = 0.0
-    for array in (X, y) if shares is None else (X, y, shares):
-        array.flags.writeable = False
-    blocks = [tuple(block) for block in public.blocks]
-    k = len(public.features)
-    return FeatureTable(
-        X=X,
-        y=y,
-        feature_names=tuple(e.field.name for e in public.features),
-        groups=tuple(blocks[:k]),
-        always_groups=tuple(blocks[k:]),
-        public=public,
-        weights=shares,
-    )
 
 
 def open_table(source: Any, public: PublicMap) -> tuple[Part, ...]:

@@ -22,7 +22,6 @@ from mipselect.tables.mapping import mapped_batches
 from mipselect.tables.parts import positions_of
 from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
 from mipselect.tables.schema import TableSchema
-from mipselect.tables.sources import column_of
 from mipselect.validation import checked_epsilon, checked_name, checked_names, set_fields
 
 OF_A_FIELD = (
@@ -165,11 +164,6 @@ class ModelTable:
             return (False, True) if target.classes == ("false", "true") else target.classes
         first, second = (field.categories or ())[:2]
         return (int(first), int(second)) if field.type == "integer" else (first, second)
-
-    def signs(self, y: Any) -> NDArray[np.float64]:
-        """Return the classes of a target as -1 and +1, NaN for what is neither; shape (n,)."""
-        places = self.public.target.encoder.scaled(column_of(y))
-        return np.where(np.abs(places) == 1.0, places, np.nan)
 
     @property
     def column_names(self) -> tuple[str, ...]:

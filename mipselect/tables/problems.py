@@ -16,13 +16,7 @@ from mipselect.losses.base import wants_classes
 from mipselect.problem.layout import Always, Groups, Layout, laid_out
 from mipselect.problem.problem import Problem
 from mipselect.tables.moments import Moments
-from mipselect.tables.moments.columns import (
-    ArrayBlockColumns,
-    ArrayColumns,
-    BlockColumns,
-    SchemaColumns,
-    TableBlockColumns,
-)
+from mipselect.tables.moments.columns import ArrayColumns, TableColumns
 from mipselect.tables.public_map import PublicMap, TableQuestion
 from mipselect.validation import checked_integer
 
@@ -137,21 +131,6 @@ def problem_of_table_blocks(
     return problem.in_blocks(blocks, coef_bound, ridge)
 
 
-def problem_of_array_blocks(
-    columns: ArrayBlockColumns,
-    *,
-    support_size: int,
-    coef_bound: float | None = None,
-    ridge: float | None = None,
-) -> Problem:
-    """Return the same of arrays, whose columns say which features there are."""
-    groups = dict(zip(columns.feature_names, columns.groups, strict=True))
-    names = columns.names
-    layout = laid_out(len(names), None, names, groups=groups, always=columns.always)
-    problem = Problem(layout=layout, support_size=support_size)
-    return problem.in_blocks(columns.blocks, coef_bound, ridge)
-
-
 def problem_of_moments(
     moments: Moments,
     *,
@@ -164,25 +143,14 @@ def problem_of_moments(
 ) -> Problem:
     """Return the problem of moments; the arguments are those of `Instance.from_moments`."""
     columns = moments.columns
-    grouped = groups is not None or feature_names is not None
-    if isinstance(columns, BlockColumns) and (grouped or intercept):
-        raise InvalidInput(
-            "blocks hold their features and are centred: leave out groups, "
-            "feature_names and intercept"
-        )
-    if isinstance(columns, ArrayBlockColumns):
-        if always or never:
-            raise InvalidInput("blocks of arrays hold what is always in; leave out always, never")
-        return problem_of_array_blocks(columns, **settings)
-    if isinstance(columns, SchemaColumns):
-        if grouped:
+    if isinstance(columns, TableColumns):
+        if groups is not None or feature_names is not None:
             raise InvalidInput("the fields of a table are its features: leave out groups")
         fixed = [always] if isinstance(always, str) else cast(Any, always or ())
         question = columns.question.of_moments(fixed, never)
-        if isinstance(columns, TableBlockColumns):
-            return problem_of_table_blocks(question, columns.blocks, **settings)
         return problem_of_table(question.public, intercept=intercept is not False, **settings)
-    assert isinstance(columns, ArrayColumns)
+    if not isinstance(columns, ArrayColumns):
+        raise InvalidInput("sums over blocks of rows are of one instance: Instance.from_blocks")
     if settings.get("coef_bound") is None or settings.get("ridge") is None or never:
         raise InvalidInput(
             "moments of arrays need coef_bound and ridge, both public, and have no fields to leave "

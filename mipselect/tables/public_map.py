@@ -148,7 +148,7 @@ class PublicMap(InputMap):
         never: Sequence[str] = (),
         ranges: Ranges | None = None,
     ) -> PublicMap:
-        """Choose the fields; see `map_table` for the arguments.
+        """Choose the fields; see `TableQuestion` for the arguments.
 
         Raises
         ------

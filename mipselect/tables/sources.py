@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from mipselect.errors import InvalidInput
 from mipselect.tables.parts import (
@@ -297,53 +296,6 @@ COUNTED = re.compile(r"x?\d+")
 """Names that columns get where they have none."""
 
 
-def with_column(frame: Any, name: str, values: Any) -> Any:
-    """Return a frame with a column of these values, in place of one that has this name.
-
-    Parameters
-    ----------
-    frame : DataFrame of pandas or Polars, or pyarrow.Table
-    name : str
-    values : array_like of shape (n,)
-        In the order of the rows; an index does not count.
-
-    Raises
-    ------
-    InvalidInput
-        For another kind of table, or a column of another length; whatever stands in the rows.
-    """
-    is_pandas, is_polars = (_is_of(frame, each) for each in FRAMES)
-    if not (is_pandas or is_polars or isinstance(frame, pa.Table)):
-        raise InvalidInput(
-            "with a schema X must be a DataFrame of pandas or Polars or a pyarrow.Table, to which "
-            f"y is joined; got a {type(frame).__name__}. SelectThenRegress.fit_table reads others, "
-            "with the target among the columns"
-        )
-    rows = frame.num_rows if isinstance(frame, pa.Table) else len(frame)
-    if (count := _length(values)) != rows:
-        raise InvalidInput(f"X has {rows} rows and y has {count}")
-    if is_pandas and _is_of(values, "pandas.Series"):
-        column = values.set_axis(frame.index)
-    elif is_pandas:
-        column = sys.modules["pandas"].Series(_cells(values), index=frame.index)
-    if is_pandas:
-        return frame.loc[:, frame.columns != name].assign(**{name: column})
-    if is_polars and _is_of(values, "polars.Series"):
-        return frame.with_columns(values.alias(name))
-    if is_polars:
-        polars = sys.modules["polars"]
-        cells = polars.Series(name, _cells(values).tolist(), dtype=polars.Object)
-        return frame.with_columns(cells)
-    others = frame.select([column for column in frame.column_names if column != name])
-    return others.append_column(name, column_of(values))
-
-
-def column_of(values: Any) -> pa.Array:
-    """Return values of shape (n,) as a column that a field of a schema can read."""
-    _length(values)
-    return arrow_cells(_cells(values))
-
-
 def columns_by_name(X: Any, names: Sequence[str]) -> Any:
     """Return the named columns of a frame in their order; whatever has no names stays as it is.
 
@@ -369,30 +321,3 @@ def columns_by_name(X: Any, names: Sequence[str]) -> Any:
         f"X must have the columns {listed(names)}, got {listed([str(name) for name in known])}; "
         "give X.to_numpy() if they are these by their place"
     )
-
-
-def _cells(values: Any) -> NDArray[Any]:
-    """Put the values into an array of shape (n,), of objects unless they had one type before."""
-    if isinstance(values, np.ma.MaskedArray):
-        there, masked = np.ma.getdata(values).astype(object), np.ma.getmaskarray(values)
-        there[masked] = None
-        values = there
-    if isinstance(values, list | tuple):
-        # One by one: what stands in a row must not decide on the shape.
-        return np.fromiter(values, dtype=object, count=len(values))
-    if isinstance(values, pa.Array | pa.ChunkedArray):
-        return _cells(values.to_pylist())
-    if _is_of(values, "polars.Series"):
-        return _cells(values.to_list())
-    one_type = getattr(getattr(values, "dtype", None), "kind", "O") in "biuf"
-    array = np.asarray(values) if one_type else np.asarray(values, dtype=object)
-    return array.reshape(len(array))
-
-
-def _length(values: Any) -> int:
-    if isinstance(values, list | tuple):
-        return len(values)
-    shape = np.shape(values)
-    if len(shape) == 1 or (len(shape) == 2 and shape[1] == 1):
-        return int(shape[0])
-    raise InvalidInput(f"y must have the shape (n,), got {shape}")

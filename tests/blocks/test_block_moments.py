@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
-from mipselect import Instance, top_supports
+from mipselect import Instance
 from mipselect.blocks import partitions
 from mipselect.blocks.normalised import ColumnsOfFeatures, normalised
 from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.tables import TableSchema
 from mipselect.tables.mapping import open_table, read_rows
-from mipselect.tables.moments import Moments, block_sums
-from mipselect.tables.moments.columns import ArrayBlockColumns, TableBlockColumns
+from mipselect.tables.moments import block_sums
+from mipselect.tables.moments.columns import BlockColumns
 from mipselect.tables.moments.sums import ONE
 from mipselect.tables.public_map import TableQuestion
 from tests.support.ball import least
@@ -81,7 +79,7 @@ def test_arrays(rows: int, question: dict[str, Any], small_pieces: None) -> None
         )
         moments = instance.moments
         assert moments is not None
-        assert isinstance(moments.columns, ArrayBlockColumns)
+        assert isinstance(moments.columns, BlockColumns)
         ordered = np.column_stack([X[:, instance.layout.order], y])
         blocks = Blocks(rows, 3, seed)
         assert blocks.window < 44
@@ -109,29 +107,6 @@ def test_one_size_of_pieces_is_as_good_as_another(
     assert all((one == other).all() for one, other in zip(wanted, found, strict=True))
 
 
-def in_batches(X: np.ndarray, y: np.ndarray, size: int) -> Iterator[Any]:
-    return ((X[k : k + size], y[k : k + size]) for k in range(0, len(y), size))
-
-
-@pytest.mark.parametrize("rows", [2, 3])
-def test_batches_and_frames(rows: int, small_pieces: None) -> None:
-    X, y = numbers()
-    names = tuple(f"x{j}" for j in range(7))
-    singles = tuple((j,) for j in range(7))
-    columns = ArrayBlockColumns(names, singles, (), names, Blocks(rows, 2, seed=9))
-    wanted = Moments.of_blocks((X, y), columns)
-    for size in (1, 10, 43, 100):
-        found = Moments.of_blocks(in_batches(X, y, size), columns)
-        assert (found.matrix == wanted.matrix).all()
-    frame = pd.DataFrame(X, columns=list(names))
-    assert (Moments.of_blocks((frame, y), columns).matrix == wanted.matrix).all()
-    instance = Instance.from_blocks(
-        frame, pd.Series(y), support_size=1, block_rows=rows, partitions=2, partition_seed=9
-    )
-    assert instance.moments is not None
-    assert (instance.moments.matrix == wanted.matrix).all()
-
-
 def sources(folder: Path, whole: pa.Table) -> dict[str, Any]:
     """The same rows in the same order."""
     parquet.write_table(whole, folder / "one.parquet", row_group_size=7)
@@ -147,28 +122,26 @@ def sources(folder: Path, whole: pa.Table) -> dict[str, Any]:
         "Parquet": folder / "one.parquet",
         "CSV": folder / "one.csv",
         "folder": parts,
-        "list": [whole.slice(0, 30), whole.slice(30)],
-        "iterator": iter([whole.slice(0, 99), whole.slice(99)]),
     }
 
 
 @pytest.mark.parametrize("rows", [2, 4])
 def test_tables_from_every_source(rows: int, tmp_path: Path, small_pieces: None) -> None:
     whole = table(150)
-    columns = TableBlockColumns(TableQuestion(WITHOUT_RANGES, "stay"), Blocks(rows, 2, seed=3))
-    X, y, _ = read_rows(open_table(whole, columns.public), columns.public)
+    public = TableQuestion(WITHOUT_RANGES, "stay", always=["dose"]).without_ranges
+    X, y, _ = read_rows(open_table(whole, public), public)
     assert np.isnan(X).any()
     assert np.isnan(y).any()
+    columns = BlockColumns.of_table(public, Blocks(rows, 2, seed=3))
     wanted = by_hand(np.column_stack([X, y]), columns.blocks, columns.parts)
     for name, source in sources(tmp_path, whole).items():
-        assert (Moments.of_blocks(source, columns).matrix == wanted).all(), name
-    instance = Instance.from_blocks(
-        whole, schema=WITHOUT_RANGES, target="stay", support_size=2, always=["dose"],
-        block_rows=rows, partitions=2, partition_seed=3,
-    )  # fmt: skip
-    assert instance.moments is not None
-    assert (instance.moments.matrix == wanted).all()
-    assert instance.feature_names == ("age", "ward", "smoker")
+        instance = Instance.from_table(
+            source, WITHOUT_RANGES, target="stay", support_size=2, always=["dose"],
+            block_rows=rows, partitions=2, partition_seed=3, score="blocks",
+        )  # fmt: skip
+        assert instance.moments is not None
+        assert (instance.moments.matrix == wanted).all(), name
+        assert instance.feature_names == ("age", "ward", "smoker")
 
 
 def test_a_missing_place_among_ordered_categories_is_missing() -> None:
@@ -177,62 +150,35 @@ def test_a_missing_place_among_ordered_categories_is_missing() -> None:
              "categoriesOrdered": True}  # fmt: skip
     schema = TableSchema.of({"fields": [field, {"name": "y", "type": "number"}]})
     rows = pa.table({"stage": ["iii", None, "i"], "y": [1.0, 2.0, 3.0]})
-    columns = TableBlockColumns(TableQuestion(schema, "y"), Blocks(3, 1, seed=0))
-    X, _, _ = read_rows(open_table(rows, columns.public), columns.public)
+    public = TableQuestion(schema, "y").without_ranges
+    X, _, _ = read_rows(open_table(rows, public), public)
     assert np.array_equal(X, [[1.0, 0.0], [np.nan, 1.0], [-1.0, 0.0]], equal_nan=True)
 
 
-def test_a_saved_file_and_sites_that_are_added(tmp_path: Path) -> None:
-    X, y = numbers(400)
-    parts = [
-        Instance.from_blocks(X[part], y[part], support_size=2, partitions=3).moments
-        for part in (slice(0, 150), slice(150, 400))
-    ]
-    assert parts[0] is not None
-    assert parts[1] is not None
-    parts[0].save(tmp_path / "one.npz")
-    total = Moments.load(tmp_path / "one.npz") + parts[1]
-    assert (total.matrix == parts[0].matrix + parts[1].matrix).all()
-    assert total.n == 400
-    total.save(tmp_path / "all.npz")
-    again = Moments.load(tmp_path / "all.npz")
-    assert (again.matrix == total.matrix).all()
-    instance = Instance.from_moments(again, support_size=2)
-    assert instance.sensitivity == Instance.from_blocks(X, y, support_size=2).sensitivity
-    assert top_supports(instance, 3).certified
-
-
-def test_sums_of_other_blocks_are_not_added() -> None:
+def test_sums_are_not_kept(tmp_path: Path) -> None:
+    """Those of two passes are of other partitions."""
     X, y = numbers()
     one = Instance.from_blocks(X, y, support_size=2).moments
     assert one is not None
-    for options in ({"block_rows": 3}, {"partitions": 4}, {"groups": [[0, 1], [2, 3, 4, 5, 6]]}):
-        other = Instance.from_blocks(X, y, support_size=2, **options).moments
-        with pytest.raises(InvalidInput, match="cannot be added"):
-            _ = one + other
-    with pytest.raises(InvalidInput, match="cannot be added"):
-        _ = one + Moments.of((X, y), x_bound=1.0, y_bound=1.0)
+    for act in (lambda: one.save(tmp_path / "m.npz"), lambda: one + one):
+        with pytest.raises(InvalidInput, match="neither saved nor added"):
+            act()
+    with pytest.raises(InvalidInput, match=r"Instance\.from_blocks"):
+        Instance.from_moments(one, support_size=2)
+    assert not list(tmp_path.iterdir())
 
 
-def test_more_blocks_than_fit_are_refused(tmp_path: Path) -> None:
-    """Also of sites that are added, and of a file."""
-    columns = ArrayBlockColumns(("a",), ((0,),), (), ("a",), Blocks(2, 1024, seed=0))
-
-    def site(n: int) -> Moments:
-        totals = np.zeros((1, 3, 3), dtype=np.int64)
-        totals[0, 0, 0] = n * ONE
-        return Moments(columns, totals)
-
-    most = 2 * ((2**31 - 1) // 1024)
-    assert site(most).n == most
-    with pytest.raises(InvalidInput, match="fewer partitions than 1024"):
-        site(most + 2)
-    with pytest.raises(InvalidInput, match="fewer partitions"):
-        _ = site(most) + site(2)
-    site(most).save(tmp_path / "m.npz")
-    assert Moments.load(tmp_path / "m.npz").n == most
+def test_more_blocks_than_fit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(block_sums, "MOST_ROWS", 10)
+    for rows, refused in ((10, False), (12, True)):
+        X, y = np.arange(rows)[:, None], np.arange(rows)
+        if refused:
+            with pytest.raises(InvalidInput, match="fewer partitions than 2"):
+                Instance.from_blocks(X, y, support_size=1, partitions=2)
+        else:
+            assert Instance.from_blocks(X, y, support_size=1, partitions=2).n == rows
     with pytest.raises(InvalidInput, match="1 row is no block of 2 rows: there must be at least 2"):
-        site(1)
+        Instance.from_blocks([[1.0]], [1.0], support_size=1)
 
 
 @pytest.mark.parametrize("entries", [block_sums.SIGNS, block_sums.ON_GRID])

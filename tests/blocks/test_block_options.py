@@ -135,10 +135,14 @@ def test_people_are_read_once(
     assert made.n == 700
     if isinstance(made, BlockScores):
         assert score in ("block-r2", None)
-        same = BlockScores.from_table(several, of_people(levels), **question, **blocks)
+        same = Instance.from_table(
+            several, of_people(levels), **question, **blocks, score="block-r2"
+        )
         assert made.counts.tolist() == same.counts.tolist()
     else:
-        other = Instance.from_blocks(several, schema=of_people(levels), **question, **blocks)
+        other = Instance.from_table(
+            several, of_people(levels), **question, **blocks, score="blocks"
+        )
         supports = [[j] for j in range(made.n_features)]
         assert made.objectives(supports).tolist() == other.objectives(supports).tolist()
         assert made.problem.public() == other.problem.public()

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from mipselect import BlockScores, ExponentialMechanism
+from mipselect import BlockScores, ExponentialMechanism, Instance
 from mipselect.blocks.r_squared import ListedFeatures
 from mipselect.errors import InvalidInput
 from mipselect.tables.instances import rows_of_table
@@ -39,7 +39,7 @@ def test_a_wrong_question_is_refused_before_a_row_is_read(
     source = pa.RecordBatchReader.from_batches(names, rows())
     asked = {"target": "y", **question}
     with pytest.raises(InvalidInput, match=message):
-        BlockScores.from_table(source, SCHEMA, **asked)
+        Instance.from_table(source, SCHEMA, **asked, score="block-r2")
 
 
 def arrays(n: int = 200, p: int = 7, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -53,8 +53,15 @@ def test_a_table_has_the_scores_of_its_fields() -> None:
     # The judge squares what it is given.
     source = table_of([[7 if cell == "-1e300" else cell for cell in each] for each in cells])
     for always in ([], ["sex"], ["ward"]):
-        scores = BlockScores.from_table(
-            source, SCHEMA, target="y", support_size=2, always=always, block_rows=7, partitions=2
+        scores = Instance.from_table(
+            source,
+            SCHEMA,
+            target="y",
+            support_size=2,
+            always=always,
+            block_rows=7,
+            partitions=2,
+            score="block-r2",
         )
         public = TableQuestion(SCHEMA, "y", always).without_ranges
         rows = rows_of_table(source, public)

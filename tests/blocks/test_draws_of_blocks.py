@@ -128,8 +128,14 @@ def test_a_release_is_one_like_any_other() -> None:
 
 def test_a_table_with_a_schema_needs_no_range() -> None:
     cells = hostile_cells(np.random.default_rng(3), 200)
-    instance = Instance.from_blocks(
-        table_of(cells), schema=SCHEMA, target="y", support_size=2, always=["sex"], block_rows=3
+    instance = Instance.from_table(
+        table_of(cells),
+        SCHEMA,
+        target="y",
+        support_size=2,
+        always=["sex"],
+        block_rows=3,
+        score="blocks",
     )
     assert instance.feature_names == ("ward", "dose", "stage")
     assert not instance.intercept
@@ -171,9 +177,6 @@ def test_what_needs_rows_or_units_says_so() -> None:
         ({"block_rows": 61}, "60 rows are no block of 61"),
         ({"partitions": 0}, "partitions"),
         ({"partition_seed": -1}, "partition_seed"),
-        ({"target": "y"}, "give X and y, or a table"),
-        ({"never": ["x0"]}, "give X and y, or a table"),
-        ({"schema": SCHEMA}, "a table has its target"),
         ({"ridge": -1.0}, "ridge"),
         ({"coef_bound": 0.0}, "coef_bound"),
         ({"support_size": 7}, "support_size"),

@@ -12,14 +12,11 @@ import pyarrow as pa
 import pytest
 
 from mipselect import ExponentialMechanism, Instance
-from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema, instances
 from mipselect.tables.instances import ScoredTable
-from mipselect.tables.moments import Moments
-from mipselect.tables.moments.columns import TableBlockColumns
 from mipselect.tables.public_map import TableQuestion
 
 FIELDS = [{"name": "who", "type": "string"}, *({"name": name, "type": "number"} for name in "abcy")]
@@ -45,7 +42,7 @@ def arrow(rows: list[Row]) -> pa.Table:
 
 def instance(rows: list[Row], **options: Any) -> Instance:
     given: dict[str, Any] = {"support_size": 1, "partitions": 1, "partition_seed": 0} | options
-    return Instance.from_blocks(arrow(rows), schema=SCHEMA, target="y", **given)
+    return Instance.from_table(arrow(rows), SCHEMA, target="y", **given, score="blocks")
 
 
 class Order:
@@ -108,16 +105,13 @@ def test_order_is_drawn_by_the_operating_system() -> None:
     assert len(seen) >= 2  # There are three partitions of four people into pairs.
 
 
-def test_people_cannot_be_added_up_from_files_part_by_part() -> None:
-    columns = TableBlockColumns(TableQuestion(SCHEMA, "y"), Blocks(2, 1, seed=0))
-    with pytest.raises(InvalidInput, match="rows of one person must be in memory"):
-        Moments.of_blocks(arrow(TABLE), columns)
+def test_a_rule_needs_people() -> None:
     without = TableSchema.of({"fields": FIELDS})
     with pytest.raises(InvalidInput, match="needs csvw-eo:privacyUnit"):
-        Instance.from_blocks(
-            arrow(TABLE), schema=without, target="y", support_size=1, never=["who"],
-            unit_rule="last",
-        )  # fmt: skip
+        Instance.from_table(
+            arrow(TABLE), without, target="y", support_size=1, never=["who"],
+            unit_rule="last", score="blocks",
+    )  # fmt: skip
 
 
 def test_a_seed_of_draws_that_are_not_private_orders_people_too() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mipselect import BlockScores, ExponentialMechanism, Ledger
+from mipselect import BlockScores, ExponentialMechanism, Instance, Ledger
 from mipselect.errors import RelationMismatch
 from tests.support.block_pairs import (
     SCHEMA,
@@ -93,7 +93,7 @@ def pairs_of_tables() -> tuple[Pair, ...]:
         }
         cells = hostile_cells(rng, (8, 20)[seed % 2])
         first, *others = (
-            BlockScores.from_table(table_of(each), SCHEMA, **question)
+            Instance.from_table(table_of(each), SCHEMA, **question, score="block-r2")
             for each in (cells, *with_other_cells(rng, cells, 5))
         )
         found += [(first, other) for other in others]

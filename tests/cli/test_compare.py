@@ -9,25 +9,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mipselect import errors
+from mipselect import errors, search
 from mipselect.backends import discovery as backends
-from mipselect.backends.protocols import Capability, MasterSolution, MipStatus, SolverStatus
-from mipselect.cli import compare as compare_command
+from mipselect.backends.protocols import MasterSolution, MipStatus, SolverStatus
 from mipselect.cli.compare import FoundBySolver, contradictions
-from mipselect.problem.stored import files
+from mipselect.problem.stored import load_instance
 from mipselect.search import MistakeLevels, mistake_levels
-from tests.support.back_ends import back_ends
 from tests.support.commandline import Run
 
 
 @pytest.fixture
 def levels() -> MistakeLevels:
-    return mistake_levels(files.load_instance("tiny-plain"))
+    return mistake_levels(load_instance("tiny-plain"))
 
 
 def answer(found: MistakeLevels | None, name: str = "one", **changes) -> FoundBySolver:
     bound = -np.inf if found is None else float(found.bounds.min())
-    return FoundBySolver(name, "cuts", found, changes.pop("bound", bound), **changes)
+    return FoundBySolver(name, found, changes.pop("bound", bound), **changes)
 
 
 def test_solvers_agree_and_the_report_says_what_they_did(run: Run) -> None:
@@ -55,54 +53,12 @@ def test_text_is_marked_and_shows_both_tables(run: Run) -> None:
         assert fragment in outcome.out
 
 
-@pytest.mark.parametrize("solver", back_ends(Capability.MISOCP))
-def test_whole_models_are_compared_with_the_search(run: Run, solver: str) -> None:
-    outcome = run(
-        "compare", "tiny-plain", "--solvers", f"highs,{solver}", "--formulation", "both", "--json"
-    )
-    assert outcome.code == 0
-    names = [(a["solver"], a["formulation"]) for a in outcome.report["instances"][0]["answers"]]
-    assert names == [("highs", "cuts"), (solver, "cuts"), (solver, "whole")]
-    assert outcome.report["skipped"] == ["highs, whole: it takes no models with quadratic terms"]
-
-
-@pytest.mark.parametrize("solver", back_ends(Capability.MISOCP))
-def test_what_has_no_whole_model_is_skipped_and_the_rest_compared(run: Run, solver: str) -> None:
-    draw = ("--solvers", f"highs,{solver}", "--formulation", "both")
-    outcome = run("compare", "diabetes-huber", "tiny-plain", *draw, "--json")
-    assert outcome.code == 0, outcome.err
-    huber, plain = outcome.report["instances"]
-    assert [(a["solver"], a["formulation"]) for a in huber["answers"]] == [
-        ("highs", "cuts"),
-        (solver, "cuts"),
-    ]
-    assert len(plain["answers"]) == 3
-    highs, other = outcome.report["skipped"]
-    assert highs == "highs, whole: it takes no models with quadratic terms"
-    assert other.startswith(f"diabetes-huber with {solver}, whole: whole models exist for the ")
-    assert outcome.report["compared"] == 2
-    text = run("compare", "diabetes-huber", *draw).out
-    assert "Compared: 1 of 1 instances. Skipped: 2." in text
-    assert "- highs, whole: it takes no models with quadratic terms" in text
-
-
-@pytest.mark.parametrize("solver", back_ends(Capability.MISOCP))
-def test_nothing_compared_fails(run: Run, monkeypatch: pytest.MonkeyPatch, solver: str) -> None:
-    known = backends.known_solvers()
-    two = {solver: known[solver], "twin": known[solver]}
-    monkeypatch.setattr(compare_command, "known_solvers", lambda: two)
-    outcome = run("compare", "diabetes-huber", "--formulation", "whole", "--json")
-    assert (outcome.code, outcome.report["compared"]) == (1, 0)
-    assert "nothing was compared: no instance has two answers" in outcome.err
-    assert len(outcome.report["skipped"]) == 2
-
-
 def test_all_uses_what_is_there_and_says_what_is_not(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     missing = SolverStatus("abacus", usable=False, reason="install it with: apt-get install abacus")
     known = backends.known_solvers()
-    monkeypatch.setattr(compare_command, "known_solvers", lambda: {**known, "abacus": missing})
+    monkeypatch.setattr(search, "known_solvers", lambda: {**known, "abacus": missing})
     outcome = run("compare", "tiny-plain", "--json")
     used = [entry["solver"] for entry in outcome.report["instances"][0]["answers"]]
     assert used == [name for name, status in known.items() if status.usable]
@@ -118,7 +74,6 @@ def test_all_uses_what_is_there_and_says_what_is_not(
         (("--solvers", "native,pyomo"), "it takes the name of a solver, as in pyomo:cplex_direct"),
         (("--solvers", "native"), "comparing needs two answers"),
         (("--solvers", "native,native"), "comparing needs two answers"),
-        (("--formulation", "whole", "--solvers", "highs,native"), "'highs' does not take whole"),
         (("--tolerance", "-1"), "--tolerance must be"),
         (("--time-limit", "0"), "--time-limit must be"),
         (("--output", "absent/report.json"), "the folder absent does not exist"),
@@ -160,7 +115,7 @@ def test_values_further_apart_than_the_tolerance_are_a_contradiction(
 
 
 def test_another_optimum_of_the_same_value_is_none(levels: MistakeLevels) -> None:
-    tied = mistake_levels(files.load_instance("tiny-duplicates"))
+    tied = mistake_levels(load_instance("tiny-duplicates"))
     supports = tied.supports.copy()
     supports[[0, 1]] = tied.supports[[1, 0]]
     other = replace(tied, supports=supports)
@@ -171,7 +126,7 @@ def test_contradictions_are_reported_and_fail(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, levels: MistakeLevels
 ) -> None:
     answers = iter([levels, replace(levels, bounds=levels.bounds * 1.01)])
-    monkeypatch.setattr(compare_command, "mistake_levels", lambda *_, **__: next(answers))
+    monkeypatch.setattr(search, "mistake_levels", lambda *_, **__: next(answers))
     target = folder / "report.json"
     outcome = run(
         "compare", "tiny-plain", "--solvers", "native,highs", "--json", "--output", target
@@ -201,7 +156,7 @@ def test_a_solver_that_fails_is_named_with_the_instance_and_what_was_proven(
     def fail(*_: object, solver: object, **__: object) -> MistakeLevels:
         raise errors.SolverFailure("highs failed on a master: Unknown (proven so far: 0.125)")
 
-    monkeypatch.setattr(compare_command, "mistake_levels", fail)
+    monkeypatch.setattr(search, "mistake_levels", fail)
     outcome = run("compare", "tiny-plain", "--solvers", "native,highs", "--json")
     assert outcome.code == 1
     assert outcome.report["certified"] is False

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import typer
 
+from mipselect.cli.commands import typed
 from mipselect.cli.declared import (
     argument,
     command,
@@ -47,21 +48,24 @@ def called(*arguments: str) -> Dive:
     """What a command gets."""
     got: list[Dive] = []
 
+    @command
     def dive(arguments: Dive) -> None:
         """Dive."""
         got.append(arguments)
 
     app = typer.Typer()
-    app.command()(command(dive))
+    app.command()(typed("dive", dive))
     app(args=arguments, standalone_mode=False)
     return got[0]
 
 
-def told(option: str) -> Any:
-    def dive(arguments: Dive) -> None:
-        """Dive."""
+@command
+def dive(arguments: Dive) -> None:
+    """Dive."""
 
-    return signature(command(dive)).parameters[option].annotation.__metadata__[0]
+
+def told(option: str) -> Any:
+    return signature(typed("dive", dive)).parameters[option].annotation.__metadata__[0]
 
 
 def test_a_command_gets_its_dataclass() -> None:
@@ -76,11 +80,9 @@ def test_an_option_that_a_group_is_without_is_another_one() -> None:
 
 
 def test_arguments_come_first_and_then_what_must_be_given() -> None:
-    def dive(arguments: Dive) -> None:
-        """Dive."""
-
-    made = command(dive)
-    assert list(signature(made).parameters) == ["name", "site", "delta", "metres", "night"]
+    made = typed("dive", dive)
+    names = ["context", "name", "site", "delta", "metres", "night"]
+    assert list(signature(made).parameters) == names
     assert made.__doc__ == "Dive."
 
 

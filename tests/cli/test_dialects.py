@@ -58,17 +58,18 @@ def test_from_every_file_to_a_prediction(ending: str, run: Run, schema: Path) ->
     np.testing.assert_array_equal(Moments.load(folder / "m.npz").folds, expected)
 
 
-def test_an_instance_file_says_how_a_table_is_written(run: Run, schema: Path) -> None:
-    folder = schema.parent
-    as_csv(columns(), folder / "t.csv")
-    text = '[instance]\nsupport_size = 1\n[data]\nsource = "table"\npath = "t.csv"\ntarget = "y"\n'
-    ways = 'schema = "s.json"\ndelimiter = "\\t"\nencoding = "cp1252"\n'
-    (folder / "i.toml").write_text(text + ways)
-    made = load_instance(folder / "i.toml")
-    assert made.n == 200
-    assert run("release", folder / "i.toml", "--epsilon", "1").code == 0
-    (folder / "i.toml").write_text(text + ways + 'sheet = "a"\n')
-    run("solve", folder / "i.toml").failed_with(2, "--sheet is for Excel files")
+def test_an_instance_file_says_how_a_table_is_written(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("größe\ty\n1\t2\n3\t1\n", encoding="cp1252")
+    text = "[instance]\nsupport_size = 1\n" + "".join(
+        f"{name} = 1.0\n" for name in ("x_bound", "y_bound", "coef_bound", "ridge")
+    )
+    text += '[data]\nsource = "table"\npath = "t.csv"\ntarget = "y"\n'
+    text += 'delimiter = "\\t"\nencoding = "cp1252"\n'
+    (tmp_path / "i.toml").write_text(text)
+    assert load_instance(tmp_path / "i.toml").feature_names == ("größe",)
+    assert run("release", tmp_path / "i.toml", "--epsilon", "1").code == 0
+    (tmp_path / "i.toml").write_text(text + 'sheet = "a"\n')
+    run("solve", tmp_path / "i.toml").failed_with(2, "sheet is for Excel files")
 
 
 @pytest.mark.parametrize("ending", [".csv", *WRITERS])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +27,7 @@ METHODS: dict[str, tuple[int, tuple[str, ...]]] = {
 """How many of the bounds a method needs, and some option of its own."""
 
 DRAWS = ("--epsilon", "1", "--draws", "2")
-NOT_THERE = {"releases", "nearly_blind", "blind_sizes"}
+NOT_THERE = {"releases", "nearly_blind"}
 ONLY_THERE = {"dry_run"}
 BAD_ROWS = "a,b,c,y\n1,red,,\n1,2\n" + '"' + "\n\xff\n"
 
@@ -175,10 +174,9 @@ def test_columns_like_identifiers_are_named_before_they_are_drawn(run: Run, tmp_
     assert not any("identifier" in run(*way).err for way in ways)
 
 
-@pytest.mark.parametrize("score", [(), ("--score", "blocks"), ("--score", "block-r2")])
-def test_a_draw_near_chance_is_told_before_it_is_paid_for(run: Run, score: Sequence[str]) -> None:
+def test_a_draw_near_chance_is_told_before_it_is_paid_for(run: Run) -> None:
     """n of a stored instance is known before a row is read."""
-    draw = ("release", "diabetes", *score, "--epsilon")
+    draw = ("release", "diabetes", "--epsilon")
     planned, drawn = (run(*draw, "0.001", *more) for more in (("--dry-run",), ()))
     (told,) = (line for line in planned.err.splitlines() if "near chance" in line)
     assert told in drawn.err.splitlines()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 
 from mipselect.cli import task
-from mipselect.cli.commands import OWN, function_name
+from mipselect.cli.commands import OWN, runs_of
 from mipselect.cli.declared import declared_of
 from mipselect.disk import whole_file
 from mipselect.privacy import Ledger
@@ -108,9 +106,7 @@ def test_no_command_replaces_a_file_of_somebody_else(
 
 def test_whatever_writes_a_file_asks_before_it_replaces_one() -> None:
     for name in OWN:
-        module = import_module(f"mipselect.cli.{OWN[name][0]}")
-        runs = [each.callback for each in getattr(module, "app", typer.Typer()).registered_commands]
-        for command in runs or [getattr(module, function_name(name))]:
+        for command in runs_of(name):
             names = {each.name for each in declared_of(command)}
             writes = not names.isdisjoint({"--output", "--plot", "OUT.csv", "OUT.json"})
             assert writes is ("--replace" in names), name

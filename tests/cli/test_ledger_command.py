@@ -3,7 +3,6 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-import sys
 from pathlib import Path
 
 import pytest
@@ -30,10 +29,10 @@ def test_create_show_verify_export(run: Run, file: Path) -> None:
         pass
     shown = run("ledger", "show", file)
     assert shown.code == 0
-    for words in ("47.6494", "23.6973 *", "Left: ε = 0.", "[bold]markup[/bold]", "Keep this"):
+    for words in ("23.6973 *", "Left: ε = 0.", "[bold]markup[/bold]", "Keep this"):
         assert words in shown.out
     report = run("ledger", "show", file, "--json").report
-    assert [found["way"] for found in report["together"]] == ["sum", "loss distributions", "rho"]
+    assert [found["way"] for found in report["together"]] == ["sum", "rho"]
     assert report["sensitive"] is True
     assert report["spent"]["epsilon"] == 50.0
     assert len(report["entries"]) == 50
@@ -46,14 +45,6 @@ def test_create_show_verify_export(run: Run, file: Path) -> None:
         previous = hashlib.sha256("\n".join(lines).encode()).hexdigest()
         assert row["hash"] == previous
     assert run("ledger", "verify", file, "--head", previous).code == 0
-
-
-def test_a_missing_package_is_named_whole(
-    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "dp_accounting.pld.common", None)
-    Ledger.create(file, epsilon=9.0).spend(Guarantee(1.0), "exponential")
-    assert "pip install 'mipselect[accounting]'" in run("ledger", "show", file).out
 
 
 def test_a_ledger_of_nothing_is_not_made(run: Run, file: Path) -> None:
@@ -117,8 +108,8 @@ def test_a_ledger_in_rho(run: Run, file: Path) -> None:
     assert run("ledger", "show", file, "--json").report["currency"] == "rho"
     Ledger.open(file).spend(Guarantee(1.0))
     report = run("ledger", "show", file, "--json", "--delta", "1e-9").report
-    assert report["together"][2]["delta"] == 1e-9
-    assert "step by step" in report["together"][2]["meaning"]
+    assert report["together"][1]["delta"] == 1e-9
+    assert "step by step" in report["together"][1]["meaning"]
 
 
 @pytest.mark.parametrize(

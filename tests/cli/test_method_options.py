@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from mipselect.problem.stored.files import load_problem
+from mipselect.problem.stored import load_problem
 from mipselect.selectors import (
     BY_NAME,
     KendallSelector,

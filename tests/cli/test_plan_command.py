@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 import signal
 import subprocess
@@ -14,18 +13,13 @@ from typing import Any
 
 import pytest
 
-from mipselect.cli.commands import app  # noqa: F401  (options of the command line are declared by it)
-from mipselect.cli.fit_division import FitOptions
-from mipselect.cli.plan import PlanArguments, fit_of
-from mipselect.cli.plan_options import GuessOptions
-from mipselect.cli.table_options import DivisionOptions, ModelOptions, Regression
-from mipselect.planning import Guesses, Question, plan_fit, plan_selection
+from mipselect.cli.plan import GuessOptions
+from mipselect.planning import Guesses, plan_fit, plan_selection
 from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegress
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.problems import default_coef_bound
 from tests.support.commandline import LISTENING, Run
-from tests.support.planned_schemas import NUMBERS, PEOPLE
 
 
 @pytest.fixture
@@ -284,44 +278,6 @@ def test_a_delta_without_a_regression_is_that_of_intervals(
 ) -> None:
     model = run(*question, "--delta", "1e-6", "--json").report["model"]
     assert (model["regression"], model["delta"]) == ("adassp", 1e-6)
-
-
-@pytest.mark.parametrize("target", ["y", "ill"])
-@pytest.mark.parametrize(
-    ("regression", "division"),
-    [
-        (Regression.OBJECTIVE, {}),
-        (Regression.OBJECTIVE, {"selection_share": 0.6, "range_share": 0.2}),
-        (Regression.ADASSP, {"delta": 1e-5}),
-        (Regression.BOOSTED, {"delta": 1e-6, "quality_share": 0.2}),
-        (Regression.TUKEY, {"delta": 1e-4}),
-    ],
-)
-def test_the_estimators_are_those_of_fit(
-    target: str, regression: Regression, division: dict[str, Any]
-) -> None:
-    """The same ε and δ of each part, and the same parameters."""
-    schema = NUMBERS if target == "y" else PEOPLE
-    shared: dict[str, Any] = {
-        "model": ModelOptions(regression=regression),
-        "division": DivisionOptions(**division),
-    }
-    options = FitOptions(epsilon=0.7, in_blocks=True, **shared)
-    method, of_classes = options.selection(), target != "y"
-    regressor = options.regressor(method, of_classes=of_classes, fit_intercept=True)
-    asked = {"schema": Path("s"), "target": target, "rows": 500, "support_size": 2}
-    question = Question(schema=schema, target=target, rows=500, support_size=2)
-    _, fitted = fit_of(PlanArguments(**asked, **shared), question)
-    fitted.set_params(epsilon=0.7)
-    mine = fitted._plan_of_table(question.table, None, random.Random(0))
-    assert type(mine.method) is type(method)
-    assert mine.method.guarantee.epsilon == method.guarantee.epsilon
-    parameters = (each.get_params() for each in (mine.regressor, regressor))
-    first, second = ({k: str(v) for k, v in each.items()} for each in parameters)
-    assert first == second
-    assert mine.blocks is not None
-    assert mine.range_share == division.get("range_share")
-    assert fitted.quality_share == division.get("quality_share")
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_one_line_for_every_row(run: Run, model: Path, tmp_path: Path) -> None:
     data = tmp_path / "t.csv"
     outcome = run("predict", model, data)
     assert outcome.code == 0
-    assert "are not: each tells about its row" in outcome.err
+    assert "are not: each prediction tells about its row" in outcome.err
     head, *lines = outcome.out.splitlines()
     assert head == "stay"
     expected = ModelRelease.load(model).predict(data)
@@ -336,7 +336,7 @@ def test_probabilities_and_a_threshold(run: Run, tmp_path: Path) -> None:
     model, data = risk(run, tmp_path), tmp_path / "t.csv"
     expected = ModelRelease.load(model).probabilities(data)[:, 1]
     plain = run("predict", model, data)
-    for words in ("died is true where its probability", "--probability", "--threshold matching"):
+    for words in ("died is true where its probability", "--probability", "--threshold P"):
         assert words in plain.err
     head, *lines = csv.reader(plain.out.splitlines())
     assert run("predict", model, data, "--probability").out == plain.out
@@ -366,26 +366,8 @@ def test_what_has_no_probabilities(
 ) -> None:
     data = tmp_path / "t.csv"
     run("predict", model, data, *option).failed_with(2, option[0], "two classes by the logistic")
-    hinge = risk(run, tmp_path, "--model-loss", "smoothed-hinge")
-    run("predict", hinge, data, *option).failed_with(2, option[0], "smoothed-hinge")
-
-
-def test_the_threshold_of_the_quality(run: Run, tmp_path: Path) -> None:
-    data, model = tmp_path / "t.csv", tmp_path / "m.json"
-    plain = risk(run, tmp_path)
-    asked = ("predict", plain, data, "--threshold", "matching")
-    run(*asked).failed_with(2, "--threshold matching", "no quality", "--quality-share")
-    stored = json.loads(plain.read_text())["model"]
-    measures = [{"name": "AUC", "value": 0.7, "low": 0.6, "high": 0.8}]
-    of_rows = {"level": 0.9, "rows": 9, "share": 0.1, "clip": None, "bins": []}
-    quality = {"measures": measures, **of_rows, "guarantee": stored["guarantee"]}
-    model.write_text(json.dumps({**stored, "quality": quality}))
-    asked = ("predict", model, data, "--threshold", "matching")
-    run(*asked).failed_with(2, "a quality without that threshold")
-    quality["matching_threshold"] = 0.9
-    model.write_text(json.dumps({**stored, "quality": quality}))
-    assert run(*asked).out == run("predict", plain, data, "--threshold", "0.9").out
-    assert run(*asked, "--json").report["threshold"] == 0.9
+    scored = risk(run, tmp_path, "--model-loss", "huber(0.5)")
+    run("predict", scored, data, *option).failed_with(2, option[0], "huber(0.5)")
 
 
 @pytest.mark.parametrize("threshold", ["0", "1", "-0.1", "nan", "most"])

@@ -14,7 +14,7 @@ from mipselect import Ledger, PermuteAndFlip, errors
 from mipselect.backends.discovery import solver_by_name
 from mipselect.cli.options import parse_sizes
 from mipselect.cli.output import SENSITIVE
-from mipselect.problem.stored.files import load_instance
+from mipselect.problem.stored import load_instance
 from mipselect.selectors import searched
 from mipselect.validation import sizes_in_words
 from tests.support.commandline import Run
@@ -176,7 +176,6 @@ def test_a_draw_that_is_nearly_blind_on_all_data_is_told_from_public_numbers(
     limit = 2.0 * paid * load_instance(folder / "instance.toml").sensitivity * math.log(3) / 0.5
     blind, seeing = (run(*arguments, str(limit * factor)) for factor in (0.99, 1.01))
     assert (blind.report["nearly_blind"], seeing.report["nearly_blind"]) == (True, False)
-    assert (blind.report["blind_sizes"], seeing.report["blind_sizes"]) == ([2], [])
     words = "near chance: at this ε, with so few rows, a draw is almost the same whatever the data."
     assert blind.err.startswith(
         f"mipselect: warning: {words} No draw with an ε below {limit:.2g} can do. More rows would "
@@ -263,22 +262,16 @@ def test_options_of_sizes_go_with_exact_draws(run: Run) -> None:
         )
 
 
-def test_the_warning_names_the_sizes_that_no_data_make_likely(run: Run, folder: Path) -> None:
+def test_the_warning_is_about_the_size_that_is_likeliest(run: Run, folder: Path) -> None:
     """The prior is p^-s / C(p, s): 3, 9·3 and 27·1 over their sum 1/3 + 1/9 + 1/27."""
     instance = load_instance(folder / "instance.toml").with_support_size(3)
-    total = math.log(1 / 3 + 1 / 9 + 1 / 27)
-    costs = {1: math.log(9) + total, 2: math.log(27) + total, 3: math.log(27) + total}
+    cost = math.log(9) + math.log(1 / 3 + 1 / 9 + 1 / 27)
     scale = 2.0 * instance.sensitivity / 0.5
     arguments = ("release", folder / "instance.toml", "--sizes", "1-3", "--json", "--epsilon")
-    for factor, size, blind in (
-        (0.99, 1, [1, 2, 3]), (1.01, 1, [2, 3]), (0.99, 3, [2, 3]), (1.01, 3, []),
-    ):  # fmt: skip
-        outcome = run(*arguments, str(factor * scale * costs[size]))
-        assert outcome.report["blind_sizes"] == blind
-        assert outcome.report["nearly_blind"] is (len(blind) == 3)
-        words = "no set of 2-3 fields can become likely, whatever the data"
-        assert (words in outcome.err) is (blind == [2, 3])
-        assert (outcome.err == "") is (not blind)
+    for factor, blind in ((0.99, True), (1.01, False)):
+        outcome = run(*arguments, str(factor * scale * cost))
+        assert outcome.report["nearly_blind"] is blind
+        assert ("near chance" in outcome.err) is blind
 
 
 def test_a_draw_without_enough_time_releases_nothing_and_charges_nothing(

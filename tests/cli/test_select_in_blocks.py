@@ -1,4 +1,4 @@
-"""`mipselect select` without a bound: blocks of rows, of tables of numbers and stored instances."""
+"""`mipselect select` without a bound: blocks of rows, of tables of numbers and with a schema."""
 
 from __future__ import annotations
 
@@ -14,36 +14,16 @@ import pytest
 from mipselect import (
     BlockScores,
     ExponentialMechanism,
-    Instance,
     PermuteAndFlip,
-    top_supports,
 )
 from mipselect.blocks.normalised import ColumnsOfFeatures
 from mipselect.blocks.partitions import Blocks
 from mipselect.blocks.r_squared import BlockR2, ListedFeatures
-from mipselect.cli.releasing import law_of
 from mipselect.mechanisms.supports.permute_and_flip import FlipIntegral
 from mipselect.privacy import Ledger
-from mipselect.problem.block_scores import BlockOptions
-from mipselect.problem.stored.files import load_problem
-from mipselect.selectors import ExponentialSelector, PermuteAndFlipSelector
 from tests.support.commandline import Run
 from tests.support.dense_block_r2 import direct_counts
 from tests.support.enumeration import frequencies_agree
-
-BLOCKS = """
-[instance]
-support_size = 2
-score = "blocks"
-block_rows = 3
-partitions = 5
-partition_seed = 1
-
-[data]
-source = "table"
-path = "t.csv"
-target = "y"
-"""
 
 
 def skewed(n: int = 600) -> np.ndarray:
@@ -173,31 +153,6 @@ def test_a_ledger_under_add_remove_wants_a_ridge_for_any_n(
     assert Ledger.open(file).spent.epsilon == 10.0
 
 
-def test_an_instance_file_of_blocks(run: Run, table: Path) -> None:
-    path = table.with_name("i.toml")
-    path.write_text(BLOCKS)
-    stored = load_problem(path)
-    data = skewed()
-    same = Instance.from_blocks(
-        data[:, :5], data[:, 5], support_size=2, block_rows=3, partitions=5, partition_seed=1
-    )
-    best = top_supports(same, 3)
-    solved = run("solve", path, "--json").report
-    assert solved["best"]["support"] == best.supports[0].tolist()
-    assert solved["best"]["value"] == best.values[0]
-    assert top_supports(stored.instance(), 3).values.tolist() == best.values.tolist()
-    report = run("release", path, "--epsilon", "20", "--json").report
-    assert report["releases"][0]["feature_names"] == ["a", "d"]
-    plan = run("release", path, "--epsilon", "20", "--dry-run").out
-    assert "rows of a block: 3; partitions into blocks: 5" in plan
-    path.write_text(BLOCKS.replace("partitions = 5", "partitions = 1"))
-    assert "partitions into blocks: 1;" in run("release", path, "--epsilon", "20", "--dry-run").out
-    path.write_text(BLOCKS)
-    assert run("release", path, "--epsilon", "20", "--method", "kendall").code == 0
-    run("release", path, "--epsilon", "2", "--method", "sis").failed_with(2, "must be given")
-    assert run("compare", path, "--json").report["instances"]
-
-
 def test_a_schema_needs_no_ranges(run: Run, table: Path) -> None:
     fields = [{"name": name, "type": "number"} for name in "abcdey"]
     schema = table.with_name("schema.json")
@@ -247,47 +202,13 @@ def test_two_classes_come_from_blocks(run: Run, table: Path) -> None:
     assert list(scores.values()) == ["block-r2", "loss"]
 
 
-BLOCK_R2 = BLOCKS.replace('"blocks"', '"block-r2"').replace("block_rows = 3", "block_rows = 6")
-
-
-@pytest.fixture
-def scored(table: Path) -> Path:
-    path = table.with_name("r.toml")
-    path.write_text(BLOCK_R2)
-    return path
-
-
-def test_an_instance_file_of_block_r2(run: Run, table: Path, scored: Path) -> None:
-    data = skewed()
-    same = BlockScores(
-        data[:, :5], data[:, 5], support_size=2, block_rows=6, partitions=5, partition_seed=1
-    )
-    stored = load_problem(scored)
-    assert stored.drawn_from().counts.tolist() == same.counts.tolist()
-    report = run("release", scored, "--epsilon", "20", "--json").report
-    assert report["releases"][0]["feature_names"] == ["a", "d"]
-    told = ("score", "block_rows", "partitions", "sensitivity", "coef_bound", "ridge", "loss", "n")
-    assert [report[name] for name in told] == ["block-r2", 6, 5, 1.0, None, None, None, 600]
-    dry = run("release", scored, "--epsilon", "20", "--dry-run")
-    assert "score: block-r2;" in dry.out
-    assert "rows of a block" not in dry.out
-    assert run("release", scored, "--epsilon", "20", "--method", "exponential").code == 0
-    assert run("release", scored, "--epsilon", "20", "--method", "kendall").code == 0
-    assert run("release", scored, "--epsilon", "20", "--sizes", "2").code == 0
-
-
 @pytest.mark.parametrize("law", [PermuteAndFlip, ExponentialMechanism])
 @pytest.mark.parametrize("epsilon", [0.3, 3.0])
-def test_a_release_from_a_file_has_the_law_of_its_scores(
-    scored: Path, law: Any, epsilon: float
-) -> None:
+def test_a_draw_has_the_law_of_its_scores(law: Any, epsilon: float) -> None:
     """The frequencies are those of the scores as they are defined, one dense inverse a support."""
-    data = skewed()
-    selector = {PermuteAndFlip: PermuteAndFlipSelector, ExponentialMechanism: ExponentialSelector}
-    method = selector[law](2, epsilon=epsilon)
-    found = law_of(
-        load_problem(scored, draw=BlockOptions(epsilon=epsilon)), method, None, lambda _: None
-    )
+    data, blocks = skewed(), {"block_rows": 6, "partitions": 5, "partition_seed": 1}
+    scores = BlockScores(data[:, :5], data[:, 5], support_size=2, **blocks)
+    found = law(scores, epsilon)
     singles = ColumnsOfFeatures(tuple((j,) for j in range(6)), np.zeros(6, dtype=bool))
     settings = BlockR2(Blocks(6, 5, seed=1))
     counts = direct_counts(data, ListedFeatures(singles, 5, 2, 6), settings)
@@ -301,129 +222,3 @@ def test_a_release_from_a_file_has_the_law_of_its_scores(
     np.testing.assert_allclose(stated, wanted, atol=1e-4)
     source = random.Random(7)
     frequencies_agree(lambda: found.sample(source), supports, np.array(stated))
-
-
-def test_the_blocks_of_a_file_follow_from_the_epsilon_of_the_draw(run: Run, scored: Path) -> None:
-    scored.write_text(BLOCK_R2.replace("block_rows = 6\npartitions = 5\n", ""))
-    told = {}
-    for epsilon in ("1", "20"):
-        report = run("release", scored, "--epsilon", epsilon, "--json").report
-        told[epsilon] = (report["block_rows"], report["partitions"])
-    assert told == {"1": (12, 8), "20": (55, 8)}
-    assert run("release", scored, "--epsilon", "20", "--method", "mistakes").code == 2
-
-
-def test_a_recipe_says_its_blocks_before_a_row_is_drawn(run: Run, scored: Path) -> None:
-    keys = 'source = "correlated-gaussian"\nn = 900\np = 6\nrho = 0.1\nsnr = 5.0\n'
-    scored.write_text(
-        '[instance]\nsupport_size = 2\nscore = "block-r2"\n'
-        f"[data]\n{keys}support_size = 2\nseed = 3\n"
-    )
-    dry = run("release", scored, "--epsilon", "1", "--dry-run", "--json").report
-    assert (dry["n"], dry["block_rows"], dry["partitions"], dry["sensitivity"]) == (900, 15, 8, 1.0)
-    drawn = run("release", scored, "--epsilon", "1", "--json").report
-    assert [drawn[name] for name in ("n", "block_rows", "partitions")] == [900, 15, 8]
-
-
-def test_a_file_of_block_r2_with_a_schema(run: Run, table: Path, scored: Path) -> None:
-    fields = [{"name": name, "type": "number"} for name in "abcdey"]
-    table.with_name("schema.json").write_text(json.dumps({"fields": fields}))
-    text = BLOCK_R2 + 'schema = "schema.json"\nalways = ["a"]\nnever = ["b"]\n'
-    scored.write_text(text.replace("support_size = 2", "support_size = 1"))
-    report = run("release", scored, "--epsilon", "20", "--json").report
-    assert report["releases"][0]["feature_names"] == ["d"]
-    told = ("score", "block_rows", "partitions", "always", "features")
-    assert [report[name] for name in told] == ["block-r2", 6, 5, ["a"], ["c", "d", "e"]]
-    dry = run("release", scored, "--epsilon", "20", "--dry-run", "--json").report
-    assert [dry[name] for name in told] == ["block-r2", None, None, ["a"], ["c", "d", "e"]]
-    scored.write_text(scored.read_text() + "intercept = true\n")
-    run("release", scored, "--epsilon", "1").failed_with(2, "intercept does not apply to score")
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "fragment"),
-    [
-        ("block_rows = 6", "block_rows = 4", "block_rows must be an integer ≥ 5"),
-        ("block_rows = 6", "block_rows = 700", "block_rows must be an integer in 2..256"),
-        ("partitions = 5", "partitions = 0", "partitions must be an integer in 1..1024"),
-        ("partition_seed = 1", "ridge = 1.0", "ridge goes with score 'blocks' or 'loss'"),
-        ("partition_seed = 1", "y_bound = 1.0", "y_bound does not apply to score 'block-r2'"),
-        ("partition_seed = 1", 'loss = "hinge"', "leave out loss"),
-        ("support_size = 2", "support_size = 6", "support_size must be an integer in 1..5"),
-        ("score", "scores", "did you mean 'score'?"),
-        ('"block-r2"', '"block"', "score must be one of 'blocks', 'block-r2', 'loss'"),
-        ("partition_seed = 1", "partition_seed = -1", "partition_seed must be an integer"),
-    ],
-)
-def test_wrong_files_of_block_r2(run: Run, scored: Path, old: str, new: str, fragment: str) -> None:
-    """What is wrong with a file is said before a row is read."""
-    scored.write_text(BLOCK_R2.replace(old, new))
-    for more in ((), ("--dry-run",)):
-        run("release", scored, "--epsilon", "1", *more).failed_with(2, str(scored), fragment)
-
-
-def test_block_r2_has_no_objective(run: Run, scored: Path) -> None:
-    run("compare", scored).failed_with(2, str(scored), "has no objective")
-    run("solve", scored).failed_with(2, "score 'block-r2' is for supports that are listed")
-    scored.write_text(BLOCK_R2 + "[expected]\nsupport = [0, 3]\nvalue = 1.0\n")
-    run("solve", scored).failed_with(2, "[expected] is about an objective")
-
-
-def test_another_score_than_that_of_the_file(run: Run, table: Path, scored: Path) -> None:
-    told = ("score", "block_rows", "partitions", "ridge", "loss")
-    release = ("release", "diabetes", "--epsilon", "9", "--json")
-    assert run(*release).report["loss"] == "squared"
-    drawn = run(*release, "--score", "block-r2").report
-    assert [drawn[name] for name in told] == ["block-r2", 32, 8, None, None]
-    drawn = run(*release, "--score", "blocks", "--block-rows", "4", "--partitions", "3").report
-    assert [drawn[name] for name in told] == ["blocks", 4, 3, 1.0, "squared"]
-    dry = run(*release, "--score", "block-r2", "--partitions", "2", "--dry-run").report
-    assert [dry[name] for name in told] == ["block-r2", 32, 2, None, None]
-    other = run("release", scored, "--epsilon", "9", "--partitions", "1", "--json").report
-    assert [other[name] for name in told[:3]] == ["block-r2", 6, 1]
-    of_classes = run("release", "breast-cancer", "--epsilon", "9", "--score", "block-r2", "--json")
-    assert of_classes.report["score"] == "block-r2"
-    for arguments, words in (
-        ((*release, "--score", "loss"), "--score must be 'blocks' or 'block-r2'"),
-        ((*release, "--block-rows", "4"), "block_rows goes with scores from blocks"),
-        ((*release, "--method", "sis", "--score", "blocks"), "does not apply to --method sis"),
-        ((*release, "--method", "top-r", "--score", "block-r2"), "exact draws of one size"),
-    ):
-        run(*arguments).failed_with(2, words)
-
-
-def test_arrays_in_a_file_come_back_and_nothing_is_unpickled(run: Run, scored: Path) -> None:
-    data, arrays = skewed(), scored.with_name("a.npz")
-    scored.write_text(
-        BLOCK_R2.replace('"table"', '"npz"').replace("t.csv", "a.npz").replace('target = "y"', "")
-        + "\n[instance.groups]\nfirst = [0, 1]\nd = [3]\nlast = [4]\n"
-    )
-    scored.write_text(scored.read_text().replace("partition_seed", "always = [2]\npartition_seed"))
-    np.savez(arrays, X=data[:, :5], y=data[:, 5])
-    groups: dict[str, Any] = {"groups": {"first": [0, 1], "d": [3], "last": [4]}, "always": [2]}
-    same = BlockScores(
-        data[:, :5], data[:, 5], support_size=2, block_rows=6, partitions=5, partition_seed=1,
-        **groups,
-    )  # fmt: skip
-    assert load_problem(scored).drawn_from().counts.tolist() == same.counts.tolist()
-    report = run("release", scored, "--epsilon", "50", "--json").report
-    assert report["releases"][0]["feature_names"] == ["first", "d"]
-    assert report["always"] == ["x2"]
-    dry = run("release", scored, "--epsilon", "50", "--dry-run", "--json").report
-    assert [dry[name] for name in ("n", "block_rows", "partitions")] == [600, 6, 5]
-    hollow = data[:, :5].copy()
-    hollow[3, 1] = np.nan
-    tampered: list[tuple[dict[str, Any], str]] = [
-        ({"X": data[:, :5].astype(object), "y": data[:, 5]}, "cannot be read as .npz"),
-        ({"X": data[:, :5]}, "y is none"),
-        ({"X": data[:, :5], "y": data[:9, 5]}, "one value per row"),
-        ({"X": hollow, "y": data[:, 5]}, "X must be finite: row 3, column 1"),
-        ({"X": data[:, :3], "y": data[:, 5]}, "columns are 0..2, got 3"),
-        ({"X": data[:4, :5], "y": data[:4, 5]}, "4 rows are no block of 6"),
-        ({"X": data[:, 0], "y": data[:, 5]}, ""),
-    ]
-    for content, words in tampered:
-        np.savez(arrays, allow_pickle=True, **content)
-        run("release", scored, "--epsilon", "1").failed_with(2, str(scored.parent), words)
-    arrays.write_bytes(arrays.read_bytes()[:300])
-    run("release", scored, "--epsilon", "1").failed_with(2, "cannot be read as .npz")

@@ -128,66 +128,30 @@ def test_no_field_of_a_release_depends_on_the_rows(run: Run, tmp_path: Path) -> 
             assert public(changed, *more, target=target) == expected
 
 
-def test_stored_instances(run: Run, tmp_path: Path) -> None:
+def test_solve_speaks_of_fields_and_categories(run: Run, tmp_path: Path) -> None:
     written(tmp_path / "t.csv", rows(300))
-    (tmp_path / "stay.toml").write_text(
-        """
-[instance]
-support_size = 1
-[data]
-source = "table"
-path = "t.csv"
-schema = "schema.json"
-target = "stay"
-always = ["sex"]
-never = ["died"]
-intercept = false
-ranges = {age = [0, 100]}
-unit_rule = "mean"
-"""
-    )
-    report = run("release", tmp_path / "stay.toml", "--epsilon", "100", "--json").report
-    assert report["releases"][0]["feature_names"] == ["ward"]
-    assert report["always"] == ["sex"]
-    assert report["coef_bound"] == pytest.approx(2**-0.5)
-    solved = run("solve", tmp_path / "stay.toml", "--json")
+    table, schema = tmp_path / "t.csv", tmp_path / "schema.json"
+    question = ("--target", "stay", "--support-size", "1", "--always", "sex", "--never", "died")
+    asked = ("solve", table, "--schema", schema, *question, "--no-intercept")
+    solved = run(*asked, "--json")
     assert solved.code == 0, solved.err
     assert solved.report["sensitive"] is True
+    assert solved.report["coef_bound"] == pytest.approx(2**-0.5)
     terms = solved.report["best"]["in_units"]["terms"]
     against_a = {term["category"]: term["coefficient"] for term in terms}
     assert 0.0 > against_a["d"] > against_a["c"]
-    text = run("solve", tmp_path / "stay.toml").out
+    text = run(*asked).out
     assert "ward=a" in text
     assert "SENSITIVE" in text
     assert "stay = " in text
-    plan = run("release", tmp_path / "stay.toml", "--epsilon", "1", "--dry-run", "--json").report
-    assert plan["features"] == ["age", "ward", "noise, plain"]
-    output = ("--output", tmp_path / "schema.json")
-    run("release", tmp_path / "stay.toml", "--epsilon", "1", *output).failed_with(
-        2, "is what is read"
+    run(*asked, "--output", schema).failed_with(2, "is what is read")
+    wrong = (
+        (("--support-size", "9"), "support_size must be an integer in 1..3"),
+        (("--schema", tmp_path / "none.json"), "no such file"),
+        (("--target", "stays"), "target: the schema has no field 'stays'"),
     )
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "fragment"),
-    [
-        ("support_size = 1", "support_size = 1\nx_bound = 1.0", "unknown key 'x_bound'"),
-        ("support_size = 1", "support_size = 9", "support_size must be an integer in 1..5"),
-        ("schema.json", "none.json", "no such file"),
-        ('"stay"', '"stays"', "target: the schema has no field 'stays'"),
-        ('source = "table"', 'source = "table"\nintercept = "no"', "must be true or false"),
-        ('source = "table"', 'source = "table"\nranges = 3', "must be a table of names"),
-        ('source = "table"', 'source = "table"\nrange = 3', "unknown key 'range'"),
-        ('source = "table"', 'source = "table"\nranges = {age = [1]}', "must be two numbers"),
-    ],
-)
-def test_wrong_instance_files(run: Run, tmp_path: Path, old: str, new: str, fragment: str) -> None:
-    written(tmp_path / "t.csv", rows(9))
-    text = '[instance]\nsupport_size = 1\n[data]\nsource = "table"\npath = "t.csv"\n'
-    text += 'schema = "schema.json"\ntarget = "stay"\n'
-    path = tmp_path / "i.toml"
-    path.write_text(text.replace(old, new))
-    run("release", path, "--epsilon", "1").failed_with(2, str(path), fragment)
+    for more, fragment in wrong:
+        run(*asked, *more).failed_with(2, fragment)
 
 
 @wants_data

@@ -13,9 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mipselect import TopR, errors, load_instance, top_supports
-from mipselect.cli import solve as solve_command
-from mipselect.problem.stored import files
+from mipselect import Instance, TopR, errors, load_instance, search, top_supports
+from mipselect.tables import TableSchema
 from tests.support.commandline import INSTANCE, Run
 from tests.support.stays import rows, written
 
@@ -32,7 +31,7 @@ def test_pool_agrees_with_enumeration(run: Run, name: str, solver: str) -> None:
     assert "SENSITIVE" in report["warning"]
     assert report["certified"] is True
     assert report["expected"] == {"agrees": True, "exact": True}
-    instance = files.load_instance(name)
+    instance = load_instance(name)
     every = itertools.combinations(range(instance.p), instance.support_size)
     values = sorted(instance.objective(support) for support in every)
     assert report["number_of_supports"] == len(values)
@@ -173,7 +172,7 @@ def test_it_says_what_is_clipped(run: Run, folder: Path) -> None:
 def test_it_says_how_probable_it_is_to_draw_from_outside(run: Run, size: str, epsilon: str) -> None:
     arguments = ("solve", "diabetes", "--pool-size", size, "--epsilon", epsilon)
     outside = run(*arguments, "--json").report["outside_pool"]
-    instance = files.load_instance("diabetes")
+    instance = load_instance("diabetes")
     pool = top_supports(instance, 120 if size == "all" else int(size))
     mechanism = TopR(pool, float(epsilon))
     listed = sum(math.exp(mechanism.log_probability(support)) for support in pool.supports)
@@ -205,7 +204,7 @@ def test_not_certified_quotes_the_bound(run: Run, monkeypatch: pytest.MonkeyPatc
     def give_up(*_: object, **__: object) -> None:
         raise errors.NotCertified("proven to be at 0.125 or above", bound=0.125)
 
-    monkeypatch.setattr(solve_command, "top_supports", give_up)
+    monkeypatch.setattr(search, "top_supports", give_up)
     run("solve", "diabetes", "--json").failed_with(1, "(sensitive)", "0.125")
 
 
@@ -222,7 +221,7 @@ def test_what_is_not_certified_is_shown_as_such_and_not_written(run: Run, folder
 @pytest.mark.parametrize(
     "more", [(), ("--no-intercept",), ("--always", "a"), ("--never", "c", "--coef-bound", "2")]
 )
-def test_a_table_is_solved_and_repeated_by_what_is_printed(
+def test_a_table_is_solved_within_the_ranges_of_its_rows(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(folder)
@@ -234,18 +233,9 @@ def test_a_table_is_solved_and_repeated_by_what_is_printed(
     assert ("without an intercept" in text) is not intercept
     assert "SENSITIVE" in text
     assert "from the smallest to the largest value" in text
-    printed = text.split(" a file here that says\n")[1]
-    assert printed.strip() == report["toml"].strip()
-    Path("again.toml").write_text(printed)
-    again = run("solve", "again.toml", "--json").report
-    for key in ("best", "supports", "values", "rest_bound", "coef_bound", "ridge", "sensitivity"):
-        assert again[key] == report[key]
-    assert "toml" not in again
-    for ways in ((), ("--dry-run",)):
-        refused = run("release", "again.toml", "--epsilon", "1", *ways)
-        refused.failed_with(2, "are sensitive, and for 'mipselect solve' alone")
-    with pytest.raises(errors.InvalidInput, match="are sensitive"):
-        load_instance("again.toml")
+    again = run(*asked, "--coef-bound", report["coef_bound"], "--ridge", report["ridge"], "--json")
+    for key in ("best", "supports", "values", "rest_bound", "sensitivity"):
+        assert again.report[key] == report[key]
 
 
 def test_a_table_with_a_schema_is_solved(run: Run, tmp_path: Path) -> None:
@@ -253,10 +243,9 @@ def test_a_table_with_a_schema_is_solved(run: Run, tmp_path: Path) -> None:
     asked = ("solve", table, "--schema", schema, "--target", "stay", "--support-size", "2")
     report = run(*asked, "--json").report
     assert report["ranges"] == f"those of {schema}"
-    (tmp_path / "again.toml").write_text(report["toml"])
-    again = run("solve", tmp_path / "again.toml", "--json").report
-    assert again["values"] == report["values"]
-    assert run("release", tmp_path / "again.toml", "--epsilon", "1", "--dry-run").code == 0
+    known = TableSchema.read(schema)
+    instance = Instance.from_table(table, known, target="stay", support_size=2)
+    assert report["best"]["value"] == instance.objective(report["best"]["support"])
 
 
 def test_what_a_table_needs_is_named(run: Run, folder: Path) -> None:

@@ -99,15 +99,10 @@ def test_moments_hold_them_and_say_so(run: Run, path: Path, tmp_path: Path) -> N
     released = run("release", output, "--support-size", "1", "--epsilon", "1", "--json").report
     assert (released["weight"], released["weight_bound"]) == ("w", MOST)
     solved = run("solve", output, "--support-size", "1", "--json")
-    by_rows = tmp_path / "t.toml"
-    by_rows.write_text(
-        '[instance]\nsupport_size = 1\n[data]\nsource = "table"\npath = "t.csv"\n'
-        'schema = "schema.json"\ntarget = "y"\n'
-    )
-    whole = run("solve", by_rows, "--json")
+    whole = run("solve", *asked(path, "--support-size", "1", "--json"))
     best = [each.report["supports"][0] for each in (solved, whole)]
     assert best[0] == best[1]
-    text = run("moments", *asked(path, "--output", str(tmp_path / "n.npz"), "--score", "blocks"))
+    text = run("moments", *asked(path, "--output", str(tmp_path / "n.npz")))
     assert "Rows count by the survey weight w." in text.out
 
 

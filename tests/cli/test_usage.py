@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 
@@ -16,9 +15,9 @@ import pytest
 
 from mipselect import PermuteAndFlip
 from mipselect.cli import output
-from mipselect.cli.commands import function_name, imported, known_commands
+from mipselect.cli.commands import imported, known_commands, runs_of
 from mipselect.cli.progress import Watch
-from mipselect.problem.stored.files import load_problem, public_problem
+from mipselect.problem.stored import load_problem, public_problem
 from mipselect.search.progress import Progress
 from tests.support.commandline import Run
 
@@ -266,12 +265,11 @@ def test_help_is_whole_on_a_common_terminal(
     """Its words are those of the docstring, unbroken; an example can be copied line by line."""
     monkeypatch.setenv("COLUMNS", "80")
     shown = [line.strip() for line in run(command, "--help").out.splitlines()]
-    function = getattr(import_module(known_commands()[command][0]), function_name(command))
+    ((function, examples),) = runs_of(command).items()
     written = inspect.getdoc(function) or ""
     for paragraph in written.split("\n\n")[1:]:
         assert all(line in shown for line in paragraph.splitlines()), paragraph
-    examples = vars(sys.modules[function.__module__])["EXAMPLES"]
-    for example in examples.strip().split("\n\n")[1:]:
+    for example in (examples or "").strip().split("\n\n")[1:]:
         lines = [line.strip() for line in example.splitlines()]
         assert all(line in shown for line in lines), example
         assert all(line.endswith(" \\") for line in lines[:-1]), example

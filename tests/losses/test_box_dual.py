@@ -17,7 +17,7 @@ from mipselect.losses import (
     loss_by_name,
 )
 from mipselect.problem.instance import Instance
-from mipselect.problem.stored.files import StoredData, load_problem
+from mipselect.problem.stored import StoredData, load_problem
 from mipselect.restricted import box_dual, open_rows
 from mipselect.restricted.box_dual import PreparedBoxDual
 from mipselect.restricted.certified import BoxDual

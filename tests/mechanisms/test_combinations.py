@@ -24,8 +24,6 @@ from mipselect import (
 )
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import MetropolisHastings
-from mipselect.regression import adassp, adassp_from_moments, summed
-from mipselect.regression.noise import largest_mu
 from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments
@@ -73,7 +71,7 @@ def of_moments(rows: Rows, schema: TableSchema) -> Instance:
 
 
 def in_blocks(rows: Rows, schema: TableSchema) -> Instance:
-    return Instance.from_blocks(table(rows, schema), schema=schema, **ASKED, **BLOCKS)
+    return Instance.from_table(table(rows, schema), schema, **ASKED, **BLOCKS, score="blocks")
 
 
 KINDS: dict[str, Callable[[Rows], Any]] = {
@@ -171,31 +169,3 @@ def test_a_pair_is_refused_or_private(consumer: str, kind: str) -> None:
             # The stationary law of a chain is ε-private; its δ is for not being there.
             delta = 0.0 if isinstance(law, MetropolisHastings) else guarantee.delta
             assert excess(logs, others_logs, guarantee.epsilon) <= delta + 1e-12
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
-def test_adassp_takes_moments_of_rows_and_has_noise_for_one(
-    relation: str, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[tuple[np.ndarray, float]] = []
-
-    def noted(values: np.ndarray, deviation: float, source: Any, *, private: bool) -> np.ndarray:
-        made.append((values, deviation))
-        return np.zeros_like(values)
-
-    def statistics(data: Any) -> list[tuple[np.ndarray, float]]:
-        made.clear()
-        adassp_from_moments(data, [0, 1], epsilon=EPSILON, delta=DELTA, relation=relation)
-        return list(made)
-
-    monkeypatch.setattr(summed, "plus_gaussian", noted)
-    monkeypatch.setattr(adassp, "plus_gaussian", noted)
-    rows, others = neighbours(0)
-    if not kind.startswith("moments"):
-        with pytest.raises(InvalidInput):
-            statistics(KINDS[kind](rows))
-        return
-    both = [statistics(KINDS[kind](each)) for each in (rows, others[relation])]
-    moved = sum((((v - w) / sigma) ** 2).sum() for (v, sigma), (w, _) in zip(*both, strict=True))
-    assert 0.0 < moved <= largest_mu(EPSILON, DELTA) ** 2

@@ -46,10 +46,9 @@ def of_moments(rows: list[Row], asked: dict[str, Any]) -> Data:
 def of_blocks(rows: list[Row], asked: dict[str, Any]) -> Data:
     options = {"block_rows": asked["support_size"] + 1, "partitions": 3, "partition_seed": 1}
     return Data(
-        Instance.from_blocks(
-            table_of(rows), schema=WEIGHTED, target="y", support_size=asked["support_size"],
-            always=asked["always"], **options,
-        )
+        Instance.from_table(
+            table_of(rows), WEIGHTED, target="y", support_size=asked["support_size"],
+            always=asked["always"], **options, score="blocks")
     )  # fmt: skip
 
 
@@ -134,9 +133,9 @@ def mirrored_blocks(weight: float) -> Pair:
     for sign in (1.0, -1.0):
         rows[0], rows[0, 0], rows[0, -1] = -1e17 * sign, 1e17 * sign, 1e17
         table = tight_table(rows.tolist(), [weight, *[MOST] * 39])
-        found.append(Data(Instance.from_blocks(
-            table, schema=TIGHT, target="y", support_size=1, partition_seed=1, partitions=3,
-            ridge=1e-3,
+        found.append(Data(Instance.from_table(
+            table, TIGHT, target="y", support_size=1, partition_seed=1, partitions=3,
+            ridge=1e-3, score="blocks",
         )))  # fmt: skip
     return found[0], found[1]
 

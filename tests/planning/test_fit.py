@@ -28,7 +28,7 @@ from mipselect.tables import TableSchema
 from tests.support.planned_schemas import NUMBERS, PEOPLE
 
 HUBER = ObjectivePerturbationRegressor(loss="huber")
-LOGISTIC = ObjectivePerturbationClassifier(loss="logistic")
+LOGISTIC = ObjectivePerturbationClassifier()
 
 
 def model(regressor: Any = HUBER, size: int = 2, **more: Any) -> SelectThenRegress:
@@ -227,7 +227,7 @@ def test_long_scores_have_fewer_partitions(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_a_plan_charges_no_ledger_and_leaves_the_model_as_it_is() -> None:
     ledger = Ledger(0.5)
-    fitted = model(ledger=ledger, epsilon=0.1, never=["no field of the schema"], ranges="private")
+    fitted = model(ledger=ledger, epsilon=0.1, ranges="private")
     before = str(fitted.get_params())
     assert planned(fitted, epsilons=[4.0]).forecasts == planned(epsilons=[4.0]).forecasts
     assert ledger.spent == Ledger(0.5).spent

@@ -206,12 +206,16 @@ def test_what_is_found_is_that_of_draws_by_block_scores_of_the_simulated_table(
         "target": "y", "support_size": 2, "partition_seed": made.partition_seed(0),
     }  # fmt: skip
     for k, epsilon in enumerate((1.0, 8.0)):
-        scores = BlockScores.from_table(made.table(0, 400), NUMBERS, epsilon=epsilon, **given)
+        scores = Instance.from_table(
+            made.table(0, 400), NUMBERS, epsilon=epsilon, **given, score="block-r2"
+        )
         assert scores.problem.public()["partitions"] == plan.blocks[k].partitions
         assert_law(line.cells[k], LAWS[method](scores, epsilon), made.right(0))
         # Blocks that are chosen for another ε are another score.
         other = plan.blocks[1 - k].block_rows
-        wrong = BlockScores.from_table(made.table(0, 400), NUMBERS, block_rows=other, **given)
+        wrong = Instance.from_table(
+            made.table(0, 400), NUMBERS, block_rows=other, **given, score="block-r2"
+        )
         with pytest.raises(AssertionError):
             assert_law(line.cells[k], LAWS[method](wrong, epsilon), made.right(0))
 
@@ -231,12 +235,13 @@ def test_least_squares_on_blocks_are_one_instance_for_all_epsilons() -> None:
     plan = small_plan(tables=1, score="blocks")
     assert {(o.score, o.block_rows, o.partitions) for o in plan.blocks} == {("blocks", 2, 16)}
     made = simulation(NUMBERS, "y", seed=0)
-    instance = Instance.from_blocks(
+    instance = Instance.from_table(
         made.table(0, 400),
-        schema=NUMBERS,
+        NUMBERS,
         target="y",
         support_size=2,
         partition_seed=made.partition_seed(0),
+        score="blocks",
     )
     for k, epsilon in enumerate((1.0, 8.0)):
         assert_law(plan.lines[0].cells[k], PermuteAndFlip(instance, epsilon), made.right(0))
@@ -249,10 +254,9 @@ def test_a_plan_is_the_mean_over_its_tables() -> None:
     made = simulation(NUMBERS, "y", seed=0)
     shares = []
     for number in range(3):
-        scores = BlockScores.from_table(
+        scores = Instance.from_table(
             made.table(number, 400), NUMBERS, target="y", support_size=2, epsilon=1.0,
-            partition_seed=made.partition_seed(number),
-        )  # fmt: skip
+            partition_seed=made.partition_seed(number), score="block-r2")  # fmt: skip
         law = PermuteAndFlip(scores, 1.0)
         shares.append(law.inclusion_probabilities()[made.right(number)].mean())
     found = three.lines[0].cells[0]

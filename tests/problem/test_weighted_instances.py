@@ -24,14 +24,14 @@ from mipselect.blocks.normalised import ColumnsOfFeatures, normalised
 from mipselect.errors import InvalidInput
 from mipselect.grid import GRID
 from mipselect.problem.block_scores import BlockOptions
-from mipselect.regression import adassp_from_moments
 from mipselect.selectors import KendallSelector, MCMCSelector, SampleAggregateSelector, SISSelector
-from mipselect.tables import TableSchema, map_table
+from mipselect.tables import TableSchema
 from mipselect.tables.instances import ScoredTable
 from mipselect.tables.moments import Moments
 from mipselect.tables.public_map import TableQuestion
 from tests.support.ball import least
 from tests.support.exact_audit import Data
+from tests.support.mapped_tables import map_table
 from tests.support.soft_draws import Judged
 from tests.support.weighted_tables import (
     MOST,
@@ -161,7 +161,7 @@ def test_weights_at_their_maximum_change_no_bit(weight: Any) -> None:
     for block_rows in (2, 3, 5):
         options = {"block_rows": block_rows, "partitions": 3, "partition_seed": 5}
         one, other = (
-            Data(Instance.from_blocks(table, schema=known, **SCALED, **options))
+            Data(Instance.from_table(table, known, **SCALED, **options, score="blocks"))
             for table, known in pairs
         )
         np.testing.assert_array_equal(one.values, other.values)
@@ -246,31 +246,6 @@ def test_weights_of_people_in_moments() -> None:
     np.testing.assert_array_equal(found, expected)
 
 
-def test_adassp_from_moments_is_weighted() -> None:
-    """With next to no noise it is weighted least squares."""
-    rng = np.random.default_rng(8)
-    n = 60_000
-    x, light = rng.uniform(-1, 1, n), rng.random(n) < 0.5
-    y = np.where(light, -0.5, 0.5) * x + np.where(light, -0.2, 0.2)
-    frame = pd.DataFrame({"x": x, "z": 0.0, "y": y, "w": np.where(light, 0.0, 2.0)})
-    known = TableSchema.of(
-        {
-            "fields": [
-                *({"name": name, "type": "number",
-                   "constraints": {"minimum": -1, "maximum": 1, "required": True}}
-                  for name in ("x", "z", "y")),
-                {"name": "w", "type": "number", "mipselect:role": "weight",
-                 "constraints": {"maximum": 2}},
-            ]
-        }
-    )  # fmt: skip
-    moments = Moments.of(frame, known, target="y")
-    instance = Instance.from_moments(moments, support_size=1)
-    release = adassp_from_moments(instance, [0], epsilon=1e4, delta=1e-3, rng=0)
-    assert release.coefficients == pytest.approx([0.5], abs=1e-2)
-    assert release.intercept == pytest.approx(0.2, abs=1e-2)
-
-
 def block_value(rows: np.ndarray, shares: np.ndarray, instance: Instance,
                 support: tuple[int, ...]) -> float:  # fmt: skip
     """R(S) from its definition: (1/mT) Σ w_i w_j ... ½‖y - Zβ‖² over blocks, and the ridge.
@@ -312,9 +287,9 @@ def test_a_block_counts_by_all_its_weights(block_rows: int) -> None:
         }
     )  # fmt: skip
     frame = pd.DataFrame({**{"abcd"[j]: X[:, j] for j in range(4)}, "y": y, "w": w})
-    instance = Instance.from_blocks(
-        frame, schema=known, target="y", support_size=2, partition_seed=0, partitions=3,
-        block_rows=block_rows,
+    instance = Instance.from_table(
+        frame, known, target="y", support_size=2, partition_seed=0, partitions=3,
+        block_rows=block_rows, score="blocks",
     )  # fmt: skip
     shares = np.clip(w, 0, 4) / 4
     for support in itertools.combinations(range(4), 2):
@@ -358,7 +333,7 @@ def test_scores_of_rows_are_refused(selector: Any) -> None:
         instance_of(rows),
         instance_of(rows, intercept=False),
         Instance.from_moments(moments, support_size=2),
-        Instance.from_blocks(table_of(rows), schema=WEIGHTED, **SCALED),
+        Instance.from_table(table_of(rows), WEIGHTED, **SCALED, score="blocks"),
     ):
         with pytest.raises(InvalidInput, match="scores of rows that all count the same"):
             selector.on(instance)

@@ -28,9 +28,8 @@ from mipselect.regression.adassp import (
     plus_symmetric_gaussian,
     smallest_eigenvalue,
 )
-from mipselect.regression.drawn import ModelRows
 from mipselect.regression.noise import largest_mu, plus_gaussian
-from mipselect.regression.rows import RowMap
+from mipselect.regression.rows import ModelRows, RowMap
 from tests.support.hockey_stick import log_gaussian_delta
 
 RELATIONS = ["add-remove", "replace-one"]
@@ -312,7 +311,9 @@ def test_at_a_large_epsilon_it_is_least_squares(relation: str) -> None:
 
 def test_one_round_with_the_bound_of_the_target_is_adassp(monkeypatch: pytest.MonkeyPatch) -> None:
     """But for a hundredth of μ²: what intervals are computed from is released by one of them."""
-    monkeypatch.setattr(BoostedAdaSSPRegressor, "_sizes_share", adassp.SIZES_SHARE)
+    own = BoostedAdaSSPRegressor._setting.fget
+    spent = property(lambda model: own(model)._replace(sizes_share=adassp.SIZES_SHARE))
+    monkeypatch.setattr(BoostedAdaSSPRegressor, "_setting", spent)
     rng = np.random.default_rng(9)
     X, y = rng.uniform(-1.0, 1.0, (300, 3)), rng.uniform(-1.0, 1.0, 300)
     once = AdaSSPRegressor(x_bound=1.0, y_bound=0.8, random_state=3).fit(X, y)

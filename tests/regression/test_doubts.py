@@ -54,11 +54,6 @@ def test_what_the_test_needs_is_enough() -> None:
     assert told(lambda: TukeyRegressor(epsilon=larger).fit(*rows(300))) == []
 
 
-def test_a_fallback_answers_where_the_test_fails() -> None:
-    other = AdaSSPRegressor(epsilon=0.9, delta=1e-7, x_bound=1.0, y_bound=1.0)
-    assert told(lambda: TukeyRegressor(epsilon=2.0, fallback=other).fit(*rows(300))) == []
-
-
 def test_a_private_number_of_rows_is_not_told() -> None:
     hidden = TukeyRegressor(epsilon=2.0, relation="add-remove")
     assert told(lambda: hidden.fit(*rows(300))) == []
@@ -96,6 +91,17 @@ def test_a_pair_is_told_of_both() -> None:
     assert "its private test is likely to fail" in found
     other = SelectThenRegress(PermuteAndFlipSelector(2), AdaSSPRegressor(delta=1e-6), epsilon=1.0)
     assert told(lambda: other.fit_table(frame, schema, target="y")) == []
+
+
+@pytest.mark.parametrize("bounds", [[1e-3, 1e-3, 1.0, 1.0], [1.0, 1e-3, 1e-3, 1.0]])
+def test_bounds_of_every_column_are_looked_at(bounds: list[float]) -> None:
+    """There is a doubt only if no columns that may be drawn reach far enough: 1.5 √2 = 2.12."""
+    X, y = rows(300)
+    model = ObjectivePerturbationRegressor(x_bound=bounds, coef_bound=1.5, fit_intercept=False)
+    pair = SelectThenRegress(PermuteAndFlipSelector(2), model, epsilon=100.0)
+    assert told(lambda: pair.set_params(regressor__y_bound=20.0).fit(X * bounds, y)) == []
+    (found,) = told(lambda: pair.set_params(regressor__y_bound=22.0).fit(X * bounds, y))
+    assert "beyond ±2.12" in found
 
 
 def table(n: int) -> tuple[pd.DataFrame, TableSchema]:

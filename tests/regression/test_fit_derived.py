@@ -21,8 +21,9 @@ from mipselect.regression import (
     evaluate_model,
 )
 from mipselect.selectors import ExponentialSelector
-from mipselect.tables import TableSchema, map_table
+from mipselect.tables import TableSchema
 from tests.support.clinic import CONTENT, clinic
+from tests.support.mapped_tables import map_table
 
 HUBER = ObjectivePerturbationRegressor(loss="huber(0.25)")
 SCHEMA = TableSchema.of(CONTENT)
@@ -75,20 +76,6 @@ def test_the_target_may_be_derived() -> None:
     assert np.corrcoef(predicted, np.log(frame["income"]))[0, 1] > 0.4
     found = evaluate_model(release, frame, epsilon=20.0)
     assert found.beats_chance
-
-
-def test_a_frame_and_its_target_may_come_apart() -> None:
-    frame = clinic(400)
-    y = frame.pop("stay")
-    asked = {"never": ["age", "income", "died"], "schema": SCHEMA}
-    model = SelectThenRegress(ExponentialSelector(2), HUBER, epsilon=30.0, target="stay", **asked)
-    assert "root of age" in model.fit(frame, y).release_.feature_names
-    assert np.isfinite(model.predict(frame)).all()
-    derived = SelectThenRegress(
-        ExponentialSelector(2), HUBER, epsilon=30.0, target="log income", **asked
-    )
-    with pytest.raises(InvalidInput, match="'log income' is made of 'income'"):
-        derived.fit(frame, y)
 
 
 def test_quality_and_people_and_private_ranges() -> None:

@@ -17,8 +17,8 @@ from mipselect.regression import (
     SelectThenRegress,
     TukeyRegressor,
 )
-from mipselect.regression.drawn import ModelRows
 from mipselect.regression.ranges import PrivateRanges
+from mipselect.regression.rows import ModelRows
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.public_map import TableQuestion

@@ -25,8 +25,8 @@ from mipselect.regression import (
     ObjectivePerturbationClassifier,
     ObjectivePerturbationRegressor,
 )
-from mipselect.regression.drawn import Drawn, ModelRows
 from mipselect.regression.plan import TablePlan
+from mipselect.regression.rows import Drawn, ModelRows
 from mipselect.regression.typical_intervals import ends_of_part, halves, law_of_part
 from mipselect.selectors import ExponentialSelector, KendallSelector, SISSelector, TopRSelector
 from mipselect.selectors.base import PrivateSelector
@@ -71,10 +71,11 @@ FEW = {"replace-one": halves(16, 11), "add-remove": halves(16, 11, times=4)}
 def plan(
     method: PrivateSelector, loss: str, relation: str, blocks: BlockOptions | None = None
 ) -> TablePlan:
-    classes = loss in ("logistic", "smoothed-hinge")
-    made = ObjectivePerturbationClassifier if classes else ObjectivePerturbationRegressor
-    regressor = made(
-        epsilon=EPSILON, loss=loss, coef_bound=RADIUS, fit_intercept=False, relation=relation
+    classes = loss == "logistic"
+    kind: Any = ObjectivePerturbationClassifier if classes else ObjectivePerturbationRegressor
+    given = {} if classes else {"loss": loss}
+    regressor = kind(
+        epsilon=EPSILON, coef_bound=RADIUS, fit_intercept=False, relation=relation, **given
     )
     target, other = ("ill", "y") if classes else ("y", "ill")
     question = TableQuestion(SCHEMA, target, never=[other])
@@ -182,7 +183,7 @@ METHODS: dict[str, dict[str, PrivateSelector]] = {
         "sis": SISSelector(epsilon=EPSILON, relation="add-remove", top_k="joint"),
     },
 }
-LOSSES = ["squared", "huber(0.25)", "logistic", "smoothed-hinge"]
+LOSSES = ["squared", "huber(0.25)", "logistic"]
 CASES = [
     (relation, name, loss)
     for relation, known in METHODS.items()

@@ -256,7 +256,7 @@ def test_bad_questions(more: dict[str, Any], asked: dict[str, Any], words: str) 
 
 
 def test_private_ranges_are_of_tables() -> None:
-    with pytest.raises(InvalidInput, match="ranges needs a schema"):
+    with pytest.raises(InvalidInput, match="range_share and ranges are of a table"):
         pair().fit(np.zeros((4, 4)), np.zeros(4))
 
 

@@ -21,7 +21,8 @@ from mipselect.regression import (
     SelectThenRegress,
 )
 from mipselect.selectors import ExponentialSelector, SISSelector
-from mipselect.tables import TableSchema, map_table
+from mipselect.tables import TableSchema
+from tests.support.mapped_tables import map_table
 from tests.support.patients import SCHEMA, patients
 
 

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from mipselect import Guarantee, Ledger
-from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
+from mipselect.errors import (
+    BudgetExceeded,
+    InvalidInput,
+    NoLedgerWarning,
+    RelationMismatch,
+    warn_of_no_ledger,
+)
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
 from mipselect.regression import (
     AdaSSPRegressor,
@@ -92,11 +101,13 @@ def test_a_budget_is_divided_and_never_exceeded() -> None:
         model.set_params(selection_share=0.5, epsilon=-1.0).fit(X, y)
 
 
-def test_a_selector_that_costs_more_than_its_epsilon_is_refused() -> None:
+def test_a_test_is_paid_by_the_share_of_the_selection() -> None:
     X, y = data(500)
     selector = MistakesSelector(2, ridge=1.0, test_epsilon=0.5, delta=1e-6, **BOUNDS)
-    with pytest.raises(InvalidInput, match="more than epsilon"):
-        SelectThenRegress(selector, adassp(), epsilon=1.0).fit(X, y)
+    with pytest.raises(InvalidInput, match=r"test_epsilon must be below .*, 0.5; got 0.5"):
+        SelectThenRegress(selector, adassp(), epsilon=1.0, selection_share=0.5).fit(X, y)
+    model = SelectThenRegress(selector, adassp(), epsilon=2.0, selection_share=0.5).fit(X, y)
+    assert model.guarantee_.epsilon == 2.0
     model = SelectThenRegress(selector, adassp(delta=1e-6)).fit(X, y)
     assert model.guarantee_.epsilon == 2.5
     assert model.guarantee_.delta == 2e-6
@@ -247,3 +258,58 @@ def test_the_law_of_all_features_is_the_same_for_all_data() -> None:
         assert set(law.guarantees) == {"replace-one", "add-remove"}
     with pytest.raises(InvalidInput, match="all 3 features"):
         law.log_probability((0, 1))
+
+
+def searched(**more: Any) -> SelectThenRegress:
+    return SelectThenRegress(
+        ExponentialSelector(1), AdaSSPRegressor(x_bound=1.0, y_bound=1.0), epsilon=20.0, **more
+    )
+
+
+def sample(n: int = 1500) -> tuple[np.ndarray, np.ndarray]:
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, (n, 3))
+    return X, 0.9 * X[:, 1]
+
+
+def test_cross_validation_charges_each_fit_and_clones_keep_the_ledger() -> None:
+    X, y = sample()
+    ledger = Ledger(61.0, 1e-3)
+    model = searched(ledger=ledger)
+    assert cross_val_score(model, X, y, cv=3).min() > 0.7
+    assert ledger.spent.epsilon == 60.0
+    with pytest.raises(BudgetExceeded):
+        clone(model).fit(X, y)
+    assert len(ledger.entries) == 3
+
+
+@pytest.mark.parametrize("search", ["grid", "folds"])
+def test_a_search_without_a_ledger_warns_once(search: str) -> None:
+    X, y = sample(300)
+
+    def run(model: SelectThenRegress) -> None:
+        if search == "grid":
+            GridSearchCV(model, {"epsilon": [1.0, 2.0]}, cv=2).fit(X, y)
+        else:
+            cross_val_score(model, X, y, cv=2)
+
+    warn_of_no_ledger.cache_clear()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", NoLedgerWarning)
+        searched().fit(X, y)
+        run(searched(ledger=Ledger(1000.0, 1e-3)))
+        assert not caught
+        run(searched())
+        run(searched())
+    (told,) = caught
+    assert told.filename == __file__
+    assert "Ledger(epsilon=...)" in str(told.message)
+
+
+def test_as_an_error_a_search_without_a_ledger_stops_before_each_draw() -> None:
+    X, y = sample(300)
+    warn_of_no_ledger.cache_clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NoLedgerWarning)
+        for _ in range(2):
+            with pytest.raises(NoLedgerWarning):
+                cross_val_score(searched(), X, y, cv=2, error_score="raise")

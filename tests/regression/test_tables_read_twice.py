@@ -44,7 +44,7 @@ def test_no_row_is_both_in_a_fit_and_in_its_quality() -> None:
     """Else the two would cost ε each, and not together."""
     asked = question(**STATED)
     held = HeldOut.of_table(shuffled(), asked, 0.3, "replace-one", random.Random(1))
-    apart, fitted = values(held.apart.opened(), asked), values((~held.apart).opened(), asked)
+    apart, fitted = values((~held.fitted).opened(), asked), values(held.fitted.opened(), asked)
     assert sorted(apart + fitted) == list(range(N))
 
 

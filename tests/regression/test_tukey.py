@@ -13,18 +13,12 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from mipselect.errors import InvalidInput
 from mipselect.mechanisms.scores.sample_aggregate import random_blocks
 from mipselect.regression import (
-    AdaSSPRegressor,
-    BoostedAdaSSPRegressor,
-    ObjectivePerturbationRegressor,
-    SelectThenRegress,
     TukeyRegressor,
 )
 from mipselect.regression.box_depth import DepthLaw, draw_in_shell, margin, passes
 from mipselect.regression.tukey import block_model, block_models, on_integer_grid
-from mipselect.selectors import KendallSelector
 from tests.support.depth_cells import cells_of, probabilities, probabilities_with_test
 from tests.support.hockey_stick import hockey_stick
 
@@ -361,27 +355,14 @@ def test_a_signal_is_found_without_bounds(relation: str) -> None:
     assert TukeyRegressor(epsilon=3.0, delta=1e-5).fit(constant, y).score(constant, y) > 0.98
 
 
-def test_the_shares_of_epsilon_and_of_delta() -> None:
-    fallback = AdaSSPRegressor(x_bound=1.0, y_bound=1.0)
-    model = TukeyRegressor(epsilon=1.0, delta=1e-4, relation="add-remove", fallback=fallback)
+def test_the_shares_of_epsilon() -> None:
+    model = TukeyRegressor(epsilon=1.0, delta=1e-4, relation="add-remove")
     assert model._count_epsilon == pytest.approx(0.05)
     assert sum(model._halves()) + model._count_epsilon <= 1.0
     assert sum(model._halves()) == pytest.approx(0.95)
-    inner = model._fallback()
-    assert inner.epsilon == model._halves()[1]
-    assert inner.delta == 0.5e-4
-    assert inner.relation == "add-remove"
-    assert fallback.epsilon == 1.0
-    pure = TukeyRegressor(epsilon=1.0, fallback=ObjectivePerturbationRegressor(
-        x_bound=1.0, y_bound=1.0, coef_bound=1.0))  # fmt: skip
-    assert pure._fallback().epsilon == 0.5
-    chosen = SelectThenRegress(KendallSelector(1), AdaSSPRegressor(y_bound=1.0))
-    with pytest.raises(InvalidInput, match="fallback must be"):
-        TukeyRegressor(fallback=chosen).promise(2)
-    assert pure.promise(2).epsilon == 1.0
 
 
-def test_where_the_test_fails_there_is_no_model_or_the_fallback() -> None:
+def test_where_the_test_fails_there_is_no_model() -> None:
     rng = np.random.default_rng(9)
     X, y = rng.uniform(-1.0, 1.0, (60, 2)), rng.uniform(-1.0, 1.0, 60)
     model = TukeyRegressor(epsilon=0.5).fit(X, y)
@@ -391,12 +372,6 @@ def test_where_the_test_fails_there_is_no_model_or_the_fallback() -> None:
     with pytest.raises(ValueError, match="no model was released"):
         model.predict(X)
     assert np.array_equal(model.coef_, np.zeros(2))
-    other = TukeyRegressor(
-        epsilon=0.5, fallback=BoostedAdaSSPRegressor(row_bound=1.0, rounds=3)
-    ).fit(X, y)
-    assert other.release_.mechanism.startswith("boosted-adassp")
-    assert other.guarantee_.epsilon == 0.5
-    assert other.predict(X).shape == (60,)
 
 
 def test_the_number_of_blocks_costs_a_noisy_number_of_rows() -> None:

@@ -20,8 +20,8 @@ from mipselect.regression import (
     SelectThenRegress,
     shares,
 )
-from mipselect.regression.drawn import TargetPart
 from mipselect.regression.plan import TablePlan
+from mipselect.regression.rows import TargetPart
 from mipselect.regression.shares import target_share
 from mipselect.regression.typical_intervals import (
     OF_TARGET,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -304,3 +306,14 @@ def test_a_notebook_shows_the_same() -> None:
     part = made._repr_html_()
     assert "<style" not in part
     assert part.split("</h1>")[1].strip() in made.html()
+
+
+@pytest.mark.deep
+def test_a_report_imports_no_selector_to_say_what_it_is() -> None:
+    program = (
+        "import sys; from mipselect.reports.methods import described; described('sis');"
+        "sys.exit([m for m in sys.modules if m.startswith(('mipselect.selectors.', "
+        "'mipselect.mechanisms', 'mipselect.search', 'numpy'))] or None)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -9,7 +9,7 @@ from mipselect.backends.discovery import solver_by_name
 from mipselect.backends.protocols import Capability, MipStatus, WholeSolution
 from mipselect.errors import InvalidInput, NotCertified, SolverFailure, UnknownSolver
 from mipselect.problem.instance import Instance
-from mipselect.problem.stored.files import load_instance
+from mipselect.problem.stored import load_instance
 from mipselect.search import mistake_levels
 from mipselect.search.monolithic.forms import Form
 from mipselect.search.monolithic.whole import whole_levels, whole_optimum

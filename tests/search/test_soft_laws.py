@@ -12,7 +12,6 @@ import pytest
 
 from mipselect.privacy.randomness import rising_index
 from mipselect.search.soft.polynomials import SEGMENT, log_cumulative_sum, subset_law
-from mipselect.search.soft.totals import _log_difference
 
 LONG = np.longdouble
 
@@ -129,9 +128,3 @@ def test_cumulative_sums_across_segments() -> None:
     rising = np.sort(np.concatenate([np.linspace(-5000.0, 5000.0, 40), np.full(30, 599.9)]))
     expected = np.logaddexp.accumulate(rising.astype(LONG))
     np.testing.assert_allclose(log_cumulative_sum(rising), expected.astype(float), rtol=1e-15)
-
-
-def test_a_difference_that_is_not_positive_has_no_log() -> None:
-    assert _log_difference(1.0, 0.0) == pytest.approx(math.log(math.e - 1.0))
-    for larger, smaller in ((0.0, 1.0), (-np.inf, -np.inf), (np.nan, 0.0), (0.0, np.nan)):
-        assert _log_difference(larger, smaller) == -np.inf

@@ -21,7 +21,6 @@ from mipselect.selectors import (
     TopRSelector,
 )
 from mipselect.selectors.base import PrivateSelector
-from mipselect.selectors.chance_level import chance_level
 from mipselect.tables import TableSchema
 
 BOUNDS = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
@@ -62,7 +61,7 @@ def test_the_sentence_is_that_of_the_law_on_these_rows(more: dict[str, Any]) -> 
     selector = PermuteAndFlipSelector(2, epsilon=0.01, **more)
     (near,) = told(lambda: selector.fit(X, y))
     law: Any = selector.mechanism(X, y)
-    found = chance_level(law.instance.problem, selector, N)
+    found = selector.chance_level(law.instance.problem, N)
     assert found is not None
     assert str(near.message) == found.sentence
     assert ("smaller bounds" in found.sentence) is (more == BOUNDS)

@@ -23,11 +23,11 @@ TESTED: dict[str, float] = {"test_epsilon": 0.25, "delta": 1e-3}
 WEIGHTS = (1.0, 2.0, 3.0, 4.0, 5.0)
 
 METHODS: dict[str, ProblemSelector] = {
-    "exponential": ExponentialSelector(epsilon=0.5),
-    "exponential, weighted": ExponentialSelector(epsilon=0.5, prior_weights=WEIGHTS),
-    "top-r": TopRSelector(epsilon=0.5, **SEARCH),
-    "mistakes": MistakesSelector(epsilon=0.5, **SEARCH),
-    "mistakes, tested": MistakesSelector(epsilon=0.5, **SEARCH, **TESTED),
+    "exponential": ExponentialSelector(1, epsilon=0.5, **BOUNDS),
+    "exponential, weighted": ExponentialSelector(1, epsilon=0.5, prior_weights=WEIGHTS, **BOUNDS),
+    "top-r": TopRSelector(1, epsilon=0.5, **SEARCH, **BOUNDS),
+    "mistakes": MistakesSelector(1, epsilon=0.5, **SEARCH, **BOUNDS),
+    "mistakes, tested": MistakesSelector(1, epsilon=0.5, **SEARCH, **TESTED, **BOUNDS),
 }
 
 
@@ -53,21 +53,10 @@ def by_hand(name: str) -> Any:
     return Mistakes(levels, 0.5, **({**TESTED, "fallback": pool} if "tested" in name else {}))
 
 
-def selector(name: str) -> Any:
-    options: dict[str, Any] = {"epsilon": 0.5, **BOUNDS}
-    if name.startswith("exponential"):
-        weights = WEIGHTS if "weighted" in name else None
-        return ExponentialSelector(1, prior_weights=weights, **options)
-    options |= {"pool_size": 4, "solver": "native", "tolerance": 0.1}
-    if "tested" in name:
-        options |= TESTED
-    return (TopRSelector if name == "top-r" else MistakesSelector)(1, **options)
-
-
 @pytest.mark.parametrize("name", METHODS)
 def test_the_method_and_the_selector_give_the_mechanism_made_by_hand(name: str) -> None:
     wanted = by_hand(name)
-    for found in (METHODS[name].on(instance()), selector(name).mechanism(*data())):
+    for found in (METHODS[name].on(instance()), METHODS[name].mechanism(*data())):
         assert type(found) is type(wanted)
         assert [found.log_probability([j]) for j in range(5)] == [
             wanted.log_probability([j]) for j in range(5)

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
-from mipselect import Instance, Ledger
-from mipselect.errors import BudgetExceeded, InvalidInput
-from mipselect.grid import on_grid, rounded
-from mipselect.regression.summed import adassp_from_moments
+from mipselect import Instance
+from mipselect.grid import on_grid
 from mipselect.selectors import MCMCSelector, SampleAggregateSelector, SISSelector
 from mipselect.selectors.lasso_ballots import centred_root, lasso_ballot
 from mipselect.selectors.sis import summed_covariances, summed_lengths
-from mipselect.tables import map_table
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.sums import folds_of
 from tests.support.one_table import SCHEMA, numbers, table
@@ -162,76 +158,3 @@ def test_the_chain_sees_the_same_squares() -> None:
     assert summed.sensitivity == known.sensitivity  # type: ignore[attr-defined]
     for support in itertools.combinations(range(5), 2):
         assert summed.values(support) == pytest.approx(known.values(support), rel=1e-12)  # type: ignore[attr-defined]
-
-
-def test_adassp_without_noise_is_least_squares_in_the_units_of_the_columns(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    X, y = arrays(500)
-    X = X * [1.0, 3.0, 1.0, 0.1, 1.0]
-    for module in ("summed", "adassp"):
-        monkeypatch.setattr(
-            f"mipselect.regression.{module}.plus_gaussian",
-            lambda v, *_, **__: np.array(v, dtype=float),
-        )
-    instance = instance_of(X, y, x_bound=[1.0, 3.0, 1.0, 0.1, 1.0], intercept=True)
-    # So much ε that the ridge is small.
-    release = adassp_from_moments(instance, [3, 1], epsilon=1e6, delta=1e-6, rng=0)
-    design = np.column_stack([X[:, [3, 1]], np.ones(500)])
-    wanted = np.linalg.lstsq(design, y, rcond=None)[0]
-    assert release.coefficients == pytest.approx(wanted[:2], abs=2e-2 * 10)
-    assert release.intercept == pytest.approx(wanted[2], abs=1e-3)
-    assert release.feature_names == ("x3", "x1")
-
-
-def test_adassp_from_moments_moves_by_no_more_than_it_says() -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(40):
-        X, y = rng.choice([-1.0, 1.0, 0.5, 0.0], (6, 3)), rng.choice([-1.0, 1.0], 6)
-        other = Moments.of((X[1:], y[1:]), x_bound=1.0, y_bound=1.0).matrix
-        whole = Moments.of((X, y), x_bound=1.0, y_bound=1.0).matrix
-        change = (whole - other).astype(float) / 2**32
-        # The one and three columns: rows of squared length at most 4.
-        assert np.linalg.norm(change[:4, :4]) <= 4.0
-        assert np.linalg.norm(change[:4, 4]) <= 2.0
-        assert Fraction(int((whole - other)[0, 0]), 2**32) == 1
-
-
-@pytest.mark.parametrize("block_rows", [2, 3])
-def test_adassp_from_moments_refuses_sums_over_blocks(block_rows: int) -> None:
-    """A row is in a block of each partition, and moves their sums so many times as far."""
-    X, y = np.full((6, 1), -1.0), np.zeros(6)
-    X[::2] = y[::2] = 1.0
-    blocks = {"block_rows": block_rows, "partitions": 16, "partition_seed": 0}
-
-    def summed(X: np.ndarray) -> Instance:
-        return Instance.from_blocks(X, y, support_size=1, **blocks)
-
-    other = X.copy()
-    other[0] = -1.0
-    one, two = (rounded(summed(x).moments.matrix[1:, 1:]) for x in (X, other))
-    # The noise would be that of a change by √2 at most.
-    assert np.linalg.norm(one[0, -1] - two[0, -1]) > 3.0
-    ledger = Ledger(5.0, 1e-3)
-    with pytest.raises(InvalidInput, match="sums over blocks of rows"):
-        adassp_from_moments(summed(X), [0], epsilon=1.0, delta=1e-6, ledger=ledger)
-    assert not ledger.entries
-
-
-def test_adassp_from_moments_of_a_table_pays_and_is_marked() -> None:
-    moments = Moments.of(table(400), SCHEMA, target="stay")
-    instance = Instance.from_moments(moments, support_size=2, always=["age"])
-    ledger = Ledger(1.0, 1e-5)
-    release = adassp_from_moments(instance, [1, 0], epsilon=0.8, delta=1e-6, ledger=ledger, rng=1)
-    assert not release.private
-    assert ledger.spent.epsilon == 0.8
-    mapped = map_table(table(400), SCHEMA, target="stay", always=["age"])
-    names = [mapped.column_names[j] for j in (*mapped.groups[1], *mapped.groups[0], *mapped.always)]
-    assert list(release.feature_names) == names
-    assert release.bounds["row_norm"] == pytest.approx(2.0)
-    with pytest.raises(BudgetExceeded):
-        adassp_from_moments(instance, [1, 0], epsilon=0.8, delta=1e-6, ledger=ledger)
-    X, y = arrays()
-    rows = Instance(X, y, support_size=1, x_bound=1, y_bound=1, coef_bound=1, ridge=1)
-    with pytest.raises(InvalidInput, match="the instance has rows"):
-        adassp_from_moments(rows, [1], epsilon=0.8, delta=1e-6)

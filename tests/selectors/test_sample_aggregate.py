@@ -13,11 +13,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Lasso
 
-from mipselect import Ledger
-from mipselect.errors import InvalidInput
-from mipselect.mechanisms import OneShotTopK, Peeling, SampleAggregate
+from mipselect.mechanisms import OneShotTopK, SampleAggregate
 from mipselect.privacy.audit import largest_loss
-from mipselect.selectors import SampleAggregateSelector
 from mipselect.selectors.lasso_ballots import lasso_ballot
 
 Table = np.ndarray
@@ -240,44 +237,3 @@ def test_the_ballot_of_the_path_is_the_first_model_with_k_and_has_no_units() -> 
                 break
         assert found == set(np.argsort(-np.abs(coef))[:k].tolist())
         assert found == set(lasso_ballot(1e4 * X, 1e-6 * y + 3.0, k=k))
-
-
-@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-@pytest.mark.parametrize("top_k", ["peeling", "laplace", Peeling])
-def test_the_signal_is_found(relation: str, top_k: Any) -> None:
-    rng = np.random.default_rng(9)
-    X = rng.normal(size=(400, 15))
-    y = 2.0 * X[:, 3] - 2.0 * X[:, 11] + 0.3 * rng.normal(size=400)
-    ledger = Ledger(1000.0, relation=relation)
-    selector = SampleAggregateSelector(
-        2, epsilon=100.0, top_k=top_k, relation=relation, ledger=ledger
-    ).fit(X, y)
-    assert selector.get_support(indices=True).tolist() == [3, 11]
-    assert selector.release_.private
-    assert (selector.guarantee_.epsilon, selector.guarantee_.relation) == (100.0, relation)
-    assert [entry.guarantee for entry in ledger.entries] == [selector.guarantee_]
-
-
-def test_conventions_and_refusals() -> None:
-    X, y = np.eye(4), np.arange(4.0)
-    for name, wrong in (
-        ("alpha", 0.0),
-        ("n_blocks", 0),
-        ("n_blocks", 1.5),
-        ("n_blocks", "k/n"),
-        ("penalty", 0.0),
-        ("votes", "all"),
-        ("votes", "nonzero"),
-        ("penalise_intercept", True),
-        ("top_k", "joint"),
-        ("relation", "swap"),
-        ("epsilon", -1.0),
-    ):
-        with pytest.raises(InvalidInput, match=name):
-            SampleAggregateSelector(2, **{name: wrong}).fit(X, y)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="give one"):
-        SampleAggregateSelector(2, alpha=1.0, penalty=1.0).fit(X, y)
-    with pytest.raises(InvalidInput, match="penalise_intercept must be"):
-        SampleAggregateSelector(2, alpha=1.0, penalise_intercept=1).fit(X, y)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="shape"):
-        SampleAggregate(X, y[:2], 1, 1.0, ballot=flipping)

@@ -107,16 +107,3 @@ def test_the_relation_decides_the_sensitivity(relation: str, sensitivity: float)
     assert mechanism.sensitivity == sensitivity  # type: ignore[attr-defined]
     assert 0.85 < largest_loss(law(1.0), [pair]).epsilon <= 1.0 + 1e-9
     assert largest_loss(law(2.0), [pair]).epsilon > 1.6
-
-
-def test_conventions_and_refusals() -> None:
-    with pytest.raises(TypeError, match="private"):
-        SISSelector(1, private=False, **BOUNDS)  # type: ignore[call-arg]
-    X, y = np.eye(4), np.arange(4.0)
-    for name in BOUNDS:
-        with pytest.raises(InvalidInput, match=f"{name} .*without looking at the data"):
-            SISSelector(2, **{**BOUNDS, name: None}).fit(X, y)
-        with pytest.raises(InvalidInput, match=name):
-            SISSelector(2, **{**BOUNDS, name: float("nan")}).fit(X, y)
-    with pytest.raises(InvalidInput, match="relation must be"):
-        SISSelector(2, relation="swap", **BOUNDS).fit(X, y)

@@ -38,9 +38,10 @@ import pyreadstat
 from pyarrow import parquet
 
 from mipselect.errors import InferredTypesWarning
-from mipselect.tables import PublicMap, TableSchema, map_table
+from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.mapping import open_table
 from mipselect.tables.values import identities
+from tests.support.mapped_tables import map_table
 
 Cells = list[Any]
 Table = dict[str, Cells]

@@ -292,7 +292,7 @@ REGRESSION = within(
         "half = round_down(left / 2)",
         "half = round_down(left)",
         "the test and the draw cost the whole ε each",
-        "test_tukey.py::test_the_shares_of_epsilon_and_of_delta",
+        "test_tukey.py::test_the_shares_of_epsilon",
     ),
 )
 

@@ -8,7 +8,7 @@ import pytest
 from mipselect.backends.discovery import solver_by_name
 from mipselect.backends.protocols import Capability
 from mipselect.problem.instance import Instance
-from mipselect.problem.stored.files import load_instance
+from mipselect.problem.stored import load_instance
 from mipselect.search import mistake_levels
 from tests.support.back_ends import BY_PYOMO, back_ends
 from tests.support.brute_force import check_search

@@ -24,14 +24,13 @@ def all_models(**options: Any) -> dict[str, Any]:
         "huber": ObjectivePerturbationRegressor(loss="huber(0.3)", **BALL, y_bound=1.0, **options),
         "adassp": AdaSSPRegressor(**bounded),
         "boosted": BoostedAdaSSPRegressor(rounds=20, **bounded),
-        "tukey": TukeyRegressor(fallback=AdaSSPRegressor(x_bound=1.0, y_bound=1.0), **options),
+        "tukey": TukeyRegressor(**options),
     }
 
 
 def all_classifiers(**options: Any) -> dict[str, Any]:
     return {
         "logistic": ObjectivePerturbationClassifier(**BALL, **options),
-        "hinge": ObjectivePerturbationClassifier(loss="smoothed-hinge(0.2)", **BALL, **options),
     }
 
 

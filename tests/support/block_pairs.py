@@ -129,7 +129,7 @@ def table_pairs(seed: int, count: int) -> Iterator[Pair]:
     n = int(rng.choice([6, 20]))
     cells = hostile_cells(rng, n)
     options: dict[str, Any] = {
-        "schema": SCHEMA,
+        "score": "blocks",
         "target": "y",
         "support_size": 2,
         "always": [["sex"], []][seed % 2],
@@ -137,9 +137,9 @@ def table_pairs(seed: int, count: int) -> Iterator[Pair]:
         "partitions": 3,
         "partition_seed": seed,
     }
-    data = Data(Instance.from_blocks(table_of(cells), **options))
+    data = Data(Instance.from_table(table_of(cells), SCHEMA, **options))
     for other in with_other_cells(rng, cells, count):
-        yield data, Data(Instance.from_blocks(table_of(other), **options))
+        yield data, Data(Instance.from_table(table_of(other), SCHEMA, **options))
 
 
 def with_other_cells(

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from mipselect.tables import TableSchema, map_table
+from mipselect.tables import TableSchema
+from tests.support.mapped_tables import map_table
 
 CONTENT: dict[str, Any] = {
     "missingValues": ["", "NA"],

@@ -6,12 +6,11 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
-VOID = {"meta", "wbr"}
+VOID = {"meta"}
 LOADS = ("src", "srcset", "action", "formaction", "data", "poster", "background", "xlink:href")
 TAGS = {
     *("html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "h3", "p", "strong"),
-    *("ul", "li", "a", "table", "tr", "th", "td", "figure", "figcaption", "div", "span"),
-    *("svg", "line", "circle", "text", "wbr"),
+    *("ul", "li", "a", "table", "thead", "tbody", "tr", "th", "td", "code"),
 }
 """What a report is made of."""
 

@@ -13,16 +13,11 @@ import pytest
 from pyarrow import feather, parquet
 
 from mipselect.errors import InvalidInput
-from mipselect.tables import (
-    PublicMap,
-    SchemaEncoder,
-    TableSchema,
-    check_table,
-    map_table,
-)
+from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, check_table
 from mipselect.tables.described import confirmed, described, proposed_types
 from mipselect.tables.moments import Moments
 from mipselect.tables.public_map import TableQuestion
+from tests.support.mapped_tables import map_table
 from tests.support.stored_tables import as_dta, as_sav, as_xpt, columns
 
 LABELLED = [

@@ -13,10 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mipselect.errors import InvalidInput
-from mipselect.tables import FeatureTable, PublicMap, TableSchema, map_table
+from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.csv_rows import BLOCK, CsvRows
 from mipselect.tables.mapping import read_rows
 from mipselect.tables.parts import Part
+from tests.support.mapped_tables import FeatureTable, map_table
 from tests.support.one_row_at_a_time import HOSTILE
 
 SCHEMA = TableSchema.of(

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from mipselect import Instance
-from mipselect.tables import ModelTable, PublicMap, TableEquation, TableSchema, Term, map_table
+from mipselect.tables import ModelTable, PublicMap, TableEquation, TableSchema, Term
 from tests.support.derived_by_hand import (
     CLINIC,
     CLINIC_HOSTILE,
@@ -23,6 +23,7 @@ from tests.support.derived_by_hand import (
     moment,
     number,
 )
+from tests.support.mapped_tables import map_table
 
 SCHEMA = TableSchema.of(CLINIC)
 MADE = {entry["name"]: entry for entry in CLINIC["mipselect:features"]}

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mipselect.errors import InferredTypesWarning, InvalidInput
-from mipselect.tables import PublicMap, TableSchema, map_table
+from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.derived import NO_POINT, seconds
 from mipselect.tables.fields import field_of
 from mipselect.tables.mapping import open_table, read_rows
@@ -28,6 +28,7 @@ from tests.support.derived_by_hand import (
     NAMES,
     derived_row,
 )
+from tests.support.mapped_tables import map_table
 
 SCHEMA = TableSchema.of(CLINIC)
 MADE = {entry["name"]: entry for entry in CLINIC["mipselect:features"]}

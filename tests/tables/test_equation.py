@@ -12,8 +12,9 @@ import pyarrow as pa
 import pytest
 
 from mipselect.errors import InvalidInput
-from mipselect.tables import ModelTable, PublicMap, TableEquation, TableSchema, Term, map_table
+from mipselect.tables import ModelTable, PublicMap, TableEquation, TableSchema, Term
 from mipselect.tables.equation import equation, in_digits
+from tests.support.mapped_tables import map_table
 
 CONTENT: dict[str, Any] = {
     "title": "kept nowhere",

@@ -15,10 +15,11 @@ import pytest
 from openpyxl.styles import PatternFill
 
 from mipselect.errors import InvalidInput
-from mipselect.tables import TableFile, TableSchema, map_table
+from mipselect.tables import TableFile, TableSchema
 from mipselect.tables import excel_files as reading
 from mipselect.tables.numbers import read_table
 from mipselect.tables.sources import open_source
+from tests.support.mapped_tables import map_table
 from tests.support.stored_tables import SCHEMA, as_xlsx, columns
 
 FIELDS = TableSchema.of(

@@ -12,9 +12,10 @@ import pytest
 from pyarrow import dataset, fs, parquet
 
 from mipselect.errors import InvalidInput
-from mipselect.tables import TableSchema, map_table
+from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments
 from mipselect.tables.parts import Once, place_elsewhere
+from tests.support.mapped_tables import map_table
 
 LIMITS = {"constraints": {"minimum": 0, "maximum": 9}}
 FIELDS = [{"name": name, "type": "number", **LIMITS} for name in ("x", "y")]

@@ -14,10 +14,11 @@ import pytest
 from mipselect.errors import InvalidInput
 from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegress
 from mipselect.selectors import PermuteAndFlipSelector
-from mipselect.tables import TableFile, TableSchema, map_table
+from mipselect.tables import TableFile, TableSchema
 from mipselect.tables.numbers import read_table
 from mipselect.tables.spreadsheet import read_spreadsheet
 from mipselect.validation import did_you_mean
+from tests.support.mapped_tables import map_table
 
 BODY = TableSchema.of_numbers({"height_cm": (0, 300), "weight_kg": (0, 300), "y": (0, 1)})
 

@@ -19,10 +19,11 @@ import pytest
 from pyarrow import parquet
 
 from mipselect.errors import InferredTypesWarning
-from mipselect.tables import TableSchema, map_table
+from mipselect.tables import TableSchema
 from mipselect.tables.fields import field_of
 from mipselect.tables.values import MISSING, UNLISTED, codes, identities, numbers, written
 from tests.soak.hostile_pairs import failures
+from tests.support.mapped_tables import map_table
 
 CODE, LONG = 12345678901, 10**18 + 1
 Columns = dict[str, list[Any]]

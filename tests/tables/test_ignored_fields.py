@@ -12,7 +12,7 @@ import pytest
 
 from mipselect import Instance
 from mipselect.errors import InvalidInput
-from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, check_table, map_table
+from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, check_table
 from mipselect.tables.described import (
     Codebook,
     confirmed,
@@ -21,6 +21,7 @@ from mipselect.tables.described import (
     proposed_types,
 )
 from mipselect.tables.moments import Moments
+from tests.support.mapped_tables import map_table
 
 LIMITS = {"minimum": 0, "maximum": 9}
 FIELDS: list[dict[str, Any]] = [

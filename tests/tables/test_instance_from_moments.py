@@ -19,9 +19,10 @@ from mipselect import (
 from mipselect.errors import InvalidInput
 from mipselect.grid import on_grid
 from mipselect.selectors import KendallSelector
-from mipselect.tables import TableSchema, map_table
+from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments
 from tests.support.designs import least_ridge
+from tests.support.mapped_tables import map_table
 from tests.support.one_table import SCHEMA, numbers, table
 
 

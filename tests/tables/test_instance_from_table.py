@@ -12,7 +12,8 @@ import pytest
 
 from mipselect import ExponentialMechanism, Instance, mistake_levels, top_supports
 from mipselect.errors import InvalidInput
-from mipselect.tables import TableSchema, map_table
+from mipselect.tables import TableSchema
+from tests.support.mapped_tables import map_table
 from tests.support.one_row_at_a_time import HOSPITAL, HOSTILE, ROWS
 
 SCHEMA = TableSchema.of(HOSPITAL)

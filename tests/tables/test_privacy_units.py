@@ -11,9 +11,10 @@ import pyarrow as pa
 import pytest
 
 from mipselect.errors import InvalidInput
-from mipselect.tables import FeatureTable, TableSchema, map_table, mapping
+from mipselect.tables import TableSchema, mapping
 from mipselect.tables.mapping import open_table, read_rows
 from mipselect.tables.public_map import TableQuestion
+from tests.support.mapped_tables import FeatureTable, map_table
 
 CONTENT: dict[str, Any] = {
     "csvw-eo:privacyUnit": "id",

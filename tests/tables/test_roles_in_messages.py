@@ -10,8 +10,9 @@ import pytest
 
 from mipselect import Instance
 from mipselect.errors import InvalidInput
-from mipselect.tables import TableSchema, check_table, map_table
+from mipselect.tables import TableSchema, check_table
 from mipselect.tables.moments import Moments
+from tests.support.mapped_tables import map_table
 
 LIMITS = {"minimum": 0, "maximum": 9}
 SCHEMA = TableSchema.of(

@@ -19,7 +19,8 @@ from sklearn.utils.estimator_checks import check_estimator
 from mipselect.errors import InvalidInput
 from mipselect.regression import AdaSSPRegressor
 from mipselect.selectors import SISSelector
-from mipselect.tables import SchemaEncoder, TableSchema, map_table
+from mipselect.tables import SchemaEncoder, TableSchema
+from tests.support.mapped_tables import map_table
 from tests.support.patients import SCHEMA, patients
 
 NAMES = [

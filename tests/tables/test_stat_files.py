@@ -15,11 +15,12 @@ import pyreadstat
 import pytest
 
 from mipselect.errors import InvalidInput
-from mipselect.tables import TableFile, TableSchema, map_table
+from mipselect.tables import TableFile, TableSchema
 from mipselect.tables import stat_files as reading
 from mipselect.tables.moments import Moments
 from mipselect.tables.numbers import read_table
 from mipselect.tables.sources import open_source
+from tests.support.mapped_tables import map_table
 from tests.support.stored_tables import SCHEMA, WRITERS, as_parquet, as_sav, columns
 
 STAT = [".sav", ".zsav", ".dta", ".xpt"]

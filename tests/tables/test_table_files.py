@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 
 from mipselect.errors import InvalidInput
-from mipselect.tables import TableFile, TableSchema, map_table
+from mipselect.tables import TableFile, TableSchema
 from mipselect.tables import table_file as reading
 from mipselect.tables.csv_rows import CsvRows
 from mipselect.tables.numbers import header, read_table
 from mipselect.tables.sources import open_source
+from tests.support.mapped_tables import map_table
 
 SCHEMA = TableSchema.of(
     {

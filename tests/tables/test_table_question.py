@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mipselect import BlockScores, Instance
+from mipselect import Instance
 from mipselect.errors import InvalidInput
-from mipselect.tables import TableSchema, map_table
+from mipselect.tables import TableSchema
 from mipselect.tables.moments import Moments
 from mipselect.tables.public_map import TableQuestion
+from tests.support.mapped_tables import map_table
 
 NUMBER = {"type": "number", "constraints": {"minimum": 0, "maximum": 10}}
 FIELDS: list[dict[str, Any]] = [
@@ -71,7 +72,9 @@ def test_one_name_alone_is_a_list_of_one_where_it_was_so() -> None:
     instance = Instance.from_moments(moments, support_size=1, always="age")
     assert instance.feature_names == ("ward", "dose")
     with pytest.raises(InvalidInput, match="never must be a list of field names, got 'crp'"):
-        BlockScores.from_table(rows, ROWS, target="days", support_size=1, never="crp")
+        Instance.from_table(
+            rows, ROWS, target="days", support_size=1, never="crp", score="block-r2"
+        )
 
 
 def test_a_range_of_a_field_that_is_left_out_of_moments_says_nothing() -> None:

@@ -17,8 +17,9 @@ import pytest
 from pyarrow import dataset, feather, ipc, parquet
 
 from mipselect.errors import InferredTypesWarning, InvalidInput, warn_of_inferred_types
-from mipselect.tables import TableSchema, map_table
+from mipselect.tables import TableSchema
 from mipselect.tables.sources import read_again
+from tests.support.mapped_tables import map_table
 
 SCHEMA = TableSchema.of(
     {

@@ -39,7 +39,6 @@ from mipselect.validation import (
     checked_epsilon,
     checked_integer,
     checked_nonnegative,
-    checked_positive,
     checked_time_limit,
     shown,
 )
@@ -125,7 +124,7 @@ class ListedDraws:
         """Return the log of the probability of a support of one of the sizes."""
         return self._law.log_probability(self._starts[len(support)] + rank(support, self._p))
 
-    def estimate(self, support: IntArray, width: float | None) -> Interval:
+    def estimate(self, support: IntArray) -> Interval:
         """Return the log probability of a support, an interval of no width at all."""
         log = self.log_probability(tuple(support.tolist()))
         return Interval(log, log)
@@ -326,23 +325,20 @@ class ExactDraws(SupportMechanism):
         return self._listed.log_probability(tuple(self._checked(outcome).tolist()))
 
     @np.errstate(all="ignore")
-    def estimate(self, outcome: ArrayLike, *, width: float | None = None) -> Interval:
+    def estimate(self, outcome: ArrayLike) -> Interval:
         """Prove an interval for the log probability of any support. Sensitive.
 
         Parameters
         ----------
         outcome : array_like of int
             Distinct column indices, of one of the sizes.
-        width : float, optional
-            Cells are refined until the interval is not wider than this; default: as they are.
 
         Raises
         ------
         NotCertified
-            If the time limit passes before that width is reached, or it cannot be reached; by
-            permute-and-flip where the supports are not listed.
+            If the time limit passes first; by permute-and-flip where the supports are not listed.
         """
-        return self._draws.estimate(self._checked(outcome), _checked_width(width))
+        return self._draws.estimate(self._checked(outcome))
 
     @np.errstate(all="ignore")
     def inclusion_probabilities(self) -> FloatArray:
@@ -419,7 +415,3 @@ def score_within(scores: BlockScores, run: Run) -> None:
             f"time limit of {run.deadline.limit:g} s reached: {run.done:,} of "
             f"{run.total:,} blocks were scored, and nothing is released",
         ) from stop
-
-
-def _checked_width(width: float | None) -> float | None:
-    return None if width is None else checked_positive(width, "width")

@@ -217,10 +217,6 @@ class FlippedCells:
             "more, or ask the exponential mechanism",
         )
 
-    def refine(self) -> bool:
-        """Return False."""
-        return False
-
 
 @completed_by(ExactDraws)
 class PermuteAndFlip(ExactDraws):

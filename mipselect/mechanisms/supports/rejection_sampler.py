@@ -79,9 +79,6 @@ class CellLaw(Protocol):
     def log_probability(self, support: IntArray) -> Interval:
         """Return a proven interval of the log probability of one support."""
 
-    def refine(self) -> bool:
-        """Refine what leaves the most open; False if nothing is left to refine."""
-
 
 class ProportionalCells:
     """P(S) ∝ w_S: the exponential mechanism.
@@ -103,10 +100,6 @@ class ProportionalCells:
         log_weight, (low, high) = self._cells.log_weight(support), self._totals.whole()
         slack = self._cells.allowance + self._totals.slack
         return Interval(log_weight - slack - high, min(log_weight + slack - low, 0.0))
-
-    def refine(self) -> bool:
-        """See `CellLaw`."""
-        return self._totals.refine_widest()
 
 
 TIGHT = 0.05
@@ -220,26 +213,18 @@ class SoftDraws:
             except TimeUp as stop:
                 raise self._refusal() from stop
 
-    def estimate(self, support: IntArray, width: float | None) -> Interval:
-        """Prove an interval of the log probability of `support`, refined to `width` if given.
+    def estimate(self, support: IntArray) -> Interval:
+        """Prove an interval of the log probability of `support`.
 
         Raises
         ------
         NotCertified
-            If the time limit passes first, or nothing is left to refine.
+            If the time limit passes first.
         """
         with self._lock:
-            run = self._begin("estimate")
+            self._begin("estimate")
             try:
-                while True:
-                    found = self._law.log_probability(support)
-                    if width is None or found.width <= width:
-                        return found
-                    run.tick()
-                    if not self._law.refine():
-                        raise NotCertified(
-                            f"the interval is {found.width:.3g} wide and nothing is left to refine",
-                        )
+                return self._law.log_probability(support)
             except TimeUp as stop:
                 raise self._refusal() from stop
 

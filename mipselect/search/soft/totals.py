@@ -44,15 +44,6 @@ class Totals:
         rounding = max((law.rounding for law in self._laws.values()), default=0.0)
         return 2.0 * max(rounding, self.partition.rounding) + self.allowance
 
-    def refine_widest(self) -> bool:
-        """Refine the cell whose bounds leave the most open; False if nothing is left to refine."""
-        gaps = [
-            (_log_difference(cell.log_upper, self._log_low(number, cell)), number)
-            for number, cell in self.partition.numbered
-            if not cell.final
-        ]
-        return bool(gaps) and self.partition.refine_cell(max(gaps)[1])
-
     def _log_low(self, number: int, cell: Cell) -> float:
         if number not in self._laws:
             node = cell.node
@@ -61,9 +52,3 @@ class Totals:
                 law = subset_law(np.zeros(len(node.live)), node.size, -math.inf)
             self._laws[number] = law
         return min(self._laws[number].log_total, cell.log_upper)
-
-
-def _log_difference(larger: float, smaller: float) -> float:
-    """Compute log(e^larger - e^smaller); -inf where that is not positive, or no number."""
-    share = -math.expm1(min(smaller - larger, 0.0)) if larger > -math.inf else 0.0
-    return larger + math.log(share) if share > 0.0 else -math.inf

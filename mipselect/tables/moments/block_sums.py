@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -19,22 +19,17 @@ from mipselect.blocks.normalised import factors_of_blocks, normalised, signs_of_
 from mipselect.blocks.r_squared import cores
 from mipselect.errors import InvalidInput
 from mipselect.grid import MOST_ROWS
-from mipselect.tables.moments.columns import BlockColumns, TableBlockColumns
+from mipselect.tables.moments.columns import BlockColumns
+from mipselect.tables.moments.moments import Moments
 from mipselect.tables.moments.sums import (
     CACHED_ROWS,
     MOST_THREADS,
     ONE,
-    Counting,
     IntMatrix,
-    Progress,
     Sums,
     blas,
-    checked_pairs,
-    open_tables,
-    part_of_arrays,
     slices,
 )
-from mipselect.tables.parts import Part
 
 WINDOW_ENTRIES = 1 << 26
 """A window has no more entries, so that two of them fit into memory whatever the number of columns
@@ -58,9 +53,6 @@ MAPPED_AHEAD = 3
 
 PARTIAL_BYTES = 1 << 30
 """The partial sums of all threads take no more, unless those of one do."""
-
-MOVED_ROWS = 1 << 8
-"""Rows of a matrix that are turned into integers at once."""
 
 
 @dataclass(frozen=True)
@@ -113,58 +105,34 @@ class PartialSums:
 
     def move_to(self, totals: IntMatrix) -> None:
         """Add what is here to the lower half of `totals`, shape (size, size), and be empty."""
-        lower = self._sums.T
-        for start in range(0, len(lower), MOVED_ROWS):
-            end = start + MOVED_ROWS
-            totals[start:end, :end] += lower[start:end, :end].astype(np.int64) * self.entries.unit
+        totals += np.tril(self._sums.T).astype(np.int64) * self.entries.unit
         self._sums[:] = 0.0
         self.blocks = 0
 
 
-def fill_upper_half(totals: IntMatrix) -> None:
-    """Make a matrix symmetric whose lower half is there, in place."""
-    for start in range(0, len(totals), MOVED_ROWS):
-        end = start + MOVED_ROWS
-        corner = totals[start:end, start:end]
-        corner += np.tril(corner, -1).T
-        totals[:start, start:end] = totals[start:end, :start].T
-
-
-def sums_of_source(source: Any, columns: BlockColumns, progress: Progress | None) -> IntMatrix:
-    """Add up the blocks of a source; see `Moments.of_blocks`."""
-    if isinstance(columns, TableBlockColumns):
-        require_one_row_each(columns)
-        return block_sums(columns, open_tables(source, columns.public), progress)
-    names, pairs = checked_pairs(source)
-    if len(names) != len(columns.names):
-        raise InvalidInput(f"X must have {len(columns.names)} columns, got {len(names)}")
-    return block_sums(columns, [part_of_arrays(pairs)], progress)
-
-
-def require_one_row_each(columns: TableBlockColumns) -> None:
-    """Raise `InvalidInput` where a person may have several rows."""
-    if columns.public.unit is not None:
-        raise InvalidInput(
-            "rows of one person must be in memory together: draw from the table itself, by "
-            "Instance.from_blocks or 'mipselect select --score blocks', or make one row of each "
-            "person first, and a schema without csvw-eo:privacyUnit"
-        )
-
-
 def block_sums(
-    columns: BlockColumns, parts: Iterable[Part], progress: Progress | None = None
-) -> IntMatrix:
+    columns: BlockColumns,
+    batches: Iterable[Any],
+    mapped: Callable[[Any], FloatArray] = lambda rows: rows,
+) -> Moments:
     """Add up the rows of the blocks of all partitions; the first entry counts rows of the table.
 
-    A block has rows of one window, and a window is drawn from a span of consecutive rows of the
-    source, however they come: chunks and files do not matter to it.
+    A block has rows of one window, and a window is drawn from a span of consecutive rows, however
+    they come: chunks and files do not matter to it.
 
     Parameters
     ----------
     columns : BlockColumns
-    parts : iterable of Part
-    progress : callable, optional
-        Receives a `Counting` for every window.
+    batches : iterable
+        Arrays or batches of Arrow.
+    mapped : callable
+        From a part of a batch to its rows x and y, shape (m, p + 1); where rows are weighted, how
+        much each counts is one more column, the last.
+
+    Raises
+    ------
+    InvalidInput
+        For fewer rows than a block has, and for more blocks than fit into 64 bits.
 
     References
     ----------
@@ -193,7 +161,7 @@ def block_sums(
     waiting = deque[Future[None]]()
     n = 0
     with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-        for number, window in enumerate(_windows(columns, parts, pool)):
+        for number, window in enumerate(_windows(columns, _mapped(batches, mapped, pool))):
             for part in blocks.of_window(number, len(window)):
                 for start in range(0, len(part), most):
                     chunk = part[start : start + most]
@@ -201,25 +169,20 @@ def block_sums(
                         waiting.popleft().result()
                     waiting.append(pool.submit(add, window, chunk))
             n += len(window)
-            require_room(columns, n)
-            if progress is not None:
-                progress(Counting("blocks", number, n, 8 * n * size, None))
+            # Each block adds up to 2^32 units.
+            if blocks.terms(n) > MOST_ROWS:
+                raise InvalidInput(
+                    f"sums of more than {MOST_ROWS:,} blocks do not fit into 64 bits; take fewer "
+                    f"partitions than {blocks.partitions}"
+                )
         while waiting:
             waiting.popleft().result()
     for _ in range(threads):
         idle.get().move_to(of_rows)
-    fill_upper_half(of_rows)
+    of_rows += np.tril(of_rows, -1).T
     totals[0, 0, 0] = n * ONE
-    return totals
-
-
-def require_room(columns: BlockColumns, n: int) -> None:
-    """Raise `InvalidInput` if n rows have more blocks than fit: each adds up to 2^32 units."""
-    if columns.blocks.terms(n) > MOST_ROWS:
-        raise InvalidInput(
-            f"sums of more than {MOST_ROWS:,} blocks do not fit into 64 bits; take fewer "
-            f"partitions than {columns.blocks.partitions}"
-        )
+    blocks.count(n)
+    return Moments(columns, totals)
 
 
 def _entries_of(columns: BlockColumns) -> Entries:
@@ -249,15 +212,13 @@ def _rows_of_blocks(
     return rows
 
 
-def _windows(
-    columns: BlockColumns, parts: Iterable[Part], pool: ThreadPoolExecutor
-) -> Iterator[FloatArray]:
+def _windows(columns: BlockColumns, pieces: Iterable[FloatArray]) -> Iterator[FloatArray]:
     """Yield the rows of windows, shape (window, p + 1); the last one may have fewer."""
     size, blocks = len(columns.names) + 1, columns.blocks
     b = blocks.rows
     window = min(blocks.window, max(b, WINDOW_ENTRIES // size // b * b))
     most = window * max(1, SPAN_ENTRIES // (size * window))
-    for number, span in enumerate(_spans(columns, parts, most, pool)):
+    for number, span in enumerate(_spans(pieces, most)):
         if len(span) <= window:
             yield span
             continue
@@ -266,13 +227,11 @@ def _windows(
             yield span[order[start : start + window]]
 
 
-def _spans(
-    columns: BlockColumns, parts: Iterable[Part], most: int, pool: ThreadPoolExecutor
-) -> Iterator[FloatArray]:
+def _spans(pieces: Iterable[FloatArray], most: int) -> Iterator[FloatArray]:
     """Yield so many consecutive rows, shape (most, p + 1); the last span may have fewer."""
     kept: list[FloatArray] = []
     held = 0
-    for rows in _mapped(columns, parts, min(CACHED_ROWS, most), pool):
+    for rows in pieces:
         while held + len(rows) >= most:
             taken = most - held
             yield np.concatenate([*kept, rows[:taken]])
@@ -285,15 +244,14 @@ def _spans(
 
 
 def _mapped(
-    columns: BlockColumns, parts: Iterable[Part], most: int, pool: ThreadPoolExecutor
+    batches: Iterable[Any], mapped: Callable[[Any], FloatArray], pool: ThreadPoolExecutor
 ) -> Iterator[FloatArray]:
     """Yield rows in their order, a few at a time; the pool maps them while others are read."""
     ahead = deque[Future[FloatArray]]()
-    for part in parts:
-        for batch in part.read(columns.reads):
-            for rows in slices(batch, most):
-                ahead.append(pool.submit(columns.rows, rows))
-                if len(ahead) > MAPPED_AHEAD:
-                    yield ahead.popleft().result()
+    for batch in batches:
+        for rows in slices(batch, CACHED_ROWS):
+            ahead.append(pool.submit(mapped, rows))
+            if len(ahead) > MAPPED_AHEAD:
+                yield ahead.popleft().result()
     while ahead:
         yield ahead.popleft().result()

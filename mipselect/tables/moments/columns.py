@@ -7,11 +7,10 @@ table, and on nothing else. For blocks they are x and y as they are: no range of
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -70,74 +69,17 @@ class ArrayColumns:
         return {"kind": "arrays", **asdict(self)}
 
 
-class UnitBounds:
-    """Columns and a target that lie in [-1, 1]."""
-
-    y_bound: ClassVar[float] = 1.0
-
-    @property
-    def x_bounds(self: Any) -> tuple[float, ...]:
-        """All 1."""
-        return (1.0,) * len(self.names)
-
-    @property
-    def ones(self) -> int:
-        """0: the ones that count the rows."""
-        return 0
-
-
 @dataclass(frozen=True)
-class SchemaColumns(UnitBounds, ABC):
-    """Columns of a table by its schema, of which some fields are left out.
+class TableColumns:
+    """Columns of a table after the public map of its schema, in [-1, 1].
+
+    With a survey weight w in [0, 1] a row is multiplied by √w, and √w itself is the last of its
+    columns: that of an intercept. The ones before them still count the rows.
 
     Attributes
     ----------
     question : TableQuestion
         No field is always in: the columns stand as their fields in the schema, whatever is.
-    """
-
-    question: TableQuestion
-
-    def __post_init__(self) -> None:
-        if self.question.always:
-            set_fields(self, question=replace(self.question, always=()))
-
-    @property
-    @abstractmethod
-    def public(self) -> PublicMap:
-        """The map of a row; `InvalidInput` for what is wrong with the question."""
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns x, p of them."""
-        return tuple(column.name for column in self.public.columns)
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """Columns of a table that `rows` takes in a batch."""
-        return self.public.names
-
-    @abstractmethod
-    def rows(self, batch: Any) -> FloatArray:
-        """Return what a batch adds, shape (m, p + 2), or (m, p + 1) before it is in blocks."""
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """Return all of it, ready for JSON."""
-
-    def stated(self, kind: str, **more: Any) -> dict[str, Any]:
-        """Return what the columns are made of, ready for JSON."""
-        asked = self.question
-        named = {"target": asked.target, "never": list(asked.never)}
-        return {"kind": kind, "schema": asked.schema.content, **named, **more}
-
-
-@dataclass(frozen=True)
-class TableColumns(SchemaColumns):
-    """Columns of a table after the public map of its schema, in [-1, 1].
-
-    With a survey weight w in [0, 1] a row is multiplied by √w, and √w itself is the last of its
-    columns: that of an intercept. The ones before them still count the rows.
 
     Raises
     ------
@@ -145,10 +87,12 @@ class TableColumns(SchemaColumns):
         For what is wrong with the question, and a rule that needs all rows of a person together.
     """
 
+    question: TableQuestion
+    y_bound: ClassVar[float] = 1.0
     blocks: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        set_fields(self, question=replace(self.question, always=()))
         _ = self.public
         rule = self.question.unit_rule
         if rule != "first":
@@ -159,20 +103,30 @@ class TableColumns(SchemaColumns):
 
     @cached_property
     def public(self) -> PublicMap:
-        """See `SchemaColumns`; a range of a field that is left out says nothing."""
+        """The map of a row; a range of a field that is left out says nothing."""
         return self.question.of_moments().public
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """See `SchemaColumns`; the weight is the last."""
+        """Names of the columns x, p of them; the weight is the last."""
         weight = self.public.weight
         named = () if weight is None else (weight.name,)
         return tuple(column.name for column in self.public.columns) + named
 
     @property
+    def x_bounds(self) -> tuple[float, ...]:
+        """All 1."""
+        return (1.0,) * len(self.names)
+
+    @property
     def ones(self) -> int:
-        """0, or the place of √w."""
+        """0: the ones that count the rows; or the place of √w."""
         return 0 if self.public.weight is None else len(self.names)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """Columns of a table that `rows` takes in a batch."""
+        return self.public.names
 
     def rows(self, batch: Any) -> FloatArray:
         """Map an Arrow batch with the columns `public.names` to Z."""
@@ -199,9 +153,15 @@ class TableColumns(SchemaColumns):
         return Z
 
     def to_dict(self) -> dict[str, Any]:
-        """See `SchemaColumns`."""
-        ranges = {name: list(ends) for name, ends in self.question.ranges.items()}
-        return self.stated("table", ranges=ranges)
+        """Return what the columns are made of, ready for JSON."""
+        asked = self.question
+        return {
+            "kind": "table",
+            "schema": asked.schema.content,
+            "target": asked.target,
+            "never": list(asked.never),
+            "ranges": {name: list(ends) for name, ends in asked.ranges.items()},
+        }
 
 
 def array_columns(names: Sequence[str], x_bound: Any, y_bound: Any) -> ArrayColumns:
@@ -212,108 +172,50 @@ def array_columns(names: Sequence[str], x_bound: Any, y_bound: Any) -> ArrayColu
     return ArrayColumns(tuple(names), checked_scales(x_bound, "x_bound", len(names)), y_bound)
 
 
+Columns = ArrayColumns | TableColumns
+"""Columns of rows by themselves: their names and bounds, public."""
+
+
 @dataclass(frozen=True)
-class ArrayBlockColumns(UnitBounds):
-    """Columns of arrays; blocks have no intercept.
+class BlockColumns:
+    """Columns x and y of rows as they are, and how they are normalised within blocks of rows.
+
+    Sums over these blocks are those of one draw of the partitions, and no file has them.
 
     Attributes
     ----------
     names : tuple of str
-    groups : tuple of tuple of int
-        The columns of every feature.
-    always : tuple of tuple of int
-        Those that are always in.
-    feature_names : tuple of str
+        Names of the columns x, p of them.
+    parts : ColumnsOfFeatures
+        Columns that are normalised together; the target is the last of p + 1.
     blocks : Blocks
+    weighted : bool
+        Whether rows have one more column, the last: how much each counts.
     """
 
     names: tuple[str, ...]
-    groups: tuple[tuple[int, ...], ...]
-    always: tuple[tuple[int, ...], ...]
-    feature_names: tuple[str, ...]
+    parts: ColumnsOfFeatures
     blocks: Blocks
-    reads: ClassVar[tuple[str, ...]] = ()
-    weighted: ClassVar[bool] = False
+    weighted: bool = False
+    y_bound: ClassVar[float] = 1.0
+    ones: ClassVar[int] = 0
 
-    def __post_init__(self) -> None:
-        names = checked_feature_names(self.names, len(self.names))
-        features = checked_feature_names(self.feature_names, len(self.groups))
-        listed = sorted(j for part in (*self.groups, *self.always) for j in part)
-        if listed != list(range(len(names))):
-            raise InvalidInput("every column must be in one of groups and always, once")
-        set_fields(self, names=names, feature_names=features)
+    @classmethod
+    def of_table(cls, public: PublicMap, blocks: Blocks) -> BlockColumns:
+        """Return the columns of a map that uses no range."""
+        names = tuple(column.name for column in public.columns)
+        return cls(names, parts_of_table(public), blocks, public.weight is not None)
 
-    @cached_property
-    def parts(self) -> ColumnsOfFeatures:
-        """Columns that are normalised together; the target is the last of p + 1."""
-        p = len(self.names)
-        return ColumnsOfFeatures(
-            (*self.groups, *self.always, (p,)), np.zeros(p + 1, dtype=np.bool_)
+    @property
+    def x_bounds(self) -> tuple[float, ...]:
+        """All 1."""
+        return (1.0,) * len(self.names)
+
+    def to_dict(self) -> NoReturn:
+        """Raise `InvalidInput`."""
+        raise InvalidInput(
+            "sums over blocks of rows are neither saved nor added; make them of all rows again"
         )
-
-    def rows(self, batch: FloatArray) -> FloatArray:
-        """Return rows of x and y as they are, shape (m, p + 1)."""
-        return batch.astype(np.float64, copy=False)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all but the seed, ready for JSON."""
-        return {
-            "kind": "blocks of arrays",
-            "names": list(self.names),
-            "groups": [list(group) for group in self.groups],
-            "always": [list(part) for part in self.always],
-            "feature_names": list(self.feature_names),
-            **self.blocks.public(),
-        }
-
-
-@dataclass(frozen=True)
-class TableBlockColumns(SchemaColumns):
-    """Columns of a table by its schema, numbers as they are."""
-
-    blocks: Blocks
-
-    @property
-    def public(self) -> PublicMap:
-        """See `SchemaColumns`."""
-        return self.question.without_ranges
-
-    @property
-    def weighted(self) -> bool:
-        """True if the schema has a survey weight."""
-        return self.public.weight is not None
-
-    @cached_property
-    def parts(self) -> ColumnsOfFeatures:
-        """Columns that are normalised together; the target is the last of p + 1."""
-        return parts_of_table(self.public)
-
-    def rows(self, batch: Any) -> FloatArray:
-        """Map an Arrow batch with the columns `public.names` to X and y, shape (m, p + 1).
-
-        Where rows are weighted, how much each counts is one more column, the last. Rows that are
-        mapped already stay as they are.
-        """
-        if isinstance(batch, np.ndarray):
-            return batch
-        p, shares = len(self.names), self.public.shares(batch)
-        rows = np.empty((batch.num_rows, p + 1 + self.weighted))
-        self.public.encode(batch, rows[:, :p], rows[:, p])
-        if shares is not None:
-            rows[:, -1] = counted_shares(shares)
-        return rows
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all but the seed, ready for JSON."""
-        return self.stated("blocks of a table", **self.blocks.public())
-
-
-Columns = ArrayColumns | TableColumns | ArrayBlockColumns | TableBlockColumns
-"""Columns that are added up: their names and bounds, public."""
-
-BlockColumns = ArrayBlockColumns | TableBlockColumns
-"""Columns x and y of rows, and the features that they are normalised by. The rows of blocks are
-added up, in [-1, 1]; `rows` has the rows before."""
 
 
 def parts_of_table(public: PublicMap) -> ColumnsOfFeatures:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,16 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from mipselect import disk
-from mipselect.blocks.partitions import Blocks
 from mipselect.errors import InvalidInput
 from mipselect.grid import MOST_ROWS
-from mipselect.tables.moments.block_sums import require_room, sums_of_source
 from mipselect.tables.moments.columns import (
-    ArrayBlockColumns,
     ArrayColumns,
     BlockColumns,
     Columns,
-    TableBlockColumns,
     TableColumns,
     array_columns,
 )
@@ -56,7 +52,7 @@ class Moments:
 
     Parameters
     ----------
-    columns : Columns
+    columns : Columns or BlockColumns
         What is public about the columns.
     folds : ndarray of int64, shape (folds, p + 2, p + 2)
         M of every fold, in units of 2^-32; read-only. Sensitive.
@@ -86,17 +82,13 @@ class Moments:
     [[1, 4]]
     """
 
-    columns: Columns
+    columns: Columns | BlockColumns
     folds: IntMatrix = field(repr=False)
 
     def __post_init__(self) -> None:
         folds = np.array(self.folds, dtype=np.int64)
         folds.flags.writeable = False
         set_fields(self, folds=folds)
-        if isinstance(self.columns, BlockColumns):
-            # Those of several sites may be too many together.
-            self.columns.blocks.count(self.n)
-            require_room(self.columns, self.n)
 
     @classmethod
     def of(
@@ -185,38 +177,6 @@ class Moments:
         return cls(columns, sums.totals)
 
     @classmethod
-    def of_blocks(
-        cls, source: Any, columns: BlockColumns, *, progress: Progress | None = None
-    ) -> Moments:
-        """Add up the rows of normalised blocks in one pass; no range of any column is used.
-
-        Parameters
-        ----------
-        source : path, table, (X, y), or iterable of (X, y)
-            As for `of`.
-        columns : ArrayBlockColumns or TableBlockColumns
-            The columns of arrays, or of a table with a schema; its fields that are numbers need
-            no range. They hold the partitions of the rows.
-        progress : callable, optional
-            Receives a `Counting` for every window of rows.
-
-        Raises
-        ------
-        InvalidInput
-            As `of`; for a schema with a privacy unit, whose rows must be in memory together:
-            `Instance.from_blocks` reads such tables.
-
-        Notes
-        -----
-        The same to the last bit for any chunks of the same rows in the same order, of one seed.
-
-        References
-        ----------
-        docs/mathematics/blocks.md.
-        """
-        return cls(columns, sums_of_source(source, columns, progress))
-
-    @classmethod
     def load(cls, path: str | Path) -> Moments:
         """Read a file that `save` wrote; nothing is unpickled.
 
@@ -291,7 +251,7 @@ def _read(path: Path) -> tuple[Columns, IntMatrix]:
     size = len(columns.names) + 2
     if totals.dtype != np.int64 or totals.ndim != 3 or totals.shape[1:] != (size, size):
         raise InvalidInput(f"{path}: the file is damaged: its sums must be {size} by {size}")
-    if not (len(totals) and _are_sums(totals, columns)):
+    if not (len(totals) and _are_sums(totals)):
         raise InvalidInput(f"{path}: the file is damaged: its numbers are no sums of rows")
     return columns, totals
 
@@ -303,40 +263,23 @@ def _columns(content: Mapping[str, Any]) -> Columns:
             names, x_bounds = tuple(content["names"]), tuple(content["x_bounds"])
             return ArrayColumns(names, x_bounds, content["y_bound"])
         case "table":
+            schema = TableSchema.of(content["schema"])
             ranges = {name: (ends[0], ends[1]) for name, ends in content["ranges"].items()}
-            return TableColumns(replace(_question(content), ranges=ranges))
-        case "blocks of arrays":
-            return ArrayBlockColumns(
-                tuple(content["names"]),
-                tuple(tuple(group) for group in content["groups"]),
-                tuple(tuple(part) for part in content["always"]),
-                tuple(content["feature_names"]),
-                Blocks(content["block_rows"], content["partitions"]),
+            never = content["never"]
+            return TableColumns(
+                TableQuestion(schema, content["target"], never=never, ranges=ranges)
             )
-        case "blocks of a table":
-            blocks = Blocks(content["block_rows"], content["partitions"])
-            columns = TableBlockColumns(_question(content), blocks)
-            _ = columns.public
-            return columns
         case kind:
             raise InvalidInput(f"columns are of arrays or of a table, not {shown(kind)}")
 
 
-def _question(content: Mapping[str, Any]) -> TableQuestion:
-    schema = TableSchema.of(content["schema"])
-    return TableQuestion(schema, content["target"], never=content["never"])
-
-
-def _are_sums(totals: IntMatrix, columns: Columns) -> bool:
+def _are_sums(totals: IntMatrix) -> bool:
     """Return whether every matrix could be ZᵀZ of some rows that begin with a one."""
     rows, left = np.divmod(totals[:, 0, 0], ONE)
     in_range = totals.nbytes <= MOST_BYTES and int(rows.min()) >= 0 and not left.any()
     if not in_range or sum(rows.tolist()) > MOST_ROWS:
         return False
-    terms = columns.blocks.terms(rows) if isinstance(columns, BlockColumns) else rows
-    if int(terms.max()) > MOST_ROWS:
-        return False
-    most = (np.maximum(rows, terms) * ONE)[:, None, None]
+    most = (rows * ONE)[:, None, None]
     diagonal = np.diagonal(totals, axis1=1, axis2=2)
     return bool(
         (np.abs(totals) <= most).all()

@@ -1,12 +1,7 @@
-"""The TOML files of stored instances: their sections and keys, and the sources of their data.
+"""Stored instances: the problem and the data that a TOML file describes.
 
     [instance]  support_size, x_bound, y_bound, coef_bound, ridge; optional: loss, description,
                 groups, always, intercept, always_bound
-                for a table with a schema, or with ranges = "rows": support_size; optional also:
-                coef_bound, ridge
-                with score = "blocks": support_size; optional: block_rows, partitions,
-                partition_seed, coef_bound, ridge, groups, always; see `Instance.from_blocks`
-                with score = "block-r2": the same without coef_bound and ridge; see `BlockScores`
     [data]      source, and the keys of that source; a new source is a loader and an entry of
                 `SOURCES`
     [expected]  optional: support, value; optional in it: level_values
@@ -21,22 +16,23 @@ import sys
 import zipfile
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from mipselect.arrays import FloatArray
 from mipselect.datasets import BUNDLED, bundled, correlated_gaussian, logistic_gaussian
 from mipselect.disk import DAMAGE, read_toml, regular_file
-from mipselect.errors import InvalidInput
-from mipselect.problem.scores import LOSS, OF_BLOCKS, R2, RANGES, SCALES
+from mipselect.errors import InvalidInput, about
+from mipselect.frames import numeric_matrix, numeric_vector
+from mipselect.problem.block_scores import BlockScores
+from mipselect.problem.data import ClippedRows, ExactSums, Rows
+from mipselect.problem.instance import Instance
+from mipselect.problem.problem import Problem
 from mipselect.validation import did_you_mean, shown
-
-if TYPE_CHECKING:
-    from mipselect.problem.block_scores import BlockOptions
 
 WAYS = {"delimiter": str, "encoding": str, "sheet": str}
 """Keys of a table, and arguments of `TableFile`."""
@@ -54,9 +50,8 @@ class Source:
     Attributes
     ----------
     required, optional : mapping of str to type
-    load : callable or None
-        Takes the [data] section and the folder of the file; returns X, y and names or None. None of
-        a table with a schema.
+    load : callable
+        Takes the [data] section and the folder of the file; returns X, y and names or None.
     head : callable
         Takes the same; returns n, p and the same names, and reads or draws no row. Where n would
         have to be counted it is None.
@@ -64,8 +59,8 @@ class Source:
 
     required: Mapping[str, type]
     optional: Mapping[str, type]
-    load: Callable[[Mapping[str, Any], Path], Loaded] | None = None
-    head: Callable[[Mapping[str, Any], Path], Head] = lambda data, folder: (None, 0, None)
+    load: Callable[[Mapping[str, Any], Path], Loaded]
+    head: Callable[[Mapping[str, Any], Path], Head]
 
 
 def _load_npz(data: Mapping[str, Any], folder: Path) -> Loaded:
@@ -184,28 +179,6 @@ SOURCES = {
     "logistic-gaussian": _recipe(logistic_gaussian),
 }
 
-SCHEMA_TABLE = Source(
-    required={"path": str, "target": str, "schema": str},
-    optional={
-        "always": list,
-        "never": list,
-        "intercept": bool,
-        "ranges": dict,
-        "unit_rule": str,
-        **WAYS,
-    },
-)
-"""The source "table" where it has a schema; features may have several columns."""
-
-OF_THE_ROWS = "rows"
-"""The `ranges` of a table without a schema."""
-
-RANGED_TABLE = Source(
-    required={"path": str, "target": str, "ranges": str},
-    optional={"always": list, "never": list, "intercept": bool, **WAYS},
-)
-"""The source "table" within the ranges of its own rows, which only a sensitive report may use."""
-
 
 @dataclass(frozen=True)
 class Kind:
@@ -255,7 +228,6 @@ KINDS = {
     float: Kind("a number", is_number),
     bool: Kind("true or false", lambda value: isinstance(value, bool)),
     list: Kind("a list of texts", lambda value: is_list(value, str)),
-    dict: Kind("a table of names with [lo, hi]", lambda value: isinstance(value, dict)),
 }
 
 Kinds = Mapping[str, type | Kind]
@@ -275,21 +247,14 @@ INSTANCE_KEYS: Kinds = {
     "ridge": float,
 }
 OPTIONAL_KEYS: Kinds = {
+    "loss": str,
+    "description": str,
     "groups": GROUPS,
     "always": PARTS,
     "intercept": bool,
     "always_bound": float,
 }
 """Columns are indices from 0, or names."""
-
-SCHEMA_INSTANCE_KEYS: Kinds = {"support_size": int}
-SCHEMA_OPTIONAL_KEYS: Kinds = {"coef_bound": float, "ridge": float}
-"""With a schema features and target lie in [-1, 1], and the other bounds have public defaults."""
-
-BLOCK_KEYS: Kinds = {"score": str, "block_rows": int, "partitions": int, "partition_seed": int}
-
-STATED = ("score", "block_rows", "partitions")
-"""Keys for which a draw may state a value of its own."""
 
 MOST_BYTES = 1 << 20
 """An instance file is written by hand; more is something else."""
@@ -309,23 +274,6 @@ class Description:
     def settings(self) -> dict[str, Any]:
         """The arguments of `Instance`."""
         return {key: value for key, value in self.instance.items() if key != "description"}
-
-    def scored_by(self, draw: BlockOptions) -> Description:
-        """Put the score, b and T of a draw, where it states them, in place of those of the file.
-
-        Under another score bounds, scales and blocks of the file mean nothing, and are left out.
-        """
-        stated = {name: getattr(draw, name) for name in STATED if getattr(draw, name) is not None}
-        instance, data, wanted = self.instance, self.data, self.expected
-        own = instance.get("score", LOSS)
-        if stated.get("score", own) != own:
-            dropped = {*RANGES, *SCALES, *OF_BLOCKS, "loss", "intercept", "ranges"}
-            instance, data = (
-                {key: value for key, value in section.items() if key not in dropped}
-                for section in (instance, data)
-            )
-            wanted = None
-        return replace(self, instance={**instance, **stated}, data=data, expected=wanted)
 
 
 def stored_names() -> list[str]:
@@ -384,13 +332,7 @@ def described(path: Path, content: Mapping[str, Any]) -> Description:
         if not isinstance(section, dict):
             raise InvalidInput(f"{path}: {name} must be a section, [{name}]")
     instance, data, wanted = content["instance"], content["data"], content.get("expected")
-    of_table = data.get("source") == "table"
-    has_ranges = of_table and not {"schema", "ranges"}.isdisjoint(data)
-    needs_nothing = has_ranges or instance.get("score", LOSS) != LOSS
-    required = SCHEMA_INSTANCE_KEYS if needs_nothing else INSTANCE_KEYS
-    more = SCHEMA_OPTIONAL_KEYS if has_ranges else {**OPTIONAL_KEYS, **INSTANCE_KEYS}
-    optional: Kinds = {"loss": str, "description": str, **more, **BLOCK_KEYS}
-    _check_section(path, "[instance]", instance, required, optional)
+    _check_section(path, "[instance]", instance, INSTANCE_KEYS, OPTIONAL_KEYS)
     if "source" not in data:
         raise InvalidInput(f"{path}: [data] has no source; known: {', '.join(SOURCES)}")
     if not isinstance(data["source"], str) or data["source"] not in SOURCES:
@@ -398,24 +340,12 @@ def described(path: Path, content: Mapping[str, Any]) -> Description:
             f"{path}: [data] source {data['source']!r} is unknown; known: {', '.join(SOURCES)}"
         )
     source = SOURCES[data["source"]]
-    if has_ranges:
-        source = SCHEMA_TABLE if "schema" in data else RANGED_TABLE
     _check_section(path, "[data]", data, {"source": str, **source.required}, source.optional)
-    if source is RANGED_TABLE and data["ranges"] != OF_THE_ROWS:
-        raise InvalidInput(
-            f"{path}: [data] ranges without a schema must be {OF_THE_ROWS!r}, for those of the "
-            f"rows, got {shown(data['ranges'])}"
-        )
     if data["source"] == "sklearn" and data["name"] not in BUNDLED:
         raise InvalidInput(
             f"{path}: [data] name {data['name']!r} is unknown; known: {', '.join(sorted(BUNDLED))}"
         )
     if wanted is not None:
-        if instance.get("score") == R2:
-            raise InvalidInput(
-                f"{path}: [expected] is about an objective, which score 'block-r2' has not: leave "
-                "it out"
-            )
         _check_keys(path, "[expected]", wanted, ("support", "value"), ("level_values",))
     return Description(path, instance, data, wanted, source)
 
@@ -453,3 +383,264 @@ def _check_keys(
     missing = [key for key in required if key not in section]
     if missing:
         raise InvalidInput(f"{path}: {where} lacks {', '.join(missing)}")
+
+
+@dataclass(frozen=True, eq=False)
+class StoredData:
+    """A problem and its data as they are stored or drawn: before clipping, but for a table's.
+
+    Attributes
+    ----------
+    path : Path
+        Path of the file.
+    problem : Problem
+    data : Rows, ExactSums or BlockScores
+        `ClippedRows` of a table with a schema, whose public map leaves nothing to clip.
+    settings : mapping
+        Arguments of `Instance` that were given.
+    data_seed : int or None
+        Seed of the recipe that drew the data; None if they come from elsewhere.
+    """
+
+    path: Path
+    problem: Problem
+    data: Rows | ExactSums | BlockScores = field(repr=False)
+    settings: Mapping[str, Any]
+    data_seed: int | None = None
+
+    @classmethod
+    def of_arrays(
+        cls,
+        path: Path,
+        arrays: Loaded,
+        settings: Mapping[str, Any],
+        data_seed: int | None = None,
+        target_shift: float = 0.0,
+    ) -> StoredData:
+        """Put arrays, with a public shift of y, under the problem that settings describe.
+
+        Raises
+        ------
+        InvalidInput
+            With `path`.
+        """
+        X, y, names = arrays
+        with about(str(path)):
+            matrix = numeric_matrix(X)[0]
+            problem = _problem_of(settings, matrix.shape[1], names, target_shift)
+            y = shifted(y, target_shift)
+        return cls(path, problem, Rows(problem.layout.ordered(matrix), y), settings, data_seed)
+
+    @classmethod
+    def of_made(
+        cls, path: Path, made: Instance | BlockScores, settings: Mapping[str, Any]
+    ) -> StoredData:
+        """Hold what was made of a table."""
+        data = made if isinstance(made, BlockScores) else made.data
+        return cls(path, made.problem, data, settings)
+
+    @property
+    def name(self) -> str:
+        """Name of the file, without its folder and its ending."""
+        return self.path.stem
+
+    @property
+    def synthetic(self) -> bool:
+        """True if a recipe drew the data, so that they are about nobody."""
+        return self.data_seed is not None
+
+    @property
+    def mapped(self) -> bool:
+        """True of a table with a schema, of moments and of blocks: there is nothing to clip."""
+        return not isinstance(self.data, Rows) or isinstance(self.data, ClippedRows)
+
+    @property
+    def X(self) -> FloatArray:
+        """The columns, shape (n, p), in the order of the table; `InvalidInput` with weights."""
+        if self.problem.weight_bound is not None:
+            raise InvalidInput(
+                f"{self.path}: its rows count by a survey weight, and what takes X and y alone "
+                "counts all rows the same"
+            )
+        return self.problem.layout.table(self._held.X)
+
+    @property
+    def y(self) -> FloatArray:
+        """The target, shape (n,)."""
+        y: FloatArray = self._held.y
+        return y
+
+    @property
+    def _held(self) -> Rows | ExactSums:
+        if isinstance(self.data, BlockScores):
+            raise InvalidInput(f"{self.path}: scores of supports are here, and no rows")
+        return self.data
+
+    def drawn_from(self) -> Instance | BlockScores:
+        """Return the instance, or the scores; `InvalidInput` for a wrong target names the file."""
+        return self.data if isinstance(self.data, BlockScores) else self.instance()
+
+    def instance(self) -> Instance:
+        """Clip the data; raise `InvalidInput`, naming the file, for a wrong target."""
+        data = self._held
+        if not isinstance(data, Rows) or isinstance(data, ClippedRows):
+            return Instance.of(self.problem, data)
+        with about(str(self.path)):
+            if self.problem.of_classes and len(np.unique(self.y)) != 2:
+                # No message says which values there are.
+                raise InvalidInput(
+                    f"(sensitive) the {self.problem.stated_loss.name} loss needs a target of two "
+                    "classes, such as 0 and 1, and here there are more or only one"
+                )
+            return Instance.of_rows(self.problem, data)
+
+    def rows(self) -> Rows | ExactSums:
+        """Return the data, not clipped where they are not yet; classes are -1 and +1."""
+        data = self._held
+        if not isinstance(data, Rows) or isinstance(data, ClippedRows):
+            return data
+        y = self.instance().y if self.problem.of_classes else numeric_vector(data.y)
+        return Rows(data.X, y)
+
+
+def _problem_of(
+    settings: Mapping[str, Any], n_columns: int, names: Sequence[str] | None, target_shift: float
+) -> Problem:
+    """Return the problem that settings describe, on columns of these names."""
+    return Problem.of_columns(
+        n_columns, None, feature_names=names, target_shift=target_shift, **settings
+    )
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Results that a search must find, from the [expected] section.
+
+    Attributes
+    ----------
+    support : tuple of int
+        An optimal support: features, 0-based and sorted.
+    value : float
+        Its value R(S), in units of the loss.
+    level_values : tuple of float or None
+        The best value of every mistake level, level 0 first.
+    """
+
+    support: tuple[int, ...]
+    value: float
+    level_values: tuple[float, ...] | None
+
+
+def load_problem(
+    name_or_path: str | Path, *, n: int | None = None, seed: int | None = None
+) -> StoredData:
+    """Load the data and the settings of an instance, unclipped.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        As for `load_instance`.
+    n, seed : int, optional
+        Rows and seed of a recipe, instead of those in the file.
+
+    Raises
+    ------
+    InvalidInput
+        Naming the file and what is wrong in it; also if `n` or `seed` is given and the source is
+        no recipe.
+    """
+    description = read_description(name_or_path)
+    path, source = description.path, description.source
+    changes = {key: value for key, value in {"n": n, "seed": seed}.items() if value is not None}
+    if changes and "seed" not in source.required:
+        known = [name for name, source in SOURCES.items() if "seed" in source.required]
+        raise InvalidInput(
+            f"{path}: {' and '.join(changes)} can be set for data from a recipe only "
+            f"({', '.join(known)}); here the source is {description.data['source']!r}"
+        )
+    data = {**description.data, **changes}
+    try:
+        with about(str(path)):
+            arrays = source.load(data, path.parent)
+    except MemoryError as error:
+        raise InvalidInput(
+            f"{path}: the data are too large for the memory here: {error}"
+        ) from error
+    shift = data.get("target_shift", 0.0)
+    return StoredData.of_arrays(path, arrays, description.settings, data.get("seed"), shift)
+
+
+def public_problem(name_or_path: str | Path) -> tuple[Problem, int | None]:
+    """Return the problem of an instance, and n where its file says so; no row is read.
+
+    Raises
+    ------
+    InvalidInput
+        As `load_problem`, but for what is wrong with a row.
+    """
+    description = read_description(name_or_path)
+    data = description.data
+    with about(str(description.path)):
+        n, p, names = description.source.head(data, description.path.parent)
+        shift = data.get("target_shift", 0.0)
+        return _problem_of(description.settings, p, names, shift), n
+
+
+def files_of(name_or_path: str | Path) -> tuple[Path, ...]:
+    """List the files that an instance is read from: its own, and those of its data if any."""
+    description = read_description(name_or_path)
+    named = [description.data["path"]] if "path" in description.data else []
+    return (description.path, *(description.path.parent / name for name in named))
+
+
+def load_instance(name_or_path: str | Path) -> Instance:
+    """Load a stored instance, or one from a TOML file of your own.
+
+    Parameters
+    ----------
+    name_or_path : str or Path
+        The name of a stored instance, such as "diabetes", or the path of a .toml file.
+
+    Returns
+    -------
+    Instance
+
+    Raises
+    ------
+    InvalidInput
+        Naming the file and what is wrong in it.
+
+    Examples
+    --------
+    >>> from mipselect import load_instance
+    >>> instance = load_instance("diabetes")
+    >>> instance.n, instance.p, instance.support_size, instance.loss
+    (442, 10, 3, 'squared')
+    """
+    return load_problem(name_or_path).instance()
+
+
+def expected(name_or_path: str | Path) -> Expected | None:
+    """Return what the file expects of a search, or None if it has no [expected] section."""
+    description = read_description(name_or_path)
+    section = description.expected
+    if section is None:
+        return None
+    s = description.instance["support_size"]
+    support, levels = section["support"], section.get("level_values")
+    if not (is_list(support, int) and len(support) == s and sorted(set(support)) == support):
+        raise InvalidInput(
+            f"{description.path}: [expected] support must be {s} sorted indices of features, "
+            f"got {shown(support)}"
+        )
+    if not (is_number(section["value"]) and math.isfinite(section["value"])):
+        raise InvalidInput(
+            f"{description.path}: [expected] value must be a number, finite, got "
+            f"{shown(section['value'])}"
+        )
+    if levels is not None and not (is_list(levels, float) and all(map(math.isfinite, levels))):
+        raise InvalidInput(
+            f"{description.path}: [expected] level_values must be a list of numbers, all finite, "
+            f"got {shown(levels)}"
+        )
+    return Expected(tuple(support), section["value"], None if levels is None else tuple(levels))

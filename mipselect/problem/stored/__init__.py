@@ -1,1 +1,0 @@
-"""Stored instances: problems and data that a TOML file describes."""
