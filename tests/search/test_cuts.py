@@ -162,8 +162,10 @@ def check_clusters(
     sub: SquaredNode, sets: IntArray, values: FloatArray, rng: np.random.Generator
 ) -> None:
     """The division by clusters bounds every set by what its first feature says."""
-    degree = int(rng.integers(1, 5))
-    near = LiveSets(near_columns(sub.problem, replace(TUNING.near, degree=degree))).up_to(sub.size)
+    looked_at, degree = int(rng.choice([1, 16])), int(rng.integers(1, 5))
+    limits = replace(TUNING.near, degree=degree, looked_at=looked_at)
+    sub = replace(sub, tuning=replace(TUNING, near=limits))
+    near = LiveSets(near_columns(sub.problem, limits)).up_to(sub.size)
     if near is None:
         return
     for needed in (-np.inf, sub.needed_gain(float(rng.choice(values))), np.inf):
