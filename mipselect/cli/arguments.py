@@ -13,41 +13,27 @@ from mipselect.cli.options import (
     parse_sizes,
     require_positive,
 )
-from mipselect.cli.options import stated as stated_options
 from mipselect.cli.table_options import ScoreOptions
 from mipselect.errors import InvalidInput, about
 from mipselect.losses import checked_loss
 from mipselect.parameters import parameters_of
-from mipselect.problem.problem import Problem
+from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.scores import LOSS, SCORES, require_together
 from mipselect.selectors import BY_NAME, MistakesSelector
-from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.selectors.scored import ScoreSelector
 from mipselect.validation import checked_choice, checked_integer
 
-if TYPE_CHECKING:  # Reading tables takes long to import.
-    from mipselect.problem.block_scores import BlockOptions
+if TYPE_CHECKING:
+    from mipselect.privacy import Ledger
 
 
 def check_sizes(method: PrivateSelector, p: int, title: str) -> None:
     """Raise `InvalidInput` if `method` has sizes beyond the p features of what `title` names."""
     if sizes := asked_sizes(method):
         checked_integer(sizes[-1], f"{title}: the largest of --sizes", 1, p)
-
-
-def of_nothing(method: PrivateSelector, problem: Problem) -> str:
-    """Say so of a method that is paid for a draw of all p out of p features; "" of others."""
-    if asked_sizes(method) or isinstance(method, AllFeaturesSelector):
-        return ""
-    if problem.support_size < problem.n_features:
-        return ""
-    return (
-        f"all {problem.n_features:,} features are asked for, so the draw says nothing and costs ε: "
-        "ask for fewer, or let 'mipselect fit' make a model of them, at no draw"
-    )
 
 
 PARSED: Mapping[str, Callable[[str], Any]] = {
@@ -127,38 +113,23 @@ def chosen_loss(loss: str | None, method: PrivateSelector, called: str) -> dict[
     return {"loss": chosen}
 
 
-def asked_score(options: ScoreOptions, *, stated: bool) -> str | None:
-    """Return the score that was asked for: the loss where something is given that only it has.
-
-    Parameters
-    ----------
-    options : ScoreOptions
-    stated : bool
-        True if what else is given is for the loss.
-    """
-    if options.score is None:
-        return LOSS if stated or options.loss is not None else None
-    checked_choice(options.score, "--score", SCORES)
-    return options.score
-
-
-def of_blocks(
-    options: ScoreOptions,
+def blocks_for(
+    scores: ScoreOptions,
     scales: Mapping[str, Any],
     method: ProblemSelector,
     *,
-    stated: bool,
+    of_loss: bool,
     seed: int | None,
 ) -> BlockOptions | None:
     """Return the options of a score from blocks; None where the score is the loss.
 
     Parameters
     ----------
-    options : ScoreOptions
+    scores : ScoreOptions
     scales : mapping
         coef_bound and ridge, where they are given.
     method : ProblemSelector
-    stated : bool
+    of_loss : bool
         True if what else is given is for the loss.
     seed : int or None
         Seed of the draws.
@@ -168,11 +139,31 @@ def of_blocks(
     InvalidInput
         For an option that has no place here.
     """
-    if asked_score(options, stated=stated) == LOSS:
-        chosen = stated_options(block_rows=options.block_rows, partitions=options.partitions)
-        require_together(LOSS, chosen, named=option_named)
+    of_blocks: dict[str, Any] = {
+        "block_rows": scores.block_rows,
+        "partitions": scores.partitions,
+    }
+    if scores.score is not None:
+        checked_choice(scores.score, "--score", SCORES)
+    if scores.score == LOSS or (scores.score is None and (of_loss or scores.loss is not None)):
+        require_together(LOSS, of_blocks, named=option_named)
         return None
-    if options.loss is not None:
+    if scores.loss is not None:
         raise InvalidInput("--loss goes with --score loss; blocks have least squares or R²")
-    draw = {"epsilon": method.epsilon, "time_limit": method.longest, "lists": method.lists}
-    return options.of_blocks(**draw, **scales).seeded(seed)
+    return BlockOptions(
+        score=scores.score,
+        epsilon=method.epsilon,
+        time_limit=method.longest,
+        lists=method.lists,
+        partition_seed=seed,
+        order_seed=seed,
+        **of_blocks,
+        **scales,
+    )
+
+
+def default_method(ledger: Ledger | None) -> str:
+    """Choose permute-and-flip, or the exponential mechanism where ρ is counted: it costs less ρ."""
+    if ledger is not None and ledger.currency == "rho":
+        return "exponential"
+    return "permute-and-flip"

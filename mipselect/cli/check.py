@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.markup import escape
 
 from mipselect.cli.declared import command, group, option, options, required
 from mipselect.cli.options import Delivery, stated
@@ -19,7 +18,7 @@ from mipselect.cli.output import (
     deliver,
     heading,
     line,
-    table_of,
+    print_table,
 )
 from mipselect.cli.progress import Spinner
 from mipselect.cli.table_options import SCHEMA, TABLE_PANEL, SchemaOptions, TableArgument
@@ -177,8 +176,6 @@ def _print(console: Console, found: TableCheck, title: str) -> None:
     findings = [f"- {finding}" for finding in _findings(found)] or [NOTHING]
     for text in [*_notes(found), *findings]:
         line(console, printable(text))
-    fields = table_of(*TITLES, right=TITLES[1:], fold=TITLES[:1])
-    for row in _rows(found):
-        fields.add_row(*(escape(printable(cell)) for cell in row))
-    console.print(fields)
+    rows = (list(map(printable, row)) for row in _rows(found))
+    print_table(console, TITLES, rows, left=TITLES[:1])
     line(console, FROM_WHERE)

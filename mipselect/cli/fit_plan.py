@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 
 from mipselect.cli.output import NOT_PRIVATE, heading, line
-from mipselect.cli.releasing import NOT_SPENT, spent_by, without_numbers
+from mipselect.cli.releasing import NOT_SPENT, Answer, ReleasePlan, spent_by, without_numbers
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import amount
 from mipselect.problem.problem import Problem
@@ -23,12 +23,10 @@ from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.plan import TablePlan
 from mipselect.regression.shares import share_of_selection
 from mipselect.regression.tukey import FAILS
+from mipselect.reports.released import ReportedRelease
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
-
-if TYPE_CHECKING:  # Reading releases takes long to import.
-    from mipselect.cli.release_file import ReleasedFeatures
 
 ALL_FEATURES = "all-features"
 """Name of the method in reports and ledgers where nothing is drawn."""
@@ -41,9 +39,9 @@ NO_MODEL = (
 ELSEWHERE = "the file of --output has them"
 
 
-@dataclass(frozen=True, eq=False)
-class FitPlan:
-    """A selection and a model of a table, as `SupportPlan` is one of draws, and its own source.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FitPlan(ReleasePlan):
+    """A selection and a model of a table, which is its own source.
 
     Attributes
     ----------
@@ -57,9 +55,7 @@ class FitPlan:
         That of the table, as it was given.
     source : object
         What its rows are read from; None where no row was read.
-    seed : int or None
-    ledger : Ledger or None
-    released : ReleasedFeatures or None
+    released : ReportedRelease or None
         Where the features are from, if they were not to be drawn.
     """
 
@@ -70,9 +66,7 @@ class FitPlan:
     delta: float
     path: str
     source: Any = field(repr=False)
-    seed: int | None
-    ledger: Ledger | None
-    released: ReleasedFeatures | None
+    released: ReportedRelease | None
 
     @property
     def method(self) -> PrivateSelector:
@@ -91,7 +85,7 @@ class FitPlan:
 
     @property
     def together(self) -> Guarantee:
-        """See `SupportPlan`; not private if seeded."""
+        """See `ReleasePlan`; not private if seeded."""
         return replace(self.drawn.promise, private=self.seed is None)
 
     @property
@@ -136,7 +130,7 @@ class FitPlan:
         if fitter.quality_share is not None:
             found["quality_share"] = fitter.quality_share
         if one is not None:
-            found["features_of"] = {"file": one.file, "sha256": one.digest}
+            found["features_of"] = {"file": one.name, "sha256": one.digest}
         return found
 
     @property
@@ -146,7 +140,7 @@ class FitPlan:
         return {**told, "epsilon": self.fitter.epsilon, "delta": self.delta}
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
-        """See `SupportPlan`; of unknown rows also how many the test of Tukey's mechanism needs."""
+        """See `ReleasePlan`; of unknown rows also how many the test of Tukey's mechanism needs."""
         told, widest = self.drawn.doubts(n), self.drawn.widest
         model = self.drawn.model_on(widest)
         if n is not None or not isinstance(model, TukeyRegressor):
@@ -172,55 +166,54 @@ class FitPlan:
         return self.source if self.apart is None else self.apart.fitted
 
     def problem(self) -> tuple[Problem, int | None]:
-        """See `TaskSource`; the number of rows is told where the score depends on it."""
+        """See `Source`; the number of rows is told where the score depends on it."""
         problem, n = self.drawn.scored(self.source).problem()
         return problem, None if self.drawn.blocks is None else n
 
     def data(self) -> StoredData:
-        """See `TaskSource`; nothing is raised because of the rows."""
+        """See `Source`; nothing is raised because of the rows."""
         made = self.drawn.scored(self.rows).made()
         return StoredData.of_made(Path(self.path), made, self.drawn.of_loss)
 
     def total(self, stated: Mapping[str, Guarantee]) -> Guarantee:
-        """See `SupportPlan`."""
+        """See `ReleasePlan`."""
         return self.drawn.promised(stated)
 
     def report(self, stated: Mapping[str, Guarantee]) -> Mapping[str, Any]:
-        """See `SupportPlan`."""
+        """See `ReleasePlan`."""
         return {"private": self.seed is None, **self.of_parts(self.together)}
 
-    def show(self, console: Console, stated: Mapping[str, Guarantee], unit: str) -> None:
-        """See `SupportPlan`."""
-        self.show_terms(console)
+    def terms(self, stated: Mapping[str, Guarantee], unit: str) -> list[str]:
+        """See `ReleasePlan`."""
+        found = self.cost_of_parts()
         if self.ledger is not None:
             before, after = self.ledger.remaining, self.ledger.after(self.total(stated))
-            line(console, f"The ledger has {amount(before)} left, and would have {amount(after)}.")
-        line(console, f"Guarantee: {self.together.of_unit(unit)}.")
+            left = f"{amount(before)} left, and would have {amount(after)}"
+            found.append(f"The ledger has {left}.")
+        return [*found, f"Guarantee: {self.together.of_unit(unit)}."]
 
-    def show_terms(self, console: Console) -> None:
-        """See `SupportPlan`."""
+    def cost_of_parts(self) -> list[str]:
+        """See `ReleasePlan`."""
         parts = self.parts
         features = "nothing for the features, which are all that there are"
         if self.selects:
             features = f"{amount(parts['selection'])} for the features by {self.name}"
         elif self.released is not None:
             paid = amount(self.released.guarantee)
-            features = f"nothing for the features, which {self.released.file} released for {paid}"
+            features = f"nothing for the features, which {self.released.name} released for {paid}"
         if "ranges" in parts:
             features += f", {amount(parts['ranges'])} for ranges that nobody stated"
         what = "the coefficients"
         if self.drawn.looks_for_ranges:
             what = "where most values lie within the ranges, and the coefficients"
-        model = f"{amount(parts['model'])} for {what} by {self.regression}"
-        line(console, f"Cost: {features}, {model}.")
+        found = [f"Cost: {features}, {amount(parts['model'])} for {what} by {self.regression}."]
         if (share := self.fitter.quality_share) is not None:
             apart = f"{100.0 * share:.6g} % of the rows"
-            line(console, f"Quality: on {apart}, kept apart from the fit, at no further ε.")
+            found.append(f"Quality: on {apart}, kept apart from the fit, at no further ε.")
+        return found
 
-    def draw(
-        self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback
-    ) -> FittedModel:
-        """See `SupportPlan`."""
+    def draw(self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback) -> Answer:
+        """See `ReleasePlan`."""
         private = self.seed is None
         source = random.SystemRandom() if private else random.Random(self.seed)
         scored, drawn = data.drawn_from(), self.drawn
@@ -233,62 +226,38 @@ class FitPlan:
             model = drawn.release(law, scored, made, self.rows, ledger, sources, private=private)
             if self.apart is not None:
                 model = self.apart.measured(model)
-        return FittedModel(model, self.of_parts(model.guarantee))
+        return self._answer(model)
 
-
-@dataclass(frozen=True)
-class FittedModel:
-    """A released model, or features without one, where the private test failed.
-
-    Attributes
-    ----------
-    model : ModelRelease
-    guarantees : mapping
-        Guarantees of all and of its parts, as part of a JSON object.
-    """
-
-    model: ModelRelease
-    guarantees: Mapping[str, Any]
-
-    @property
-    def private(self) -> bool:
-        """See `DrawnReleases`."""
-        return self.model.private
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """See `DrawnReleases`."""
-        if not self.model.has_model:
-            return (NO_MODEL,)
-        quality = self.model.quality
-        return () if quality is None or quality.beats_chance else (quality.verdict,)
-
-    def report(self) -> Mapping[str, Any]:
-        """See `DrawnReleases`."""
-        model = self.model
+    def _answer(self, model: ModelRelease) -> Answer:
+        """Say what is in a model, or in features without one, where the private test failed."""
         table = CoefficientTable.of(model) if model.has_model else None
-        intervals = None if table is None else table.intervals
-        return {
+        report = {
             "private": model.private,
             **({} if model.private else {"warning": NOT_PRIVATE}),
-            **self.guarantees,
+            **self.of_parts(model.guarantee),
             "has_model": model.has_model,
             "model": model.to_dict(),
             "in_units": None if table is None else table.rule.to_dict(),
-            "intervals": None if intervals is None else intervals.to_dict(),
+            "intervals": None if table is None else table.intervals(),
             **({"drawn_ranges": model.drawn_ranges} if model.drawn_ranges else {}),
         }
 
-    def show(self, console: Console, title: str, unit: str) -> None:
-        """Print the model in the units of its table, and its guarantee; it says its own unit."""
-        model = self.model
-        kind = "released model" if model.private else "drawn model, not private"
-        heading(console, f"{title}: {kind}")
-        for text in summary_text(model, LEVEL, ELSEWHERE).splitlines():
-            line(console, text)
-        for drawn in model.drawn_ranges:
-            line(
-                console,
-                f"Range of {drawn['field']}: {drawn['minimum']:g} to {drawn['maximum']:g}, "
-                f"private, drawn with ε = {drawn['epsilon']:.6g}.",
-            )
+        def show(console: Console, unit: str) -> None:
+            """Print the model in the units of its table; its guarantee says its own unit."""
+            kind = "released model" if model.private else "drawn model, not private"
+            heading(console, f"{self.title}: {kind}")
+            for text in summary_text(model, LEVEL, ELSEWHERE).splitlines():
+                line(console, text)
+            for drawn in model.drawn_ranges:
+                line(
+                    console,
+                    f"Range of {drawn['field']}: {drawn['minimum']:g} to {drawn['maximum']:g}, "
+                    f"private, drawn with ε = {drawn['epsilon']:.6g}.",
+                )
+
+        quality, warnings = model.quality, tuple[str, ...]()
+        if not model.has_model:
+            warnings = (NO_MODEL,)
+        elif quality is not None and not quality.beats_chance:
+            warnings = (quality.verdict,)
+        return Answer(private=model.private, report=report, show=show, warnings=warnings)

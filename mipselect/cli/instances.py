@@ -6,11 +6,10 @@ import csv
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.markup import escape
 
 from mipselect.cli.declared import command, group, options
 from mipselect.cli.options import NO_FILE, Delivery
-from mipselect.cli.output import table_of
+from mipselect.cli.output import print_table
 
 if TYPE_CHECKING:
     from mipselect.problem.stored import Description
@@ -33,11 +32,9 @@ def instances(arguments: InstancesArguments) -> None:
     listed = [{"name": name, **_in_short(read_description(name))} for name in stored_names()]
 
     def render(console: Console) -> None:
-        numbers = ("n", "p", "features", "s")
-        table = table_of("name", *numbers, "source", "description", right=numbers)
-        for entry in listed:
-            table.add_row(*(f"{x:,}" if isinstance(x, int) else escape(x) for x in entry.values()))
-        console.print(table)
+        texts = ("name", "source", "description")
+        titles = ("name", "n", "p", "features", "s", "source", "description")
+        print_table(console, titles, (list(entry.values()) for entry in listed), left=texts)
 
     arguments.delivery.deliver({"sensitive": False, "instances": listed}, render)
 

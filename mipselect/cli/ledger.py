@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.markup import escape
 
 from mipselect import privacy
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.ledger_entry import table_named, tables_of
 from mipselect.cli.options import NO_FILE, Delivery
-from mipselect.cli.output import check_output, deliver, heading, line, picked, table_of
+from mipselect.cli.output import check_output, deliver, heading, line, picked, print_table
 from mipselect.errors import InvalidInput, LedgerBroken
 from mipselect.privacy.guarantee import Guarantee, amount, checked_relation
 from mipselect.validation import checked_share, listed
@@ -262,24 +261,25 @@ def _entry(entry: LedgerEntry) -> Mapping[str, Any]:
 def _print_entries(console: Console, entries: Sequence[LedgerEntry]) -> None:
     """Print what was charged, a line each, with its rows of the file."""
     titles = ("rows", "time (UTC)", "what", "table", "target", "ε", "δ", "ρ", "status")
-    table = table_of(*titles, right=("ε", "δ", "ρ"), fold=titles)
-    latest = ""
+    rows, latest = [], ""
     for entry in entries:
-        guarantee, rho = entry.guarantee, entry.guarantee.concentrated
+        guarantee, rho, asked = entry.guarantee, entry.guarantee.concentrated, entry.asked or {}
         late = " (the clock went back)" if entry.time < latest else ""
         latest = max(latest, entry.time)
-        table.add_row(
-            ", ".join(map(str, entry.rows)),
-            entry.time + late,
-            escape(entry.what),
-            escape(table_named(entry.asked or {})),
-            escape(str((entry.asked or {}).get("target") or "")),
-            f"{guarantee.epsilon:.15g}",
-            f"{guarantee.delta:.15g}",
-            "" if rho is None else f"{rho:.6g}",
-            entry.status if guarantee.private else f"{entry.status}, seeded: no guarantee",
+        rows.append(
+            (
+                ", ".join(map(str, entry.rows)),
+                entry.time + late,
+                entry.what,
+                table_named(asked),
+                asked.get("target"),
+                f"{guarantee.epsilon:.15g}",
+                f"{guarantee.delta:.15g}",
+                None if rho is None else f"{rho:.6g}",
+                entry.status if guarantee.private else f"{entry.status}, seeded: no guarantee",
+            )
         )
-    console.print(table)
+    print_table(console, titles, rows, left=[title for title in titles if title not in "εδρ"])
 
 
 def _print_statements(console: Console, found: tuple[Statement, ...]) -> None:
@@ -287,17 +287,14 @@ def _print_statements(console: Console, found: tuple[Statement, ...]) -> None:
     heading(console, "All of it together, counted in two ways")
     from mipselect.privacy.composition import best
 
-    table = table_of("way", "ε", "δ", "what holds", right=("ε", "δ"), fold=("what holds",))
-    least = best(found)
+    least, rows = best(found), []
     for statement in found:
         epsilon = "" if statement.epsilon is None else f"{statement.epsilon:.6g}"
-        table.add_row(
-            statement.way,
-            f"{epsilon} *" if statement is least else epsilon,
-            f"{statement.delta:.6g}",
-            escape(statement.meaning),
+        star = " *" if statement is least else ""
+        rows.append(
+            (statement.way, f"{epsilon}{star}", f"{statement.delta:.6g}", statement.meaning)
         )
-    console.print(table)
+    print_table(console, ("way", "ε", "δ", "what holds"), rows, left=("way", "what holds"))
     console.print("* the least ε. Only the currency of the ledger decides what is still allowed.")
 
 

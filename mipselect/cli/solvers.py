@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from rich.console import Console
-from rich.markup import escape
 
 from mipselect.backends.discovery import known_solvers
 from mipselect.backends.protocols import SolverStatus
 from mipselect.cli.declared import command, group, options
 from mipselect.cli.options import NO_FILE, Delivery
-from mipselect.cli.output import picked, table_of
+from mipselect.cli.output import picked, print_table
 
 EXAMPLES = "Example: mipselect solvers --json"
 
@@ -29,16 +28,18 @@ def solvers(arguments: SolversArguments) -> None:
     known = known_solvers().values()
 
     def render(console: Console) -> None:
-        table = table_of("name", "usable", "version", "can do", "remark")
-        for solver in known:
-            table.add_row(
+        titles = ("name", "usable", "version", "can do", "remark")
+        rows = (
+            (
                 solver.name,
                 "yes" if solver.usable else "no",
                 solver.version,
                 ", ".join(sorted(solver.capabilities)),
-                escape(solver.reason or _limit(solver)),
+                solver.reason or _limit(solver),
             )
-        console.print(table)
+            for solver in known
+        )
+        print_table(console, titles, rows, left=titles)
 
     report = {
         "sensitive": False,

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 from mipselect.cli.declared import argument, group, option, options, required
 from mipselect.cli.options import PRIVACY_PANEL, stated
 from mipselect.errors import InvalidInput
-from mipselect.problem.scores import BLOCKS, R2
 from mipselect.tables.table_file import TableFile
-from mipselect.validation import checked_choice, plain_digits, shown
+from mipselect.validation import plain_digits, shown
 
 if TYPE_CHECKING:  # Reading tables takes long to import.
-    from mipselect.problem.block_scores import BlockOptions
     from mipselect.tables.public_map import TableQuestion
     from mipselect.tables.schema import TableSchema
 
@@ -180,16 +178,6 @@ class ScoreOptions:
     loss: str | None = option(
         "--loss", 'squared, hinge, "huber(1.35)", "quantile(0.9)".', show_default="squared"
     )
-
-    def of_blocks(self, **draw: Any) -> BlockOptions:
-        """Return them as options of a score from blocks, of a draw; no score is that of a file."""
-        from mipselect.problem.block_scores import BlockOptions
-
-        if self.score is not None:
-            checked_choice(self.score, "--score", (BLOCKS, R2))
-        return BlockOptions(
-            score=self.score, block_rows=self.block_rows, partitions=self.partitions, **draw
-        )
 
 
 @options

@@ -22,7 +22,7 @@ RARELY = 1.0 / 3.0
 
 @dataclass(frozen=True)
 class ChanceLevel:
-    """Whether supports can become likely; public.
+    """Answer to whether supports can become likely; public.
 
     Attributes
     ----------

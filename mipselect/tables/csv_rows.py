@@ -157,10 +157,7 @@ class CsvRows:
                 header = next(csv.reader(text, delimiter=self._delimiter, strict=True), [])
                 text.detach()
             if any("\0" in name for name in header):
-                raise InvalidInput(
-                    f"{self.label}: this is UTF-16 or no text; save the file as UTF-8, or say so "
-                    "(--encoding utf-16)"
-                )
+                raise InvalidInput(f"{self.label}: this is UTF-16 or no text; {SAVE_AS_UTF8}")
             names = (name.encode(BYTE_FOR_BYTE).decode(UTF8) for name in header)
             return tuple(name.strip(BLANKS) for name in names)
         except (OSError, EOFError, zlib.error) as error:
@@ -190,9 +187,7 @@ def opened_text(
         buffered = files.enter_context(io.BufferedReader(file))
         mark = buffered.peek(4)[:4]
         if mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            raise InvalidInput(
-                f"{label}: this is UTF-16; save the file as UTF-8, or say so (--encoding utf-16)"
-            )
+            raise InvalidInput(f"{label}: this is UTF-16; {SAVE_AS_UTF8}")
         if mark.startswith(codecs.BOM_UTF8):
             buffered.read(len(codecs.BOM_UTF8))
         yield buffered

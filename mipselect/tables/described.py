@@ -114,14 +114,11 @@ class Codebook:
         Properties of a field of a Table Schema, by its name.
     table : mapping
         Properties of the table.
-    notes : tuple of str
-        What a person should know besides.
     """
 
     label: str = ""
     fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     table: Mapping[str, Any] = field(default_factory=lambda: {"missingValues": [""]})
-    notes: tuple[str, ...] = ()
 
 
 NO_CODEBOOK = Codebook()
@@ -146,9 +143,7 @@ def read_codebook(path: str | Path, source: TableFile) -> Codebook:
     path = Path(path)
     if ENDINGS.get(path.suffix.lower()) == STAT:
         (part,) = open_source(path)
-        return Codebook(
-            str(path), dict(zip(part.names, part.fields, strict=True)), notes=part.notes
-        )
+        return Codebook(str(path), dict(zip(part.names, part.fields, strict=True)))
     content = read_json(path, MOST_BYTES)
     with about(str(path)):
         if isinstance(content, Mapping) and "resources" in content:
@@ -410,7 +405,7 @@ def described(
             entry[ROLE] = IGNORED
     with about(codebook.label or f"{part.label}: its columns make no schema"):
         schema = TableSchema.of({**codebook.table, "fields": fields})
-    notes = [*part.notes, *codebook.notes, *_notes(schema, part, codebook)]
+    notes = list(_notes(schema, part, codebook))
     if schema.ignored:
         notes.append(IDENTIFYING.format(listed(list(schema.ignored))))
         notes += [] if schema.privacy_unit else [SEVERAL_ROWS]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from mipselect.errors import about
 from mipselect.tables.check import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, FieldRule
 from mipselect.tables.derived import FEATURES
-from mipselect.tables.encoders import Indicators, Scaled, checked_range, places_of_columns
+from mipselect.tables.encoders import Scaled, checked_range
 from mipselect.tables.equation import TableEquation, equation
 from mipselect.tables.fields import POINTS
 from mipselect.tables.mapping import mapped_batches
@@ -179,16 +179,13 @@ class ModelTable:
     def replaced(self) -> ReplacedValues:
         """Return counts, of no rows yet, of values that a prediction replaces by others.
 
-        No rule is about categories without an order, which `batches` counts by their columns, nor
-        about what lies outside of a range that nobody stated.
+        No rule is about what lies outside of a range that nobody stated.
         """
-        encoded = {encoder.field.name: encoder for encoder in self.public.encoders}
         rules = []
         for name in self.public.inputs:
-            if not isinstance(encoded.get(name), Indicators):
-                ends = self.stated_ranges.get(name, (None, None))
-                own = self.schema.field(name, "input")
-                rules.append(FieldRule(replace(own, minimum=ends[0], maximum=ends[1])))
+            low, high = self.stated_ranges.get(name, (None, None))
+            own = self.schema.field(name, "input")
+            rules.append(FieldRule(replace(own, minimum=low, maximum=high)))
         return ReplacedValues(rules)
 
     def batches(
@@ -204,29 +201,8 @@ class ModelTable:
         InvalidInput
             Naming the fields that are not there, before a row is read.
         """
-        names = self.public.inputs
-        if replaced is None:
-            return mapped_batches(source, self.public)
-
-        def counted(columns: NDArray[np.float32]) -> NDArray[np.float32]:
-            replaced.in_no_category.update(self._in_no_category(columns))
-            return columns
-
-        look = partial(replaced.add, names=names)
-        return map(counted, mapped_batches(source, self.public, look))
-
-    def _in_no_category(self, columns: NDArray[np.float32]) -> Counter[str]:
-        """Count the rows of a batch with a value in no list of categories, by the field.
-
-        A missing value is in no list where the schema requires one. Fields of two categories, or of
-        ordered ones, and numbers have a middle in place of it, and are left out.
-        """
-        found: Counter[str] = Counter()
-        encoders = self.public.encoders
-        for encoder, places in zip(encoders, places_of_columns(encoders), strict=True):
-            if isinstance(encoder, Indicators):
-                found[encoder.field.name] = int((columns[:, places] == 0.0).all(axis=1).sum())
-        return +found
+        look = None if replaced is None else partial(replaced.add, names=self.public.inputs)
+        return mapped_batches(source, self.public, look)
 
     def equation(
         self, coef: Sequence[float], intercept: float, *, log_odds: bool = False
@@ -264,13 +240,18 @@ REPLACED = {
     "unreadable": ((UNREADABLE,), "values that cannot be read count as missing"),
     "missing": (
         (MISSING,),
-        "values are missing where the schema requires them, and count as the middle",
+        "values are missing where the schema requires them, and count as the middle or as no "
+        "category",
     ),
     "outside": (
         (BELOW, ABOVE),
         "values outside of the range of the schema count as its nearest end",
     ),
-    "unlisted": ((UNLISTED,), "values that are in no list count as the middle of those that are"),
+    "unlisted": (
+        (UNLISTED,),
+        "values that are in no list of the schema count as the middle of those that are or as no "
+        "category, of which the model says mostly noise",
+    ),
 }
 """The kinds of values that are replaced, and by what."""
 
@@ -288,16 +269,12 @@ class ReplacedValues:
         Those of the fields that are looked at, with the ranges that the schema states.
     rows : dict of str to Counter of str
         Numbers of rows by kind, then by field.
-    in_no_category : Counter of str
-        Numbers of rows, by field of categories without an order, with a value in no list, or none
-        though one is required: it counts as no category.
     """
 
     rules: Sequence[FieldRule]
     rows: dict[str, Counter[str]] = field(
         default_factory=lambda: {kind: Counter[str]() for kind in REPLACED}
     )
-    in_no_category: Counter[str] = field(default_factory=Counter)
 
     def add(self, batch: pa.RecordBatch, names: Sequence[str]) -> None:
         """Count the rows of a batch, whose columns begin with those of these names."""
@@ -312,7 +289,7 @@ class ReplacedValues:
 
     @property
     def lines(self) -> Iterator[str]:
-        """A line for every kind that there is, and for every field with values in no list."""
+        """A line for every kind that there is."""
         for kind, counts in self.rows.items():
             if counts:
                 fields = ", ".join(
@@ -320,12 +297,6 @@ class ReplacedValues:
                     for name, count in counts.items()
                 )
                 yield f"{REPLACED[kind][1]}: {fields}"
-        for name, count in self.in_no_category.items():
-            have = "1 row has" if count == 1 else f"{count:,} rows have"
-            yield (
-                f"{have} a value of {name} that is in no list of its schema, or none: what the "
-                "model says of such a value is mostly noise, unless it was drawn from such rows too"
-            )
 
     def to_dict(self) -> dict[str, dict[str, int]]:
         """Return the numbers of rows by kind, ready for JSON."""

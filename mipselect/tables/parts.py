@@ -47,8 +47,6 @@ class Part:
         no names, to pairs (X, y).
     places : tuple of Place
         The files that it is read from, as far as they are known.
-    notes : tuple of str
-        What else a person should know of the header.
     has_types : bool
         False where all columns are stored as texts, or cell by cell.
     """
@@ -59,7 +57,6 @@ class Part:
     rows: int | None
     read: Read
     places: tuple[Place, ...] = ()
-    notes: tuple[str, ...] = ()
     has_types: bool = True
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher, get_close_matches
 from pathlib import Path
@@ -39,21 +39,7 @@ USED_OF_FIELDS = (
     *("trueValues", "falseValues", "decimalChar", "groupChar", ROLE, PROPOSED),
 )
 USED_OF_CONSTRAINTS = ("minimum", "maximum", "required", "enum")
-"""Those that change what a field becomes; nothing else is looked for in a misspelt name."""
-
-OF_TABLES = (
-    *("$schema", "name", "title", "description", "profile", "fields", "fieldsMatch"),
-    *("primaryKey", "uniqueKeys", "foreignKeys", *USED_OF_TABLES),
-)
-OF_FIELDS = (
-    *("name", "title", "description", "example", "examples", "rdfType", "itemType"),
-    *("bareNumber", "delimiter", "unit", *USED_OF_FIELDS),
-)
-OF_CONSTRAINTS = (
-    *("unique", "pattern", "minLength", "maxLength", "jsonSchema"),
-    *("exclusiveMinimum", "exclusiveMaximum", *USED_OF_CONSTRAINTS),
-)
-"""All properties of the standard, of CSVW-EO and of our own, at each level."""
+"""Properties that change what a field becomes; only these are looked for in a misspelt name."""
 
 OUR_OWN = "mipselect:"
 WEIGHT = "weight"
@@ -148,8 +134,7 @@ class TableSchema:
             )
         for fault in faults(content, "mipselect.tables", "table_schema.json"):
             raise InvalidInput(fault)
-        for fault in _misspelt_properties(content):
-            raise InvalidInput(fault)
+        _refuse_misspelt(content)
         missing = values_of(content.get("missingValues", [""]))
         fields = tuple(
             field_of(entry, missing, f"fields[{j}]") for j, entry in enumerate(content["fields"])
@@ -327,42 +312,34 @@ def _require_identities(field: Field) -> None:
         )
 
 
-def _misspelt_properties(content: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a line for every property of a schema that is nearly a known one, or at a wrong place.
+def _refuse_misspelt(content: Mapping[str, Any]) -> None:
+    """Raise `InvalidInput` for a property that is nearly a known one, or at a wrong place.
 
     A property that nobody knows is kept and ignored, as the standard asks. So a misspelt minimum,
     or a misspelt person column, would change a result, or what it protects, in silence.
     """
-    yield from _misspelt("", content, OF_TABLES, USED_OF_TABLES, {})
-    of_constraints = {name: f"constraints.{name} of a field" for name in USED_OF_CONSTRAINTS}
-    of_a_table = {name: f"{name} of the table, beside fields" for name in (*OF_CSVW_EO, FEATURES)}
+    elsewhere = {name: f"constraints.{name} of a field" for name in USED_OF_CONSTRAINTS}
+    elsewhere |= {name: f"{name} of the table, beside fields" for name in (*OF_CSVW_EO, FEATURES)}
     of_a_field = {name: f"{name} of the field, beside constraints" for name in USED_OF_FIELDS}
+    objects: list[tuple[str, Mapping[str, Any], Sequence[str], Mapping[str, str]]]
+    objects = [("", content, USED_OF_TABLES, {})]
     for j, field in enumerate(content["fields"]):
-        at = f"fields[{j}]."
-        elsewhere = {**of_constraints, **of_a_table}
-        yield from _misspelt(at, field, OF_FIELDS, USED_OF_FIELDS, elsewhere)
-        constraints, at = field.get("constraints", {}), f"{at}constraints."
-        yield from _misspelt(at, constraints, OF_CONSTRAINTS, USED_OF_CONSTRAINTS, of_a_field)
-
-
-def _misspelt(
-    at: str,
-    content: Mapping[str, Any],
-    known: Collection[str],
-    used: Collection[str],
-    elsewhere: Mapping[str, str],
-) -> Iterator[str]:
-    """Yield lines for one object; `elsewhere` says where properties of other levels stand."""
-    for name in content:
-        if name in known:
-            continue
-        near = [one for one in (*used, *elsewhere) if _is_near(name, one)]
-        if near:
-            (meant,) = get_close_matches(name, near, n=1, cutoff=0.0)
-            yield f"{at}{name} is no property here; did you mean {elsewhere.get(meant, meant)}?"
-        elif name.startswith(OUR_OWN):
-            ours = ", ".join(sorted(one for one in known if one.startswith(OUR_OWN)))
-            yield f"{at}{name}: there is no such property; known here: {ours or 'none'}"
+        at, constraints = f"fields[{j}].", field.get("constraints", {})
+        objects.append((at, field, USED_OF_FIELDS, elsewhere))
+        objects.append((f"{at}constraints.", constraints, USED_OF_CONSTRAINTS, of_a_field))
+    for at, named, used, others in objects:
+        for name in named:
+            near = [one for one in (*used, *others) if _is_near(name, one)]
+            if name not in used and near:
+                (meant,) = get_close_matches(name, near, n=1, cutoff=0.0)
+                raise InvalidInput(
+                    f"{at}{name} is no property here; did you mean {others.get(meant, meant)}?"
+                )
+            if name not in used and name.startswith(OUR_OWN):
+                ours = ", ".join(sorted(one for one in used if one.startswith(OUR_OWN)))
+                raise InvalidInput(
+                    f"{at}{name}: there is no such property; known here: {ours or 'none'}"
+                )
 
 
 def _is_near(name: str, known: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from mipselect.errors import InvalidInput
 from mipselect.tables.parts import ROWS, Part
 from mipselect.tables.table_file import UTF8, checked_encoding, in_utf8
 from mipselect.tables.values import written
-from mipselect.validation import LAST_INTEGER, shown
+from mipselect.validation import LAST_INTEGER
 
 BYTE_FOR_BYTE = "ISO-8859-1"
 CELLS = 1 << 22
@@ -65,19 +65,14 @@ class StatColumn:
         Byte for byte, as the reader is asked for it.
     name : str
     type : StatType
-    missing : Missing
-        Values that the file declares to be none.
     public : dict
         Properties of a field of a Table Schema.
-    notes : tuple of str
     """
 
     stored_name: str
     name: str
     type: StatType
-    missing: Missing
     public: dict[str, Any]
-    notes: tuple[str, ...]
 
 
 def stat_part(path: str, label: str, encoding: str | None) -> Part:
@@ -89,8 +84,9 @@ def stat_part(path: str, label: str, encoding: str | None) -> Part:
         If pyreadstat is not installed, or the file is none that it reads.
     """
     reader = _reader(path, label)
+    codes = {"user_missing": True} if path.lower().endswith("sav") else {}
     said, header = (
-        reader("cannot be read", metadataonly=True, encoding=each)[1]
+        reader("cannot be read", metadataonly=True, encoding=each, **codes)[1]
         for each in (None, BYTE_FOR_BYTE)
     )
     known = encoding or _encoding_of(said, path, label)
@@ -121,7 +117,6 @@ def stat_part(path: str, label: str, encoding: str | None) -> Part:
         tuple({"type": column.type.kind, **column.public} for column in columns),
         rows if isinstance(rows, int) and rows >= 0 else None,
         read,
-        notes=tuple(note for column in columns for note in column.notes),
     )
 
 
@@ -135,9 +130,8 @@ def _reader(path: str, label: str) -> Callable[..., Any]:
         ) from None
     ending = path.lower().rpartition(".")[2]
     names = {"sav": "sav", "zsav": "sav", "dta": "dta", "xpt": "xport"}
-    # Of SPSS the codes of no value are read as they are; letters of Stata and SAS as nothing.
-    ways: dict[str, Any] = {"user_missing": True} if names.get(ending) == "sav" else {}
-    ways |= {"output_format": "dict", "disable_datetime_conversion": True}
+    # What the file declares to be no value is read as nothing.
+    ways: dict[str, Any] = {"output_format": "dict", "disable_datetime_conversion": True}
     read = getattr(pyreadstat, f"read_{names.get(ending, ending)}")
 
     def asked(failure: str, **asked: Any) -> Any:
@@ -172,14 +166,22 @@ def _columns(header: Any, encoding: str, path: str) -> Iterator[StatColumn]:
     for stored in header.column_names:
         shown_as = header.original_variable_types[stored] or ""
         kind = _type_of(path, header.readstat_variable_types[stored], shown_as)
-        missing = _missing_codes(header.missing_ranges.get(stored, ()), text)
         codes = {
             (text(code) if isinstance(code, str) and kind.is_text else code): text(label)
             for code, label in header.variable_value_labels.get(stored, {}).items()
         }
         codes = {code: label for code, label in codes.items() if _is_code(code, kind)}
-        none = {code: codes.get(code, "") for code in missing.codes if _is_code(code, kind)}
-        listed = {code: label for code, label in codes.items() if not missing.has(code)}
+        missing: list[list[Any]] = [
+            [text(end) if isinstance(end, str) else float(end) for end in (at["lo"], at["hi"])]
+            for at in header.missing_ranges.get(stored, ())
+        ]
+        listed_none = [code for ends in missing for code in _codes_between(*ends)]
+        none = {code: codes.get(code, "") for code in listed_none if _is_code(code, kind)}
+        listed = {
+            code: label
+            for code, label in codes.items()
+            if not any(low <= code <= high for low, high in missing)
+        }
         title = text(titles.get(stored))
         public: dict[str, Any] = {"title": title} if title else {}
         if none:
@@ -189,9 +191,7 @@ def _columns(header: Any, encoding: str, path: str) -> Iterator[StatColumn]:
             public |= _categories(kind, listed)
             if header.variable_measure.get(stored) == "ordinal":
                 public["categoriesOrdered"] = True
-        name = text(stored)
-        notes = (*missing.notes(name), *_lone_label(name, listed))
-        yield StatColumn(stored, name, kind, missing, public, notes)
+        yield StatColumn(stored, text(stored), kind, public)
 
 
 def _array(column: StatColumn, cells: list[Any], encoding: str) -> pa.Array:
@@ -199,10 +199,7 @@ def _array(column: StatColumn, cells: list[Any], encoding: str) -> pa.Array:
     if column.type.is_text:
         return _texts(cells, encoding)
     # Nothing becomes NaN.
-    numbers: NDArray[np.float64] = np.array(cells, dtype=np.float64)
-    for low, high in column.missing.ranges:
-        numbers[(numbers >= low) & (numbers <= high)] = np.nan
-    return column.type.array(numbers)
+    return column.type.array(np.array(cells, dtype=np.float64))
 
 
 def _texts(cells: list[Any], encoding: str) -> pa.Array:
@@ -289,55 +286,7 @@ def _of_stata(shown_as: str) -> StatType | None:
     return None
 
 
-# Labels, and codes of no value.
-
-
-@dataclass(frozen=True)
-class Missing:
-    """Values that a file declares to be none.
-
-    Attributes
-    ----------
-    codes : tuple of float or str
-        Those that can be listed, and are read as they are.
-    ranges : tuple of (float, float)
-        Those of which there are too many: they are read as no value.
-    """
-
-    codes: tuple[float | str, ...] = ()
-    ranges: tuple[tuple[float, float], ...] = ()
-
-    def has(self, code: Any) -> bool:
-        """Return whether a value is declared to be none."""
-        return code in self.codes or any(low <= code <= high for low, high in self.ranges)
-
-    def notes(self, name: str) -> Iterator[str]:
-        """Yield sentences about the ranges."""
-        for low, high in self.ranges:
-            yield (
-                f"{shown(name)}: the file declares all values {_ends(low, high)} to be none, which "
-                "are too many to list; they are read as no value"
-            )
-
-
-def _missing_codes(ranges: Iterable[Mapping[str, Any]], text: Callable[[str], str]) -> Missing:
-    """List what a file declares: codes, and ranges that are short; `text` decodes a text.
-
-    A range has `lo` and `hi`, which are the same for one code.
-    """
-    codes: list[float | str] = []
-    long: list[tuple[float, float]] = []
-    for ends in ranges:
-        low, high = ends["lo"], ends["hi"]
-        if isinstance(low, str) or isinstance(high, str):
-            codes += [text(str(end)) for end in dict.fromkeys((low, high))]
-        elif low == high:
-            codes.append(float(low))
-        elif high - low < MOST_CODES and all(float(end).is_integer() for end in (low, high)):
-            codes += [float(code) for code in range(int(low), int(high) + 1)]
-        else:
-            long.append((float(low), float(high)))
-    return Missing(tuple(dict.fromkeys(codes)), tuple(long))
+# Labels.
 
 
 def _categories(kind: StatType, listed: Mapping[Any, str]) -> dict[str, Any]:
@@ -347,14 +296,12 @@ def _categories(kind: StatType, listed: Mapping[Any, str]) -> dict[str, Any]:
     return {"type": "integer" if whole else kind.kind, "categories": categories}
 
 
-def _lone_label(name: str, listed: Mapping[Any, str]) -> Iterator[str]:
-    """Say that a column where only one value has a label is no category."""
-    if len(listed) == 1:
-        ((code, label),) = listed.items()
-        yield (
-            f"{shown(name)}: one value only has a label, {_as_text(code)} ({shown(label)}), so it "
-            "makes no category; if it stands for no value, write it into missingValues"
-        )
+def _codes_between(low: Any, high: Any) -> list[Any]:
+    """List the codes of no value in a range: one, or a few whole numbers."""
+    if isinstance(low, str) or low == high:
+        return [low]
+    few = high - low < MOST_CODES and low.is_integer() and high.is_integer()
+    return [float(code) for code in range(int(low), int(high) + 1)] if few else []
 
 
 def _is_code(code: Any, kind: StatType) -> bool:
@@ -377,13 +324,3 @@ def _plain(code: float | str) -> Any:
 
 def _as_text(code: float | str) -> str:
     return code if isinstance(code, str) else written(float(code)) or ""
-
-
-def _ends(low: float, high: float) -> str:
-    """Write a range in words; where an end is missing it is the largest float."""
-    least, most = abs(low) > 1e300, abs(high) > 1e300
-    if least and most:
-        return "that are numbers"
-    if least:
-        return f"up to {high:g}"
-    return f"from {low:g} on" if most else f"from {low:g} to {high:g}"

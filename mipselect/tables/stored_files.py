@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyarrow import fs, ipc, parquet
 
 from mipselect.errors import InvalidInput
-from mipselect.tables.csv_rows import CsvRows
+from mipselect.tables.csv_rows import SAVE_AS_UTF8, CsvRows
 from mipselect.tables.excel_files import excel_part
 from mipselect.tables.parts import (
     ROWS,
@@ -26,7 +26,7 @@ from mipselect.tables.parts import (
     place_here,
 )
 from mipselect.tables.stat_files import stat_part
-from mipselect.tables.table_file import COMMA, TableFile
+from mipselect.tables.table_file import COMMA, TableFile, is_one_byte
 from mipselect.validation import shown
 
 CSV, PARQUET, IPC, STAT, EXCEL = "CSV", "Parquet", "Arrow", "SPSS, Stata or SAS", "Excel"
@@ -125,6 +125,11 @@ def require_way(file: TableFile, kind: str) -> None:
                 f"{file}: --{name} is for {' and '.join(kinds)} files, and this is {article} "
                 f"{kind} file"
             )
+    if kind == CSV and not (file.is_utf8 or is_one_byte(file.encoding)):
+        raise InvalidInput(
+            f"{file}: --encoding {file.encoding} has letters of several bytes, and one byte could "
+            f"change other rows; {SAVE_AS_UTF8}"
+        )
 
 
 def _files(

@@ -1,14 +1,13 @@
 """`TableFile`: a file of a table, with what one has to know to read it, and its text as UTF-8.
 
-What cannot be decoded becomes bytes that are no UTF-8. No encoding that is taken has letters in
-which a line end is a part, and none remembers anything beyond a line end; of a letter that is cut
-off one byte is lost, and not the line end or the quote behind it. So a byte in one row changes no
-other row.
+A byte that cannot be decoded becomes bytes that are no UTF-8. CSV is read in encodings where each
+byte is a letter, so that a byte in one row changes no other row.
 """
 
 from __future__ import annotations
 
 import codecs
+import importlib
 import io
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,16 +18,7 @@ from mipselect.validation import set_fields, shown
 
 COMMA = ","
 UTF8 = "utf-8"
-WIDE = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
-"""Encodings of two or four bytes a letter, in which the byte of a line end may be a part of one."""
-
-STATEFUL = ("utf-7", "hz", "iso2022")
-"""Encodings in which a byte can change what all bytes behind it stand for."""
-
-NO_TEXT = ("idna", "punycode", "raw-unicode-escape", "unicode-escape", "undefined", "mbcs", "oem")
 LOST = "mipselect.lost"
-"""Error handler that puts a surrogate in the place of what cannot be decoded."""
-
 CHUNK = 1 << 20
 
 
@@ -43,8 +33,9 @@ class TableFile:
     delimiter : str
         What stands between two values of a CSV file: one ASCII character.
     encoding : str
-        Encoding of CSV, SPSS, Stata and SAS files, by its name in Python. Files of the
-        last three usually say theirs, which holds unless another one than UTF-8 is given.
+        Encoding of CSV, SPSS, Stata and SAS files, by its name in Python; of CSV one in which
+        each byte is a letter. Files of the last three usually say theirs, which holds unless
+        another one than UTF-8 is given.
     sheet : str, optional
         Sheet of an Excel file; default: the first one.
 
@@ -95,22 +86,13 @@ class TableFile:
         return self.encoding == UTF8
 
 
-def _lost(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    return "\udcff", error.end if error.encoding in WIDE else error.start + 1
-
-
-codecs.register_error(LOST, _lost)
-
-
 def checked_encoding(name: str, what: str = "encoding") -> str:
     """Return the name of an encoding as Python knows it, "utf-8" for its variants with a mark.
 
     Raises
     ------
     InvalidInput
-        If there is no such encoding, or rows are not apart in it.
+        If there is no such encoding.
     """
     if not isinstance(name, str):
         raise InvalidInput(f"{what} must be the name of an encoding, got {shown(name)}")
@@ -120,14 +102,16 @@ def checked_encoding(name: str, what: str = "encoding") -> str:
     except (LookupError, UnicodeError, ValueError, AttributeError, TypeError):
         raise InvalidInput(
             f"{what}: no encoding of texts is called {shown(name)}; known are utf-8, latin-1, "
-            "cp1252, utf-16 and all others of Python"
+            "cp1252 and all others of Python"
         ) from None
     known = found.name.replace("_", "-")
-    if known in NO_TEXT or known.startswith(STATEFUL):
-        raise InvalidInput(
-            f"{what}: in {shown(name)} no row can be read by itself; save the file as UTF-8"
-        )
     return UTF8 if known == "utf-8-sig" else known
+
+
+def is_one_byte(encoding: str) -> bool:
+    """Return whether each byte is a letter, whatever stands before it."""
+    module = f"encodings.{encoding.replace('-', '_')}"
+    return encoding == "ascii" or hasattr(importlib.import_module(module), "decoding_table")
 
 
 def in_utf8(content: bytes, encoding: str) -> bytes:
@@ -135,22 +119,15 @@ def in_utf8(content: bytes, encoding: str) -> bytes:
     return content.decode(encoding, LOST).encode(UTF8, "surrogatepass")
 
 
-class Transcoded(io.RawIOBase):
-    """A stream in UTF-8 of a stream in another encoding.
+# A surrogate in the place of each byte that cannot be decoded.
+codecs.register_error(LOST, lambda error: ("\udcff", error.start + 1))  # type: ignore[attr-defined]
 
-    Parameters
-    ----------
-    file : binary stream
-    encoding : str
-        As `checked_encoding` returns it.
-    """
+
+class Transcoded(io.RawIOBase):
+    """A stream in UTF-8 of a stream in another encoding, whose bytes are letters."""
 
     def __init__(self, file: IO[bytes], encoding: str) -> None:
-        self._file, self._encoding = file, encoding
-        self._ready, self._line = b"", b""
-        self._wide = None
-        if encoding in WIDE:
-            self._wide = codecs.getincrementaldecoder(encoding)(LOST)
+        self._file, self._encoding, self._ready = file, encoding, b""
 
     def readable(self) -> bool:
         """Return True."""
@@ -158,21 +135,9 @@ class Transcoded(io.RawIOBase):
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         """See `io.RawIOBase`."""
-        while not self._ready:
-            content = self._file.read(CHUNK)
-            self._ready = self._decoded(content)
-            if not content:
-                break
+        if not self._ready:
+            self._ready = in_utf8(self._file.read(CHUNK), self._encoding)
         count = min(len(buffer), len(self._ready))
         buffer[:count] = self._ready[:count]
         self._ready = self._ready[count:]
         return count
-
-    def _decoded(self, content: bytes) -> bytes:
-        """Decode the next piece; no content is the end."""
-        if self._wide is not None:
-            return self._wide.decode(content, not content).encode(UTF8, "surrogatepass")
-        whole = self._line + content
-        end = max(whole.rfind(b"\n"), whole.rfind(b"\r")) + 1 if content else len(whole)
-        lines, self._line = whole[:end], whole[end:]
-        return in_utf8(lines, self._encoding)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from mipselect.cli import task
+from mipselect.cli import releasing
 from mipselect.mechanisms import PermuteAndFlip
 from mipselect.privacy import Guarantee, Ledger
 from tests.support.commandline import BOUNDS, LISTENING, Run
@@ -204,13 +204,13 @@ def test_a_draw_that_fails_or_is_interrupted_is_paid(
     assert ledger.remaining == Guarantee(2.0)
 
 
-@pytest.mark.parametrize("step", ["chance_level", "charged_report"])
+@pytest.mark.parametrize("step", ["of_nothing", "charged_report"])
 def test_an_interrupt_before_the_answer_says_that_it_is_paid(
     run: Run, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     ledger, output = Ledger.create(file, epsilon=3.0), folder / "answer.json"
     command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
-    monkeypatch.setattr(task, step, interrupted)
+    monkeypatch.setattr(releasing, step, interrupted)
     run(*command, "--output", output).failed_with(130, STAYS)
     assert not output.exists()
     assert ledger.remaining == Guarantee(2.0)
@@ -222,7 +222,7 @@ def test_an_interrupt_after_the_file_says_where_the_answer_is(
     Ledger.create(file, epsilon=3.0)
     output = folder / "answer.json"
     command = ("release", folder / "instance.toml", "--epsilon", "1", "--ledger", file)
-    monkeypatch.setattr(task, "print_charged", interrupted)
+    monkeypatch.setattr(releasing, "print_charged", interrupted)
     stopped = run(*command, "--output", output)
     assert stopped.code == 130
     assert f"its budget as spent; {output} has all of it\n" in stopped.err
@@ -247,17 +247,22 @@ def test_a_second_interrupt_promises_nothing(
 @pytest.mark.deep
 def test_an_interrupt_after_the_answer_changes_nothing(folder: Path, file: Path) -> None:
     ledger, output = Ledger.create(file, epsilon=3.0), folder / "answer.json"
-    command = ["release", "instance.toml", "--epsilon", "1", "--ledger", str(file)]
+    command = ["release", "instance.toml", "--epsilon", "2", "--ledger", str(file)]
     program = f"""
 import sys, time
 {LISTENING}
-import mipselect.cli.task
+import mipselect.cli
+from mipselect.cli.releasing import ReleasePlan
 
-def wait(*_):
+drawn = ReleasePlan._drawn
+
+def wait(*given):
+    found = drawn(*given)
     print("ready", file=sys.stderr, flush=True)
     time.sleep(1.0)
+    return found
 
-mipselect.cli.task.of_nothing = wait
+ReleasePlan._drawn = wait
 sys.argv[1:] = {[*command, "--output", str(output)]!r}
 sys.exit(mipselect.cli.main())
 """
@@ -277,7 +282,7 @@ sys.exit(mipselect.cli.main())
     assert (process.returncode, err) == (0, "")
     assert "released supports" in out
     assert json.loads(output.read_text())["private"] is True
-    assert ledger.remaining == Guarantee(2.0)
+    assert ledger.remaining == Guarantee(1.0)
 
 
 @pytest.mark.deep

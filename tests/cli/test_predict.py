@@ -129,15 +129,15 @@ def test_values_in_no_list_are_counted(run: Run, model: Path, tmp_path: Path) ->
     odd.loc[[3, 5], "ward"] = "Attic"
     odd.to_csv(tmp_path / "odd.csv", index=False)
     told = run("predict", model, tmp_path / "odd.csv").err
-    assert "warning: 2 rows have a value of ward that is in no list of its schema" in told
-    with pytest.warns(UserWarning, match="2 rows have a value of ward"):
+    assert "of which the model says mostly noise: ward in 2 rows" in told
+    with pytest.warns(UserWarning, match="ward in 2 rows"):
         predicted = released.predict(tmp_path / "odd.csv")
     assert predicted.tolist() == [
         float(x) for x in run("predict", model, tmp_path / "odd.csv").out.split()[1:]
     ]
     replaced = released.table.replaced()
     columns = np.concatenate(list(released.table.batches(tmp_path / "odd.csv", replaced)))
-    assert replaced.in_no_category == {"ward": 2}
+    assert replaced.rows["unlisted"] == {"ward": 2}
     # From arrays of columns, as in a private measure of quality, nothing is told.
     released.decision(columns)
 

@@ -248,12 +248,8 @@ def test_sizes_in_words_and_back(text: str, sizes: Sequence[int], words: str) ->
     assert sizes_in_words(tuple(sizes)) == words
 
 
-def test_options_of_sizes_go_with_exact_draws(run: Run) -> None:
+def test_a_prior_over_sizes_is_for_several_and_in_its_range(run: Run) -> None:
     release = ("release", "diabetes", "--epsilon", "1")
-    for method in ("top-r", "mistakes"):
-        run(*release, "--method", method, "--sizes", "1-3").failed_with(
-            2, f"--sizes does not apply to --method {method}"
-        )
     for few in ((), ("--sizes", "3")):
         run(*release, *few, "--complexity", "1").failed_with(2, "give --sizes, such as 1-8")
     for wrong in ("-1", "101", "nan", "inf"):

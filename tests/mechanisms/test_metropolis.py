@@ -11,7 +11,6 @@ import pytest
 from mipselect import Ledger
 from mipselect.errors import InvalidInput
 from mipselect.mechanisms import Distribution, MetropolisHastings
-from mipselect.mechanisms.supports.metropolis import happens
 from mipselect.privacy.audit import law_of
 from tests.support.enumeration import frequencies_agree, stationary_law, subsets
 
@@ -108,14 +107,6 @@ def test_the_guarantee_names_its_condition_and_the_ledger_keeps_it() -> None:
     assert release.private
     assert release.feature_names == tuple(f"x{j}" for j in release.support)
     assert ledger.spent.conditions == (condition,)
-
-
-@pytest.mark.parametrize("log_probability", [-1e-18, -1e-3, -0.5, -3.0])
-def test_a_coin_of_any_bias(log_probability: float) -> None:
-    source = random.Random(8)
-    heads = sum(happens(log_probability, source) for _ in range(20_000)) / 20_000
-    share = np.exp(log_probability)
-    assert abs(heads - share) <= 5.0 * np.sqrt(share * (1.0 - share) / 20_000)
 
 
 def test_what_is_refused() -> None:

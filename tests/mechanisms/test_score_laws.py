@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 
 from mipselect.errors import BudgetExceeded, InvalidInput
 from mipselect.mechanisms import (
+    AdaptivePeeling,
     CanonicalLipschitz,
     GeneralizedExponential,
     JointExponential,
@@ -47,6 +48,10 @@ CASES: dict[str, Case] = {
     "joint": (lambda q, e: JointExponential(q, 2, e), rankings(6, 2)),
     "gem": (lambda q, e: GeneralizedExponential(q, np.arange(len(q)) % 3, e), ONE),
     "response": (lambda q, e: RandomizedResponse(q, e), ONE),
+    "adaptive": (
+        lambda q, e: AdaptivePeeling(lambda chosen: q, 3, e, sensitivities=[1.0, 2.0, 0.5]),
+        subsets(6, 3),
+    ),
     "stopping": (lambda q, e: RandomStopping(q, np.arange(len(q)) % 3, e, gamma=0.2), ONE),
 }
 for named in NOISES:

@@ -82,18 +82,10 @@ def test_the_number_is_not_used_where_sizes_are_given(kind: Kind) -> None:
     ("wrong", "says"),
     [
         ({"sizes": []}, "at least one support size"),
-        ({"sizes": 3}, "sizes must be support sizes such as range"),
-        ({"sizes": "1-3"}, "sizes must be support sizes such as range"),
-        ({"sizes": [0, 1]}, "sizes must be in 1..6"),
         ({"sizes": [1, 7]}, "sizes must be in 1..6"),
-        ({"sizes": [1.5]}, "sizes must be integers"),
-        ({"sizes": [True]}, "sizes must be integers"),
         ({"complexity": -1.0}, "complexity must be"),
         ({"complexity": None}, "complexity must be"),
-        ({"complexity": float("nan")}, "complexity must be"),
         ({"prior_weights": [1.0]}, "prior_weights must be 6 numbers"),
-        ({"prior_weights": [1.0, 1.0, 1.0, 1.0, 1.0, 0.0]}, "prior_weights must be numbers"),
-        ({"time_limit": "x"}, "time_limit must be a number of seconds"),
         ({"time_limit": 0.0}, "time_limit must be a number of seconds"),
     ],
 )

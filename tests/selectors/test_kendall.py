@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, kendalltau
 
-from mipselect.mechanisms import Peeling
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
 from mipselect.privacy.audit import largest_loss, law_of
 from mipselect.problem import data
@@ -249,31 +248,6 @@ def two_signals_and_a_copy() -> tuple[np.ndarray, np.ndarray]:
     first, second, *noise = rng.normal(size=(5, 400))
     copy = first + 0.01 * rng.normal(size=400)
     return np.column_stack([first, copy, second, *noise]), first + 0.5 * second
-
-
-def test_a_copy_of_a_chosen_column_is_not_chosen() -> None:
-    X, y = two_signals_and_a_copy()
-    mechanism = KendallSelector(2, epsilon=1e4).mechanism(X, y)
-    both = [mechanism.log_probability(support) for support in ([0, 2], [1, 2])]
-    assert np.exp(both).sum() == pytest.approx(1.0)
-    relevance = Peeling(np.abs(correlations(X, y)), 2, 1e4, sensitivity=1.5)
-    assert np.exp(relevance.log_probability([0, 1])) == pytest.approx(1.0)
-    selector = KendallSelector(2, epsilon=1e4, random_state=0).fit(X, y)
-    assert selector.release_.support in [(0, 2), (1, 2)]
-
-
-@pytest.mark.parametrize("redundancy", ["max", "mean"])
-def test_scores_are_the_formula(redundancy: str) -> None:
-    rows = np.random.default_rng(2).normal(size=(30, 5))
-    scores = scorer(rows, redundancy=redundancy)
-    y = rows[:, -1]
-    for chosen in ((), (2,), (0, 3), (0, 1, 3)):
-        for j in set(range(4)).difference(chosen):
-            expected = abs(directly(rows[:, j], y))
-            if chosen:
-                common = [abs(directly(rows[:, j], rows[:, i])) for i in chosen]
-                expected -= max(common) if redundancy == "max" else np.mean(common)
-            assert scores(chosen)[j] == pytest.approx(expected, abs=3 * GRID)
 
 
 def test_a_copy_comes_back_under_the_mean_and_not_under_the_maximum() -> None:

@@ -1,16 +1,14 @@
-"""The Lasso's path: optimal at every knot, scikit-learn's coefficients, and never a word."""
+"""The Lasso's path: optimal at every point, and never a word."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import warnings
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from sklearn.linear_model import Lasso, lars_path
 
 from mipselect.selectors.lasso_ballots import lasso_ballot, lasso_path
 
@@ -22,9 +20,7 @@ def centred(table: np.ndarray) -> np.ndarray:
     return table / (np.abs(table).max() or 1.0)
 
 
-def problem(
-    kind: str, rng: np.random.Generator, noise: float = 0.0
-) -> tuple[np.ndarray, np.ndarray]:
+def problem(kind: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     m, p = int(rng.integers(2, 40)), int(rng.integers(1, 25))
     if kind == "wide":
         p += m
@@ -38,7 +34,7 @@ def problem(
     if kind == "sums" and p > 2:
         X[:, 2] = X[:, 0] + X[:, 1]
     y = X @ (rng.normal(size=X.shape[1]) * (rng.random(X.shape[1]) < 0.4))
-    y += rng.normal(size=m) * rng.choice([noise, 0.1, 10.0])
+    y += rng.normal(size=m) * rng.choice([0.0, 0.1, 10.0])
     return centred(X), centred(y)
 
 
@@ -73,37 +69,6 @@ def test_every_point_of_the_path_is_optimal_and_it_goes_all_the_way(kind: str) -
             assert one.ends[1] is other.ends[0]
             left += int(((one.middle != 0.0) & (other.middle == 0.0)).sum())
     assert left > 0
-
-
-@pytest.mark.parametrize("kind", ["normal", "related", "wide"])
-def test_knots_and_coefficients_are_those_of_scikit_learn(kind: str) -> None:
-    rng = np.random.default_rng(9)
-    for _ in range(30):
-        X, y = problem(kind, rng, 0.01)
-        segments = list(lasso_path(X, y))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            penalties, _, coefs = lars_path(X, y, method="lasso", max_iter=6)
-        ours = {segment.penalties[0]: segment.ends[0] for segment in segments}
-        for penalty, coef in zip(penalties[:5] * y.size, coefs.T, strict=False):
-            if penalty < 1e-3 * penalties[0] * y.size:
-                break
-            nearest = min(ours, key=lambda knot: abs(knot - penalty))
-            assert nearest == pytest.approx(penalty, rel=1e-6)
-            np.testing.assert_allclose(ours[nearest], coef, atol=1e-6 * np.abs(coef).max() + 1e-9)
-
-
-def test_the_coefficients_at_a_penalty_are_those_of_scikit_learn() -> None:
-    rng = np.random.default_rng(10)
-    for _ in range(30):
-        X, y = problem("normal", rng, 0.01)
-        start = np.abs(X.T @ y).max()
-        for share in (0.9, 0.5, 0.1):
-            segment = next(s for s in lasso_path(X, y) if s.penalties[1] <= share * start)
-            model = Lasso(share * start / y.size, tol=1e-12, max_iter=1_000_000).fit(X, y)
-            np.testing.assert_allclose(
-                segment.at(share * start), model.coef_, atol=1e-5 * np.abs(model.coef_).max()
-            )
 
 
 HOSTILE = [0.0, 1.0, -1.0, 3.0, 5e-324, 1e-300, 1e-160, 1e16, 1e154, 1e200, 1e308, -1e308, 1.7e308]

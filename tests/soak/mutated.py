@@ -325,8 +325,8 @@ CLI = within(
     "cli",
     (
         "releasing.py",
-        '"private": self.private,',
-        '"private": True,',
+        "all(release.private for release in named)",
+        "True",
         "a seeded command says that it is private",
         "test_release_command.py::test_a_seed_is_reproducible_and_not_private",
     ),

@@ -113,7 +113,7 @@ def moment(field: Mapping[str, Any], text: str) -> datetime.datetime | None:
             pass
     found = re.fullmatch(
         r"(\d{4})-(\d\d)-(\d\d)"
-        r"([ Tt](\d\d):(\d\d)(:(\d\d)([.,]\d+)?)?([zZ]|([+-])(\d\d):?(\d\d))?)?",
+        r"([ Tt](\d\d)(?::(\d\d)(:(\d\d)([.,]\d+)?)?)?([zZ]|([+-])(\d\d):?(\d\d))?)?",
         text,
         re.ASCII,
     )

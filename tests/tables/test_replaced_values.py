@@ -47,19 +47,9 @@ def test_each_kind_is_counted_by_field() -> None:
     assert counts(model, {"dose": ""}, {"dose": None}, {"age": ""}) == {"missing": {"dose": 2}}
     outside = [{"age": "100.5"}, {"age": "-1"}, {"dose": "1e999"}]
     assert counts(model, *outside) == {"outside": {"age": 2, "dose": 1}}
-    # Categories without an order have a line of their own.
-    assert counts(model, {"smoker": "ja"}, {"ward": "z"}) == {"unlisted": {"smoker": 1}}
-
-
-def test_a_value_in_no_category_has_a_line() -> None:
-    model = ModelTable.of(SCHEMA, PUBLIC, EVERYTHING)
-    replaced = model.replaced()
-    # A missing one has a column, for the field does not require a value.
-    table = pa.Table.from_pylist([FINE | {"ward": ward} for ward in ("z", "", None, "b")])
-    list(model.batches(table, replaced))
-    assert replaced.in_no_category == {"ward": 1}
-    (line,) = replaced.lines
-    assert line.startswith("1 row has a value of ward that is in no list")
+    # A missing category has a column, for the field does not require a value.
+    unlisted = [{"smoker": "ja"}, {"ward": "z"}, {"ward": ""}, {"ward": None}]
+    assert counts(model, *unlisted) == {"unlisted": {"smoker": 1, "ward": 1}}
 
 
 def test_a_narrower_range_of_the_model_is_not_the_one_that_was_stated() -> None:

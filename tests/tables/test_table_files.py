@@ -57,7 +57,7 @@ EXPECTED = [
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"], ids=repr)
 @pytest.mark.parametrize(
     "encoding",
-    ["utf-8", "utf-8-sig", "latin-1", "cp1252", "UTF-16", "utf-16-le", "utf-32", "cp850", "cp500"],
+    ["utf-8", "utf-8-sig", "latin-1", "cp1252", "cp850", "cp500"],
 )
 def test_delimiter_encoding_and_line_ends(encoding: str, ends: str, tmp_path: Path) -> None:
     for name in ("t.csv", "t.csv.gz"):
@@ -84,25 +84,10 @@ def test_line_ends_in_small_blocks(ends: bytes, tmp_path: Path) -> None:
         assert [int(value) for value in found] == list(range(500))
 
 
-HOSTILE = [
-    b"\xff",
-    b"\x81",
-    b"\xe9",
-    b"\x9d",
-    b"\xc3",
-    b"\x00",
-    b"\xf0\x9f",
-    b"\x8f",
-    b"\x8f\xa1",
-    b"\xa4\xd4",
-    b"\xa1\xa1\xa1",
-]
+HOSTILE = [b"\xff", b"\x81", b"\xe9", b"\x00", b"\xf0\x9f", b"\x8f\xa1"]
 
 
-@pytest.mark.parametrize(
-    "encoding",
-    ["latin-1", "cp1252", "ascii", "cp932", "gb18030", "euc-jp", "euc-kr", "big5", "johab"],
-)
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "ascii", "utf-8"])
 @pytest.mark.parametrize("chunk", [1, 7, 1 << 20])
 def test_bytes_that_cannot_be_decoded_change_their_row_only(
     encoding: str, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -131,40 +116,23 @@ def test_bytes_that_cannot_be_decoded_change_their_row_only(
             np.testing.assert_array_equal(np.delete(after, 4, 0), np.delete(before, 4, 0))
 
 
-def taken() -> list[str]:
-    """All encodings of Python in which a table can be."""
-    found = set()
-    for name in aliases.values():
+def test_each_byte_is_a_letter_in_what_is_taken_for_csv(tmp_path: Path) -> None:
+    """All others of Python are refused when the file is opened."""
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    taken = []
+    for name in sorted({*aliases.values()}):
         with contextlib.suppress(InvalidInput):
-            found.add(reading.checked_encoding(name))
-    return sorted(found - set(reading.WIDE))
-
-
-@pytest.mark.parametrize("encoding", taken())
-def test_no_byte_takes_in_the_line_end_behind_it(encoding: str) -> None:
-    assert len(taken()) > 60
-    ends = [chr(code).encode(encoding) for code in (10, 13)]
-    for end in ends:
+            open_source(TableFile(tmp_path / "t.csv", encoding=name))
+            taken.append(name)
+    assert len(taken) > 50
+    assert not {"utf_16", "utf_7", "gbk", "iso2022_jp", "hz", "punycode"} & set(taken)
+    for name in {*taken} - {"utf_8"}:
         for first in range(256):
-            for second in (b"", b"\x81", b"\x30", b"\x8e", b"\xa1", b"\xd4"):
-                row = bytes([first]) + second
-                for behind in ("", "A"):
-                    text = reading.in_utf8(row + end + behind.encode(encoding), encoding)
-                    after = end.decode(encoding) + behind
-                    assert text.endswith(after.encode()), (row, end)
-
-
-def test_half_a_letter_of_utf16_changes_its_row_only(tmp_path: Path) -> None:
-    rows = [row.encode("utf-16-le") for row in TEXT.splitlines(keepends=True)]
-    path = tmp_path / "t.csv"
-    for odd in (b"\x00\xd8", b"\x00\xdc", b"\x00\xdc\x00\xd8"):
-        changed = list(rows)
-        changed[2] = "0;".encode("utf-16-le") + odd + ";0\n".encode("utf-16-le")
-        path.write_bytes(b"".join(changed))
-        found = mapped(TableFile(path, ";", "utf-16-le")).tolist()
-        assert found[0] == EXPECTED[0]
-        assert found[2:] == EXPECTED[2:]
-        assert found[1] == [-1, 0, 0, 0, 0, 0, -1]
+            for second in (0, 10, 13, 34, 44, 129, 255):
+                one, other = (reading.in_utf8(bytes([byte]), name) for byte in (first, second))
+                assert reading.in_utf8(bytes([first, second]), name) == one + other
+    with pytest.raises(InvalidInput, match="--encoding utf-16 has letters of several bytes"):
+        open_source(TableFile(tmp_path / "t.csv", encoding="utf-16"))
 
 
 def test_what_cannot_be_decoded_is_in_no_list(tmp_path: Path) -> None:
@@ -192,9 +160,6 @@ def test_what_cannot_be_decoded_is_in_no_list(tmp_path: Path) -> None:
         ({"delimiter": "é"}, "delimiter must be one character"),
         ({"encoding": "klingon"}, "no encoding of texts is called 'klingon'"),
         ({"encoding": "hex"}, "no encoding of texts is called 'hex'"),
-        ({"encoding": "utf-7"}, "no row can be read by itself"),
-        ({"encoding": "iso2022_jp"}, "no row can be read by itself"),
-        ({"encoding": "unicode_escape"}, "no row can be read by itself"),
         ({"encoding": 3}, "encoding must be the name"),
         ({"sheet": 1}, "sheet must be the name of a sheet"),
         ({"path": 3}, "path must be a str or a Path"),
@@ -265,7 +230,7 @@ def test_blanks_around_names_do_not_count(tmp_path: Path) -> None:
 
 def test_numbers_in_other_dialects(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    for encoding in ("utf-16", "latin-1"):
+    for encoding in ("utf-8", "latin-1"):
         for ends in ("\r", "\r\n"):
             text = f"größe;y{ends}1;2{ends}3;4{ends}"
             path.write_bytes(text.encode(encoding))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
 from mipselect.mechanisms.base import Mechanism, Support
 from mipselect.privacy.guarantee import Guarantee
-from mipselect.privacy.randomness import Rng, generator, uniform_subset
+from mipselect.privacy.randomness import Rng, coin, generator, uniform_subset
 from mipselect.validation import (
     checked_count,
     checked_epsilon,
@@ -25,10 +24,6 @@ MIXING_CONDITION = (
     "the law of the chain after {steps} steps is within total variation δ/(1 + e^ε) ≥ {distance} "
     "of its stationary law, on these data and on every neighbouring data set"
 )
-
-COIN_BITS = 53
-LOWEST = -700.0
-"""No swap is less likely to be accepted than exp of this."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +126,7 @@ class MetropolisHastings(Mechanism[Support]):
             i, j = source.randrange(s), source.randrange(p - s)
             inside[i], outside[j] = outside[j], inside[i]
             proposed = self._value(tuple(sorted(inside)))
-            if happens(self.log_acceptance(value, proposed), source):
+            if coin(self.log_acceptance(value, proposed), source):
                 value = proposed
             else:
                 inside[i], outside[j] = outside[j], inside[i]
@@ -139,7 +134,7 @@ class MetropolisHastings(Mechanism[Support]):
 
     def log_acceptance(self, value: float, proposed: float) -> float:
         """Compute min(0, -ε (R(S') - R(S)) / 2Δ), the log of the probability to accept a swap."""
-        return min(0.0, max(LOWEST, -self.epsilon * ((proposed - value) / 2.0 / self.sensitivity)))
+        return min(0.0, -self.epsilon * ((proposed - value) / 2.0 / self.sensitivity))
 
     @cached_property
     def _value(self) -> Callable[[Support], float]:
@@ -152,17 +147,3 @@ def mixing_guarantee(epsilon: float, delta: float, n_steps: int) -> Guarantee:
     # Three digits round up by half a percent at most; a condition may only be too strict.
     condition = MIXING_CONDITION.format(steps=n_steps, distance=f"{0.995 * distance:.3g}")
     return Guarantee(epsilon, delta, conditions=(condition,))
-
-
-def happens(log_probability: float, source: random.Random) -> bool:
-    """Toss a coin that shows heads with probability exp(l), l ≤ 0, to the last bit of exp(l).
-
-    exp(l) = m 2^-e with ½ ≤ m < 1: e fair coins, and one of probability m from 53 bits.
-    """
-    if log_probability == 0.0:
-        return True
-    mantissa, exponent = math.frexp(math.exp(log_probability))
-    if exponent > 0:
-        return True
-    heads = source.getrandbits(COIN_BITS) < int(math.ldexp(mantissa, COIN_BITS))
-    return heads and source.getrandbits(-exponent) == 0
