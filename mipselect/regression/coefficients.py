@@ -9,7 +9,6 @@ import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -64,11 +63,10 @@ def rule_of(
 
 
 def all_terms(release: ModelRelease, rule: TableEquation) -> list[Term]:
-    """Return the terms of a rule, and its intercept as the last, where there is one."""
-    terms = list(rule.terms)
-    if release.table is not None or release.rows.fit_intercept:
-        terms.append(Term(INTERCEPT, INTERCEPT, rule.intercept))
-    return terms
+    """Return the intercept of a rule, where there is one, and its terms."""
+    intercept = Term(INTERCEPT, INTERCEPT, rule.intercept)
+    there = release.table is not None or release.rows.fit_intercept
+    return [intercept, *rule.terms] if there else [*rule.terms]
 
 
 REFUSALS = {
@@ -236,98 +234,9 @@ def fieller(quantile: float, square: float, linear: float, constant: float) -> F
     return np.array([middle - root, middle + root])
 
 
-@dataclass(frozen=True)
-class CoefficientIntervals:
-    """An interval for every coefficient of a release, each at the same level on its own.
-
-    Attributes
-    ----------
-    level : float
-        With this probability an interval holds its coefficient.
-    names : tuple of str
-        The columns, or for a model of a table what the terms of its equation mean; and "intercept"
-        at the end where there is one.
-    coefficients : tuple of float
-        Those of the release. With much ridge one may lie outside of its interval.
-    lower, upper : tuple of float
-        Per unit of each column, or in the units of the table. ``-inf`` and ``inf`` where the noise
-        leaves everything open.
-
-    Examples
-    --------
-    >>> from mipselect.regression.coefficients import CoefficientIntervals
-    >>> found = CoefficientIntervals(0.9, ("age", "dose"), (0.5, 1.5), (0.4, 1.2), (0.6, 1.8))
-    >>> print(found)
-    90 % intervals, each on its own:
-    age: 0.5 in [0.4, 0.6]
-    dose: 1.5 in [1.2, 1.8]
-    """
-
-    level: float
-    names: tuple[str, ...]
-    coefficients: tuple[float, ...]
-    lower: tuple[float, ...]
-    upper: tuple[float, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields, ready for JSON: None for an end at infinity."""
-        return {
-            "level": self.level,
-            "names": list(self.names),
-            "coefficients": list(self.coefficients),
-            "lower": [end if math.isfinite(end) else None for end in self.lower],
-            "upper": [end if math.isfinite(end) else None for end in self.upper],
-        }
-
-    def __str__(self) -> str:
-        rows = zip(self.names, self.coefficients, self.lower, self.upper, strict=True)
-        lines = [f"{name}: {value:.6g} in [{a:.6g}, {b:.6g}]" for name, value, a, b in rows]
-        return "\n".join([f"{100.0 * self.level:.6g} % intervals, each on its own:", *lines])
-
-
-def confidence_intervals(release: ModelRelease, level: float = 0.95) -> CoefficientIntervals:
-    """Return intervals for the coefficients of an AdaSSP model; they cost no further ε.
-
-    Parameters
-    ----------
-    release : ModelRelease
-        A release of an `AdaSSPRegressor`, alone or after a selection.
-    level : float
-        Between 0 and 1: the probability that one interval holds its coefficient.
-
-    Returns
-    -------
-    CoefficientIntervals
-        For the coefficients that least squares finds on the released columns of the whole
-        population, rows and targets mapped and clipped as for the fit. For a model of a table
-        those of `ModelRelease.in_units`, category against reference included. The whole line where
-        the noise is so large that no bounded interval could keep the level.
-
-    Raises
-    ------
-    InvalidInput
-        If there is no model, or the mechanism does not release what an interval needs.
-
-    Notes
-    -----
-    See `NoisyNormalEquations` for how. Not covered: clipping (it changes what is estimated, not
-    only the noise), residuals whose size depends on the columns, and a selection that was drawn
-    from the same rows, which prefers columns that happen to look strong.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mipselect.regression import AdaSSPRegressor, confidence_intervals
-    >>> X = np.random.default_rng(0).uniform(-1, 1, (20_000, 1))
-    >>> model = AdaSSPRegressor(epsilon=3.0, x_bound=1.0, y_bound=1.0)
-    >>> release = model.fit(X, 0.5 * X[:, 0]).release_
-    >>> found = confidence_intervals(release)
-    >>> found.upper[0] - found.lower[0] < 0.2
-    True
-    """
-    checked_share(level, "level", closed=False)
-    equations = NoisyNormalEquations.of(release)
-    rule, size = rule_of(release), release.rows.size
+def interval_ends(release: ModelRelease, level: float) -> FloatArray:
+    """Compute intervals of all terms of a release, shape (m, 2); see `confidence_intervals`."""
+    equations, size = NoisyNormalEquations.of(release), release.rows.size
     # In units of the mapped columns, which row_norm has made shorter.
     units = np.full(release.rows.columns, release.bounds["row_norm"])
     if release.rows.unit is not None:
@@ -340,16 +249,7 @@ def confidence_intervals(release: ModelRelease, level: float = 0.95) -> Coeffici
 
     constants = values(np.zeros(len(units)))
     functions = np.column_stack([values(one) - constants for one in np.eye(len(units))])
-    low, high = (equations.ends(functions / units, level) + constants[:, None]).T.tolist()
-    terms = all_terms(release, rule)
-    names = [term.meaning if release.table is not None else term.field for term in rule.terms]
-    return CoefficientIntervals(
-        level,
-        (*names, INTERCEPT)[: len(terms)],
-        tuple(term.coefficient for term in terms),
-        tuple(low),
-        tuple(high),
-    )
+    return equations.ends(functions / units, level) + constants[:, None]
 
 
 @dataclass(frozen=True)
@@ -380,43 +280,66 @@ class CoefficientTable:
     Attributes
     ----------
     release : ModelRelease
+    level : float
+        With this probability an interval holds its coefficient, each on its own.
     rule : TableEquation
     rows : tuple of CoefficientRow
         The intercept first, where there is one.
-    intervals : CoefficientIntervals or None
     reason : str
         Why there are no intervals, as a sentence; "" if there are.
     """
 
     release: ModelRelease
+    level: float
     rule: TableEquation
     rows: tuple[CoefficientRow, ...]
-    intervals: CoefficientIntervals | None
     reason: str
 
     @classmethod
-    def of(cls, release: ModelRelease, level: float = LEVEL) -> CoefficientTable:
+    def of(
+        cls, release: ModelRelease, level: float = LEVEL, *, strict: bool = False
+    ) -> CoefficientTable:
         """Read the rows from a release.
 
         Raises
         ------
         InvalidInput
-            If no model was released, or the level is not between 0 and 1.
+            If no model was released, or the level is not between 0 and 1; if `strict`, where there
+            are no intervals too.
         """
         checked_share(level, "level", closed=False)
+        reason, ends = "", list[Any]()
+        try:
+            ends = interval_ends(release, level).tolist()
+        except InvalidInput as error:
+            if strict:
+                raise
+            reason = f"{str(error)[:1].upper()}{str(error)[1:]}."
         rule = rule_of(release)
         terms = all_terms(release, rule)
-        intervals, reason = None, ""
-        ends: Any = repeat((None, None), len(terms))
-        try:
-            intervals = confidence_intervals(release, level)
-            ends = zip(intervals.lower, intervals.upper, strict=True)
-        except InvalidInput as error:
-            reason = f"{str(error)[:1].upper()}{str(error)[1:]}."
-        rows = [CoefficientRow(term, *pair) for term, pair in zip(terms, ends, strict=True)]
-        first = [row for row in rows if row.term.kind == INTERCEPT]
-        rest = [row for row in rows if row.term.kind != INTERCEPT]
-        return cls(release, rule, (*first, *rest), intervals, reason)
+        pairs = [(None, None)] * len(terms) if reason else ends
+        rows = (CoefficientRow(term, *pair) for term, pair in zip(terms, pairs, strict=True))
+        return cls(release, level, rule, tuple(rows), reason)
+
+    def intervals(self) -> dict[str, Any] | None:
+        """Return the intervals, ready for JSON, the intercept last; None where there are none.
+
+        An end at infinity is None: noise leaves everything open.
+        """
+        if self.reason:
+            return None
+        rows = sorted(self.rows, key=lambda row: row.term.kind == INTERCEPT)
+        named = self.release.table is not None
+        return {
+            "level": self.level,
+            "names": [row.term.meaning if named else row.term.field for row in rows],
+            "coefficients": [row.term.coefficient for row in rows],
+            "lower": [None if row.low == -math.inf else row.low for row in rows],
+            "upper": [None if row.high == math.inf else row.high for row in rows],
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
 
     @property
     def of_shares(self) -> bool:
@@ -465,10 +388,8 @@ class CoefficientTable:
 
     def to_frame(self) -> Any:
         """Return all rows as a frame of pandas; see `ModelRelease.to_frame`."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise InvalidInput("pandas is missing; install it with: pip install pandas") from error
+        import pandas as pd
+
         columns: dict[str, list[Any]] = {
             "field": [row.term.field for row in self.rows],
             "kind": [row.term.kind for row in self.rows],
@@ -481,6 +402,49 @@ class CoefficientTable:
         if self.rule.log_odds:
             columns["odds_ratio"] = [_odds_ratio(row.term) for row in self.rows]
         return pd.DataFrame({**columns, "aside": [row.term.aside for row in self.rows]})
+
+
+def confidence_intervals(release: ModelRelease, level: float = 0.95) -> CoefficientTable:
+    """Return intervals for the coefficients of an AdaSSP model; they cost no further ε.
+
+    Parameters
+    ----------
+    release : ModelRelease
+        A release of an `AdaSSPRegressor`, alone or after a selection.
+    level : float
+        Between 0 and 1: the probability that one interval holds its coefficient.
+
+    Returns
+    -------
+    CoefficientTable
+        For the coefficients that least squares finds on the released columns of the whole
+        population, rows and targets mapped and clipped as for the fit. For a model of a table
+        those of `ModelRelease.in_units`, category against reference included. The whole line where
+        the noise is so large that no bounded interval could keep the level.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no model, or the mechanism does not release what an interval needs.
+
+    Notes
+    -----
+    See `NoisyNormalEquations` for how. Not covered: clipping (it changes what is estimated, not
+    only the noise), residuals whose size depends on the columns, and a selection that was drawn
+    from the same rows, which prefers columns that happen to look strong.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mipselect.regression import AdaSSPRegressor, confidence_intervals
+    >>> X = np.random.default_rng(0).uniform(-1, 1, (20_000, 1))
+    >>> model = AdaSSPRegressor(epsilon=3.0, x_bound=1.0, y_bound=1.0)
+    >>> release = model.fit(X, 0.5 * X[:, 0]).release_
+    >>> _, of_x0 = confidence_intervals(release).rows
+    >>> of_x0.low < 0.5 < of_x0.high < of_x0.low + 0.2
+    True
+    """
+    return CoefficientTable.of(release, level, strict=True)
 
 
 def _odds_ratio(term: Term) -> float:
@@ -520,11 +484,11 @@ def reading_notes(table: CoefficientTable, elsewhere: str) -> list[str]:
             "Numbers count within their ranges, or the parts that were found to hold most values, "
             f"and as the middle where they are missing: {', '.join(told)}."
         )
-    if table.intervals is None:
+    if table.reason:
         notes.append(table.reason)
     else:
         notes.append(
-            f"Brackets are {100.0 * table.intervals.level:.6g} % intervals, each on its own. The "
+            f"Brackets are {100.0 * table.level:.6g} % intervals, each on its own. The "
             "ridge draws a coefficient towards 0 and not its interval, so that it may lie outside."
         )
         notes.append("They hold neither the choice of the features nor what the ranges cut off.")
@@ -590,7 +554,7 @@ def coefficient_plot(release: ModelRelease, axes: Any, level: float) -> Any:
     # A dollar sign in a name is no mathematics.
     axes.set_yticks(range(len(rows)), labels=labels, parse_math=False)
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    shown = "no intervals" if table.intervals is None else f"{100.0 * level:g} % intervals"
+    shown = "no intervals" if table.reason else f"{100.0 * level:g} % intervals"
     axes.set_xlabel(f"change of {table.rule.aim}; {shown}", parse_math=False)
     before, guarantee = release._said(ROW if release.table is None else release.table.unit)
     lines = [*before, f"{release.mechanism}.", guarantee]

@@ -192,20 +192,17 @@ class _ObjectivePerturbation(PrivateLinearModel):
         return follows if self._bounds_slopes else {**follows, "coef_bound": REACH / length}
 
     def _draw(self, rows: ModelRows, source: random.Random, private: bool) -> Drawn:
-        count = len(rows.X) if self.relation == "replace-one" else None
-        return self._for_rows(count)._drawn(rows, source, count)
-
-    def _drawn(self, rows: ModelRows, source: random.Random, count: int | None) -> Drawn:
-        """Draw a model; `count` is the number of rows if that is public."""
-        size = rows.X.shape[1]
-        row_map, chosen = self._rows(size), self._perturbation(size, count)
-        y_bound, radius = self._target_bound(), self._radius(size)
-        balls, _ = self._change(size)
+        size, count = rows.X.shape[1], len(rows.X) if self.relation == "replace-one" else None
+        settled = self._for_rows(count)
+        loss, clip = settled._loss(), settled._clip_bound
+        row_map, chosen = settled._rows(size), settled._perturbation(size, count)
+        y_bound, radius = settled._target_bound(), settled._radius(size)
+        balls, _ = settled._change(size)
         noise = product_laplace(source, balls, chosen.noise_scale)
         theta = perturbed_minimiser(
-            self._loss(),
+            loss,
             row_map(rows.X),
-            np.clip(rows.y, -self._clip_bound, self._clip_bound),
+            np.clip(rows.y, -clip, clip),
             chosen.ridge,
             noise,
             radius,
@@ -214,14 +211,14 @@ class _ObjectivePerturbation(PrivateLinearModel):
         return Drawn(
             np.trunc(theta / radius * STEPS) / STEPS * radius,
             row_map,
-            f"objective-perturbation, {self._loss().name}",
+            f"objective-perturbation, {loss.name}",
             bounds={
                 "y_bound": y_bound,
                 "coef_bound": radius,
                 "ridge": chosen.ridge,
                 "noise_scale": chosen.noise_scale,
                 "noise_deviation": chosen.noise_scale * balls.deviation,
-                "curvature": self._loss().curvature,
+                "curvature": loss.curvature,
             },
             footnotes=(FOOTNOTE,),
         )

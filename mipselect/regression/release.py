@@ -489,7 +489,7 @@ class ModelRelease(Release):
         Raises
         ------
         InvalidInput
-            If pandas is missing, or no model was released.
+            If no model was released.
         """
         from mipselect.regression.coefficients import CoefficientTable
 

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from mipselect.array_checks import checked_scales
 from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput
 from mipselect.mechanisms.noise.noise import plus_laplace
 from mipselect.mechanisms.scores.sample_aggregate import random_blocks
 from mipselect.parameters import estimator, parameter
@@ -105,8 +104,9 @@ models with normal errors: with 0.6 it never passed in 120 simulated tables, wit
 
 FAILS = "its private test is likely to fail, whatever the data, and then there is no model"
 
-FINEST = 2.0**62
-"""The most steps between the ends of a grid: its points are 64-bit integers."""
+STEPS = 2.0**60
+"""Steps of the grid from 0 to the bound of a coefficient: far finer than the noise, and its points
+are 64-bit integers."""
 
 
 @estimator
@@ -177,20 +177,13 @@ class TukeyRegressor(PrivateRegressor):
         "largest of them. Public.",
         default=2.0**26,
     )
-    coef_step: float | ArrayLike = parameter(
-        "float or array_like of shape (p,)",
-        "What coefficients are rounded to; for the intercept the smallest of them. Public. "
-        "Anything far below the noise will do.",
-        default=2.0**-34,
-    )
-
-    _per_column: ClassVar[tuple[str, ...]] = ("coef_bound", "coef_step")
+    _per_column: ClassVar[tuple[str, ...]] = ("coef_bound",)
 
     def _promise(self, size: int) -> Guarantee:
         """Return the guarantee: (ε, δ)."""
         if self.block_size is not None:
             checked_integer(self.block_size, "block_size", size + self.fit_intercept)
-        self._grid(size)
+        self._bounds(size)
         return Guarantee(self.epsilon, self.delta, relation=self.relation)
 
     def enough_rows(self, size: int) -> int:
@@ -215,7 +208,8 @@ class TukeyRegressor(PrivateRegressor):
         n, size = rows.X.shape
         row_map = RowMap(size, self.fit_intercept)
         test, draw = self._halves()
-        bounds, steps = self._grid(size)
+        bounds = self._bounds(size)
+        steps = bounds / STEPS
         height, count = self._blocks(n, row_map.columns, source, private)
         blocks = random_blocks(n, count, height, source)
         if (targeted := rows.targeted) is not None:
@@ -235,16 +229,10 @@ class TukeyRegressor(PrivateRegressor):
             )
         return Drawn(None, row_map, "tukey")
 
-    def _grid(self, size: int) -> tuple[FloatArray, FloatArray]:
-        """Return largest values and steps of the coefficients, shape (d,); the intercept last."""
+    def _bounds(self, size: int) -> FloatArray:
+        """Return the largest values of the coefficients, shape (d,); the intercept last."""
         bounds = list(checked_scales(self.coef_bound, "coef_bound", size))
-        steps = list(checked_scales(self.coef_step, "coef_step", size))
-        if any(2.0 * bound / step > FINEST for bound, step in zip(bounds, steps, strict=True)):
-            raise InvalidInput("coef_bound must be at most 2^61 times coef_step")
-        if self.fit_intercept:
-            bounds.append(max(bounds))
-            steps.append(max(min(steps), 2.0 * max(bounds) / FINEST))
-        return np.array(bounds), np.array(steps)
+        return np.array([*bounds, max(bounds)] if self.fit_intercept else bounds)
 
     def _halves(self) -> tuple[float, float]:
         """Compute ε_t and ε_s, rounded down."""

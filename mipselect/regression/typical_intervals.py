@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,6 +41,14 @@ OCTAVES = 21
 
 OF_PLACES = [1 << 30, *(2 << (30 + m - 3 * m // 2) for m in range(OCTAVES))]
 """Weights of the place 0, and of the places ± 2^m .. 2^(m+1) - 1 together, near |place|^(-3/2)."""
+
+
+def weights_of_places(places: IntArray) -> IntArray:
+    """Compute public weights without that of the size, shape (c,); below 2^53 together."""
+    _, bits = np.frexp(np.abs(places).astype(np.float64))
+    octaves = np.maximum(bits.astype(np.int64) - 1, 0)
+    weights: IntArray = np.int64(1) << (30 - 3 * octaves // 2)
+    return weights
 
 
 @dataclass(frozen=True)
@@ -93,8 +102,8 @@ class IntervalList:
 
     def weight(self, interval: ListedInterval) -> int:
         """Return the public weight of an interval."""
-        octave = max(abs(interval.place).bit_length() - 1, 0)
-        return self.weights[interval.exponent - self.first] << (30 - 3 * octave // 2)
+        (of_place,) = weights_of_places(np.array([interval.place])).tolist()
+        return int(self.weights[interval.exponent - self.first] * of_place)
 
     def place(self, step: int, source: random.Random) -> int:
         """Draw a place of a size by the public weights alone."""
@@ -181,8 +190,7 @@ def ends_of_part(interval: ListedInterval) -> tuple[float, float]:
     return max(-1.0, low), min(1.0, high)
 
 
-@dataclass(frozen=True, eq=False)
-class Size:
+class Size(NamedTuple):
     """All intervals of one half width that hold a value.
 
     Attributes
@@ -197,14 +205,6 @@ class Size:
     step: int
     places: IntArray
     inside: IntArray
-
-    @property
-    def weights_of_places(self) -> IntArray:
-        """Public weights without that of the size, shape (c,); below 2^53 together."""
-        _, bits = np.frexp(np.abs(self.places).astype(np.float64))
-        octaves = np.maximum(bits.astype(np.int64) - 1, 0)
-        weights: IntArray = np.int64(1) << (30 - 3 * octaves // 2)
-        return weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,7 +266,7 @@ class IntervalLaw:
             weight = self.listed.weights[size.step]
             exponent = self.listed.first + size.step
             fits = np.flatnonzero(self._scores(size.step, size.inside) == scores[level])
-            upto = weight * np.cumsum(size.weights_of_places[fits])
+            upto = weight * np.cumsum(weights_of_places(size.places[fits]))
             if upto.size and left < upto[-1]:
                 place = size.places[fits[np.searchsorted(upto, left, side="right")]]
                 return ListedInterval(exponent, int(place))
@@ -329,14 +329,14 @@ class IntervalLaw:
 
     def _empty(self, size: Size) -> int:
         """Return the weight of the places of a size whose intervals hold nothing."""
-        return self.listed.weight_of_places(size.step) - int(size.weights_of_places.sum())
+        return self.listed.weight_of_places(size.step) - int(weights_of_places(size.places).sum())
 
     @cached_property
     def _levels(self) -> tuple[IntArray, IntArray]:
         """Rising scores of intervals, and the weights of those with each; shape (K,)."""
         scores, weights = [], []
         for size in self.occupied():
-            held = np.bincount(size.inside, size.weights_of_places, 1).astype(np.int64)
+            held = np.bincount(size.inside, weights_of_places(size.places), 1).astype(np.int64)
             held[0] = self._empty(size)
             inside = np.flatnonzero(held)
             scores.append(self._scores(size.step, inside))

@@ -32,8 +32,8 @@ def model_in_words(model: ModelRelease, told: Mapping[str, str]) -> dict[str, An
         return found
     table = CoefficientTable.of(model)
     unit, level = unit_of_target(model), ""
-    if table.intervals is not None:
-        level = f"{100.0 * table.intervals.level:g} % interval"
+    if not table.reason:
+        level = f"{100.0 * table.level:g} % interval"
     what = f"points with {level}s" if level else "points without intervals"
     axis = f"difference of {table.rule.aim}{unit}; {what}"
     if table.rule.log_odds and table.rule.classes is not None:

@@ -33,6 +33,12 @@ def sample(n: int, seed: int, noise: float = 0.2) -> tuple[np.ndarray, np.ndarra
     return X, X @ BETA + 0.1 + noise * rng.standard_normal(n)
 
 
+def ends_of(release: ModelRelease, level: float = 0.95) -> np.ndarray:
+    """Both ends of every interval, the intercept last; shape (2, m)."""
+    rows = confidence_intervals(release, level).rows
+    return np.array([[row.low, row.high] for row in (*rows[1:], rows[0])]).T
+
+
 def released(n: int, epsilon: float, seed: int, **options: Any) -> ModelRelease:
     X, y = sample(n, seed)
     model = AdaSSPRegressor(epsilon=epsilon, x_bound=1.0, y_bound=1.2, random_state=seed, **options)
@@ -51,8 +57,8 @@ def test_intervals_hold_the_truth_as_often_as_they_say(
     for seed in range(sets):
         release = released(n, epsilon, seed, relation=relation)
         for level in hits:
-            found = confidence_intervals(release, level)
-            inside = (np.array(found.lower) <= truth) & (truth <= np.array(found.upper))
+            lower, upper = ends_of(release, level)
+            inside = (lower <= truth) & (truth <= upper)
             hits[level] += inside.mean() / sets
     print(hits)
     for level, share in hits.items():
@@ -78,8 +84,8 @@ def test_the_widths_are_those_of_a_bootstrap_of_what_is_released() -> None:
         gradient += known.gradient_deviation * rng.standard_normal(size)
         draws.append(np.linalg.solve(gram, gradient) / release.bounds["row_norm"])
     drawn = np.quantile(draws, [0.025, 0.975], axis=0)
-    found = confidence_intervals(release)
-    widths = np.array(found.upper) - np.array(found.lower)
+    lower, upper = ends_of(release)
+    widths = upper - lower
     np.testing.assert_allclose(widths, drawn[1] - drawn[0], rtol=0.06)
     # Of the privacy noise alone they would be shorter.
     silent = NoisyNormalEquations(
@@ -95,9 +101,9 @@ def test_the_ridge_is_no_bias() -> None:
     for seed in range(60):
         release = released(400, 1.0, seed, relation="add-remove")
         assert release.coefficients is not None
-        found = confidence_intervals(release, 0.05)
         estimates.append(release.coefficients[0])
-        middles.append(0.5 * (found.lower[0] + found.upper[0]))
+        lower, upper = ends_of(release, 0.05)
+        middles.append(0.5 * lower[0] + 0.5 * upper[0] if np.isfinite(lower[0]) else np.nan)
     assert np.median(estimates) < 0.24
     assert np.isfinite(middles).sum() > 50
     assert abs(np.nanmedian(middles) - 0.3) < 0.04
@@ -132,22 +138,21 @@ def test_they_are_in_units_of_the_columns_and_come_from_the_release_alone() -> N
     options: dict[str, Any] = {"y_bound": 1.0, "random_state": 5}
     one = AdaSSPRegressor(x_bound=1.0, **options).fit(X, y).release_
     other = AdaSSPRegressor(x_bound=units, **options).fit(X * units, y).release_
-    first, second = confidence_intervals(one), confidence_intervals(other)
-    scale = np.append(units, 1.0)
-    np.testing.assert_allclose(np.array(second.lower) * scale, first.lower, rtol=1e-3)
-    np.testing.assert_allclose(np.array(second.upper) * scale, first.upper, rtol=1e-3)
+    np.testing.assert_allclose(ends_of(other) * [*units, 1.0], ends_of(one), rtol=1e-3)
     read = ModelRelease.from_dict(json.loads(json.dumps(other.to_dict())))
-    assert confidence_intervals(read) == second
-    assert second.names == ("x0", "x1", "x2", "intercept")
-    assert "x1: " in str(second)
+    found = confidence_intervals(read)
+    assert found == confidence_intervals(other)
+    assert found.intervals()["names"] == ["x0", "x1", "x2", "intercept"]
+    assert "per unit of x1" in str(found)
 
 
 def test_a_selection_before_changes_nothing_about_how() -> None:
     X, y = sample(3000, 7)
     model = selection(epsilon=4.0, random_state=1).fit(X, y)
     found = confidence_intervals(model.release_)
-    assert found.names == (*model.release_.feature_names, "intercept")
-    assert found.lower[0] < model.release_.coefficients[0] < found.upper[0]
+    intercept, row = found.rows
+    assert (intercept.term.field, row.term.field) == ("intercept", *model.release_.feature_names)
+    assert row.low < model.release_.coefficients[0] < row.high
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -169,17 +174,16 @@ def test_degenerate_tables_have_wide_intervals_and_never_nan(epsilon: float, rel
                 fit_intercept=intercept, random_state=1,
             )  # fmt: skip
             found = confidence_intervals(model.fit(rows, target).release_)
-            assert not any(map(math.isnan, [*found.lower, *found.upper]))
-            assert all(low < high for low, high in zip(found.lower, found.upper, strict=True))
+            assert all(row.low < row.high for row in found.rows)
             if epsilon <= 0.1:
-                assert all(map(math.isinf, found.lower)), name
-                assert found.to_dict()["lower"][0] is None
-                json.dumps(found.to_dict(), allow_nan=False)
+                assert all(row.is_open for row in found.rows), name
+                assert found.intervals()["lower"][0] is None
+                json.dumps(found.intervals(), allow_nan=False)
     for name in ("one row", "fewer rows than coefficients", "a column of zeros", "a copy"):
         model = AdaSSPRegressor(epsilon=epsilon, x_bound=1.0, y_bound=1.0, random_state=2)
         # Some coefficient is not determined by these rows, whatever ε is.
-        ends = confidence_intervals(model.fit(*tables[name]).release_)
-        assert math.isinf(max(ends.upper)) or max(ends.upper) - min(ends.lower) > 0.5, name
+        lower, upper = ends_of(model.fit(*tables[name]).release_)
+        assert math.isinf(max(upper)) or max(upper) - min(lower) > 0.5, name
 
 
 def test_a_gram_that_cannot_be_inverted_leaves_open_what_it_does_not_see() -> None:
@@ -241,7 +245,7 @@ def test_a_table_has_intervals_in_its_units() -> None:
         model = SelectThenRegress(ExponentialSelector(1, random_state=seed), regressor, epsilon=5.0)
         model.fit_table(patients(4000, seed), SCHEMA, target="stay", always=["sex"], never=["died"])
         found = confidence_intervals(model.release_)
-        ends = dict(zip(found.names, zip(found.lower, found.upper, strict=True), strict=True))
+        ends = {row.term.meaning: (row.low, row.high) for row in found.rows}
         for name, low_and_high in ends.items():
             if name in truth:
                 held.append(low_and_high[0] <= truth[name] <= low_and_high[1])
@@ -251,4 +255,5 @@ def test_a_table_has_intervals_in_its_units() -> None:
     assert 0.9 <= np.mean(held) < 1.0
     assert len(held) == 40 * len(truth)
     rule = model.release_.in_units
-    assert found.coefficients == (*(term.coefficient for term in rule.terms), rule.intercept)
+    expected = [*(term.coefficient for term in rule.terms), rule.intercept]
+    assert found.intervals()["coefficients"] == expected

@@ -135,7 +135,6 @@ def test_bad_parameters_are_refused_in_one_line(name: str) -> None:
         "rounds": (0, 1.5),
         "residual_bound": (0.0, None),
         "block_size": (2, 5.0),
-        "coef_step": (0.0, 1e-20, [1.0, 2.0]),
         "x_bound": (0.0, [1.0, 2.0], "x"),
         "y_bound": (-1.0,),
         "row_bound": (0.0,),

@@ -84,12 +84,6 @@ def test_a_table_is_charged_once_and_no_more_than_without_quality(relation: str)
     assert ModelRelease.from_dict(stored).quality == quality
 
 
-def test_without_a_share_nothing_is_measured() -> None:
-    fitted = model(quality_share=None).fit_table(frame(800), ROWS, target="effect", never=["well"])
-    assert fitted.quality_ is None
-    assert "quality" not in fitted.release_.to_dict()
-
-
 def test_the_rows_of_the_quality_are_not_those_of_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fit on rows with a dose, and its quality, see every row once between them."""
     seen: list[int] = []
@@ -129,15 +123,6 @@ def test_all_rows_of_a_person_stay_together() -> None:
     fitted = model().fit_table(data, PEOPLE, target="effect", never=["well"])
     assert fitted.release_.bounds["rows"] == 400.0
     assert fitted.quality_.rows == 100
-
-
-def test_two_classes_of_a_table() -> None:
-    classifier = ObjectivePerturbationClassifier()
-    fitted = model(classifier).fit_table(frame(9000), ROWS, target="well", never=["effect"])
-    names = [one.name for one in fitted.quality_.measures]
-    assert names[:2] == ["AUC", "accuracy"]
-    assert len(fitted.quality_.bins) == 5
-    assert fitted.quality_.beats_chance
 
 
 @pytest.mark.parametrize(
