@@ -33,9 +33,8 @@ from mipselect.problem.problem import LARGEST_RIDGE, SMALLEST_RIDGE
 from mipselect.restricted.box_dual import PreparedBoxDual
 from mipselect.validation import LARGEST_SCALE, SMALLEST_SCALE
 from tests.soak.restricted_problems import Array, hostile_columns, hostile_responses
-from tests.support.brackets import ExactLoss, ExactProblem, exact_loss
+from tests.support.brackets import DIGITS, ExactLoss, ExactProblem, exact_loss
 from tests.support.designs import least_ridge
-from tests.support.exactly import DIGITS
 
 UNDERFLOW = float(np.finfo(np.float64).tiny)
 """Less is no difference between doubles."""
