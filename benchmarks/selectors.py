@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -93,9 +92,8 @@ def selectors(
     """
     exact: list[bool] = []
     for data_seed in range(1, data_sets + 1):
-        described = read_description(instance)
         new = ({"n": rows} if rows else {}) | ({"seed": data_seed} if data_sets > 1 else {})
-        stored = stored_data(replace(described, data={**described.data, **new}))
+        stored = stored_data(read_description(instance), **new)
         clipped = stored.instance()
         best = set(mistake_levels(clipped).supports[0].tolist())
         source = random.Random(f"{instance} {data_seed} {selector} {epsilon}")

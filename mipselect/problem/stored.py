@@ -544,9 +544,9 @@ def load_problem(name_or_path: str | Path) -> StoredData:
     return stored_data(read_description(name_or_path))
 
 
-def stored_data(description: Description) -> StoredData:
-    """Load what is described; raise `InvalidInput`, naming the file and what is wrong in it."""
-    path, data = description.path, description.data
+def stored_data(description: Description, **changes: Any) -> StoredData:
+    """Load what is described, with some keys of [data] changed; errors name the file."""
+    path, data = description.path, {**description.data, **changes}
     try:
         with about(str(path)):
             arrays = description.source.load(data, path.parent)
