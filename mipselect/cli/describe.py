@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,6 @@ from mipselect.cli.table_options import TableArgument
 from mipselect.validation import printable
 
 if TYPE_CHECKING:
-    from mipselect.tables.described import Described
     from mipselect.tables.fields import Field
     from mipselect.tables.schema import TableSchema
 
@@ -104,110 +104,86 @@ def describe(arguments: DescribeArguments) -> None:
     from mipselect.tables.described import NO_CODEBOOK, described, proposed_types, read_codebook
 
     table, delivery, given = arguments.table, arguments.delivery, arguments.codebook
-    output = delivery.output
+    output, source = delivery.output, table.source
     check_output(output, [Path(table.data), *filter(None, [given])], replace=delivery.replace)
-    source = table.source
     proposed = proposed_types(source) if arguments.types_from_data else {}
     codebook = NO_CODEBOOK if given is None else read_codebook(given, source)
     found = described(source, codebook, proposed)
-    sensitive = any(field.type_proposed for field in found.schema.fields)
+    schema, uses = found.schema, list(_uses(found.schema))
+    sensitive = any(field.type_proposed for field in schema.fields)
     if output is not None:
-        write_whole(output, found.schema.text.encode(), sensitive=sensitive)
+        write_whole(output, schema.text.encode(), sensitive=sensitive)
+    typeless = not found.has_types and all(field.type == "string" for field in schema.fields)
 
     def render(console: Console) -> None:
         if sensitive:
             banner(console, SENSITIVE)
-        _show(console, found, output)
-        if output is not None:
-            line(console, f"Written to {output}.")
+        console.print(_table(schema, uses, typeless))
+        texts = [NO_TYPES] * typeless + [f"note: {note}." for note in found.notes]
+        texts += [PROPOSED_TYPES.format(output or "FILE")] * sensitive
+        complete = not any(gap for _, _, gap in uses)
+        texts += [COMPLETE] if complete else [FROM_WHERE, TYPICAL, IDENTIFIERS]
+        texts += [] if output is None else [f"Written to {output}."]
+        for text in texts:
+            line(console, text)
 
     report = {
         "sensitive": sensitive,
         "command": "describe",
         **table.head,
-        "fields": [
-            {"name": field.name, "type": field.type, "to_fill_in": _lacks(found.schema, field)}
-            for field in found.schema.features
-        ],
-        "schema": found.schema.content,
+        "fields": [{"name": f.name, "type": f.type, "to_fill_in": gap} for f, _, gap in uses],
+        "schema": schema.content,
         "notes": list(found.notes),
         "advice": f"{FROM_WHERE} {TYPICAL} {IDENTIFIERS}",
     }
     deliver(report, render, as_json=delivery.as_json, output=None)
 
 
-def _show(console: Console, found: Described, file: Path | None) -> None:
-    """Print the fields, and what a person should do."""
-    fields = found.schema.fields
-    typeless = not found.has_types and all(field.type == "string" for field in fields)
-    console.print(_table(found.schema, typeless))
-    if typeless:
-        console.print(NO_TYPES, soft_wrap=True)
-    for note in found.notes:
-        line(console, f"note: {note}.")
-    if any(field.type_proposed for field in fields):
-        line(console, PROPOSED_TYPES.format(file or "FILE"))
-    if not any(_lacks(found.schema, field) for field in found.schema.features):
-        line(console, COMPLETE)
-        return
-    console.print(FROM_WHERE, soft_wrap=True)
-    console.print(TYPICAL, soft_wrap=True)
-    console.print(IDENTIFIERS, soft_wrap=True)
-
-
-def _table(schema: TableSchema, typeless: bool) -> Table:
-    """List the fields, with what is lacking."""
-    from mipselect.tables.derived import FEATURES
-
-    content = schema.content
-    titled = [*content["fields"], *content.get(FEATURES, ())]
-    labels = [printable(str(entry.get("title", ""))) for entry in titled]
-    titles = ("field", *(("label",) if any(labels) else ()), "type", "becomes", "to fill in")
-    table = table_of(*titles, fold=titles)
-    for field, label in zip(schema.features, labels, strict=True):
-        special = _special(schema, field)
-        said = (escape(label),) if any(labels) else ()
-        kind = f"{field.type} ?" if field.type_proposed else field.type
-        gap = _lacks(schema, field)
-        if gap and typeless:
-            gap = "type; categories of text"
-        table.add_row(escape(field.name), *said, kind, special or _becomes(field), gap)
-    return table
-
-
-def _lacks(schema: TableSchema, field: Field) -> str:
-    """Say what is to fill in of a field; "" for one that is no feature itself."""
-    return "" if _special(schema, field) else field.gap
-
-
-def _special(schema: TableSchema, field: Field) -> str:
-    """Say what a field is for that is no feature itself; "" for others."""
+def _uses(schema: TableSchema) -> Iterator[tuple[Field, str, str]]:
+    """Yield each field, what becomes of it, and what is to fill in; "" where nothing is."""
     from mipselect.tables.fields import IGNORED
 
-    if field.name == schema.privacy_unit:
-        return "whose row it is"
-    if field.role == IGNORED:
-        return "nothing, it is ignored"
-    made = [one.name for one in schema.derived if one.source.name == field.name]
-    only_read = made and field.name in schema.only_read
-    return f"made into {escape(', '.join(made))}" if only_read else ""
+    for field in schema.features:
+        made = [one.name for one in schema.derived if one.source.name == field.name]
+        if field.name == schema.privacy_unit:
+            yield field, "whose row it is", ""
+        elif field.role == IGNORED:
+            yield field, "nothing, it is ignored", ""
+        elif made and field.name in schema.only_read:
+            yield field, f"made into {', '.join(made)}", ""
+        else:
+            yield field, "" if field.gap else _becomes(field), field.gap
 
 
 def _becomes(field: Field) -> str:
     """Say in words what a field is for the selection."""
     from mipselect.tables.derived import DerivedField
 
-    if field.gap:
-        return ""
     if field.role is not None:
         return f"how much a row counts, 0 to {field.maximum:g}"
     missing = "" if field.required else " and =missing"
     if isinstance(field, DerivedField) and field.categories is None:
-        return f"made of {escape(field.source.name)}{missing}"
+        return f"made of {field.source.name}{missing}"
     if field.type == "boolean":
-        no, yes = escape(field.false_values[0]), escape(field.true_values[0])
-        return f"{no} is -1, {yes} is +1{missing}"
+        return f"{field.false_values[0]} is -1, {field.true_values[0]} is +1{missing}"
     if field.categories is None:
         return f"{field.minimum:g} to {field.maximum:g}{missing}"
     k = len(field.categories)
     return f"{k} {'ordered ' if field.ordered else ''}categories{missing}"
+
+
+def _table(schema: TableSchema, uses: Sequence[tuple[Field, str, str]], typeless: bool) -> Table:
+    """List the fields, with their titles if any has one."""
+    from mipselect.tables.derived import FEATURES
+
+    titled = [*schema.content["fields"], *schema.content.get(FEATURES, ())]
+    labels = [printable(str(entry.get("title", ""))) for entry in titled]
+    labelled = any(labels)
+    names = ("field", *["label"] * labelled, "type", "becomes", "to fill in")
+    table = table_of(*names, fold=names)
+    for (field, becomes, gap), label in zip(uses, labels, strict=True):
+        kind = f"{field.type} ?" if field.type_proposed else field.type
+        gap = "type; categories of text" if gap and typeless else gap
+        cells = (field.name, *[label] * labelled, kind, becomes, gap)
+        table.add_row(*map(escape, cells))
+    return table

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from mipselect.cli.declared import argument, command, group, option, options, required
 from mipselect.cli.ledger_entry import (
+    charged_report,
     ledger_entry,
     opened,
     print_charged,
-    private_report,
     relation_of,
 )
-from mipselect.cli.options import PRIVACY_PANEL, ChargeOptions, Delivery, check_seed
-from mipselect.cli.output import NOT_PRIVATE, banner, check_output, heading, line, show_quality
+from mipselect.cli.options import PRIVACY_PANEL, ChargeOptions, Delivery, check_seed, stated
+from mipselect.cli.output import NOT_PRIVATE, banner, check_output, heading, line
 from mipselect.cli.progress import Spinner
 from mipselect.cli.start import say
 from mipselect.cli.table_options import TABLE, TableArgument
@@ -28,7 +27,7 @@ from mipselect.privacy.guarantee import ROW, Guarantee, checked_relation
 from mipselect.validation import checked_budget
 
 if TYPE_CHECKING:
-    from mipselect.tables.schema import TableSchema
+    pass
 
 EXAMPLES = """Examples:
 
@@ -38,6 +37,12 @@ mipselect evaluate model.json next_year.parquet --epsilon 0.5 \\
 mipselect evaluate model.json visits.csv --schema visits.schema.json \\
     --epsilon 0.5 --output quality.json
 """
+
+
+OF_THE_FIT = (
+    "the model was fitted to a table of this name, {}: on the rows of the fit it looks better than "
+    "it is; take other rows, or 'mipselect fit --quality-share', which keeps some apart"
+)
 
 
 @options
@@ -68,12 +73,6 @@ class EvaluateArguments:
     charge: ChargeOptions = group(ChargeOptions)
     delivery: Delivery = group(Delivery)
 
-    @property
-    def files(self) -> list[Path]:
-        """All files that are read, which no output may replace."""
-        schema = filter(None, [self.schema])
-        return [self.model, Path(self.table.data), *schema, *self.charge.ledger.files]
-
 
 @command
 def evaluate(arguments: EvaluateArguments) -> None:
@@ -94,26 +93,37 @@ def evaluate(arguments: EvaluateArguments) -> None:
     from mipselect.tables.public_map import people_in_words
     from mipselect.tables.schema import TableSchema
 
-    delivery = arguments.delivery
+    delivery, charge, table = arguments.delivery, arguments.charge, arguments.table
     checked_budget(arguments.epsilon, "--epsilon")
     stored = read_json(arguments.model, LARGEST)
     model = model_in(stored, str(arguments.model))
     with about(str(arguments.model)):
         target = measurable_table(model).target
     schema = None if arguments.schema is None else TableSchema.read(arguments.schema)
-    source = arguments.table.source
-    check_seed(arguments.charge.seed)
-    ledger = opened(arguments.charge.ledger)
-    relation = checked_relation(relation_of(ledger, arguments.charge.relation), "--relation")
-    check_output(delivery.output, arguments.files, replace=delivery.replace)
+    source, name = table.source, Path(table.data).name
+    check_seed(charge.seed)
+    ledger = opened(charge.ledger)
+    relation = checked_relation(relation_of(ledger, charge.relation), "--relation")
+    read = [arguments.model, Path(table.data), *charge.ledger.files]
+    read += [] if arguments.schema is None else [arguments.schema]
+    check_output(delivery.output, read, replace=delivery.replace)
     unit = ROW if schema is None else schema.privacy_unit or ROW
-    head = _head(arguments, target, schema, unit)
-    private = arguments.charge.seed is None
-    promised = Guarantee(arguments.epsilon, relation=relation, private=private)
-    doubts = _of_the_fit(stored, arguments.table.data)
-    notes = warnings(head, promised, unit, ledger, doubts=doubts)
+    head = {
+        "command": "evaluate",
+        "model": str(arguments.model),
+        **table.head,
+        "target": target,
+        **({} if schema is None else {"schema": str(arguments.schema)}),
+        **({} if unit == ROW else {"unit_rule": arguments.unit_rule}),
+        **stated(weight=None if schema is None else schema.weight_name),
+        "mipselect": version("mipselect"),
+    }
+    promised = Guarantee(arguments.epsilon, relation=relation, private=charge.seed is None)
+    # A file of `ModelRelease.save` names no table.
+    seen = Path(str(stored.get("data"))).name == name
+    notes = warnings(head, promised, unit, ledger, doubts=[OF_THE_FIT.format(name)] * seen)
     with ledger_entry(ledger, head) as noting:
-        with about(str(arguments.model)), Spinner(f"reading {arguments.table.data}"):
+        with about(str(arguments.model)), Spinner(f"reading {table.data}"):
             quality = evaluate_model(
                 model,
                 source,
@@ -122,51 +132,32 @@ def evaluate(arguments: EvaluateArguments) -> None:
                 relation=relation,
                 unit_rule=arguments.unit_rule,
                 ledger=noting,
-                random_state=arguments.charge.seed,
+                random_state=charge.seed,
             )
-        contents = {"quality": quality.to_dict()}
-        report = private_report(head, quality.guarantee, unit, contents, notes, ledger)
+        guarantee, charged = quality.guarantee, charged_report(ledger)
+        report = {
+            **head,
+            "sensitive": not guarantee.private,
+            "private": guarantee.private,
+            "guarantee": guarantee.to_dict(),
+            "protected_unit": unit,
+            "quality": quality.to_dict(),
+            "notes": notes,
+            "ledger": charged,
+        }
 
         def show(console: Console) -> None:
-            if not quality.guarantee.private:
+            if not guarantee.private:
                 banner(console, NOT_PRIVATE)
             heading(console, f"{arguments.model.name}: {target}")
-            show_quality(console, quality, Path(arguments.table.data).name)
-            line(console, f"Guarantee: {quality.guarantee.of_unit(unit)}.")
+            rows = "the rows" if quality.rows is None else f"{quality.rows:,} rows"
+            heading(console, f"Quality on {rows} of {name}:")
+            for text in (*quality.lines, f"Guarantee: {guarantee.of_unit(unit)}."):
+                line(console, text)
             if unit != ROW:
                 line(console, f"{people_in_words(unit, arguments.unit_rule)}.")
-            print_charged(console, report["ledger"])
+            print_charged(console, charged)
 
         delivery.deliver(report, show)
     if not quality.beats_chance:
         say(f"warning: {quality.verdict}")
-
-
-def _head(
-    arguments: EvaluateArguments, target: str, schema: TableSchema | None, unit: str
-) -> dict[str, Any]:
-    """Return the first entries of the report."""
-    weight = None if schema is None else schema.weight_name
-    return {
-        "command": "evaluate",
-        "model": str(arguments.model),
-        **arguments.table.head,
-        "target": target,
-        **({} if schema is None else {"schema": str(arguments.schema)}),
-        **({} if unit == ROW else {"unit_rule": arguments.unit_rule}),
-        **({} if weight is None else {"weight": weight}),
-        "mipselect": version("mipselect"),
-    }
-
-
-def _of_the_fit(stored: Mapping[str, Any], data: str) -> list[str]:
-    """Say that the model was fitted to a table of this name; a file of `save` names no table."""
-    fitted_to = stored.get("data")
-    name = Path(data).name
-    if not isinstance(fitted_to, str) or Path(fitted_to).name != name:
-        return []
-    return [
-        f"the model was fitted to a table of this name, {name}: on the rows of the fit it looks "
-        "better than it is; take other rows, or 'mipselect fit --quality-share', which keeps some "
-        "apart"
-    ]

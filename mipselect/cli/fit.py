@@ -53,9 +53,9 @@ from mipselect.validation import (
 
 if TYPE_CHECKING:
     from mipselect.cli.fit_plan import FitPlan
-    from mipselect.cli.release_file import ReleasedFeatures
     from mipselect.regression import SelectThenRegress
     from mipselect.regression.base import PrivateLinearModel
+    from mipselect.reports.released import ReportedRelease
     from mipselect.tables.public_map import TableQuestion
     from mipselect.tables.schema import TableSchema
 
@@ -271,9 +271,9 @@ def plan_of(arguments: FitArguments) -> FitPlan:
     size, released = arguments.support_size, None
     read = [*table.files, *drawing.ledger.files]
     if arguments.features_of is not None:
-        from mipselect.cli.release_file import ReleasedFeatures
+        from mipselect.cli.release_file import released_features
 
-        released = ReleasedFeatures.read(arguments.features_of, table.target)
+        released = released_features(arguments.features_of, table.target)
         question, read = _about(question, released, table.data), [*read, arguments.features_of]
         size = len(question.without_ranges.features)
     check_output(arguments.delivery.output, read, replace=arguments.delivery.replace)
@@ -514,7 +514,7 @@ def _table(
         return source, TableQuestion(TableSchema.of_numbers(ranges), table.target)
 
 
-def _about(question: TableQuestion, released: ReleasedFeatures, data: str) -> TableQuestion:
+def _about(question: TableQuestion, released: ReportedRelease, data: str) -> TableQuestion:
     """Return the question about the features of a release and no other.
 
     Raises
@@ -523,10 +523,11 @@ def _about(question: TableQuestion, released: ReleasedFeatures, data: str) -> Ta
         For a feature that the table has not, or that --never leaves out.
     """
     known = {encoder.field.name for encoder in question.without_ranges.features}
-    for name in released.names:
+    names = (*released.drawn[0].feature_names, *released.always)
+    for name in names:
         if name not in known.union(question.always):
             raise InvalidInput(
-                f"{released.file}: its feature {name!r} is none of {data} here; features: "
+                f"{released.name}: its feature {name!r} is none of {data} here; features: "
                 f"{listed(sorted(known))}"
             )
-    return question.about({*released.names, *question.always, question.target})
+    return question.about({*names, *question.always, question.target})

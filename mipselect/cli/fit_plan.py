@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 
@@ -23,12 +23,10 @@ from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.plan import TablePlan
 from mipselect.regression.shares import share_of_selection
 from mipselect.regression.tukey import FAILS
+from mipselect.reports.released import ReportedRelease
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
-
-if TYPE_CHECKING:  # Reading releases takes long to import.
-    from mipselect.cli.release_file import ReleasedFeatures
 
 ALL_FEATURES = "all-features"
 """Name of the method in reports and ledgers where nothing is drawn."""
@@ -57,7 +55,7 @@ class FitPlan(ReleasePlan):
         That of the table, as it was given.
     source : object
         What its rows are read from; None where no row was read.
-    released : ReleasedFeatures or None
+    released : ReportedRelease or None
         Where the features are from, if they were not to be drawn.
     """
 
@@ -68,7 +66,7 @@ class FitPlan(ReleasePlan):
     delta: float
     path: str
     source: Any = field(repr=False)
-    released: ReleasedFeatures | None
+    released: ReportedRelease | None
 
     @property
     def method(self) -> PrivateSelector:
@@ -132,7 +130,7 @@ class FitPlan(ReleasePlan):
         if fitter.quality_share is not None:
             found["quality_share"] = fitter.quality_share
         if one is not None:
-            found["features_of"] = {"file": one.file, "sha256": one.digest}
+            found["features_of"] = {"file": one.name, "sha256": one.digest}
         return found
 
     @property
@@ -202,7 +200,7 @@ class FitPlan(ReleasePlan):
             features = f"{amount(parts['selection'])} for the features by {self.name}"
         elif self.released is not None:
             paid = amount(self.released.guarantee)
-            features = f"nothing for the features, which {self.released.file} released for {paid}"
+            features = f"nothing for the features, which {self.released.name} released for {paid}"
         if "ranges" in parts:
             features += f", {amount(parts['ranges'])} for ranges that nobody stated"
         what = "the coefficients"

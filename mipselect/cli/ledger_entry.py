@@ -110,27 +110,6 @@ def tables_of(entries: Iterable[LedgerEntry]) -> list[str]:
     return [name for name in dict.fromkeys(names) if name]
 
 
-def private_report(
-    head: Mapping[str, Any],
-    guarantee: Guarantee,
-    unit: str,
-    contents: Mapping[str, Any],
-    notes: Iterable[str],
-    ledger: Ledger | None,
-) -> dict[str, Any]:
-    """Return the JSON object of a release about rows, which the ledger has been charged for."""
-    return {
-        **head,
-        "sensitive": not guarantee.private,
-        "private": guarantee.private,
-        "guarantee": guarantee.to_dict(),
-        "protected_unit": unit,
-        **contents,
-        "notes": list(notes),
-        "ledger": charged_report(ledger),
-    }
-
-
 def noted(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a ledger notes of a report of a question: what is public and short, never n."""
     told = {key: asked[key] for key in NOTED if asked.get(key) is not None}

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
 from mipselect.cli.declared import argument, command, group, option, options, required
-from mipselect.cli.options import Delivery
-from mipselect.cli.output import SENSITIVE, banner, check_output, heading
+from mipselect.cli.options import Delivery, stated
+from mipselect.cli.output import SENSITIVE, banner, check_output, heading, line
 from mipselect.cli.progress import Spinner
 from mipselect.cli.table_options import (
     SCHEMA,
@@ -98,7 +97,7 @@ def moments(arguments: MomentsArguments) -> None:
         "columns": list(columns.names),
         "target": arguments.target,
         "protected_unit": columns.public.protected_unit,
-        **({} if known.weight is None else {"weight": known.weight.name}),
+        **stated(weight=known.weight_name),
         "folds": arguments.folds,
         "files": len(pieces),
     }
@@ -109,13 +108,17 @@ def moments(arguments: MomentsArguments) -> None:
             lambda console: _show(console, f"{output}: dry run; no row was read", n, about),
         )
         return
-    with _Meter(len(pieces)) as meter:
+    with Spinner("adding up") as spinner:
+
+        def told(counting: Counting) -> None:
+            spinner.tick(f"adding up {counting.rows:,} rows, file {counting.pieces + 1}")
+
         found = Moments.of(
             sources,
             known,
             target=arguments.target,
             folds=arguments.folds,
-            progress=meter,
+            progress=told,
             **arguments.question.keywords,
         )
     found.save(output)
@@ -131,35 +134,10 @@ def _show(console: Console, title: str, n: int | None, about: dict[str, Any]) ->
     heading(console, title)
     rows = "as many rows as there are" if n is None else f"{n:,} rows"
     parts = "" if about["folds"] == 1 else f" in {about['folds']} folds"
-    console.print(
+    line(
+        console,
         f"{rows}{parts}, {len(about['columns'])} columns, {about['files']} files; target "
         f"{about['target']}; a row stands for one {about['protected_unit']}.",
-        markup=False,
     )
     if "weight" in about:
-        console.print(f"Rows count by the survey weight {about['weight']}.", markup=False)
-
-
-class _Meter(Spinner):
-    """Rows and bytes a second, on standard error.
-
-    Parameters
-    ----------
-    files : int
-        How many there are.
-    """
-
-    def __init__(self, files: int) -> None:
-        self._files, self._begin = files, time.monotonic()
-        super().__init__("adding up")
-
-    def __call__(self, counting: Counting) -> None:
-        """Receive how far the pass is."""
-        seconds = max(time.monotonic() - self._begin, 1e-9)
-        of = "" if counting.known_rows is None else f" of {counting.known_rows:,}"
-        where = f"file {counting.pieces + 1} of {self._files}"
-        line = (
-            f"adding up {where}: {counting.rows:,} rows{of}, "
-            f"{counting.rows / seconds:,.0f} rows/s, {counting.bytes / seconds / 1e6:,.0f} MB/s"
-        )
-        self.tick(line)
+        line(console, f"Rows count by the survey weight {about['weight']}.")

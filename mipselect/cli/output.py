@@ -29,7 +29,7 @@ from mipselect.pictures import SUFFIXES, require_matplotlib
 from mipselect.problem.scores import LOSS
 
 if TYPE_CHECKING:
-    from mipselect.quality import Quality
+    pass
 
 SENSITIVE = (
     "SENSITIVE: computed from the data without any privacy. Do not publish, share or store it "
@@ -311,11 +311,6 @@ def print_table(
     console.print(table)
 
 
-def dimension(p: int, n_features: int) -> str:
-    """Write p in words: the number of columns, and that of features where it is another."""
-    return f"p = {p:,}" if n_features == p else f"p = {p:,} columns, {n_features:,} features"
-
-
 BOUNDS = ("x_bound", "y_bound", "coef_bound", "ridge", "target_shift")
 """Bounds and scales of a problem, by the keys of `Problem.public`."""
 
@@ -380,18 +375,3 @@ def write_whole(path: Path, content: bytes, *, sensitive: bool, new: bool = Fals
         raise MipselectError(
             f"{path} could not be written, nothing was released: {error}"
         ) from error
-
-
-def rows_in_words(quality: Quality, table: str = "a table that was given for it") -> str:
-    """Say which rows a quality is about; of a `table` nobody knows if the model has seen it."""
-    count = "the rows" if quality.rows is None else f"{quality.rows:,} rows"
-    if quality.share is None:
-        return f"{count} of {table}"
-    return f"{count} that were kept apart from the fit ({100.0 * quality.share:.6g} %)"
-
-
-def show_quality(console: Console, quality: Quality, *table: str) -> None:
-    """Print the verdict first, then the other measures; see `rows_in_words`."""
-    heading(console, f"Quality on {rows_in_words(quality, *table)}:")
-    for text in quality.lines:
-        line(console, text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,19 +36,18 @@ from mipselect.cli.table_options import (
 )
 from mipselect.errors import InvalidInput
 from mipselect.pictures import Panel, Picture, Series, drawn
-from mipselect.problem.scores import LOSS, R2, SCORES
+from mipselect.problem.scores import LOSS, SCORES
 from mipselect.quality.measures import LEVEL
 from mipselect.selectors import BY_NAME
-from mipselect.validation import checked_integer, checked_time_limit, joined, listed, plain_digits
+from mipselect.validation import checked_integer, checked_time_limit, listed, plain_digits, plural
 
 if TYPE_CHECKING:
     from mipselect.planning.fit import (
         ModelForecast,
         ModelPlan,
     )
-    from mipselect.planning.question import Guesses, Question
+    from mipselect.planning.question import Guesses
     from mipselect.planning.selection import SelectionPlan
-    from mipselect.regression import SelectThenRegress
     from mipselect.tables.encoders import Encoder
 
 EXAMPLES = """Examples:
@@ -172,7 +171,7 @@ class PlanArguments:
 
 
 ENOUGH = 5
-"""Tables from which on a standard error is stated: that of fewer is mostly chance itself."""
+"""Tables from which on means are no mere guess."""
 
 
 BY_CHANCE = "found by chance"
@@ -236,8 +235,13 @@ def plan(arguments: PlanArguments) -> None:
     notes = notes_of_the_target(question.public.target.encoder)
     for note in notes:
         say(f"warning: {note}")
-    of_classes = question.public.target.classes is not None
-    fitter, asked_model = fitter_and_model(arguments, question)
+    of_classes, division = question.public.target.classes is not None, arguments.division
+    asked_model = model_for(arguments.model, division.delta, of_classes=of_classes)
+    fitter = fitter_of(
+        asked_model, division, of_classes=of_classes, fit_intercept=question.intercept
+    )
+    size, score = question.support_size, arguments.score
+    fitter.selector.set_params(n_features_to_select=size, score=score)
     if schema.weight is not None:
         fitter.regressor.require_weights()
     say(f"this takes about {limit:g} s, or as long as one simulated table takes")
@@ -255,7 +259,7 @@ def plan(arguments: PlanArguments) -> None:
     share = share_of_selection(fitter.selection_share, in_blocks=arguments.score != LOSS)
     how = {
         "regression": asked_model.way.value,
-        "delta": arguments.division.delta,
+        "delta": division.delta,
         "selection_share": share if question.support_size < selection.features else 0.0,
         "range_share": fitter.range_share,
     }
@@ -307,19 +311,6 @@ def plan(arguments: PlanArguments) -> None:
         **({} if schema.weight is None else {"not_simulated": [schema.weight.name]}),
     }
     arguments.delivery.deliver(report, show)
-
-
-def fitter_and_model(
-    arguments: PlanArguments, question: Question
-) -> tuple[SelectThenRegress, ModelOptions]:
-    """Return what `fit` draws with for these options, checked as there, and which model it is."""
-    of_classes = question.public.target.classes is not None
-    division = arguments.division
-    model = model_for(arguments.model, division.delta, of_classes=of_classes)
-    fitter = fitter_of(model, division, of_classes=of_classes, fit_intercept=question.intercept)
-    size, score = question.support_size, arguments.score
-    fitter.selector.set_params(n_features_to_select=size, score=score)
-    return fitter, model
 
 
 def notes_of_the_target(target: Encoder) -> list[str]:
@@ -433,17 +424,7 @@ def legend(plan: SelectionPlan) -> str:
         "Found: the share of the right columns that a draw of select finds with all of ε; in "
         "brackets how often it finds all."
     )
-    rows: dict[str, list[str]] = {}
-    for one in plan.blocks:
-        name = "R² within blocks of" if one.score == R2 else "least squares on blocks of"
-        rows.setdefault(name, []).append(str(one.block_rows))
-    said = [f"{name} {joined(list(dict.fromkeys(each)))}" for name, each in rows.items()]
-    if said:
-        text += f" Blocks: {' and '.join(said)} rows; no range is used."
-    if any(each.score == LOSS and each.name != each.method for each in plan.lines):
-        text += " Loss: least squares on rows that are clipped to the ranges."
-    errors = [found.standard_error or 0.0 for each in plan.lines for found in each.cells]
-    text += _of_tables(plan.tables, errors, ".0%")
+    text += f" Blocks of rows use no range; the loss is of rows within them.{_of(plan.tables)}"
     late = [each.name for each in plan.lines if not each.cells]
     return text + (f" {LATE}: {'; '.join(late)}." if late else "")
 
@@ -474,18 +455,13 @@ def legend_of_the_model(plan: ModelPlan, how: Mapping[str, Any]) -> str:
             "release, the median (open: no lower end); in brackets how many intervals lie above "
             f"{without}."
         )
-    errors = [one.standard_error or 0.0 for one in plan.forecasts]
-    return text + _of_tables(plan.tables, errors, ".2f")
+    return text + _of(plan.tables)
 
 
-def _of_tables(tables: int, errors: Sequence[float], form: str) -> str:
-    """Say how many tables numbers are means of, and how large their standard errors are."""
-    if tables == 0:
-        return ""
-    if tables < ENOUGH:
-        return f" A rough guess from {tables} simulated table{'s' * (tables > 1)}."
-    most = math.ceil(100.0 * max(errors)) / 100.0
-    return f" Means of {tables} simulated tables, with standard errors up to {most:{form}}."
+def _of(tables: int) -> str:
+    """Say how many tables numbers are means of; of less than `ENOUGH` they are a guess."""
+    mean = "Means of" if tables >= ENOUGH else "A rough guess from"
+    return f" {mean} {plural(tables, 'simulated table')}." if tables else ""
 
 
 def assumed(guesses: Guesses, *, of_classes: bool) -> str:

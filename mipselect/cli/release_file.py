@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,41 +42,18 @@ SENSITIVE_FILE = (
 )
 
 
-@dataclass(frozen=True)
-class ReleasedFeatures:
-    """Features of a release, which was paid for by itself.
-
-    Attributes
-    ----------
-    file : str
-        Name of its file.
-    digest : str
-        SHA-256 of the file.
-    names : tuple of str
-        What was drawn, and what was always in.
-    guarantee : Guarantee
-    """
-
-    file: str
-    digest: str
-    names: tuple[str, ...]
-    guarantee: Guarantee
-
-    @classmethod
-    def read(cls, path: Path, target: str) -> ReleasedFeatures:
-        """Read the one draw of a release about the target; raise `InvalidInput` for another."""
-        read = read_release(path)
-        assert read.digest is not None
-        if not read.private or not read.drawn:
-            raise InvalidInput(f"{path}: is not private: its draws were seeded, or it has none")
-        if read.target not in (None, target):
-            raise InvalidInput(f"{path}: is about {read.target}, and --target is {target}")
-        if len(read.drawn) > 1:
-            raise InvalidInput(
-                f"{path}: has {len(read.drawn)} draws, and a model takes the features of one"
-            )
-        names = (*read.drawn[0].feature_names, *read.always)
-        return cls(path.name, read.digest, names, read.guarantee)
+def released_features(path: Path, target: str) -> ReportedRelease:
+    """Read the one draw of a release about the target; raise `InvalidInput` for another."""
+    read = read_release(path)
+    if not read.private or not read.drawn:
+        raise InvalidInput(f"{path}: is not private: its draws were seeded, or it has none")
+    if read.target not in (None, target):
+        raise InvalidInput(f"{path}: is about {read.target}, and --target is {target}")
+    if len(read.drawn) > 1:
+        raise InvalidInput(
+            f"{path}: has {len(read.drawn)} draws, and a model takes the features of one"
+        )
+    return read
 
 
 def read_release(path: Path) -> ReportedRelease:
@@ -157,7 +134,7 @@ def _selection_or_model(report: Mapping[str, Any]) -> ReportedRelease:
     is_less = total.epsilon < least.epsilon or total.delta < least.delta
     if is_less or any(release.guarantee != one for release in releases):
         raise InvalidInput("is no release: its guarantees contradict each other")
-    has_model = model is not None and model.has_model
+    has_model, of = model is not None and model.has_model, report.get("features_of")
     return ReportedRelease(
         guarantee=total,
         method=checked_name(report["method"], "method"),
@@ -167,7 +144,7 @@ def _selection_or_model(report: Mapping[str, Any]) -> ReportedRelease:
         settings=_settings(report, total.relation),
         candidates=_names(report, "features", "a feature"),
         always=_names(report, "always", "a name of always"),
-        features_of=_digest(report.get("features_of")),
+        features_of=None if of is None else checked_name(of["sha256"], "a SHA-256"),
         titles=titles_in_words(report) if model is None else field_words(model),
         near_chance=checked_flag(report.get("nearly_blind") or False, "nearly_blind"),
         # Two fits whose private tests failed have equal models: table and ledger tell them apart.
@@ -258,11 +235,6 @@ def _finite(value: Any, name: str) -> float:
 def _names(report: Mapping[str, Any], key: str, what: str) -> tuple[str, ...]:
     """Return the names under a key; none where it is missing."""
     return tuple(checked_name(name, what) for name in report.get(key) or ())
-
-
-def _digest(features_of: Mapping[str, Any] | None) -> str | None:
-    """Return the SHA-256 of the release that features are of; None where they were drawn."""
-    return None if features_of is None else checked_name(features_of["sha256"], "a SHA-256")
 
 
 def _release(entry: Mapping[str, Any]) -> Release:

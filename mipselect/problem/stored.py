@@ -507,9 +507,7 @@ def _problem_of(
     settings: Mapping[str, Any], n_columns: int, names: Sequence[str] | None, target_shift: float
 ) -> Problem:
     """Return the problem that settings describe, on columns of these names."""
-    return Problem.of_columns(
-        n_columns, None, feature_names=names, target_shift=target_shift, **settings
-    )
+    return Problem.of_columns(n_columns, names, target_shift=target_shift, **settings)
 
 
 @dataclass(frozen=True)

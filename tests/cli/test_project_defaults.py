@@ -78,6 +78,13 @@ def test_a_value_is_taken_as_it_would_be_typed(run: Run, project: Path) -> None:
     assert outcome.report["intercept"] is False
 
 
+def test_a_share_of_zero_is_a_number(run: Run, project: Path) -> None:
+    write(project, "[fit]\nrange-share = 0.0\n")
+    outcome = run("fit", "data.csv", *TYPED, "--dry-run", "--json")
+    assert "--range-share 0.0" in outcome.err
+    assert outcome.report["range_share"] == 0.0
+
+
 def test_no_project_takes_nothing_from_the_file(run: Run, project: Path) -> None:
     run("select", "data.csv", "--no-project").failed_with(2, "Missing option")
     write(project, "not TOML [")
@@ -86,8 +93,6 @@ def test_no_project_takes_nothing_from_the_file(run: Run, project: Path) -> None
     assert run("select", "--help").code == 0
     assert run("select", "--target", "y", "--help").code == 0
     run(*typed).failed_with(2, "mipselect.toml: not valid TOML")
-    # Here it is the value of an option, and no question for help.
-    run("select", "--target", "--help").failed_with(2, "mipselect.toml: not valid TOML")
 
 
 def test_commands_that_take_no_defaults_look_at_no_file(run: Run, project: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import os
 import stat
 from dataclasses import replace
@@ -13,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mipselect import Instance, TopR, errors, load_instance, search, top_supports
+from mipselect import Instance, errors, load_instance, search, top_supports
 from mipselect.tables import TableSchema
 from tests.support.commandline import INSTANCE, Run
 from tests.support.stays import rows, written
@@ -165,20 +164,6 @@ def test_it_says_what_is_clipped(run: Run, folder: Path) -> None:
     assert "75.0% of the target; of the columns 33.3% on average, at most 50.0% (a)" in (
         run(*arguments).out
     )
-
-
-@pytest.mark.parametrize("size", ["1", "5", "119", "all"])
-@pytest.mark.parametrize("epsilon", ["0.5", "2"])
-def test_it_says_how_probable_it_is_to_draw_from_outside(run: Run, size: str, epsilon: str) -> None:
-    arguments = ("solve", "diabetes", "--pool-size", size, "--epsilon", epsilon)
-    outside = run(*arguments, "--json").report["outside_pool"]
-    instance = load_instance("diabetes")
-    pool = top_supports(instance, 120 if size == "all" else int(size))
-    mechanism = TopR(pool, float(epsilon))
-    listed = sum(math.exp(mechanism.log_probability(support)) for support in pool.supports)
-    assert outside["epsilon"] == float(epsilon)
-    assert outside["probability"] == pytest.approx(1.0 - listed, abs=1e-12)
-    assert f"outside of this pool: {outside['probability']:.4g}" in run(*arguments).out
 
 
 @pytest.mark.parametrize(
