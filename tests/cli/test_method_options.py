@@ -97,7 +97,7 @@ def test_a_selector_of_ones_own_is_a_method_by_its_line(
         assert report["dead_zone"] == 0.5
         run(*command, "--method", "sign", "--dead-zone", "-1").failed_with(2, "--dead-zone must be")
         run(*command, "--method", "sign", "--dead", "1").failed_with(2, "No such option: --dead")
-        run(*command, "--dead-zone", "0.5").failed_with(2, "No such option: --dead-zone")
+        run(*command, "--dead-zone", "0.5").failed_with(2, "does not apply", "but to sign")
     (folder / "release.json").write_text(outcome.out)
     text = run("report", folder / "release.json").out
     assert own["SignSelector"].sentence in text
