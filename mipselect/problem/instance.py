@@ -93,7 +93,7 @@ class Instance(OfProblem):
 
     Notes
     -----
-    As an attribute `x_bound` is the largest bound; `feature_bounds` holds all of them.
+    As an attribute `x_bound` is the largest bound; `layout.bounds` holds all of them.
 
     `classes` is None, or the names of the classes that became -1 and +1; `units` is None, or what
     turns columns back into the units of the table that `from_table` read.
@@ -545,19 +545,9 @@ class Instance(OfProblem):
         return self.layout.intercept
 
     @property
-    def feature_bounds(self) -> FloatArray:
-        """b_j of every feature, shape (n_features,); `x_bound` is the largest."""
-        return self.layout.bounds
-
-    @property
     def x_bound(self) -> float:
-        """The largest of `feature_bounds`."""
+        """The largest bound of a feature."""
         return float(self.layout.bounds.max())
-
-    @property
-    def always_bound(self) -> float:
-        """The bound of every entry of `always`."""
-        return self.layout.always_bound
 
     @property
     def y_bound(self) -> float:
@@ -617,11 +607,6 @@ class Instance(OfProblem):
     def value_error_of(self, n: int) -> float:
         """Return `value_error` for n rows within the same bounds; public."""
         return self.data.value_error(self.problem, n)
-
-    @property
-    def uncertain(self) -> float:
-        """Part of τΔ that a certificate leaves for the errors of two values; public."""
-        return 2.0 * self.value_error
 
     @property
     def value_error_of_one_row(self) -> float:

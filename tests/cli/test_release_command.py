@@ -277,11 +277,3 @@ def test_a_wrong_bound_releases_nothing_and_says_no_number(
     outcome = run("release", "diabetes", "--epsilon", "1", "--json")
     outcome.failed_with(1, "an error of mipselect", "no budget is spent")
     assert not re.search(r"\d", outcome.err)
-
-
-def test_all_supports_of_a_large_problem_are_drawn_from(run: Run) -> None:
-    for instance in ("paper-p100", "paper-p1000"):
-        report = run("release", instance, "--epsilon", "5", "--json").report
-        assert report["releases"][0]["support"] == [1, 3, 5, 7, 9]
-    sizes = run("release", "paper-p100", "--epsilon", "5", "--sizes", "1-8", "--json").report
-    assert {1, 3, 5, 7, 9} <= set(sizes["releases"][0]["support"])

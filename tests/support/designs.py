@@ -164,7 +164,7 @@ def with_loss(base: Instance, loss: str | Loss) -> Instance:
         X,
         y,
         support_size=base.support_size,
-        x_bound=base.feature_bounds.tolist(),
+        x_bound=base.layout.bounds.tolist(),
         y_bound=base.y_bound,
         coef_bound=base.coef_bound,
         ridge=base.ridge,
@@ -172,7 +172,7 @@ def with_loss(base: Instance, loss: str | Loss) -> Instance:
         groups=base.groups,
         always=base.always,
         intercept=base.intercept,
-        always_bound=base.always_bound,
+        always_bound=base.layout.always_bound,
     )
 
 
