@@ -27,10 +27,9 @@ from mipselect.problem.stored import (
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
 from mipselect.selectors.problem import ProblemSelector
-from mipselect.tables.instances import ScoredTable
+from mipselect.tables.instances import ScoredTable, problem_of_moments
 from mipselect.tables.moments import Moments
 from mipselect.tables.numbers import header, read_table
-from mipselect.tables.problems import problem_of_moments
 from mipselect.tables.schema import TableSchema
 from mipselect.tables.table_file import TableFile
 from mipselect.validation import checked_integer
