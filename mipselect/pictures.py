@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +16,7 @@ __all__ = [
     "Panel",
     "Picture",
     "Series",
-    "as_file",
     "drawn",
-    "plain_style",
     "require_matplotlib",
 ]
 
@@ -111,12 +108,16 @@ def require_matplotlib() -> None:
 
 def drawn(picture: Picture, suffix: str) -> bytes:
     """Return the figure as a file with this suffix, one of `SUFFIXES`, without its date."""
+    import matplotlib as mpl
+    from matplotlib import style
     from matplotlib.figure import Figure
 
     columns = min(len(picture.panels), MOST_COLUMNS)
     rows = math.ceil(len(picture.panels) / columns)
     width, height = PANEL_INCHES
-    with plain_style():
+    # Whatever the settings of the user.
+    reproducible = {"svg.hashsalt": "mipselect", "svg.fonttype": "none"}
+    with style.context("default"), mpl.rc_context(reproducible):
         wide = columns * width + LEGEND_INCHES
         letters = int(LETTERS_PER_INCH * wide)
         below = "\n".join(
@@ -135,26 +136,10 @@ def drawn(picture: Picture, suffix: str) -> bytes:
         _legend(figure, grid.flat[: len(picture.panels)], picture.names)
         red = {"color": "#B00000", "weight": "bold"} if picture.alarming else {"color": "#444444"}
         figure.supxlabel(below, fontsize="small", **red)
-        return as_file(figure, suffix)
-
-
-@contextmanager
-def plain_style() -> Iterator[None]:
-    """Draw the same bytes whatever the settings of the user."""
-    import matplotlib as mpl
-    from matplotlib import style
-
-    reproducible = {"svg.hashsalt": "mipselect", "svg.fonttype": "none"}
-    with style.context("default"), mpl.rc_context(reproducible):
-        yield
-
-
-def as_file(figure: Any, suffix: str) -> bytes:
-    """Return a figure of matplotlib as a file with this suffix, without its date."""
-    undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}[suffix]
-    target = io.BytesIO()
-    figure.savefig(target, format=suffix[1:], dpi=150, metadata=undated)
-    return target.getvalue()
+        undated = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}, ".png": {}}[suffix]
+        target = io.BytesIO()
+        figure.savefig(target, format=suffix[1:], dpi=150, metadata=undated)
+        return target.getvalue()
 
 
 def _draw(axes: Any, panel: Panel, picture: Picture) -> None:

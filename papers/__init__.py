@@ -1,1 +1,1 @@
-"""Reproduction of the papers, and comparison of selectors: the commands bench, plot, reproduce."""
+"""Experiments of the papers, and the command `reproduce`."""

@@ -336,20 +336,6 @@ class LineFigure:
 
 
 @dataclass(frozen=True)
-class DifferenceMap:
-    """A heat map: one method less another, by panel (down) and x (across)."""
-
-    metric: Metric
-    first: str
-    second: str
-    x_label: str
-    suffix: str = "-map"
-
-
-Figure = LineFigure | DifferenceMap
-
-
-@dataclass(frozen=True)
 class Experiment:
     """A figure, or several of one kind, of a paper.
 
@@ -362,7 +348,7 @@ class Experiment:
     row : str
         What the list of experiments calls it.
     title : str
-    figures : tuple of Figure
+    figures : tuple of LineFigure
     claims : tuple of Claim
         What was published, and our own expectations; judged as measured.
     full, quick : Scale
@@ -380,7 +366,7 @@ class Experiment:
     paper: str
     row: str
     title: str
-    figures: tuple[Figure, ...]
+    figures: tuple[LineFigure, ...]
     claims: tuple[Claim, ...]
     full: Scale
     quick: Scale

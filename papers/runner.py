@@ -7,22 +7,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import multiprocessing
-import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import FileIO
 from multiprocessing import resource_tracker
 from pathlib import Path
-from queue import SimpleQueue
-from types import TracebackType
 from typing import Any
 
 from mipselect.cli.extension import (
@@ -92,21 +88,14 @@ class TrialFile:
             raise self._foreign(len(lines) + 1, "it is cut off and begins like no other")
         self.rest = len(rest)
         self._read = len(content)
-        self._size = 0
-        self._descriptor: int | None = None
+        self._file: FileIO | None = None
 
     def __enter__(self) -> TrialFile:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+    def __exit__(self, *raised: object) -> None:
+        if self._file is not None:
+            self._file.close()
 
     def append(self, row: Row) -> None:
         """Write one whole line at the end, at once.
@@ -124,51 +113,34 @@ class TrialFile:
             If it cannot be written, or if there was a half-written line and another run has
             written since. The lines before it are kept.
         """
-        line = json.dumps({"format": FORMAT, **row}, allow_nan=False).encode() + b"\n"
         try:
-            if self._descriptor is None:
-                self._descriptor = self._opened()
-            self._check_still_there(self._descriptor)
-            if row["sensitive"] and hasattr(os, "fchmod"):
-                os.fchmod(self._descriptor, 0o600)
-            written = os.write(self._descriptor, line)
-            # Not less than before, even if the file was cut since it was looked at.
-            self._size = max(self._size + written, os.fstat(self._descriptor).st_size)
+            if self._file is None:
+                self._file = self._opened()
+            if row["sensitive"]:
+                self.path.chmod(0o600)
+            line = json.dumps({"format": FORMAT, **row}, allow_nan=False).encode() + b"\n"
+            if self._file.write(line) < len(line):
+                raise OSError("no space is left")
         except OSError as error:
             raise MipselectError(f"{self.path} could not be written: {error}") from error
-        if written < len(line):
-            raise MipselectError(f"{self.path} could not be written: no space is left")
 
-    def _opened(self) -> int:
-        as_it_is = getattr(os, "O_BINARY", 0)  # Windows would write other ends of lines.
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | as_it_is, 0o666)
+    def _opened(self) -> FileIO:
+        file = self.path.open("ab", buffering=0)
         if self.rest:
-            if os.fstat(descriptor).st_size != self._read:
-                os.close(descriptor)
+            if file.tell() != self._read:
+                file.close()
                 raise MipselectError(
                     f"{self.path} has changed since it was read: another run writes to it; "
                     "start this one again"
                 )
-            os.ftruncate(descriptor, self._read - self.rest)
-        return descriptor
-
-    def _check_still_there(self, descriptor: int) -> None:
-        """Raise if the file was deleted, replaced or cut: what is appended would be lost."""
-        mine = os.fstat(descriptor)
-        try:
-            there = os.path.samestat(mine, self.path.stat())
-        except FileNotFoundError:
-            there = False
-        if not there:
-            raise MipselectError(f"{self.path} was deleted or replaced while this run wrote to it")
-        if mine.st_size < self._size:
-            raise MipselectError(f"{self.path} was cut off by somebody while this run wrote to it")
+            file.truncate(self._read - self.rest)
+        return file
 
     def _parsed(self, number: int, line: bytes) -> Row:
         try:
-            row = json.loads(line, parse_constant=_finite, parse_float=_finite, parse_int=_small)
+            row = json.loads(line)
         except ValueError:
-            raise self._foreign(number, "it is not JSON, or has numbers that are none") from None
+            raise self._foreign(number, "it is not JSON") from None
         except RecursionError:
             raise self._foreign(number, "it is nested too deeply") from None
         if not isinstance(row, dict) or row.get("format") != FORMAT:
@@ -182,22 +154,6 @@ class TrialFile:
         return InvalidInput(
             f"{self.path}, line {number}, is no trial: {why}; nothing was written to it"
         )
-
-
-def _finite(text: str) -> float:
-    """Read a number of a line; raise `ValueError` for one beyond all floats, and for NaN."""
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text} is no number")
-    return number
-
-
-def _small(text: str) -> int:
-    """Read an integer of a line; raise `ValueError` for one that 64 bits do not hold."""
-    number = int(text)
-    if abs(number) > 2**63:
-        raise ValueError(f"{text} is too large")
-    return number
 
 
 @dataclass(frozen=True)
@@ -310,12 +266,6 @@ def run(
     return [done[trial.identity] for trial in trials if trial.identity in done], failed
 
 
-def first_of(failures: Sequence[str]) -> MipselectError:
-    """Make the error of a run in which something failed."""
-    more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
-    return MipselectError(failures[0] + more)
-
-
 def measured(trial: Trial) -> Row:
     """Run a trial; the row says why, if there is nothing to read."""
     start = time.perf_counter()
@@ -345,34 +295,19 @@ def all_measured(
 
 
 def _measured_elsewhere(trials: Sequence[Trial], processes: int) -> Iterator[tuple[Trial, Row]]:
-    finished: SimpleQueue[Future[Row]] = SimpleQueue()
+    with _signals_held_back():
+        pool = ProcessPoolExecutor(
+            min(processes, len(trials)), mp_context=multiprocessing.get_context("spawn")
+        )
+        running = {pool.submit(measured, trial): trial for trial in trials}
     try:
-        with _pool_of(min(processes, len(trials))) as pool:
-            with _signals_held_back(), _interrupts_kept_from_children():
-                running = {pool.submit(measured, trial): trial for trial in trials}
-                for future in running:
-                    future.add_done_callback(finished.put)
-            for _ in trials:
-                future = finished.get()
-                yield running[future], future.result()
+        for future in as_completed(running):
+            yield running[future], future.result()
     except BrokenProcessPool as error:
         raise MipselectError(
             "a process was ended from outside, perhaps for want of memory: the same command goes "
             "on from there, with fewer --jobs"
         ) from error
-
-
-@contextmanager
-def _pool_of(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Open a pool, whose processes end with the block, whether they are done or not."""
-    with _signals_held_back():
-        pool = ProcessPoolExecutor(
-            workers,
-            mp_context=multiprocessing.get_context("spawn"),
-            initializer=_leave_signals_to_parent,
-        )
-    try:
-        yield pool
     finally:
         with _signals_held_back():
             for child in multiprocessing.active_children():
@@ -382,39 +317,18 @@ def _pool_of(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 @contextmanager
 def _signals_held_back() -> Iterator[None]:
-    """Let signals wait for the end.
+    """Let signals wait for the end, and keep them from processes that begin in here.
 
     A `KeyboardInterrupt` within `concurrent.futures` can leave a lock that its thread then waits
-    for at the end of the program.
+    for at the end of the program, and one in a child prints a traceback.
     """
-    held: list[int] = []
-    in_main = threading.current_thread() is threading.main_thread()
-    numbers = signal.valid_signals() if in_main else ()
-    handled = [number for number in numbers if callable(signal.getsignal(number))]
-    before = {number: signal.signal(number, lambda n, _: held.append(n)) for number in handled}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        for signalled in held:
-            signal.raise_signal(signalled)
-
-
-@contextmanager
-def _interrupts_kept_from_children() -> Iterator[None]:
-    """Block interrupts in processes that begin in here, so that none prints a traceback."""
     if sys.platform == "win32":  # It cannot block them.
         yield
         return
     # When it starts, it would unblock what is blocked next.
     resource_tracker.ensure_running()
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-
-
-def _leave_signals_to_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

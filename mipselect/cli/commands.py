@@ -6,15 +6,16 @@ Where each subcommand is declared, and its first line, stand here, so that --hel
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, wraps
 from importlib import import_module
 from importlib.metadata import entry_points, version
 from importlib.util import find_spec
-from inspect import Parameter, Signature
-from itertools import pairwise
+from inspect import Signature
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -85,96 +86,6 @@ def known_commands() -> Mapping[str, tuple[str, str]]:
     return found
 
 
-class CommandGroup(TyperGroup):
-    """Imports the one command that was named."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Put the command itself in the place of its first line."""
-        if args[0] in known_commands():
-            self.commands[args[0]] = imported(args[0], args[1:])
-        return super().resolve_command(ctx, args)
-
-
-def runs_of(name: str) -> Mapping[Callable[..., None], str | None]:
-    """Return the function of a command with its examples; of a group `PARTS` of its module."""
-    module = import_module(known_commands()[name][0])
-    group: Mapping[Callable[..., None], str | None] | None = getattr(module, "PARTS", None)
-    if group is not None:
-        return group
-    return {getattr(module, name.replace("-", "_")): getattr(module, "EXAMPLES", None)}
-
-
-def imported(name: str, words: Sequence[str] = ()) -> Any:
-    """Import the module that declares a command, and make the command for the words behind it."""
-    place, line = known_commands()[name]
-    made = alone = typer.Typer()
-    if hasattr(module := import_module(place), "PARTS"):
-        made = typer.Typer(help=line, epilog=module.EXAMPLES, context_settings=HELP)
-        alone.add_typer(made, name=name)
-    for run, examples in runs_of(name).items():
-        own = name if made is alone else run.__name__.replace("_", "-")
-        made.command(own, epilog=examples)(typed(name, run, words))
-    return get_group(alone).commands[name]
-
-
-def typed(name: str, run: Callable[..., None], words: Sequence[str] = ()) -> Callable[..., None]:
-    """Return a command as typer reads it: a function of all of its options.
-
-    Parameters
-    ----------
-    name : str
-        The command, or the group that it is of.
-    run : callable
-        As it is declared by `declared.command`.
-    words : sequence of str
-        What stands behind the name.
-    """
-    declared = [*declared_of(run), *options_of_method(declared_of(run), words)]
-    keys = {option.name.removeprefix("--"): option for option in declared if not option.by_place}
-    known = {key: option for key, option in keys.items() if key not in OF_ONE_RUN}
-    takes_defaults = bool(known) and name in OWN and name not in WITHOUT_DEFAULTS
-
-    @wraps(run)
-    def called(context: typer.Context, **given: Any) -> None:
-        if takes_defaults and (used := list(_words_used(context, known.values()))):
-            say(f"note: from {FILE}: {shlex.join(used)}")
-        call(run, {option.name: given[option.field] for option in declared})
-
-    context = Parameter("context", Parameter.KEYWORD_ONLY, annotation=typer.Context)
-    parameters = [context, *(option.parameter for option in declared)]
-    if takes_defaults:
-        parameters.append(_no_project(name, known))
-    called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    return called
-
-
-KINDS: Mapping[str, type] = {"int": int, "float": float, "bool": bool}
-"""Types of parameters by the first word of their `kind`; others are texts."""
-
-
-def options_of_method(
-    declared: Sequence[DeclaredOption], words: Sequence[str]
-) -> list[DeclaredOption]:
-    """Return the options that the method named in words has beyond those that are declared.
-
-    So a selector that declares an option of the command line is all that the option needs.
-    """
-    known = {option.name: option.choices for option in declared}
-    texts = [text for word in words for text in word.split("=", 1)]
-    method = next((after for text, after in pairwise(texts) if text == "--method"), "")
-    if known.get("--method") is not BY_NAME or method not in BY_NAME:
-        return []
-    return [
-        DeclaredOption(
-            about.flag,
-            {"help": about.meaning, "metavar": None, "rich_help_panel": f"Of {method}"},
-            annotation=KINDS.get(about.kind.partition(",")[0], str) | None,
-        )
-        for about in parameters_of(BY_NAME[method]).values()
-        if about.flag is not None and about.flag not in known
-    ]
-
-
 FILE = Path("mipselect.toml")
 LARGEST = 100_000
 """Bytes of such a file."""
@@ -197,29 +108,144 @@ OF_ONE_RUN: Mapping[str, str] = {
 WITHOUT_DEFAULTS = ("instances", "ledger", "schema", "solvers")
 """Commands of this package that look at no such file."""
 
+NO_PROJECT = DeclaredOption(
+    "--no-project", {"help": f"Leave {FILE} out."}, annotation=bool, default=False
+)
 
-def _no_project(command: str, known: Mapping[str, DeclaredOption]) -> Parameter:
-    """Return --no-project, without which the file of the folder gives options their defaults."""
 
-    def take(context: typer.Context, no_project: bool) -> None:
-        """Make the section the defaults; eager, so before any option is looked at but --help."""
-        if no_project or not os.path.lexists(FILE):
-            return
-        context.default_map = {}
-        for key, value in _section(command).items():
-            try:
-                option = _option(command, key, known)
-                text = as_typed(option, value)
-                if option.parser is not None:
-                    option.parser(text)
-            except (InvalidInput, typer.BadParameter) as error:
-                raise InvalidInput(f"{FILE}: [{command}] {printable(key)} {error}") from None
-            context.default_map[option.field] = text
+class CommandGroup(TyperGroup):
+    """Imports the one command that was named."""
 
-    told = typer.Option("--no-project", help=f"Leave {FILE} out.", is_eager=True, callback=take)
-    return Parameter(
-        "no_project", Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, told]
-    )
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Put the command itself in the place of its first line, and defaults before its words."""
+        name, *words = args
+        if name in known_commands():
+            defaults = from_file(name, words)
+            before = ["=".join(default) for default in defaults]
+            self.commands[name] = imported(name, [*words, *before], defaults)
+            args = [name, *before, *words]
+        return super().resolve_command(ctx, args)
+
+
+def runs_of(name: str) -> Mapping[Callable[..., None], str | None]:
+    """Return the function of a command with its examples; of a group `PARTS` of its module."""
+    module = import_module(known_commands()[name][0])
+    group: Mapping[Callable[..., None], str | None] | None = getattr(module, "PARTS", None)
+    if group is not None:
+        return group
+    return {getattr(module, name.replace("-", "_")): getattr(module, "EXAMPLES", None)}
+
+
+def imported(name: str, words: Sequence[str] = (), defaults: Sequence[tuple[str, ...]] = ()) -> Any:
+    """Import the module that declares a command, and make the command for the words behind it."""
+    place, line = known_commands()[name]
+    made = alone = typer.Typer()
+    if hasattr(module := import_module(place), "PARTS"):
+        made = typer.Typer(help=line, epilog=module.EXAMPLES, context_settings=HELP)
+        alone.add_typer(made, name=name)
+    for run, examples in runs_of(name).items():
+        own = name if made is alone else run.__name__.replace("_", "-")
+        made.command(own, epilog=examples)(typed(name, run, words, defaults))
+    return get_group(alone).commands[name]
+
+
+def typed(
+    name: str,
+    run: Callable[..., None],
+    words: Sequence[str] = (),
+    defaults: Sequence[tuple[str, ...]] = (),
+) -> Callable[..., None]:
+    """Return a command as typer reads it: a function of all of its options.
+
+    Parameters
+    ----------
+    name : str
+        The command, or the group that it is of.
+    run : callable
+        As it is declared by `declared.command`.
+    words : sequence of str
+        What stands behind the name.
+    defaults : sequence of tuples of str
+        What a file says in front of them; see `from_file`.
+    """
+    declared = [*declared_of(run), *options_of_method(declared_of(run), words)]
+
+    @wraps(run)
+    def called(**given: Any) -> None:
+        if defaults:
+            say(f"note: from {FILE}: {shlex.join(chain.from_iterable(defaults))}")
+        call(run, {option.name: given[option.field] for option in declared})
+
+    parameters = [option.parameter for option in declared]
+    if name in OWN and name not in WITHOUT_DEFAULTS:
+        parameters.append(NO_PROJECT.parameter)
+    called.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    return called
+
+
+KINDS: Mapping[str, type] = {"int": int, "float": float, "bool": bool}
+"""Types of parameters by the first word of their `kind`; others are texts."""
+
+
+def options_of_method(
+    declared: Sequence[DeclaredOption], words: Sequence[str]
+) -> list[DeclaredOption]:
+    """Return the options that the method named in words has beyond those that are declared.
+
+    So a selector that declares an option of the command line is all that the option needs. Where
+    an option is of another method it is taken too, for `method_asked_for` to say of which.
+    """
+    known = {option.name: option.choices for option in declared}
+    if known.get("--method") is not BY_NAME:
+        return []
+    texts = [text for word in words for text in word.split("=", 1)]
+    method = next((after for text, after in pairwise(texts) if text == "--method"), "")
+    own = {method} & set(BY_NAME)
+    found = {option.name: option for name in own for option in _flagged(name)}
+    foreign = {text for text in texts if text.startswith("--")} - {*known, *found}
+    if foreign - {NO_PROJECT.name} and not foreign & set(HELP["help_option_names"]):
+        others = {option.name: option for name in BY_NAME for option in _flagged(name)}
+        found |= {name: others[name] for name in foreign & set(others)}
+    return [option for name, option in found.items() if name not in known]
+
+
+def _flagged(method: str) -> Iterator[DeclaredOption]:
+    """Yield the options of a method, each with the first sentence that its parameter has."""
+    for about in parameters_of(BY_NAME[method]).values():
+        if about.flag is not None:
+            words = {
+                "help": re.split(r"(?<=\.) ", about.meaning)[0],
+                "metavar": None,
+                "rich_help_panel": f"Of {method}",
+            }
+            kind = KINDS.get(about.kind.partition(",")[0], str) | None
+            yield DeclaredOption(about.flag, words, annotation=kind)
+
+
+def from_file(command: str, words: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return what the file of the folder says of options that are not typed, as one types it."""
+    if command not in OWN or command in WITHOUT_DEFAULTS or not os.path.lexists(FILE):
+        return []
+    if not {NO_PROJECT.name, *HELP["help_option_names"]}.isdisjoint(words):
+        return []
+    (run,), section, found = runs_of(command), _section(command), []
+    asked = [*words, f"--method={section.get('method', '')}"]
+    declared = [*declared_of(run), *options_of_method(declared_of(run), asked)]
+    known = {option.name: option for option in declared}
+    names = [name.removeprefix("--") for name in known if name.startswith("--")]
+    for key, value in section.items():
+        try:
+            if why := OF_ONE_RUN.get(key):
+                why = f"cannot come from a file, for {why}: give it on the command line"
+                raise InvalidInput(why)
+            if key not in names:
+                raise InvalidInput(f"is no option of {command}{did_you_mean(key, sorted(names))}")
+            texts = as_typed(known[f"--{key}"], value)
+        except (InvalidInput, typer.BadParameter) as error:
+            raise InvalidInput(f"{FILE}: [{command}] {printable(key)} {error}") from None
+        if not any(word.partition("=")[0] == f"--{key}" for word in words):
+            found += texts
+    return found
 
 
 def _section(command: str) -> Mapping[str, Any]:
@@ -241,46 +267,22 @@ def _section(command: str) -> Mapping[str, Any]:
     return section
 
 
-def _option(command: str, key: str, known: Mapping[str, DeclaredOption]) -> DeclaredOption:
-    """Return the option of a key; the message of `InvalidInput` goes on the key."""
-    if why := OF_ONE_RUN.get(key):
-        raise InvalidInput(f"cannot come from a file, for {why}: give it on the command line")
-    if key not in known:
-        raise InvalidInput(f"is no option of {command}{did_you_mean(key, sorted(known))}")
-    return known[key]
-
-
-def as_typed(option: DeclaredOption, value: object) -> bool | str | list[str]:
-    """Return a value of TOML as one would type it; raise `InvalidInput` for one of another kind."""
-    match value:
-        case bool():
-            if option.kind is bool:
-                return value
-        case str() | float():
-            if value and option.kind not in (bool, list):
-                return str(value)
-        case int():
-            if option.kind not in (bool, list) and abs(value) <= LARGEST_INTEGER:
-                return str(value)
-        case list():
-            if option.kind is list and value and all(isinstance(text, str) for text in value):
-                return value
+def as_typed(option: DeclaredOption, value: Any) -> list[tuple[str, ...]]:
+    """Return a value of TOML as one types it; raise an error for one that is not of the option."""
     wanted = {bool: "true or false", list: "a list of texts"}.get(option.kind, "a text or a number")
-    raise InvalidInput(f"must be {wanted}, got {shown(value)}")
-
-
-def _words_used(context: typer.Context, options: Collection[DeclaredOption]) -> Iterator[str]:
-    """Yield what one would type in place of the defaults that nothing typed has replaced."""
-    taken = context.default_map or {}
-    for option in options:
-        source = context.get_parameter_source(option.field)
-        if source is None or source.name != "DEFAULT_MAP" or taken[option.field] is False:
-            continue
-        texts = taken[option.field]
-        for text in texts if isinstance(texts, list) else [texts]:
-            yield option.name
-            if text is not True:
-                yield text
+    if option.kind is bool and isinstance(value, bool):
+        return [(option.name,)] if value else []
+    texts = value if option.kind is list else [value]
+    kinds = (str,) if option.kind is list else (str, int, float)
+    fits = option.kind is not bool and isinstance(texts, list) and texts
+    if not fits or not all(type(text) in kinds and text != "" for text in texts):
+        raise InvalidInput(f"must be {wanted}, got {shown(value)}")
+    if any(isinstance(text, int) and abs(text) > LARGEST_INTEGER for text in texts):
+        raise InvalidInput(f"must be {wanted}, got {shown(value)}")
+    for text in texts:
+        if option.parser is not None:
+            option.parser(str(text))
+    return [(option.name, str(text)) for text in texts]
 
 
 DONE, FAILED, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130

@@ -21,8 +21,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from dataclasses import Field as DataclassField
 from enum import Enum
-from functools import wraps
-from importlib import import_module
 from inspect import Parameter
 from types import NoneType
 from typing import (
@@ -257,18 +255,6 @@ def command(run: Run) -> Run:
     declared = sorted(_options(kind), key=lambda each: (not each.required, not each.by_place))
     run.arguments, run.declared = kind, tuple(declared)  # type: ignore[attr-defined]
     return run
-
-
-def command_in(module: str) -> Callable[[Run], Run]:
-    """Declare a command whose function, of the same name, stands in another module."""
-
-    def declare(run: Run) -> Run:
-        def later(arguments: Any) -> None:
-            getattr(import_module(module), run.__name__)(arguments)
-
-        return command(wraps(run)(later))  # type: ignore[return-value]
-
-    return declare
 
 
 def declared_of(run: Callable[..., None]) -> tuple[DeclaredOption, ...]:

@@ -311,11 +311,6 @@ def print_table(
     console.print(table)
 
 
-def dimension(p: int, n_features: int) -> str:
-    """Write p in words: the number of columns, and that of features where it is another."""
-    return f"p = {p:,}" if n_features == p else f"p = {p:,} columns, {n_features:,} features"
-
-
 BOUNDS = ("x_bound", "y_bound", "coef_bound", "ridge", "target_shift")
 """Bounds and scales of a problem, by the keys of `Problem.public`."""
 

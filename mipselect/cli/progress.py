@@ -91,14 +91,10 @@ class Watch(Spinner):
 
     def __call__(self, progress: Progress) -> None:
         """Receive a report from the search."""
-        exact = progress.stage in STAGES
         line = f"{STAGES.get(progress.stage, 'searching')} {self._what}"
         if progress.stage == "scoring":
             line += f": {progress.done:,} of {progress.total:,}"
-        elif self._details and exact:
-            cells = f", {progress.nodes:,} cells so far" if progress.nodes else ""
-            line = f"{self._what} (sensitive): {STAGES[progress.stage]} it{cells}"
-        elif self._details:
+        elif self._details and progress.stage not in STAGES:
             line = (
                 f"{self._what} (sensitive): {progress.stage}, {progress.done}/{progress.total} "
                 f"done, bound {progress.bound:.6g} of {progress.incumbent:.6g}"

@@ -17,11 +17,9 @@ from mipselect.cli.declared import command, group, names_of, option, options, re
 from mipselect.cli.options import (
     AUTO,
     ONE_SWAP,
-    PRIVACY_PANEL,
     SEARCH_PANEL,
     Delivery,
     SearchArguments,
-    require_positive,
     stated,
 )
 from mipselect.cli.output import (
@@ -95,12 +93,6 @@ class SolveArguments:
         panel=SEARCH_PANEL,
     )
     search: SearchArguments = group(SearchArguments)
-    epsilon: float = option(
-        "--epsilon",
-        "Report how probable it is that top-r with this ε draws from outside of the pool.",
-        default=1.0,
-        panel=PRIVACY_PANEL,
-    )
     source: SourceOptions = group(SourceOptions)
     target: str | None = option("--target", "Of a table: the column to predict.", panel=TABLE_PANEL)
     schema: Path | None = option(
@@ -135,7 +127,6 @@ def solve(arguments: SolveArguments) -> None:
     if method is SolveMethod.MISTAKES and arguments.search.pool_size is not None:
         raise InvalidInput("--pool-size does not apply to --method mistakes")
     checked_integer(arguments.show, "--show", 1)
-    require_positive("--epsilon", arguments.epsilon)
     settings = arguments.search.settings()
     if arguments.formulation is not Formulation.CUTS:
         _check_whole(settings)
@@ -167,7 +158,7 @@ def solve(arguments: SolveArguments) -> None:
         "method": method.value,
     }
     if isinstance(found, search.SupportPool):
-        report |= _of_pool(found, arguments.epsilon)
+        report |= _of_pool(found)
     else:
         report |= _of_levels(found)
     if arguments.profile:
@@ -281,18 +272,6 @@ def _check_whole(settings: SearchSettings) -> None:
         raise InvalidInput("a whole model finds one support: leave out --pool-size")
 
 
-def outside(pool: SupportPool, epsilon: float) -> float:
-    """Return the probability that top-r at ε draws a support that is not listed in its pool."""
-    if not pool.number_unlisted:
-        return 0.0
-    scale = 2.0 * pool.sensitivity * (1.0 + pool.tolerance)
-    best, *_ = values = pool.values.tolist()
-    logs = [-epsilon * ((value - best) / scale) for value in values]
-    listed = math.log(math.fsum(map(math.exp, logs)))
-    unlisted = math.log(pool.number_unlisted) + logs[-1]
-    return 1.0 / (1.0 + math.exp(min(listed - unlisted, 700.0)))
-
-
 def clipped(stored: StoredData, instance: Instance) -> dict[str, Any] | None:
     """Return the shares of the data that the bounds clip; None for a table already mapped."""
     if stored.mapped:
@@ -382,11 +361,9 @@ def _best(instance: Instance, found: SupportPool | MistakeLevels) -> dict[str, A
     }
 
 
-def _of_pool(pool: SupportPool, epsilon: float) -> dict[str, Any]:
+def _of_pool(pool: SupportPool) -> dict[str, Any]:
     """Return a pool as part of a JSON object; what is infinite is null."""
-    left_out = {"epsilon": epsilon, "probability": outside(pool, epsilon)}
     return {
-        "outside_pool": left_out if pool.certified else None,
         "pool_size": len(pool),
         "worst_listed_value": float(pool.values[-1]),
         "rest_bound": finite_or_none(pool.rest_bound),
@@ -508,11 +485,6 @@ def _print_pool(
         console.print("Every support is listed.")
     else:
         console.print(f"Proven for each of the others: at least {max(pool.rest_bound, 0.0):.10g}")
-    if (left_out := report["outside_pool"]) is not None:
-        console.print(
-            f"Probability that top-r with ε = {left_out['epsilon']:g} draws from outside of "
-            f"this pool: {left_out['probability']:.4g}"
-        )
 
 
 def _print_levels(console: Console, report: Mapping[str, Any], instance: Instance) -> None:

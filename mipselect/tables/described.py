@@ -1,8 +1,8 @@
 """The beginning of a schema: names and types of a header, a codebook, and what rows propose.
 
-Names, headers and codebooks are public. That a column has nothing but whole numbers, or no value
-twice, tells something of its rows, unless it is known anyway. So what comes from rows is marked,
-and nothing is drawn by it before a person says that it is public.
+Names, headers and codebooks are public. That a column has nothing but whole numbers tells something
+of its rows, unless it is known anyway. So what comes from rows is marked, and nothing is drawn by
+it before a person says that it is public.
 """
 
 from __future__ import annotations
@@ -218,18 +218,13 @@ With three digits behind a comma a number may have thousands: that is a decimal 
 ones only. A number that begins with 0 is a code, for as a number 007 would be 7.
 """
 
-LEAST_VALUES = 20
-MOST_VALUES = 100_000
-"""So many different values are looked at; beyond, the column is taken to have no end of them."""
-
 
 def proposed_types(source: Any) -> dict[str, dict[str, Any]]:
     """Propose a type for every column of a table without types, as properties of its field.
 
     It is integer, number, boolean, date or string. A boolean of yes and no, or of y and n, has its
-    texts too, a number its decimal comma, and a date its format where that is 31.01.2020. Texts of
-    which none stands twice are ignored. All rows are read. The result is SENSITIVE: it is computed
-    from them without any privacy.
+    texts too, a number its decimal comma, and a date its format where that is 31.01.2020. All rows
+    are read. The result is SENSITIVE: it is computed from them without any privacy.
 
     Parameters
     ----------
@@ -247,7 +242,6 @@ def proposed_types(source: Any) -> dict[str, dict[str, Any]]:
             f"{parts[0].label}: has types of its own; they are proposed for CSV and Excel only"
         )
     kinds: dict[str, set[str]] = {name: set() for name in parts[0].names}
-    differing = {name: set[str]() for name in kinds}
     for part in parts:
         # Of two columns with one name a file has no type; the schema will be refused.
         names = list(dict.fromkeys(name for name in part.names if name in kinds))
@@ -256,15 +250,7 @@ def proposed_types(source: Any) -> dict[str, dict[str, Any]]:
                 is_union = pa.types.is_union(column.type)
                 found = (column if is_union else compute.unique(column)).to_pylist()
                 kinds[name].update(map(_kind, found))
-                seen = differing.get(name)
-                if seen is not None and len(seen) < MOST_VALUES and _repeats(seen, column):
-                    del differing[name]
-    unlike = {name for name, values in differing.items() if len(values) >= LEAST_VALUES}
-    proposed = {name: _properties(found) for name, found in kinds.items()}
-    for name in unlike:
-        if proposed[name]["type"] == "string":
-            proposed[name][ROLE] = IGNORED
-    return proposed
+    return {name: _properties(found) for name, found in kinds.items()}
 
 
 def confirmed(schema: TableSchema) -> TableSchema:
@@ -273,20 +259,6 @@ def confirmed(schema: TableSchema) -> TableSchema:
     for entry in content["fields"]:
         entry.pop(PROPOSED, None)
     return TableSchema.of(content)
-
-
-def _repeats(seen: set[str], column: pa.Array) -> bool:
-    """Add the values of a column, until one has stood twice; return whether one has."""
-    for value in column.to_pylist():
-        text = str(value) if isinstance(value, float) else _text(value)
-        if len(seen) == MOST_VALUES:
-            break
-        if text.lower() in NONE:
-            continue
-        if text in seen:
-            return True
-        seen.add(text)
-    return False
 
 
 def _text(value: bytes | None) -> str:
@@ -397,8 +369,6 @@ def described(
     for name, said in zip(part.names, part.fields, strict=True):
         told, of_rows = codebook.fields.get(name, {}), (proposed or {}).get(name)
         marked = {} if of_rows is None or "type" in told else {**of_rows, PROPOSED: True}
-        if name in used:
-            marked.pop(ROLE, None)
         fields.append({"name": name, **said, **marked, **told})
     for entry in fields:
         if entry["name"] not in used and looks_ignored(entry["name"], entry, key):

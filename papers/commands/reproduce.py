@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 
 from mipselect.cli.extension import (
@@ -30,14 +29,12 @@ from mipselect.cli.extension import (
     say,
     write_whole,
 )
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, MipselectError
 from mipselect.pictures import (
     Panel,
     Picture,
     Series,
-    as_file,
     drawn,
-    plain_style,
     require_matplotlib,
 )
 
@@ -45,14 +42,12 @@ from ..catalogue import EXPERIMENTS, experiment_named
 from ..claims import Finding
 from ..experiment import (
     PAPERS,
-    DifferenceMap,
     Experiment,
-    Figure,
     LineFigure,
     Metric,
     Results,
 )
-from ..runner import EXPERIMENT, Row, Trial, TrialFile, done_already, first_of, run
+from ..runner import EXPERIMENT, Row, Trial, TrialFile, done_already, run
 from ..sources import DataSource
 
 ALL = "all"
@@ -215,7 +210,8 @@ def reproduce(arguments: ReproduceArguments) -> None:
     _deliver(made, left_out, arguments)
     failures = [f"{one.experiment.name}: {reason}" for one in made for reason in one.missing]
     if failures:
-        raise first_of(failures)
+        more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+        raise MipselectError(failures[0] + more)
 
 
 def _chosen(names: Sequence[str]) -> list[Experiment]:
@@ -273,12 +269,9 @@ def _prepare(arguments: ReproduceArguments, experiments: Sequence[Experiment]) -
     except OSError as error:
         raise InvalidInput(f"--output {folder}: {error.strerror or error}") from error
     for experiment in experiments:
-        for end in (".jsonl", ".md", ".csv", *_svgs(experiment)):
+        svgs = (f"{figure.suffix}.svg" for figure in experiment.figures)
+        for end in (".jsonl", ".md", ".csv", *svgs):
             check_writable(arguments.path(experiment, end))
-
-
-def _svgs(experiment: Experiment) -> list[str]:
-    return [f"{figure.suffix}.svg" for figure in experiment.figures]
 
 
 def _trials(
@@ -490,8 +483,7 @@ def _table(experiment: Experiment, results: Results, metric: Metric, panel: str)
     if len(xs) > MOST_COLUMNS:
         step = (len(xs) - 1) / (MOST_COLUMNS - 1)
         xs = [xs[round(step * place)] for place in range(MOST_COLUMNS)]
-    figures = (figure for figure in experiment.figures if isinstance(figure, LineFigure))
-    across = next((figure.x_label for figure in figures), "")
+    across = experiment.figures[0].x_label if experiment.figures else ""
     rows = [f"| {across} | " + " | ".join(f"{x:,.6g}" for x in xs) + " |"]
     rows.append("| --- |" + " ---: |" * len(xs))
     for method, line in lines.items():
@@ -501,14 +493,7 @@ def _table(experiment: Experiment, results: Results, metric: Metric, panel: str)
     return "\n".join(rows)
 
 
-def _drawn(made: Made, figure: Figure) -> bytes:
-    notes = ((OF_TABLES,) if made.sensitive else ()) + (SEEDED,)
-    if isinstance(figure, DifferenceMap):
-        return _map(made, figure, notes)
-    return _lines(made, figure, notes)
-
-
-def _lines(made: Made, figure: LineFigure, notes: tuple[str, ...]) -> bytes:
+def _drawn(made: Made, figure: LineFigure) -> bytes:
     results, metric = made.results, figure.metric
     panels = []
     for panel in results.panels(metric.key):
@@ -535,33 +520,8 @@ def _lines(made: Made, figure: LineFigure, notes: tuple[str, ...]) -> bytes:
             fraction=figure.fraction,
             log_x=figure.log_x,
             log_y=figure.log_y,
-            notes=notes,
+            notes=(*((OF_TABLES,) if made.sensitive else ()), SEEDED),
             alarming=made.sensitive,
         ),
         ".svg",
     )
-
-
-def _map(made: Made, figure: DifferenceMap, notes: tuple[str, ...]) -> bytes:
-    """Draw differences of fractions as colours, the same bytes every time."""
-    from matplotlib.figure import Figure as Canvas
-
-    results, key = made.results, figure.metric.key
-    names = results.panels(key)
-    rows = []
-    for panel in names:
-        first, second = (results.line(panel, one, key) for one in (figure.first, figure.second))
-        rows.append({x: first[x].value - second[x].value for x in first if x in second})
-    xs = sorted({x for row in rows for x in row})
-    values = np.array([[row.get(x, np.nan) for x in xs] for row in rows])
-    with plain_style():
-        canvas = Canvas(figsize=(7.5, 1.6 + 0.32 * len(names)), layout="constrained")
-        axes = canvas.subplots()
-        image = axes.imshow(values, cmap="PuOr", vmin=-1.0, vmax=1.0, aspect="auto")
-        axes.set_xticks(range(len(xs)), labels=[f"{x:g}" for x in xs], rotation=90)
-        axes.set_yticks(range(len(names)), labels=names)
-        title = f"{figure.metric.words}: {figure.first} less {figure.second}"
-        axes.set(title=title, xlabel=figure.x_label)
-        canvas.colorbar(image, ax=axes)
-        canvas.supxlabel("\n".join(notes), fontsize="small", color="#444444")
-        return as_file(canvas, ".svg")

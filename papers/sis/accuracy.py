@@ -14,7 +14,6 @@ from ..claims import Ahead
 from ..experiment import DP_SIS as PAPER
 from ..experiment import (
     DataSeed,
-    DifferenceMap,
     Experiment,
     LineFigure,
     Metric,
@@ -156,13 +155,11 @@ def _ahead(metric: Metric, panel: str, low: float, high: float, words: str) -> A
     )
 
 
-def _figures(*metrics: Metric) -> tuple[LineFigure | DifferenceMap, ...]:
-    found: list[LineFigure | DifferenceMap] = []
-    for number, metric in enumerate(metrics):
-        end = "" if number == 0 else "-k"
-        found.append(LineFigure(metric, "ε, add-remove", log_x=True, suffix=end))
-        found.append(DifferenceMap(metric, DP_SIS, TWO_STAGE, "ε, add-remove", suffix=f"{end}-map"))
-    return tuple(found)
+def _figures(*metrics: Metric) -> tuple[LineFigure, ...]:
+    return tuple(
+        LineFigure(metric, "ε, add-remove", log_x=True, suffix=suffix)
+        for metric, suffix in zip(metrics, ("", "-k"), strict=False)
+    )
 
 
 NOTES = (

@@ -81,8 +81,7 @@ def test_an_option_that_a_group_is_without_is_another_one() -> None:
 
 def test_arguments_come_first_and_then_what_must_be_given() -> None:
     made = typed("dive", dive)
-    names = ["context", "name", "site", "delta", "metres", "night"]
-    assert list(signature(made).parameters) == names
+    assert list(signature(made).parameters) == ["name", "site", "delta", "metres", "night"]
     assert made.__doc__ == "Dive."
 
 

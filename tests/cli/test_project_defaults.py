@@ -78,6 +78,21 @@ def test_a_value_is_taken_as_it_would_be_typed(run: Run, project: Path) -> None:
     assert outcome.report["intercept"] is False
 
 
+def test_a_method_has_its_own_options(run: Run, project: Path) -> None:
+    write(project, FULL + 'method = "sis"\ntop-k = "peeling"\nx-bound = 1\ny-bound = 1\n')
+    report = run("select", "data.csv", "--json").report
+    assert (report["method"], report["top_k"]) == ("sis", "peeling")
+    typed = run("select", "data.csv", "--method", "kendall", "--json")
+    assert "top-k is no option of select" in typed.err
+
+
+def test_a_share_of_zero_is_a_number(run: Run, project: Path) -> None:
+    write(project, "[fit]\nrange-share = 0.0\n")
+    outcome = run("fit", "data.csv", *TYPED, "--dry-run", "--json")
+    assert "--range-share 0.0" in outcome.err
+    assert outcome.report["range_share"] == 0.0
+
+
 def test_no_project_takes_nothing_from_the_file(run: Run, project: Path) -> None:
     run("select", "data.csv", "--no-project").failed_with(2, "Missing option")
     write(project, "not TOML [")
@@ -86,8 +101,6 @@ def test_no_project_takes_nothing_from_the_file(run: Run, project: Path) -> None
     assert run("select", "--help").code == 0
     assert run("select", "--target", "y", "--help").code == 0
     run(*typed).failed_with(2, "mipselect.toml: not valid TOML")
-    # Here it is the value of an option, and no question for help.
-    run("select", "--target", "--help").failed_with(2, "mipselect.toml: not valid TOML")
 
 
 def test_commands_that_take_no_defaults_look_at_no_file(run: Run, project: Path) -> None:

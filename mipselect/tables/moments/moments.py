@@ -28,7 +28,6 @@ from mipselect.tables.moments.sums import (
     ONE,
     IntMatrix,
     Progress,
-    checked_pairs,
     checked_rows,
     count,
     open_tables,
@@ -109,10 +108,9 @@ class Moments:
 
         Parameters
         ----------
-        source : path, table, (X, y), or iterable of (X, y)
-            With a schema what `mipselect.tables.sources.open_source` takes, a list or an iterator
-            of such tables. Without one arrays X, shape (n, p), and y, shape (n,); or batches of
-            such pairs, which are read once.
+        source : path, table, list of tables, or (X, y)
+            With a schema what `mipselect.tables.sources.open_source` takes, or a list of such
+            tables. Without one arrays X, shape (n, p), and y, shape (n,).
         schema : TableSchema, optional
             What is public about the table.
         target : str, optional
@@ -159,9 +157,9 @@ class Moments:
         number = checked_integer(folds, "folds", 1)
         columns: Columns
         if schema is None:
-            names, pairs = checked_pairs(source)
+            names, part = part_of_arrays(source)
             columns = array_columns(names, x_bound, y_bound)
-            sums = count([part_of_arrays(pairs)], columns, number, progress)
+            sums = count([part], columns, number, progress)
         else:
             if x_bound is not None or y_bound is not None:
                 raise InvalidInput("a schema has the bounds: leave out x_bound and y_bound")

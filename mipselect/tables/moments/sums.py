@@ -8,7 +8,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -23,7 +22,7 @@ from mipselect.frames import numeric_matrix, numeric_target, refuse_another_orde
 from mipselect.grid import MOST_ROWS, exact_sums
 from mipselect.tables.mapping import PersonCounts, open_table
 from mipselect.tables.moments.columns import Columns, TableColumns
-from mipselect.tables.parts import ROWS, Once, Part, total_rows
+from mipselect.tables.parts import ROWS, Part, refuse_twice, total_rows
 from mipselect.tables.public_map import PublicMap
 from mipselect.validation import shown
 
@@ -40,91 +39,43 @@ MOST_THREADS = 8
 """More would wait for what reads."""
 
 IntMatrix = NDArray[np.int64]
-Pair = tuple[FloatArray, FloatArray]
 
 
-def open_tables(source: Any, public: PublicMap) -> Iterable[Part]:
-    """Return the parts of a table, whose headers are looked at; of a list all together.
+def open_tables(source: Any, public: PublicMap) -> tuple[Part, ...]:
+    """Return the parts of a table, or of a list of tables, whose headers are looked at.
 
-    Tables of an iterator are looked at one after another. A file that is reached twice is refused.
+    A file that is reached twice is refused.
     """
-    if isinstance(source, list | tuple):
-        together = [part for one in source for part in open_tables(one, public)]
-        Once().reach(place for part in together for place in part.places)
-        return together
-    if isinstance(source, Iterator) and not hasattr(source, "__arrow_c_stream__"):
-        return _one_after_another(source, public)
-    return open_table(source, public)
+    if not isinstance(source, list | tuple):
+        return open_table(source, public)
+    together = tuple(part for one in source for part in open_tables(one, public))
+    refuse_twice(place for part in together for place in part.places)
+    return together
 
 
-def _one_after_another(source: Iterator[Any], public: PublicMap) -> Iterator[Part]:
-    once = Once()
-    for table in source:
-        for part in open_tables(table, public):
-            once.reach(part.places)
-            yield part
-
-
-def part_of_arrays(pairs: Iterable[Pair]) -> Part:
-    """Make one part without names of finite numbers, whose batches have y as the last column."""
-
-    def read(_: Sequence[str]) -> Iterator[FloatArray]:
-        for X, y in pairs:
-            for start in range(0, len(y), ROWS):
-                yield np.column_stack([X[start : start + ROWS], y[start : start + ROWS]])
-
-    return Part("the arrays", (), (), None, read)
-
-
-def checked_pairs(source: Any) -> tuple[tuple[str, ...], Iterator[Pair]]:
-    """Return the names of the columns, and pairs (X, y) of finite numbers.
-
-    Parameters
-    ----------
-    source : (X, y), or an iterable of such pairs
-        X of shape (m, p), y of shape (m,); frames have names, of which all must be the same.
+def part_of_arrays(source: Any) -> tuple[tuple[str, ...], Part]:
+    """Return the names of the columns of (X, y), and a part whose batches have y as the last one.
 
     Raises
     ------
     InvalidInput
-        At once for what is wrong with the first pair; with those after it when they are read.
+        With the row for what is no finite number.
     """
-    is_table = isinstance(source, str | Path | np.ndarray) or hasattr(source, "columns")
-    if not isinstance(source, Iterable) or is_table or hasattr(source, "__arrow_c_stream__"):
+    if not (isinstance(source, tuple) and len(source) == 2):
         raise InvalidInput(
-            "without a schema the source must be (X, y), or batches of such pairs, with x_bound "
-            f"and y_bound; got {shown(type(source).__name__)}: give the schema of a table"
+            "without a schema the source must be (X, y), with x_bound and y_bound; got "
+            f"{shown(type(source).__name__)}: give the schema of a table"
         )
-    given = iter([source] if _is_pair(source) else source)
-    first = next(given, None)
-    if first is None:
-        raise InvalidInput("there are no batches, and so no rows")
-    names, pair = _checked(first, "")
-    size = pair[0].shape[1]
+    refuse_another_order(*source)
+    X, names = numeric_matrix(source[0])
+    y = numeric_target(source[1], len(X))
 
-    def pairs() -> Iterator[Pair]:
-        yield pair
-        for number, batch in enumerate(given, 1):
-            other, later = _checked(batch, f"batch {number}: ")
-            if later[0].shape[1] != size or other not in (None, names):
-                raise InvalidInput(
-                    f"batch {number}: X must have the {size} columns of the first batch"
-                )
-            yield later
+    def read(_: Sequence[str]) -> Iterator[FloatArray]:
+        for start in range(0, len(y), ROWS):
+            yield np.column_stack([X[start : start + ROWS], y[start : start + ROWS]])
 
-    return names or tuple(f"x{j}" for j in range(size)), pairs()
-
-
-def _is_pair(source: Any) -> bool:
-    return isinstance(source, tuple) and len(source) == 2
-
-
-def _checked(batch: Any, where: str) -> tuple[tuple[str, ...] | None, Pair]:
-    if not _is_pair(batch):
-        raise InvalidInput(f"{where}a batch must be a pair (X, y), got {shown(batch)}")
-    refuse_another_order(*batch)
-    X, names = numeric_matrix(batch[0], what=f"{where}X")
-    return names, (X, numeric_target(batch[1], len(X), f"{where}y"))
+    named = names or tuple(f"x{j}" for j in range(X.shape[1]))
+    return named, Part("the arrays", named, (), len(y), read)
 
 
 class Sums:
@@ -235,13 +186,13 @@ Progress = Callable[[Counting], object]
 
 
 def count(
-    parts: Iterable[Part], columns: Columns, folds: int, progress: Progress | None = None
+    parts: Sequence[Part], columns: Columns, folds: int, progress: Progress | None = None
 ) -> Sums:
     """Add up all rows of the parts, and of people the first row of each.
 
     Parameters
     ----------
-    parts : iterable of Part
+    parts : sequence of Part
     columns : Columns
     folds : int
     progress : callable, optional
@@ -254,8 +205,7 @@ def count(
     totals = Sums(folds, len(columns.names) + 2)
     unit = columns.public.unit if isinstance(columns, TableColumns) else None
     people = None if unit is None else PersonCounts(unit)
-    listed = parts if isinstance(parts, Sequence) else None
-    known = None if listed is None else total_rows(part.rows for part in listed)
+    known = total_rows(part.rows for part in parts)
     threads = min(MOST_THREADS, cores())
     rows = size = 0
     turn, waiting = Lock(), deque[Future[None]]()
