@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.declared import Record, benchmark
 from mipselect import Instance, mistake_levels
-from mipselect.problem.stored import load_problem
+from mipselect.problem.stored import read_description, stored_data
 from mipselect.selectors import (
     ExponentialSelector,
     KendallSelector,
@@ -92,8 +92,8 @@ def selectors(
     """
     exact: list[bool] = []
     for data_seed in range(1, data_sets + 1):
-        several = data_sets > 1
-        stored = load_problem(instance, n=rows or None, seed=data_seed if several else None)
+        new = ({"n": rows} if rows else {}) | ({"seed": data_seed} if data_sets > 1 else {})
+        stored = stored_data(read_description(instance), **new)
         clipped = stored.instance()
         best = set(mistake_levels(clipped).supports[0].tolist())
         source = random.Random(f"{instance} {data_seed} {selector} {epsilon}")

@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-COUNTED = (".py", ".js", ".css", ".html", ".jinja", ".md.jinja")
+COUNTED = (".py", ".pyi", ".js", ".css", ".html", ".jinja", ".md.jinja")
 
 
 def lines_by_package() -> Counter[str]:

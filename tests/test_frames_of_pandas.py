@@ -69,7 +69,6 @@ OF_ROWS = {
     "from_blocks": lambda X, y: Instance.from_blocks(X, y, support_size=1),
     "BlockScores": lambda X, y: BlockScores(X, y, support_size=1, epsilon=1.0),
     "Moments": lambda X, y: Moments.of((X, y), **BOUNDS),
-    "batches": lambda X, y: Moments.of([(X, y)], **BOUNDS),
 }
 
 

@@ -141,7 +141,7 @@ def test_rows_stay_within_their_bounds(layout: str) -> None:
             64.0 * table(seed).astype(float), target(seed), support_size=2, **LAYOUTS[layout],
             **LIMITS,
         )  # fmt: skip
-        for group, bound in zip(instance.groups, instance.feature_bounds, strict=True):
+        for group, bound in zip(instance.groups, instance.layout.bounds, strict=True):
             lengths = np.linalg.norm(instance.X[:, group].astype(np.longdouble), axis=1)
             assert lengths.max() <= bound * (1 + (len(group) > 1) * len(group) * 2.0**-52)
             assert lengths.max() > 0.9 * bound

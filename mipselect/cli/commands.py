@@ -6,9 +6,10 @@ Where each subcommand is declared, and its first line, stand here, so that --hel
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, wraps
 from importlib import import_module
 from importlib.metadata import entry_points, version
@@ -85,6 +86,33 @@ def known_commands() -> Mapping[str, tuple[str, str]]:
     return found
 
 
+FILE = Path("mipselect.toml")
+LARGEST = 100_000
+"""Bytes of such a file."""
+
+LARGEST_INTEGER = 2**63 - 1
+"""Largest integer of TOML; Python reads larger ones, and cannot write them all out."""
+
+OF_ONE_RUN: Mapping[str, str] = {
+    "seed": "a seed takes the privacy away",
+    "output": "it would be replaced at every run",
+    "replace": "it is about one file",
+    "plot": "it would be replaced at every run",
+    "yes": "a confirmation is a person's",
+    "dry-run": "it is about one run",
+    "json": "it is about one run",
+}
+"""Options that never come from a file, and why."""
+
+
+WITHOUT_DEFAULTS = ("instances", "ledger", "schema", "solvers")
+"""Commands of this package that look at no such file."""
+
+NO_PROJECT = DeclaredOption(
+    "--no-project", {"help": f"Leave {FILE} out."}, annotation=bool, default=False
+)
+
+
 class CommandGroup(TyperGroup):
     """Imports the one command that was named."""
 
@@ -93,8 +121,9 @@ class CommandGroup(TyperGroup):
         name, *words = args
         if name in known_commands():
             defaults = from_file(name, words)
-            self.commands[name] = imported(name, words, defaults)
-            args = [name, *("=".join(default) for default in defaults), *words]
+            before = ["=".join(default) for default in defaults]
+            self.commands[name] = imported(name, [*words, *before], defaults)
+            args = [name, *before, *words]
         return super().resolve_command(ctx, args)
 
 
@@ -163,50 +192,34 @@ def options_of_method(
 ) -> list[DeclaredOption]:
     """Return the options that the method named in words has beyond those that are declared.
 
-    So a selector that declares an option of the command line is all that the option needs.
+    So a selector that declares an option of the command line is all that the option needs. Where
+    an option is of another method it is taken too, for `method_asked_for` to say of which.
     """
     known = {option.name: option.choices for option in declared}
+    if known.get("--method") is not BY_NAME:
+        return []
     texts = [text for word in words for text in word.split("=", 1)]
     method = next((after for text, after in pairwise(texts) if text == "--method"), "")
-    if known.get("--method") is not BY_NAME or method not in BY_NAME:
-        return []
-    return [
-        DeclaredOption(
-            about.flag,
-            {"help": about.meaning, "metavar": None, "rich_help_panel": f"Of {method}"},
-            annotation=KINDS.get(about.kind.partition(",")[0], str) | None,
-        )
-        for about in parameters_of(BY_NAME[method]).values()
-        if about.flag is not None and about.flag not in known
-    ]
+    own = {method} & set(BY_NAME)
+    found = {option.name: option for name in own for option in _flagged(name)}
+    foreign = {text for text in texts if text.startswith("--")} - {*known, *found}
+    if foreign - {NO_PROJECT.name} and not foreign & set(HELP["help_option_names"]):
+        others = {option.name: option for name in BY_NAME for option in _flagged(name)}
+        found |= {name: others[name] for name in foreign & set(others)}
+    return [option for name, option in found.items() if name not in known]
 
 
-FILE = Path("mipselect.toml")
-LARGEST = 100_000
-"""Bytes of such a file."""
-
-LARGEST_INTEGER = 2**63 - 1
-"""Largest integer of TOML; Python reads larger ones, and cannot write them all out."""
-
-OF_ONE_RUN: Mapping[str, str] = {
-    "seed": "a seed takes the privacy away",
-    "output": "it would be replaced at every run",
-    "replace": "it is about one file",
-    "plot": "it would be replaced at every run",
-    "yes": "a confirmation is a person's",
-    "dry-run": "it is about one run",
-    "json": "it is about one run",
-}
-"""Options that never come from a file, and why."""
-
-
-WITHOUT_DEFAULTS = ("instances", "ledger", "schema", "solvers")
-"""Commands of this package that look at no such file."""
-
-
-NO_PROJECT = DeclaredOption(
-    "--no-project", {"help": f"Leave {FILE} out."}, annotation=bool, default=False
-)
+def _flagged(method: str) -> Iterator[DeclaredOption]:
+    """Yield the options of a method, each with the first sentence that its parameter has."""
+    for about in parameters_of(BY_NAME[method]).values():
+        if about.flag is not None:
+            words = {
+                "help": re.split(r"(?<=\.) ", about.meaning)[0],
+                "metavar": None,
+                "rich_help_panel": f"Of {method}",
+            }
+            kind = KINDS.get(about.kind.partition(",")[0], str) | None
+            yield DeclaredOption(about.flag, words, annotation=kind)
 
 
 def from_file(command: str, words: Sequence[str]) -> list[tuple[str, ...]]:
@@ -215,11 +228,12 @@ def from_file(command: str, words: Sequence[str]) -> list[tuple[str, ...]]:
         return []
     if not {NO_PROJECT.name, *HELP["help_option_names"]}.isdisjoint(words):
         return []
-    (run,), found = runs_of(command), []
-    declared = [*declared_of(run), *options_of_method(declared_of(run), words)]
+    (run,), section, found = runs_of(command), _section(command), []
+    asked = [*words, f"--method={section.get('method', '')}"]
+    declared = [*declared_of(run), *options_of_method(declared_of(run), asked)]
     known = {option.name: option for option in declared}
     names = [name.removeprefix("--") for name in known if name.startswith("--")]
-    for key, value in _section(command).items():
+    for key, value in section.items():
         try:
             if why := OF_ONE_RUN.get(key):
                 why = f"cannot come from a file, for {why}: give it on the command line"

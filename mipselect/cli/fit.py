@@ -411,7 +411,7 @@ def selection_needs_delta(method: str, options: MethodOptions) -> bool:
     from mipselect.cli.arguments import flags_of
 
     flags = flags_of(BY_NAME[method])
-    pure = "--test-epsilon" in flags and options.test_epsilon is None
+    pure = "--test-epsilon" in flags and "--test-epsilon" not in given(options)
     return "--delta" in flags and not pure
 
 

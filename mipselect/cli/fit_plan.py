@@ -217,13 +217,13 @@ class FitPlan(ReleasePlan):
         private = self.seed is None
         source = random.SystemRandom() if private else random.Random(self.seed)
         scored, drawn = data.drawn_from(), self.drawn
-        made = drawn.rows_of_model(self.rows, scored)
+        model_of = drawn.model_of(self.rows, scored)
         with without_numbers(self.method, NOT_SPENT):
             law = drawn.law(scored, source, progress)
             law.prepare()
         with without_numbers(self.method, spent_by(ledger)):
             sources = (source, source)
-            model = drawn.release(law, scored, made, self.rows, ledger, sources, private=private)
+            model = drawn.draw(law, model_of, ledger, sources, private=private)
             if self.apart is not None:
                 model = self.apart.measured(model)
         return self._answer(model)

@@ -127,7 +127,7 @@ class NumberTable:
         names = header(self.source, self.target, self.features)
         self._check_size(len(names))
         with about(str(self.source.path)):
-            problem = Problem.of_columns(len(names), None, feature_names=names, **self.settings)
+            problem = Problem.of_columns(len(names), names, **self.settings)
             return (self.blocks.problem_of_arrays(problem) if self.blocks else problem), None
 
     def data(self) -> StoredData:

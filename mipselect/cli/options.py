@@ -34,12 +34,13 @@ NO_FILE = ("--output", "--replace")
 
 SEARCH_PANEL = "Search"
 PRIVACY_PANEL = "Privacy"
-METHOD_PANEL = "Of single methods"
+METHOD_PANEL = "Of some methods"
 
 METHODS_IN_WORDS = (
     "permute-and-flip and exponential draw exactly from all supports, the first closer to the best "
     "ones at the same ε; top-r and mistakes search for the best ones; sis, kendall and "
-    "sample-aggregate draw from scores of columns; mcmc walks, private if it has mixed."
+    "sample-aggregate draw from scores of columns; mcmc walks, private if it has mixed. What else "
+    "one takes is shown by '--method NAME --help'."
 )
 
 
@@ -145,7 +146,10 @@ class ChargeOptions:
 
 @options
 class MethodOptions:
-    """Options of single methods; which method knows which, its parameters say by their flags."""
+    """Options of methods; which method knows which, its parameters say by their flags.
+
+    Those of one method alone are `further`: the command line asks the method for them.
+    """
 
     PANEL = METHOD_PANEL
 
@@ -174,43 +178,6 @@ class MethodOptions:
         "For --sizes: without data all supports of size s together weigh p^(-As), A ≥ 0.",
         metavar="A",
         show_default="1",
-    )
-    test_epsilon: float | None = option(
-        "--test-epsilon",
-        "For mistakes: spend this ε on testing its condition, which then is none; needs --delta, "
-        "and falls back on top-r.",
-    )
-    top_k: str | None = option(
-        "--top-k",
-        "What selects from the scores; for sis canonical, peeling, one-shot or joint, for "
-        "sample-aggregate peeling or laplace. For sis, canonical finds all columns or none, and "
-        "peeling some of them at half the ε or less.",
-        metavar="NAME",
-        show_default="canonical; peeling",
-    )
-    alpha: float | None = option(
-        "--alpha",
-        "For sample-aggregate: the penalty of each Lasso, public.",
-        metavar="A",
-        show_default="the largest that keeps s columns",
-    )
-    blocks: int | None = option(
-        "--blocks",
-        "For sample-aggregate: how many blocks of rows vote, public.",
-        metavar="B",
-        show_default="about √n",
-    )
-    mcmc_steps: int | None = option(
-        "--mcmc-steps",
-        "For mcmc: steps of the chain; that they suffice is a condition of the guarantee.",
-        metavar="K",
-        show_default="5000",
-    )
-    mcmc_radius: float | None = option(
-        "--mcmc-radius",
-        "For mcmc: bound on ‖β‖₁, public.",
-        metavar="B",
-        show_default="r√s, with r the coef_bound",
     )
     search: SearchArguments = group(SearchArguments)
     further: Mapping[str, Any] = field(default_factory=dict)

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 CSV_EXAMPLES = """Examples:
 
-mipselect schema to-csv patients.schema.json patients.schema.csv --delimiter ';'
+mipselect schema to-csv patients.schema.json patients.schema.csv \\
+    --delimiter ';'
 
-mipselect schema from-csv patients.schema.csv patients.schema.json --replace
+mipselect schema from-csv patients.schema.csv patients.schema.json \\
+    --replace
 """
 CONFIRM_EXAMPLES = """Examples:
 

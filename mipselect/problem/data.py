@@ -16,7 +16,7 @@ from mipselect.frames import numeric_matrix, refuse_another_order
 from mipselect.grid import rounded
 from mipselect.losses import Loss, PreparedLoss, SquaredLoss
 from mipselect.losses.base import degree_of
-from mipselect.problem.layout import Groups, Layout
+from mipselect.problem.layout import Layout
 from mipselect.problem.problem import Problem
 from mipselect.restricted.gram import FULL_GRAM_BYTES, KnownGram
 from mipselect.restricted.squared import EPS, ROUNDINGS, PreparedSquared
@@ -55,15 +55,12 @@ def problem_with_rows(
     y: ArrayLike,
     *,
     feature_names: Sequence[str] | None,
-    groups: Groups,
     **question: Any,
 ) -> tuple[Problem, Rows]:
     """Return the problem of arrays, and their rows; see `Problem.of_columns` for the question."""
     refuse_another_order(X, y)
-    matrix, names = numeric_matrix(X, feature_names if groups is None else None)
-    problem = Problem.of_columns(
-        matrix.shape[1], names, feature_names=feature_names, groups=groups, **question
-    )
+    matrix, names = numeric_matrix(X, feature_names)
+    problem = Problem.of_columns(matrix.shape[1], names, **question)
     return problem, Rows(problem.layout.ordered(matrix), y)
 
 

@@ -53,8 +53,7 @@ class Instance(OfProblem):
     support_size : int
         s, between 1 and the number of features: the `n_features_to_select` of a selector.
     x_bound : float or sequence of float
-        b_x, or one b_j for every feature, in the units of the columns of X. Where all features
-        are single columns it may also hold one for every column.
+        b_x, or one b_j for every feature, in the units of the columns of X.
     y_bound : float
         b_y, in the units of y. Classes are -1 and +1 whatever `y_bound` was given: it is 1 then.
         All bounds lie between 1e-25 and 1e25. With Huber's or the quantile loss it may be inf:
@@ -67,8 +66,8 @@ class Instance(OfProblem):
         "squared", ½(y-u)²; "hinge"; "huber(κ)" with κ in the units of y; "quantile(q)"; or a
         loss of your own.
     feature_names : sequence of str, optional
-        p different names, each one printable line of at most 200 characters; default x0, x1, ...
-        With `groups` as a list they may name the groups instead.
+        p different names of columns, each one printable line of at most 200 characters; default x0,
+        x1, ... A mapping of `groups` names the features.
     groups : sequence of sequences of int or str, or mapping of str to these, optional
         The columns of every feature, as indices or names; disjoint, and with `always` all of
         them. A mapping names the features. Default: every column that is not always in.
@@ -94,7 +93,7 @@ class Instance(OfProblem):
 
     Notes
     -----
-    As an attribute `x_bound` is the largest bound; `feature_bounds` holds all of them.
+    As an attribute `x_bound` is the largest bound; `layout.bounds` holds all of them.
 
     `classes` is None, or the names of the classes that became -1 and +1; `units` is None, or what
     turns columns back into the units of the table that `from_table` read.
@@ -387,7 +386,6 @@ class Instance(OfProblem):
         always: Always = None,
         never: Sequence[str] = (),
         groups: Groups = None,
-        feature_names: Sequence[str] | None = None,
         intercept: bool | None = None,
     ) -> Instance:
         """Make an instance with the squared loss from sums over rows that are not here.
@@ -407,7 +405,7 @@ class Instance(OfProblem):
             As for `Instance`; of a table, fields.
         never : sequence of str
             Fields of a table that are left out besides those that the moments leave out.
-        groups, feature_names : optional
+        groups : optional
             As for `Instance`; not of a table, whose fields are its features. A row is bounded
             within a group by the bounds of all its columns together, √(Σ b_j²).
         intercept : bool, optional
@@ -431,7 +429,6 @@ class Instance(OfProblem):
             always=always,
             never=never,
             groups=groups,
-            feature_names=feature_names,
             intercept=intercept,
         )
 
@@ -548,19 +545,9 @@ class Instance(OfProblem):
         return self.layout.intercept
 
     @property
-    def feature_bounds(self) -> FloatArray:
-        """b_j of every feature, shape (n_features,); `x_bound` is the largest."""
-        return self.layout.bounds
-
-    @property
     def x_bound(self) -> float:
-        """The largest of `feature_bounds`."""
+        """The largest bound of a feature."""
         return float(self.layout.bounds.max())
-
-    @property
-    def always_bound(self) -> float:
-        """The bound of every entry of `always`."""
-        return self.layout.always_bound
 
     @property
     def y_bound(self) -> float:
@@ -620,11 +607,6 @@ class Instance(OfProblem):
     def value_error_of(self, n: int) -> float:
         """Return `value_error` for n rows within the same bounds; public."""
         return self.data.value_error(self.problem, n)
-
-    @property
-    def uncertain(self) -> float:
-        """Part of τΔ that a certificate leaves for the errors of two values; public."""
-        return 2.0 * self.value_error
 
     @property
     def value_error_of_one_row(self) -> float:

@@ -189,8 +189,7 @@ def single_below(bound: float) -> float:
 
 def laid_out(
     n_columns: int,
-    own_names: Sequence[str] | None,
-    feature_names: Sequence[str] | None,
+    column_names: Sequence[str] | None,
     *,
     groups: Groups,
     always: Always,
@@ -205,14 +204,18 @@ def laid_out(
     InvalidInput
         Naming the group, the column or the bound that is wrong.
     """
-    names, group_names = _names(n_columns, own_names, feature_names, groups)
+    if column_names is None:
+        column_names = [f"x{j}" for j in range(n_columns)]
+    names = checked_feature_names(column_names, n_columns)
     columns = _FreeColumns(names)
     fixed = [always] if isinstance(always, int | str) else list(always or ())
     constant = tuple(columns.take(part, f"always[{k}]") for k, part in enumerate(fixed))
     chosen = _chosen(groups, columns)
-    if group_names is None:
-        group_names = tuple(_joined([names[j] for j in group]) for group in chosen)
-    limits = None if x_bound is None else _bounds(x_bound, chosen, constant, n_columns)
+    if isinstance(groups, Mapping):
+        feature_names = checked_names(list(groups))
+    else:
+        feature_names = tuple(_joined([names[j] for j in group]) for group in chosen)
+    limits = None if x_bound is None else _bounds(x_bound, chosen)
     if always_bound is not None:
         always_bound = checked_scale(always_bound, "always_bound")
     elif limits is not None:
@@ -221,7 +224,7 @@ def laid_out(
         chosen,
         constant,
         checked_flag(intercept, "intercept"),
-        checked_feature_names(group_names, len(chosen)),
+        checked_feature_names(feature_names, len(chosen)),
         names,
         limits,
         always_bound,
@@ -280,32 +283,6 @@ def missing(name: str) -> InvalidInput:
     return InvalidInput(f"{name} must be given; choose it without looking at the data")
 
 
-def _names(
-    n_columns: int,
-    own: Sequence[str] | None,
-    given: Sequence[str] | None,
-    groups: Groups,
-) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
-    """Return the names of the columns, and those of the groups where they were given."""
-    if given is not None and (groups is None or isinstance(groups, Mapping)):
-        own, given = given, None
-    default = tuple(f"x{j}" for j in range(n_columns))
-    columns = default if own is None else checked_feature_names(own, n_columns)
-    if given is None or groups is None:
-        return columns, checked_names(list(groups)) if isinstance(groups, Mapping) else None
-    size = len(checked_names(given))
-    if not isinstance(groups, Sequence):
-        raise InvalidInput(f"groups must be a list of lists of columns, got {shown(groups)}")
-    if size == len(groups) and (own is not None or size != n_columns):
-        return columns, tuple(given)
-    if size == n_columns:
-        return checked_feature_names(given, n_columns), None
-    raise InvalidInput(
-        f"feature_names must have {len(groups)} entries, one per group, or {n_columns}, one per "
-        f"column; got {size}"
-    )
-
-
 def _column(entry: Any, what: str, place: Mapping[str, int], n_columns: int) -> int:
     if isinstance(entry, str):
         if entry not in place:
@@ -325,12 +302,7 @@ def _joined(names: Sequence[str]) -> str:
     return f"{names[0][:LONGEST_JOINED]}+{len(names) - 1} more"
 
 
-def _bounds(
-    x_bound: float | Sequence[float],
-    groups: Sequence[tuple[int, ...]],
-    always: Sequence[tuple[int, ...]],
-    n_columns: int,
-) -> FloatArray:
+def _bounds(x_bound: float | Sequence[float], groups: Sequence[tuple[int, ...]]) -> FloatArray:
     """Return one bound for every feature, shape (p,)."""
     if np.ndim(x_bound) == 0:
         return np.full(len(groups), checked_positive(cast(float, x_bound), "x_bound"))
@@ -338,10 +310,6 @@ def _bounds(
     given = [checked_positive(bound, f"x_bound[{k}]") for k, bound in enumerate(each)]
     if len(given) == len(groups):
         return np.array(given)
-    single = all(len(group) == 1 for group in groups)
-    if single and len(given) == n_columns:
-        return np.array([given[j] for (j,) in groups])
-    per_column = f", or one per column, {n_columns}" if single and always else ""
     raise InvalidInput(
-        f"x_bound must be a number, or one per feature, {len(groups)}{per_column}; got {len(given)}"
+        f"x_bound must be a number, or one per feature, {len(groups)}; got {len(given)}"
     )

@@ -135,7 +135,6 @@ class Problem:
         column_names: Sequence[str] | None,
         *,
         support_size: int,
-        feature_names: Sequence[str] | None = None,
         groups: Groups = None,
         always: Always = None,
         intercept: bool = False,
@@ -150,14 +149,13 @@ class Problem:
         ----------
         n_columns : int
         column_names : sequence of str or None
-            Those that X has.
+            None is for x0, x1, ...
         **others
             Further fields of a problem.
         """
         layout = laid_out(
             n_columns,
             column_names,
-            feature_names,
             groups=groups,
             always=always,
             intercept=intercept,

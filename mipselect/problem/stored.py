@@ -204,6 +204,10 @@ def is_list(value: object, kind: type) -> bool:
     return all(isinstance(entry, kind) and not isinstance(entry, bool) for entry in value)
 
 
+def _all_finite(values: Any) -> bool:
+    return all(map(math.isfinite, values))
+
+
 def _is_column(value: object) -> bool:
     return isinstance(value, int | str) and not isinstance(value, bool)
 
@@ -255,6 +259,12 @@ OPTIONAL_KEYS: Kinds = {
     "always_bound": float,
 }
 """Columns are indices from 0, or names."""
+
+NUMBERS = Kind("a list of numbers, all finite", lambda v: is_list(v, float) and _all_finite(v))
+EXPECTED_KEYS: Kinds = {
+    "support": Kind("a list of indices of features", lambda value: is_list(value, int)),
+    "value": Kind("a number, finite", lambda v: is_number(v) and _all_finite([v])),
+}
 
 MOST_BYTES = 1 << 20
 """An instance file is written by hand; more is something else."""
@@ -346,7 +356,7 @@ def described(path: Path, content: Mapping[str, Any]) -> Description:
             f"{path}: [data] name {data['name']!r} is unknown; known: {', '.join(sorted(BUNDLED))}"
         )
     if wanted is not None:
-        _check_keys(path, "[expected]", wanted, ("support", "value"), ("level_values",))
+        _check_section(path, "[expected]", wanted, EXPECTED_KEYS, {"level_values": NUMBERS})
     return Description(path, instance, data, wanted, source)
 
 
@@ -507,9 +517,7 @@ def _problem_of(
     settings: Mapping[str, Any], n_columns: int, names: Sequence[str] | None, target_shift: float
 ) -> Problem:
     """Return the problem that settings describe, on columns of these names."""
-    return Problem.of_columns(
-        n_columns, None, feature_names=names, target_shift=target_shift, **settings
-    )
+    return Problem.of_columns(n_columns, names, target_shift=target_shift, **settings)
 
 
 @dataclass(frozen=True)
@@ -531,37 +539,17 @@ class Expected:
     level_values: tuple[float, ...] | None
 
 
-def load_problem(
-    name_or_path: str | Path, *, n: int | None = None, seed: int | None = None
-) -> StoredData:
-    """Load the data and the settings of an instance, unclipped.
+def load_problem(name_or_path: str | Path) -> StoredData:
+    """Load the data and the settings of an instance, unclipped; see `load_instance`."""
+    return stored_data(read_description(name_or_path))
 
-    Parameters
-    ----------
-    name_or_path : str or Path
-        As for `load_instance`.
-    n, seed : int, optional
-        Rows and seed of a recipe, instead of those in the file.
 
-    Raises
-    ------
-    InvalidInput
-        Naming the file and what is wrong in it; also if `n` or `seed` is given and the source is
-        no recipe.
-    """
-    description = read_description(name_or_path)
-    path, source = description.path, description.source
-    changes = {key: value for key, value in {"n": n, "seed": seed}.items() if value is not None}
-    if changes and "seed" not in source.required:
-        known = [name for name, source in SOURCES.items() if "seed" in source.required]
-        raise InvalidInput(
-            f"{path}: {' and '.join(changes)} can be set for data from a recipe only "
-            f"({', '.join(known)}); here the source is {description.data['source']!r}"
-        )
-    data = {**description.data, **changes}
+def stored_data(description: Description, **changes: Any) -> StoredData:
+    """Load what is described, with some keys of [data] changed; errors name the file."""
+    path, data = description.path, {**description.data, **changes}
     try:
         with about(str(path)):
-            arrays = source.load(data, path.parent)
+            arrays = description.source.load(data, path.parent)
     except MemoryError as error:
         raise InvalidInput(
             f"{path}: the data are too large for the memory here: {error}"
@@ -626,21 +614,11 @@ def expected(name_or_path: str | Path) -> Expected | None:
     section = description.expected
     if section is None:
         return None
-    s = description.instance["support_size"]
-    support, levels = section["support"], section.get("level_values")
-    if not (is_list(support, int) and len(support) == s and sorted(set(support)) == support):
+    s, support = description.instance["support_size"], section["support"]
+    if len(support) != s or sorted(set(support)) != support:
         raise InvalidInput(
             f"{description.path}: [expected] support must be {s} sorted indices of features, "
             f"got {shown(support)}"
         )
-    if not (is_number(section["value"]) and math.isfinite(section["value"])):
-        raise InvalidInput(
-            f"{description.path}: [expected] value must be a number, finite, got "
-            f"{shown(section['value'])}"
-        )
-    if levels is not None and not (is_list(levels, float) and all(map(math.isfinite, levels))):
-        raise InvalidInput(
-            f"{description.path}: [expected] level_values must be a list of numbers, all finite, "
-            f"got {shown(levels)}"
-        )
+    levels = section.get("level_values")
     return Expected(tuple(support), section["value"], None if levels is None else tuple(levels))

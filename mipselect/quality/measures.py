@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mipselect.documents.markdown import alert, html_part, paragraph, table
+from mipselect.documents.markdown import alert, bullets, html_part, paragraph
 from mipselect.errors import InvalidInput
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.validation import (
@@ -259,14 +259,6 @@ class Quality:
         threshold = " at one half" if one.name in (ACCURACY, PREDICTED) else ""
         return f"{one.name.replace(SECOND, self.second_class or SECOND)}{threshold}"
 
-    def measure(self, name: str) -> Measure:
-        """Return a measure by its name; raise `InvalidInput` if there is none."""
-        for one in self.measures:
-            if one.name == name:
-                return one
-        names = ", ".join(one.name for one in self.measures)
-        raise InvalidInput(f"there is no {name!r} among the measures: {names}")
-
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON; `from_dict` reads them again."""
         return {
@@ -300,14 +292,7 @@ class Quality:
         return "\n".join(self.lines)
 
     def _repr_html_(self) -> str:
-        """Write the verdict, the measures as a table and the guarantee, for a notebook."""
-        verdict = (paragraph if self.beats_chance else alert)(f"{self.verdict}.")
-        measures = [(self.name_of(one), *_cells(one)) for one in self.measures]
-        bins = [(one.rows, *_cells(one.share)) for one in self.bins]
-        rows = table(("measure", "estimate", "low", "high"), [*measures, *bins])
-        return html_part([verdict, rows, paragraph(f"Guarantee: {self.guarantee}.")])
-
-
-def _cells(one: Measure) -> tuple[str, str, str]:
-    value = "unknown" if one.estimate is None else f"{one.estimate:.3f}"
-    return value, f"{one.low:.3f}", f"{one.high:.3f}"
+        """Write what `str` has and the guarantee, for a notebook."""
+        first, *rest = self.lines
+        verdict = (paragraph if self.beats_chance else alert)(first)
+        return html_part([verdict, bullets(rest), paragraph(f"Guarantee: {self.guarantee}.")])

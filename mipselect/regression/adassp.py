@@ -139,36 +139,6 @@ def plus_symmetric_gaussian(
     return result
 
 
-@dataclass(frozen=True)
-class NoisyGram:
-    """Released part of a sum of squares G, and an inverse that is computed from it.
-
-    Attributes
-    ----------
-    gram : float array, shape (d, d)
-        G̃ = G + noise.
-    lower : float array, shape (1,)
-        λ̃, which lies below λ_min(G) with a probability of 97.5 %.
-    inverse : float array, shape (d, d)
-        See `inverse_of_regularised`.
-    """
-
-    gram: FloatArray
-    lower: FloatArray
-    inverse: FloatArray
-
-    @classmethod
-    def draw(
-        cls, gram: FloatArray, sigma: Deviations, source: random.Random, *, private: bool
-    ) -> NoisyGram:
-        """Add noise to G and to its smallest eigenvalue."""
-        noisy = plus_symmetric_gaussian(gram, sigma.gram, source, private=private)
-        least = np.array([smallest_eigenvalue(gram)])
-        lower = plus_gaussian(least, sigma.eigenvalue, source, private=private)
-        lower -= QUANTILE * sigma.eigenvalue
-        return cls(noisy, lower, inverse_of_regularised(noisy, float(lower[0]), sigma.gram))
-
-
 def inverse_of_regularised(noisy_gram: FloatArray, lower: float, deviation: float) -> FloatArray:
     """Compute (G̃ + λI)⁻¹ with λ = max(0, c - max(0, λ̃)), c = 1.96 √d σ_G.
 
@@ -270,7 +240,13 @@ class _AdaSSP(PrivateRegressor):
             factors = np.sqrt(shares)
             mapped, target = mapped * factors[:, None], target * factors
         table = on_grid(mapped, row_map.norm)
-        squares = NoisyGram.draw(exact_products(table, table), sigma, source, private=private)
+        gram = exact_products(table, table)
+        noisy_gram = plus_symmetric_gaussian(gram, sigma.gram, source, private=private)
+        least = np.array([smallest_eigenvalue(gram)])
+        # Below the smallest eigenvalue with a probability of 97.5 %.
+        lower = plus_gaussian(least, sigma.eigenvalue, source, private=private)
+        lower -= QUANTILE * sigma.eigenvalue
+        inverse = inverse_of_regularised(noisy_gram, float(lower[0]), sigma.gram)
         theta = np.zeros(row_map.columns)
         gradients = []
         for _ in range(setting.rounds):
@@ -278,7 +254,7 @@ class _AdaSSP(PrivateRegressor):
             gradient = exact_products(table, residuals[:, None])[:, 0]
             noisy = plus_gaussian(gradient, sigma.gradient, source, private=private) * clip
             gradients.append(noisy)
-            theta = theta + squares.inverse @ noisy
+            theta = theta + inverse @ noisy
         sizes: dict[str, FloatArray] = {}
         known: dict[str, float] = {}
         if rows.weights is None and setting.sizes_share > 0.0:
@@ -298,8 +274,8 @@ class _AdaSSP(PrivateRegressor):
                 "gradient_deviation": sigma.gradient * clip,
             },
             statistics={
-                "gram": squares.gram,
-                "smallest_eigenvalue": squares.lower,
+                "gram": noisy_gram,
+                "smallest_eigenvalue": lower,
                 "gradients": gradients,
                 **sizes,
             },

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
+from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, RelationMismatch
 from mipselect.losses.classes import Classes
 from mipselect.mechanisms.base import Mechanism, Support
@@ -30,7 +31,6 @@ from mipselect.regression.rows import ModelRows, TargetPart
 from mipselect.regression.shares import LEAST_OF_A_MODEL, default_range_share, target_share
 from mipselect.regression.typical_intervals import OF_TARGET, part_of
 from mipselect.search.progress import ProgressCallback
-from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
@@ -41,8 +41,8 @@ from mipselect.tables.model_table import ModelTable
 from mipselect.tables.problems import layout_of_table
 from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
 
-RowsOf = Callable[[Support, tuple[int, ...], random.Random], ModelRows]
-"""Function from a support and its columns to the rows of the model. It may draw; the plan pays."""
+ModelOf = Callable[[Support, random.Random], tuple[PrivateLinearModel, ModelRows]]
+"""Function from a support to the estimator of its coefficients and the rows for it. It may draw."""
 
 
 class Plan(ABC):
@@ -75,6 +75,11 @@ class Plan(ABC):
     @abstractmethod
     def widest(self) -> Support:
         """As many features as may be selected, of which the model's rows are longest."""
+
+    @property
+    @abstractmethod
+    def classes(self) -> Classes | None:
+        """The two classes, of a classifier."""
 
     @abstractmethod
     def model_on(self, support: Support) -> PrivateLinearModel:
@@ -130,45 +135,43 @@ class Plan(ABC):
     def draw(
         self,
         selection: Mechanism[Any],
-        rows_of: RowsOf,
-        guarantee: Guarantee,
+        model_of: ModelOf,
         ledger: Ledger | None,
         sources: tuple[random.Random, random.Random],
-        classes: Classes | None,
+        *,
+        private: bool,
     ) -> ModelRelease:
         """Charge the ledger once, draw the features, then the coefficients.
 
         Parameters
         ----------
         selection : Mechanism
-        rows_of : callable
-        guarantee : Guarantee
-            Of both together, and whether it is private.
+            The law of the features.
+        model_of : callable
         ledger : Ledger or None
         sources : (random.Random, random.Random)
             For the selection and for the model.
-        classes : tuple or None
-            The two classes.
+        private : bool
+            Whether they are the operating system's.
         """
         source, model_source = sources
+        guarantee = replace(self.promised(selection.guarantees), private=private)
         selection.prepare()
         what = f"{selection.name}, then {type(self.regressor).__name__}"
         # A warning would tell about the data. NumPy's state is that of the thread.
         with paid(ledger, guarantee, what), np.errstate(all="ignore"):
             support = features_of(selection.sample(source))
-            columns = self.columns_of(support)
-            model = self.model_on(support)
-            rows = rows_of(support, columns, model_source)
-            drawn = model._draw(rows, model_source, guarantee.private).in_units_of(rows)
+            model, rows = model_of(support, model_source)
+            drawn = model._draw(rows, model_source, private).in_units_of(rows)
         layout = self._layout
         plain = not layout.always and all(len(group) == 1 for group in layout.groups)
-        named = () if plain and rows.table is None else columns
+        named = () if plain and rows.table is None else self.columns_of(support)
         return ModelRelease.of(
             replace(drawn, mechanism=f"{selection.name}, then {drawn.mechanism}"),
             support,
             tuple(layout.feature_names[j] for j in support),
             guarantee,
-            classes,
+            self.classes,
             columns=tuple(layout.column_names[c] for c in named),
             table=rows.table,
         )
@@ -185,6 +188,11 @@ class ArrayPlan(Plan):
     @property
     def _layout(self) -> Layout:
         return self.layout
+
+    @property
+    def classes(self) -> Classes | None:
+        """See `Plan`: as y has them."""
+        return self.regressor._classes()
 
     def model_on(self, support: Support) -> PrivateLinearModel:
         """Make the estimator of the coefficients for some features."""
@@ -220,6 +228,13 @@ class ArrayPlan(Plan):
             bounds = np.asarray(self.regressor.get_params(deep=False)["x_bound"], dtype=np.float64)
         lengths = [float(np.linalg.norm(bounds[list(group)])) for group in self.layout.groups]
         return largest(lengths, self._most)
+
+    def model_of(self, X: FloatArray, y: FloatArray) -> ModelOf:
+        """Return how the model is made of rows with all columns of X."""
+        return lambda support, _: (
+            self.model_on(support),
+            ModelRows(X[:, list(self.columns_of(support))], y),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -458,27 +473,15 @@ class TablePlan(Plan):
         """True if the model has an intercept."""
         return bool(self.regressor.fit_intercept)
 
+    @property
+    def classes(self) -> Classes | None:
+        """See `Plan`: as the table has them."""
+        return self.whole.classes if self.classifies else None
+
     def scored(self, source: Any) -> ScoredTable:
         """Return what fields are drawn from: blocks of rows, or the loss of rows within ranges."""
         settings = {"intercept": self.intercept, **self.of_loss}
         return ScoredTable(source, self.question, self.size, settings, self.blocks)
-
-    def rows_of_model(self, source: Any, scored: Instance | BlockScores) -> Instance | None:
-        """Return the rows that the model is fitted to; None where ranges are to be drawn first.
-
-        Parameters
-        ----------
-        source : path or table
-        scored : Instance or BlockScores
-            What fields are drawn from; of a loss these are the rows.
-        """
-        if self.ranges is not None:
-            return None
-        if self.blocks is None:
-            assert isinstance(scored, Instance)
-            return scored
-        size, intercept = self.size, self.intercept
-        return instance_of_table(source, self.question, support_size=size, intercept=intercept)
 
     def law(
         self,
@@ -504,53 +507,39 @@ class TablePlan(Plan):
         """
         if self.ranges is not None:
             self.ranges.require_rows(scored.n, self.size)
-        if isinstance(self.method, ProblemSelector | AllFeaturesSelector):
-            return self.method.on(scored, source, progress)
-        assert isinstance(scored, Instance)
-        return self.method.on(scored, source, progress)
+        method: Any = self.method
+        made: Mechanism[Support] = method.on(scored, source, progress)
+        return made
 
-    def release(
-        self,
-        selection: Mechanism[Support],
-        scored: Instance | BlockScores,
-        rows: Instance | None,
-        source: Any,
-        ledger: Ledger | None,
-        sources: tuple[random.Random, random.Random],
-        *,
-        private: bool,
-    ) -> ModelRelease:
-        """Draw a release; see `Plan.draw`.
+    def model_of(self, source: Any, scored: Instance | BlockScores) -> ModelOf:
+        """Read the rows that the model is fitted to, and return how it is made of them.
 
         Parameters
         ----------
-        selection : Mechanism
-            From `law`.
-        scored : Instance or BlockScores
-        rows : Instance or None
-            Rows that the model is fitted to, as `rows_of_model` makes them.
         source : path or table
             Read once more where ranges are drawn between the fields and the coefficients.
-        ledger : Ledger or None
-        sources : (random.Random, random.Random)
-        private : bool
-            Whether they are the operating system's.
+        scored : Instance or BlockScores
+            What fields are drawn from; of a loss these are the rows.
         """
-        guarantee = replace(self.promised(selection.guarantees), private=private)
         known = self.regressor.relation == "replace-one"
         plan = replace(self, rows=scored.n) if known else self
+        instance: Any = scored
+        if self.ranges is None and self.blocks is not None:
+            asked = {"support_size": self.size, "intercept": self.intercept}
+            instance = instance_of_table(source, self.question, **asked)
 
-        def rows_of(
-            support: Support, columns: tuple[int, ...], generator: random.Random
-        ) -> ModelRows:
+        def made(
+            support: Support, generator: random.Random
+        ) -> tuple[PrivateLinearModel, ModelRows]:
+            placed, spent = plan, dict[str, float]()
             if plan.ranges is None:
-                assert rows is not None
-                return plan._within(plan, support, _mapped(rows, columns), {}, generator)
-            drawn, question, spent = plan.ranges.rows(source, support, generator)
-            return plan._within(replace(plan, question=question), support, drawn, spent, generator)
+                rows = _mapped(instance, plan.columns_of(support))
+            else:
+                rows, question, spent = plan.ranges.rows(source, support, generator)
+                placed = replace(plan, question=question)
+            return plan.model_on(support), plan._within(placed, support, rows, spent, generator)
 
-        classes = self.whole.classes if self.classifies else None
-        return plan.draw(selection, rows_of, guarantee, ledger, sources, classes)
+        return made
 
     def _within(
         self,

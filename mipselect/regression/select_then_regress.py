@@ -34,7 +34,6 @@ from mipselect.regression.plan import (
 )
 from mipselect.regression.ranges import PRIVATE, PUBLIC, WAYS, PrivateRanges
 from mipselect.regression.release import ModelRelease
-from mipselect.regression.rows import ModelRows
 from mipselect.regression.shares import (
     SHARE_OF_PRIVATE_RANGES,
     checked_range_share,
@@ -191,7 +190,6 @@ class SelectThenRegress(NumberPredictor):
             X, y = (_safe_indexing(each, np.flatnonzero(fitted)) for each in (X, y))
         n = int(fitted.sum())
         selection = plan.method._silent_mechanism(X, y, sources[0])
-        together = plan.promised(selection.guarantees)
         known = n if regressor.relation == "replace-one" else None
         if known is not None:
             plan.method._warn_near_chance(n)
@@ -199,11 +197,10 @@ class SelectThenRegress(NumberPredictor):
             warn_of_little_use(told)
         release = plan.draw(
             selection,
-            lambda _, columns, __: ModelRows(table[fitted][:, list(columns)], target[fitted]),
-            replace(together, private=private),
+            plan.model_of(table[fitted], target[fitted]),
             self.ledger,
             sources,
-            regressor._classes(),
+            private=private,
         )
         if apart is not None:
             release = apart.measured(release)
@@ -276,10 +273,8 @@ class SelectThenRegress(NumberPredictor):
             warn_near_chance(scored.problem, plan.method, n)
         for told in plan.doubts(n):
             warn_of_little_use(told)
-        rows, selection = plan.rows_of_model(table, scored), plan.law(scored, sources[0])
-        release = plan.release(
-            selection, scored, rows, table, self.ledger, sources, private=private
-        )
+        model_of, selection = plan.model_of(table, scored), plan.law(scored, sources[0])
+        release = plan.draw(selection, model_of, self.ledger, sources, private=private)
         if apart is not None:
             release = apart.measured(release)
         if release.classes is not None:
@@ -332,8 +327,8 @@ class SelectThenRegress(NumberPredictor):
         InvalidInput
             If no model was released.
         """
-        found: np.ndarray[Any, Any] = self.release_.predictions_of(self._decision(X))
-        return found
+        found = self._decision(X)
+        return self.release_.predictions_of(found)
 
     @available_if(lambda self: is_classifier(self.regressor))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> FloatArray:

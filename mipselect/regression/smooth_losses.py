@@ -119,9 +119,15 @@ class Huber(SmoothLoss):
         return min(clipped, Squared().replaced(x_norm, y_bound, radius))
 
     def smoother(self, y: FloatArray) -> Sequence[SmoothLoss]:
-        """Return Huber's losses up to a κ that no target is beyond; see `SmoothLoss.smoother`."""
+        """Return Huber's losses up to a κ that no target is beyond; see `SmoothLoss.smoother`.
+
+        None where κ is not narrow beside the targets.
+        """
         largest = float(np.abs(y).max(initial=0.0))
-        return [Huber(width) for width in _wider(self.threshold, largest)]
+        if largest <= WIDE * self.threshold:
+            return []
+        steps = math.ceil(math.log(largest / self.threshold, NARROWER))
+        return [Huber(self.threshold * NARROWER**k) for k in range(steps, 0, -1)]
 
     def values(self, y: FloatArray, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """See `SmoothLoss.values`."""
@@ -182,14 +188,3 @@ def regression_loss(name: str) -> SmoothLoss:
     raise InvalidInput(
         f"loss must be one of 'squared', 'huber', 'huber(number)', got {shown(name)}"
     )
-
-
-def _wider(width: float, largest: float) -> list[float]:
-    """Return widths that fall towards `width` from one that is at least `largest`.
-
-    None where `width` is not narrow beside it.
-    """
-    if largest <= WIDE * width:
-        return []
-    steps = math.ceil(math.log(largest / width, NARROWER))
-    return [width * NARROWER**k for k in range(steps, 0, -1)]

@@ -17,7 +17,7 @@ from mipselect.parameters import estimator, parameter
 from mipselect.privacy.decimals import exact, round_down
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.regression.base import PrivateRegressor
-from mipselect.regression.box_depth import DepthLaw, Grid, margin, passes
+from mipselect.regression.box_depth import SHALLOWEST, DepthLaw, Grid, margin, passes
 from mipselect.regression.noise import standard_normals
 from mipselect.regression.rows import Drawn, ModelRows, RowMap
 from mipselect.validation import checked_delta, checked_integer, checked_nonnegative
@@ -266,7 +266,10 @@ class TukeyRegressor(PrivateRegressor):
 def enough_blocks(columns: int, epsilon: float, delta: float) -> int:
     """Return how many blocks let the test pass, for models that are about normal; public.
 
-    (11 + 1.2d)(ln(1/2δ) + 3)/ε_t: a quarter above what passes with a probability of 0.9 for models
-    with normal errors, for d up to 21.
+    (11 + 1.2d)x with x = (ln(1/2δ) + 3)/ε_t: a quarter above what passes with a probability of 0.9
+    for models with normal errors, for d up to 21. And 10(⌈x⌉ + 2), for the distance is at most
+    t - 2, t a tenth of the blocks, and the test wants some x.
     """
-    return math.ceil((11.0 + 1.2 * columns) * (math.log(0.5 / delta) + 3.0) / epsilon)
+    distance = (math.log(0.5 / delta) + 3.0) / epsilon
+    least = SHALLOWEST * (math.ceil(distance) + 2)
+    return max(least, math.ceil((11.0 + 1.2 * columns) * distance))

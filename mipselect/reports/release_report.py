@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from mipselect.documents.markdown import PlotRow, filled, html_page, html_part
+from mipselect.documents.markdown import filled, html_page, html_part
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee, Ledger, Release
-from mipselect.privacy.guarantee import ROW, amount
+from mipselect.privacy.guarantee import ROW
 from mipselect.quality import Quality
 from mipselect.reports import guarantees, methods, qualities
 from mipselect.reports.released import (
@@ -125,7 +125,11 @@ class ReleaseReport:
             mixed=len({one.guarantee.relation for one in releases}) > 1,
             deployed=[one for one in releases if one.method is not None and one.private],
             **of_ledger,
-            **SENTENCES,
+            guarantees=guarantees,
+            methods=methods,
+            qualities=qualities,
+            model_in_words=_model_in_words,
+            joined=joined,
         )
 
     def _repr_html_(self) -> str:
@@ -204,31 +208,7 @@ def _origin(one: ReportedRelease, releases: Sequence[ReportedRelease]) -> str:
     if one.features_of is not None:
         names = {other.digest: other.name for other in releases}
         parts.append(f"on the fields of {names.get(one.features_of, 'a release that is not here')}")
-    return f"{'; '.join([*parts, _loss(one)])}."
-
-
-def _loss(one: ReportedRelease) -> str:
-    return amount(one.guarantee) if one.private else f"NOT PRIVATE ({amount(one.guarantee)})"
-
-
-def _draws(one: ReportedRelease) -> str:
-    """Say how many fields were drawn how often, and among how many."""
-    sizes = {len(names) for names in one.fields_drawn}
-    fields = f" of {plural(sizes.pop(), 'field')}" if len(sizes) == 1 else ""
-    each = " each" if fields and len(one.releases) > 1 else ""
-    whence = f" among {plural(len(one.candidates), 'field')}" if one.candidates else ""
-    return f"{plural(len(one.releases), 'random draw')}{fields}{each}{whence}."
-
-
-def _counts(one: ReportedRelease) -> list[PlotRow]:
-    """Return how many of several draws chose each field, most first."""
-    draws = len(one.releases)
-    counts = Counter(name for names in one.fields_drawn for name in names)
-    shares = {name: 100.0 * count / draws for name, count in counts.most_common()}
-    return [
-        PlotRow(_named(one, name), share, 0.0, share, f"{counts[name]} of {draws}")
-        for name, share in shares.items()
-    ]
+    return f"{'; '.join([*parts, one.loss])}."
 
 
 def separate_draws(releases: Iterable[ReportedRelease]) -> list[str]:
@@ -252,46 +232,9 @@ def _separate(draws: Sequence[ReportedRelease]) -> str:
     )
 
 
-def _named(one: ReportedRelease, name: str) -> str:
-    """Name a field, with its title where the release has it."""
-    words = one.titles.get(name)
-    return f"{name} ({words})" if words else name
-
-
-def _by_chance(one: ReportedRelease) -> str:
-    """Write in how many draws a field would come without any look at the data; "" if unknown."""
-    sizes = {len(names) for names in one.fields_drawn}
-    if not one.candidates or len(sizes) != 1:
-        return ""
-    return f"{sizes.pop() / len(one.candidates) * len(one.releases):.2g}"
-
-
 def _model_in_words(one: ReportedRelease) -> dict[str, Any]:
     # What reads tables takes long to import.
     from mipselect.reports.models import model_in_words
 
     assert one.model is not None
     return model_in_words(one.model, one.titles)
-
-
-SENTENCES = {
-    "by_chance": _by_chance,
-    "calibration": qualities.calibration,
-    "costs": guarantees.costs,
-    "counts": _counts,
-    "draws": _draws,
-    "FACTS": methods.FACTS,
-    "files": methods.files,
-    "how_made": methods.how_made,
-    "in_plain_words": qualities.in_plain_words,
-    "joined": joined,
-    "limit": guarantees.limit,
-    "loss": _loss,
-    "measured": qualities.measured,
-    "model_in_words": _model_in_words,
-    "named": _named,
-    "sources": methods.sources,
-    "stated": guarantees.stated,
-    "whose": guarantees.whose,
-}
-"""Functions that the template asks."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mipselect.documents.markdown import PlotRow
 from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee, Release
-from mipselect.privacy.guarantee import ROW, is_row
+from mipselect.privacy.guarantee import ROW, amount, is_row
 from mipselect.quality import Quality
-from mipselect.validation import checked_name, printable, shown
+from mipselect.validation import checked_name, plural, printable, shown
 
 if TYPE_CHECKING:  # What reads tables takes long to import.
     from mipselect.regression import ModelRelease
@@ -133,6 +135,45 @@ class ReportedRelease:
     def fields_drawn(self) -> list[tuple[str, ...]]:
         """Names of the fields of each draw of a selection."""
         return [one.feature_names or tuple(map(str, one.support)) for one in self.releases]
+
+    @property
+    def draws(self) -> str:
+        """How many fields were drawn how often, and among how many."""
+        sizes = {len(names) for names in self.fields_drawn}
+        fields = f" of {plural(sizes.pop(), 'field')}" if len(sizes) == 1 else ""
+        each = " each" if fields and len(self.releases) > 1 else ""
+        whence = f" among {plural(len(self.candidates), 'field')}" if self.candidates else ""
+        return f"{plural(len(self.releases), 'random draw')}{fields}{each}{whence}."
+
+    @property
+    def counts(self) -> list[PlotRow]:
+        """How many of several draws chose each field, most first."""
+        draws = len(self.releases)
+        counts = Counter(name for names in self.fields_drawn for name in names)
+        shares = {name: 100.0 * count / draws for name, count in counts.most_common()}
+        return [
+            PlotRow(self.named(name), share, 0.0, share, f"{counts[name]} of {draws}")
+            for name, share in shares.items()
+        ]
+
+    @property
+    def by_chance(self) -> str:
+        """In how many draws a field would come without any look at the data; "" if unknown."""
+        sizes = {len(names) for names in self.fields_drawn}
+        if not self.candidates or len(sizes) != 1:
+            return ""
+        return f"{sizes.pop() / len(self.candidates) * len(self.releases):.2g}"
+
+    @property
+    def loss(self) -> str:
+        """What it cost, marked if nothing is guaranteed."""
+        cost = amount(self.guarantee)
+        return cost if self.private else f"NOT PRIVATE ({cost})"
+
+    def named(self, name: str) -> str:
+        """Name a field, with its title where the release has it."""
+        words = self.titles.get(name)
+        return f"{name} ({words})" if words else name
 
     @property
     def has_model(self) -> bool:

@@ -50,7 +50,7 @@ class Search:
     def allowance(self) -> float:
         """τ in units of the objective, less what two values that are compared may be off by."""
         tau = self.tolerance * self.instance.sensitivity
-        return max(tau - self.instance.uncertain, 0.0)
+        return max(tau - 2.0 * self.instance.value_error, 0.0)
 
     @property
     def levels(self) -> int:

@@ -114,6 +114,5 @@ _HOMES: dict[str, Any] = {
 BY_NAME = Methods(_HOMES)
 """Selectors by the names of the command line."""
 
-_MODULES = {kind: module for module, kind in (it.place.split(":") for it in _HOMES.values())}
-__all__ = sorted(_MODULES)
-__getattr__ = looked_up(__name__, _MODULES)
+_PLACES = [home.place.split(":") for home in _HOMES.values()]
+__getattr__, __all__ = looked_up(__name__, {name: f"{__name__}.{home}" for home, name in _PLACES})

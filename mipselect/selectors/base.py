@@ -257,6 +257,4 @@ class PrivateSelector(PrivateDraw):
 
     def _layout(self) -> Layout:
         """Return the columns of every feature, without their bounds."""
-        return laid_out(
-            self.n_features_in_, self._names(), None, groups=self.groups, always=self.always
-        )
+        return laid_out(self.n_features_in_, self._names(), groups=self.groups, always=self.always)

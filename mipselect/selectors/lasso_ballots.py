@@ -188,9 +188,8 @@ def lasso_ballot(
     X: FloatArray,
     y: FloatArray,
     *,
-    k: int | None,
+    k: int,
     alpha: float | None = None,
-    penalty: float | None = None,
     penalise_intercept: bool = False,
     features: Features | None = None,
 ) -> list[int]:
@@ -199,10 +198,9 @@ def lasso_ballot(
     Parameters
     ----------
     X, y : float arrays, shapes (m, p) and (m,)
-    k : int or None
-        None is for all whose coefficients are not 0.
-    alpha, penalty : float, optional
-        The penalty, see `votes`.
+    k : int
+    alpha : float, optional
+        See `votes`.
     penalise_intercept : bool
     features : Features, optional
         By default every column is one.
@@ -212,7 +210,7 @@ def lasso_ballot(
     with np.errstate(all="ignore"):
         features = plain_features(X.shape[1]) if features is None else features
         block = in_block(X, y, features, penalise_intercept)
-        return votes(*block, features, k=k, m=y.size, alpha=alpha, penalty=penalty)
+        return votes(*block, features, k=k, m=y.size, alpha=alpha)
 
 
 def votes(
@@ -222,28 +220,24 @@ def votes(
     y_unit: np.float64,
     features: Features,
     *,
-    k: int | None,
+    k: int,
     m: int,
     alpha: float | None,
-    penalty: float | None,
 ) -> list[int]:
     """Return the features with the k longest coefficients of a Lasso.
 
-    Its penalty λ is `penalty`, or m `alpha` with scikit-learn's alpha, both in the units of the
-    rows. With neither it is the largest at which k features have coefficients; these are linear
-    between two knots of the path, and taken in the middle of the first segment with k of them, or
-    of the last one.
+    Its penalty λ is m `alpha` with scikit-learn's alpha, in the units of the rows. Without one it
+    is the largest at which k features have coefficients; these are linear between two knots of the
+    path, and taken in the middle of the first segment with k of them, or of the last one.
     """
     lengths: FloatArray = np.zeros(features.count)
-    if alpha is not None:
-        penalty = float(np.float64(m) * alpha)
-    if penalty is None:
+    if alpha is None:
         for segment in lasso_path(table, target):
             lengths = lengths_of(segment.middle, features)
-            if np.count_nonzero(lengths) >= (features.count if k is None else k):
+            if np.count_nonzero(lengths) >= k:
                 break
         return largest(lengths, k)
-    scaled = float(np.float64(penalty) / x_unit / y_unit)
+    scaled = float(np.float64(m) * alpha / x_unit / y_unit)
     for segment in lasso_path(table, target):
         lengths = lengths_of(segment.at(scaled), features)
         if segment.penalties[1] <= scaled:
@@ -327,19 +321,14 @@ def with_largest_one(values: FloatArray) -> tuple[FloatArray, np.float64]:
     return values / size, size
 
 
-def largest(sizes: FloatArray, k: int | None) -> list[int]:
-    """Return the places of the k largest sizes above zero, of equal ones the earlier.
-
-    None is for all above zero.
-    """
+def largest(sizes: FloatArray, k: int) -> list[int]:
+    """Return the places of the k largest sizes above zero, of equal ones the earlier."""
     order = np.argsort(-sizes, kind="stable")[:k]
     chosen: list[int] = order[sizes[order] > 0.0].tolist()
     return chosen
 
 
-def votes_of_folds(
-    sums: ExactSums, *, k: int | None, alpha: float | None, penalty: float | None
-) -> FloatArray:
+def votes_of_folds(sums: ExactSums, *, k: int, alpha: float | None) -> FloatArray:
     """Count the folds that vote for each feature, shape (p,), by `votes`. Sensitive."""
     layout, moments = sums.layout, sums.moments
     features = Features(layout.features.widths, sum(map(len, layout.always)))
@@ -353,7 +342,7 @@ def votes_of_folds(
             table, x_unit = with_largest_one(root[:, :-1])
             target, y_unit = with_largest_one(root[:, -1:])
             block = beside_fixed(table, x_unit, target, y_unit, features)
-            found[votes(*block, features, k=k, m=count, alpha=alpha, penalty=penalty)] += 1.0
+            found[votes(*block, features, k=k, m=count, alpha=alpha)] += 1.0
     return found
 
 

@@ -18,7 +18,7 @@ from mipselect.problem.data import ExactSums, Rows
 from mipselect.problem.problem import Problem
 from mipselect.restricted.features import Features
 from mipselect.selectors.lasso_ballots import lasso_ballot, votes_of_folds
-from mipselect.selectors.scored import ScoreSelector, checked_top_k, top_k_named
+from mipselect.selectors.scored import ScoreSelector
 from mipselect.validation import checked_choice, checked_flag, checked_positive
 
 FOLDS_OF_A_ROW = {"add-remove": 1.0, "replace-one": 2.0}
@@ -38,9 +38,7 @@ class SampleAggregateSelector(ScoreSelector):
     with intercept, of those that are not zero; of equal ones for the earlier. A private top-k
     selects from the votes (`SampleAggregate`). Nothing is clipped, and no bounds are needed.
 
-    SubLasso as published is ``alpha=1.0, n_blocks="n/k", penalise_intercept=True``; the baseline
-    of the integer programming paper ``penalty=20.0, votes="nonzero", top_k="laplace"`` under
-    replace-one.
+    SubLasso as published is ``alpha=1.0, n_blocks="n/k", penalise_intercept=True``.
 
     Notes
     -----
@@ -73,18 +71,6 @@ class SampleAggregateSelector(ScoreSelector):
         flag="--alpha",
         check=checked_positive,
     )
-    penalty: float | None = parameter(
-        "float, optional",
-        "In place of `alpha`: λ of ½‖y - Xβ‖² + λ‖β‖₁ in every block, alpha times its rows.",
-        default=None,
-        check=checked_positive,
-    )
-    votes: str = parameter(
-        '{"largest", "nonzero"}',
-        "A block votes for at most k columns, or for all whose coefficients are not zero.",
-        default="largest",
-        check=lambda value, name: checked_choice(value, name, ("largest", "nonzero")),
-    )
     penalise_intercept: bool = parameter(
         "bool",
         "Whether the intercept is a column of ones with a penalty like all others.",
@@ -99,23 +85,19 @@ class SampleAggregateSelector(ScoreSelector):
         flag="--blocks",
         check=checked_blocks,
     )
-    top_k: str | TopK = parameter(
-        '{"peeling", "laplace"} or callable',
+    top_k: str = parameter(
+        '{"peeling", "laplace"}',
         '"peeling" is `Peeling` with Gumbel noise, "laplace" the k largest of the votes with '
-        "Laplace noise of scale 2k/ε. A callable ``(scores, k, epsilon, *, sensitivity, "
-        "relation)`` returns a `Mechanism`.",
+        "Laplace noise of scale 2k/ε.",
         default="peeling",
         flag="--top-k",
-        check=checked_top_k(MECHANISMS),
+        check=lambda value, name: checked_choice(value, name, MECHANISMS),
     )
 
     def check(self, named: Callable[[str], str] = str) -> Self:
         """See `PrivateSelector.check`."""
-        if self.alpha is not None and self.penalty is not None:
-            raise InvalidInput("alpha and penalty are the same number in two units; give one")
-        along_the_path = self.alpha is None and self.penalty is None
-        if along_the_path and (self.votes != "largest" or self.penalise_intercept):
-            raise InvalidInput("votes and penalise_intercept need an alpha or a penalty")
+        if self.alpha is None and self.penalise_intercept:
+            raise InvalidInput("penalise_intercept needs an alpha")
         return super().check(named)
 
     def _stated(self, p: int, k: int) -> Guarantee:
@@ -124,7 +106,7 @@ class SampleAggregateSelector(ScoreSelector):
             k,
             self.epsilon,
             n_blocks=self.n_blocks,
-            top_k=top_k_named(self.top_k, MECHANISMS),
+            top_k=MECHANISMS[self.top_k],
             relation=self.relation,
         )
 
@@ -136,7 +118,7 @@ class SampleAggregateSelector(ScoreSelector):
             self.epsilon,
             ballot=self._ballot(problem),
             n_blocks=self.n_blocks,
-            top_k=top_k_named(self.top_k, MECHANISMS),
+            top_k=MECHANISMS[self.top_k],
             relation=self.relation,
             n_items=problem.n_features,
         )
@@ -149,17 +131,13 @@ class SampleAggregateSelector(ScoreSelector):
                 f"the {folds} folds of the moments are the blocks, and an intercept has no "
                 "penalty; make the moments with another number of folds"
             )
-        return top_k_named(self.top_k, MECHANISMS)(
-            votes_of_folds(sums, k=self._most(problem), alpha=self.alpha, penalty=self.penalty),
+        return MECHANISMS[self.top_k](
+            votes_of_folds(sums, k=problem.support_size, alpha=self.alpha),
             problem.support_size,
             self.epsilon,
             sensitivity=FOLDS_OF_A_ROW[self.relation],
             relation=self.relation,
         )
-
-    def _most(self, problem: Problem) -> int | None:
-        """Return how many features a block votes for; None for all with a coefficient."""
-        return problem.support_size if self.votes == "largest" else None
 
     def _ballot(self, problem: Problem) -> Ballot:
         """Choose how a block votes."""
@@ -167,9 +145,8 @@ class SampleAggregateSelector(ScoreSelector):
         layout = problem.layout
         return partial(
             lasso_ballot,
-            k=self._most(problem),
+            k=problem.support_size,
             alpha=self.alpha,
-            penalty=self.penalty,
             penalise_intercept=self.penalise_intercept,
             features=Features(layout.features.widths, sum(map(len, layout.always))),
         )

@@ -6,9 +6,10 @@ never from the data.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -68,99 +69,41 @@ Progress = Callable[[int], object]
 """Receives the number of rows that were read so far."""
 
 
-@dataclass(frozen=True)
-class FieldRule:
-    """Rule that makes a value of a field one of a kind; all of it is public.
+def kinds_of(column: pa.Array, field: Field) -> NDArray[np.int8]:
+    """Find the kind of every value of a field, shape (rows,); no value raises an error.
 
-    Attributes
-    ----------
-    field : Field
-    gap : str
-        What a person has to write before the field can be used with ranges; "" if nothing.
+    A weight has no least value: what is not above 0 is below.
     """
-
-    field: Field
-    gap: str = ""
-
-    @property
-    def name(self) -> str:
-        """Name of the field."""
-        return self.field.name
-
-    @property
-    def low(self) -> float | None:
-        """Least value of a number without categories; that of a weight changes nothing."""
-        return self.field.minimum if self.field.is_measured and not self.is_weight else None
-
-    @property
-    def high(self) -> float | None:
-        """Greatest value of a number without categories."""
-        return self.field.maximum if self.field.is_measured else None
-
-    @property
-    def is_weight(self) -> bool:
-        """True of the survey weight of a row."""
-        return self.field.role == WEIGHT
-
-    @property
-    def what(self) -> str:
-        """Name of its values."""
-        return "weights" if self.is_weight else "values"
-
-    def kinds_of(self, column: pa.Array) -> NDArray[np.int8]:
-        """Find the kind of every value, shape (rows,); no value raises an error."""
-        if self.field.is_measured:
-            numbers = values.numbers(column, self.field)
-            kinds = np.where(np.isnan(numbers), MISSING, FINE).astype(np.int8)
-            if self.high is not None:
-                kinds[numbers > self.high] = ABOVE
-            if self.low is not None:
-                kinds[numbers < self.low] = BELOW
-            if self.is_weight:
-                kinds[numbers <= 0.0] = BELOW
-        elif self.field.is_listed:
-            codes = values.codes(column, self.field)
-            absent = np.where(codes == values.MISSING, MISSING, UNLISTED)
-            kinds = np.where(codes >= 0, FINE, absent).astype(np.int8)
-        else:
-            kinds = self._kinds_of_texts(column)
-        if (kinds != FINE).any():
-            kinds[values.unreadable(column, self.field)] = UNREADABLE
-        return kinds
-
-    def _kinds_of_texts(self, column: pa.Array) -> NDArray[np.int8]:
-        """Tell values that are there from missing ones; a date must be one, as it is written."""
-        plain = Field(self.name, "string", missing_values=self.field.missing_values)
-        texts = values.identities(column, plain)
-        kinds = np.zeros(len(texts), np.int8)
-        kinds[values.unreadable(column, plain)] = UNREADABLE
-        if self.field.type in POINTS:
-            kinds[seconds(column, self.field) == NO_POINT] = UNREADABLE
-        kinds[texts.is_null().to_numpy(zero_copy_only=False)] = MISSING
-        return kinds
+    if field.is_measured:
+        numbers = values.numbers(column, field)
+        kinds = np.where(np.isnan(numbers), MISSING, FINE).astype(np.int8)
+        if field.maximum is not None:
+            kinds[numbers > field.maximum] = ABOVE
+        if field.role == WEIGHT:
+            kinds[numbers <= 0.0] = BELOW
+        elif field.minimum is not None:
+            kinds[numbers < field.minimum] = BELOW
+    elif field.is_listed:
+        codes = values.codes(column, field)
+        absent = np.where(codes == values.MISSING, MISSING, UNLISTED)
+        kinds = np.where(codes >= 0, FINE, absent).astype(np.int8)
+    else:
+        kinds = _kinds_of_texts(column, field)
+    if (kinds != FINE).any():
+        kinds[values.unreadable(column, field)] = UNREADABLE
+    return kinds
 
 
-def rules_of(
-    schema: TableSchema, never: Collection[str] = (), ranges: Ranges | None = None
-) -> tuple[FieldRule, ...]:
-    """Make the rules of all fields but those of `never`, ignored ones, and whose row it is.
-
-    Raises
-    ------
-    InvalidInput
-        For fields that the schema does not have, and ranges of others.
-    """
-    ranged = with_ranges(checked_schema(schema), ranges)
-    left_out = checked_fields(schema, tuple(never), "never", None) | {*schema.ignored}
-    sources = schema.only_read
-    rules = tuple(
-        FieldRule(each, "" if each.name in sources else each.gap)
-        for each in ranged.fields
-        if each.name not in left_out and each.name != schema.privacy_unit
-    )
-    if not rules:
-        raise InvalidInput("the schema has no field besides those of never and the privacy unit")
-    return rules
+def _kinds_of_texts(column: pa.Array, field: Field) -> NDArray[np.int8]:
+    """Tell values that are there from missing ones; a date must be one, as it is written."""
+    plain = Field(field.name, "string", missing_values=field.missing_values)
+    texts = values.identities(column, plain)
+    kinds = np.zeros(len(texts), np.int8)
+    kinds[values.unreadable(column, plain)] = UNREADABLE
+    if field.type in POINTS:
+        kinds[seconds(column, field) == NO_POINT] = UNREADABLE
+    kinds[texts.is_null().to_numpy(zero_copy_only=False)] = MISSING
+    return kinds
 
 
 @dataclass(frozen=True)
@@ -204,8 +147,10 @@ class FieldCheck:
 
     Attributes
     ----------
-    rule : FieldRule
-        What makes a value one of a kind; public.
+    field : Field
+        With its range; public.
+    gap : str
+        What a person has to write before the field can be used with ranges; "" if nothing.
     kinds : dict of str to int
         Values that are fine, missing, below, above, unlisted or unreadable; in all as many as rows.
     categories : dict of str to int
@@ -227,27 +172,28 @@ class FieldCheck:
     (3, 0.75, (('0', 2), ('1', 1)))
     """
 
-    rule: FieldRule
-    kinds: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
-    categories: dict[str, int] = field(init=False)
+    field: Field
+    gap: str = ""
+    kinds: dict[str, int] = dataclasses.field(default_factory=lambda: dict.fromkeys(KINDS, 0))
+    categories: dict[str, int] = dataclasses.field(init=False)
     weight: float = 0.0
-    frequent: list[Counter[bytes | None]] = field(
+    frequent: list[Counter[bytes | None]] = dataclasses.field(
         default_factory=lambda: [Counter() for _ in KINDS], repr=False
     )
 
     def __post_init__(self) -> None:
-        self.categories = dict.fromkeys(self.rule.field.category_names, 0)
+        self.categories = dict.fromkeys(self.field.category_names, 0)
 
     def add(self, column: pa.Array) -> None:
         """Count the values of a batch."""
-        kinds = self.rule.kinds_of(column)
+        kinds = kinds_of(column, self.field)
         for k, name in enumerate(KINDS):
             self.kinds[name] += int((kinds == k).sum())
-        if self.rule.is_weight and self.rule.high is not None:
-            shares = weight_shares(column, self.rule.field)
+        if self.is_weight and self.field.maximum is not None:
+            shares = weight_shares(column, self.field)
             self.weight += float(shares[~np.isnan(shares)].sum())
-        if self.rule.field.is_listed:
-            codes = values.codes(column, self.rule.field)[kinds == FINE]
+        if self.field.is_listed:
+            codes = values.codes(column, self.field)[kinds == FINE]
             counts = np.bincount(codes, minlength=len(self.categories)).tolist()
             for name, count in zip(self.categories, counts, strict=True):
                 self.categories[name] += count
@@ -270,7 +216,12 @@ class FieldCheck:
     @property
     def name(self) -> str:
         """Name of the field."""
-        return self.rule.name
+        return self.field.name
+
+    @property
+    def is_weight(self) -> bool:
+        """True of the survey weight of a row."""
+        return self.field.role == WEIGHT
 
     @property
     def rows(self) -> int:
@@ -304,9 +255,9 @@ class FieldCheck:
         """Say that values are of a kind, if so many are that it matters; else ""."""
         if kind in (BELOW, ABOVE) and (told := self._code_of_no_value(kind)):
             return told
-        share, what = self.share(KINDS[kind]), self.rule.what
-        clipped = 0.0 if self.rule.is_weight else CLIPPED
-        missing = 0.0 if self.rule.field.required else MOSTLY
+        share, what = self.share(KINDS[kind]), "weights" if self.is_weight else "values"
+        clipped = 0.0 if self.is_weight else CLIPPED
+        missing = 0.0 if self.field.required else MOSTLY
         least = {MISSING: missing, BELOW: clipped, ABOVE: clipped, UNLISTED: IN_NO_LIST}
         if share <= least.get(kind, 0.0):
             return ""
@@ -318,7 +269,7 @@ class FieldCheck:
 
     def _words(self, kind: int) -> str:
         """Say what values of a kind are, and what would be right."""
-        own = self.rule.field
+        own = self.field
         if kind == MISSING and own.required:
             return (
                 "missing, and the field is required: they count as the middle of the range; leave "
@@ -329,9 +280,9 @@ class FieldCheck:
                 "missing; see whether this is the column that is meant, and whether its "
                 "missingValues are those of the codebook"
             )
-        if kind == BELOW and self.rule.is_weight:
+        if kind == BELOW and self.is_weight:
             return "0 or below; a weight must be a number above 0"
-        if kind == ABOVE and self.rule.is_weight:
+        if kind == ABOVE and self.is_weight:
             return (
                 f"{self._beyond(kind)}, and count as it; right where that is meant to trim, else "
                 "take the largest weight of the design of the survey"
@@ -356,8 +307,8 @@ class FieldCheck:
 
     def _beyond(self, kind: int) -> str:
         if kind == BELOW:
-            return f"below the minimum {self.rule.low:,.12g}"
-        return f"above the maximum {self.rule.high:,.12g}"
+            return f"below the minimum {self.field.minimum:,.12g}"
+        return f"above the maximum {self.field.maximum:,.12g}"
 
     def _code_of_no_value(self, kind: int) -> str:
         """Say that one number beyond the range may be a code of no value; else "".
@@ -366,7 +317,7 @@ class FieldCheck:
         """
         ((text, count), *_) = self._shown(kind) or (("", 0),)
         least = max(CODE_ROWS, CODE_SHARE * self.rows, MOSTLY * self.kinds[KINDS[kind]])
-        if self.rule.is_weight or not least <= count < MOSTLY * self.rows:
+        if self.is_weight or not least <= count < MOSTLY * self.rows:
             return ""
         return (
             f"{percent(count / self.rows)} of values are {text}, {self._beyond(kind)}, and count "
@@ -376,16 +327,18 @@ class FieldCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts, ready for JSON."""
+        own = self.field
+        low, high = (own.minimum, own.maximum) if own.is_measured else (None, None)
         return {
             "name": self.name,
-            "type": self.rule.field.type,
-            "role": "weight" if self.rule.is_weight else None,
-            "minimum": self.rule.low,
-            "maximum": self.rule.high,
+            "type": self.field.type,
+            "role": "weight" if self.is_weight else None,
+            "minimum": None if self.is_weight else low,
+            "maximum": high,
             "counts": self.kinds,
             "shares": {kind: self.share(kind) for kind in KINDS},
             "categories": self.categories,
-            "rows_of_the_largest_weight": self.weight if self.rule.is_weight else None,
+            "rows_of_the_largest_weight": self.weight if self.is_weight else None,
             "most_frequent_odd_values": [
                 {"value": text, "rows": count} for text, count in self.odd
             ],
@@ -602,7 +555,15 @@ def check_table(
     >>> print(check.findings[0].text.split(";")[0])
     all values are in no list
     """
-    fields = [FieldCheck(rule) for rule in rules_of(schema, never, ranges)]
+    ranged = with_ranges(checked_schema(schema), ranges)
+    apart = {*checked_fields(schema, never, "never", None), *schema.ignored, schema.privacy_unit}
+    fields = [
+        FieldCheck(each, "" if each.name in schema.only_read else each.gap)
+        for each in ranged.fields
+        if each.name not in apart
+    ]
+    if not fields:
+        raise InvalidInput("the schema has no field besides those of never and the privacy unit")
     if target is not None:
         schema.refuse_ignored({schema.field(target, "target").name}, "target")
         if target not in {each.name for each in fields}:

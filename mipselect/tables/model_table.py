@@ -13,11 +13,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from mipselect.errors import about
-from mipselect.tables.check import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, FieldRule
+from mipselect.tables.check import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, kinds_of
 from mipselect.tables.derived import FEATURES
 from mipselect.tables.encoders import Scaled, checked_range
 from mipselect.tables.equation import TableEquation, equation
-from mipselect.tables.fields import POINTS
+from mipselect.tables.fields import POINTS, Field
 from mipselect.tables.mapping import mapped_batches
 from mipselect.tables.parts import positions_of
 from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
@@ -179,14 +179,14 @@ class ModelTable:
     def replaced(self) -> ReplacedValues:
         """Return counts, of no rows yet, of values that a prediction replaces by others.
 
-        No rule is about what lies outside of a range that nobody stated.
+        Nothing lies outside of a range that nobody stated.
         """
-        rules = []
+        fields = []
         for name in self.public.inputs:
             low, high = self.stated_ranges.get(name, (None, None))
             own = self.schema.field(name, "input")
-            rules.append(FieldRule(replace(own, minimum=low, maximum=high)))
-        return ReplacedValues(rules)
+            fields.append(replace(own, minimum=low, maximum=high))
+        return ReplacedValues(fields)
 
     def batches(
         self, source: Any, replaced: ReplacedValues | None = None
@@ -265,27 +265,27 @@ class ReplacedValues:
 
     Attributes
     ----------
-    rules : sequence of FieldRule
-        Those of the fields that are looked at, with the ranges that the schema states.
+    fields : sequence of Field
+        Those that are looked at, with the ranges that the schema states.
     rows : dict of str to Counter of str
         Numbers of rows by kind, then by field.
     """
 
-    rules: Sequence[FieldRule]
+    fields: Sequence[Field]
     rows: dict[str, Counter[str]] = field(
         default_factory=lambda: {kind: Counter[str]() for kind in REPLACED}
     )
 
     def add(self, batch: pa.RecordBatch, names: Sequence[str]) -> None:
         """Count the rows of a batch, whose columns begin with those of these names."""
-        places = positions_of([rule.name for rule in self.rules], names)
-        for rule, place in zip(self.rules, places, strict=True):
-            kinds = rule.kinds_of(batch.column(place))
+        places = positions_of([each.name for each in self.fields], names)
+        for each, place in zip(self.fields, places, strict=True):
+            kinds = kinds_of(batch.column(place), each)
             for kind, (several, _) in REPLACED.items():
-                if kind == "missing" and not rule.field.required:
+                if kind == "missing" and not each.required:
                     continue
                 if count := int(np.isin(kinds, several).sum()):
-                    self.rows[kind][rule.name] += count
+                    self.rows[kind][each.name] += count
 
     @property
     def lines(self) -> Iterator[str]:

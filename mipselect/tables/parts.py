@@ -119,25 +119,10 @@ def require_columns(
         raise InvalidInput(f"{label}: two columns are called {listed(repeated)}{''.join(why)}")
 
 
-WORDS_OF_FIELDS = {"title": ("label", "title"), "description": ("description", "comment")}
-"""Properties of a Table Schema, and the keys in the metadata of an Arrow field that say them."""
-
-
 def arrow_part(label: str, schema: pa.Schema, rows: int | None, read: Read) -> Part:
-    """Make a part whose columns are those of an Arrow schema, with what its metadata say."""
-    fields: list[dict[str, str]] = []
-    for column in schema:
-        said = {
-            key.decode("utf-8", "replace").lower(): text.decode("utf-8", "replace").strip()
-            for key, text in (column.metadata or {}).items()
-        }
-        words = {
-            name: next((said[key] for key in keys if said.get(key)), "")
-            for name, keys in WORDS_OF_FIELDS.items()
-        }
-        told = {name: text for name, text in words.items() if text}
-        fields.append({"type": kind_of(column.type), **told})
-    return Part(label, tuple(schema.names), tuple(fields), rows, read)
+    """Make a part whose columns are those of an Arrow schema."""
+    fields = tuple({"type": kind_of(column.type)} for column in schema)
+    return Part(label, tuple(schema.names), fields, rows, read)
 
 
 def kind_of(kind: pa.DataType) -> str:
@@ -225,29 +210,31 @@ class Place:
     identity: Hashable = field(repr=False)
 
 
-def place_here(path: str, name: str | None = None) -> Place:
-    """Identify a file of this machine by device and inode, which all links to it share.
+def place_of(system: fs.FileSystem, path: str, name: str | None = None, url: str = "") -> Place:
+    """Identify a file: of this machine by device and inode, which all links to it share.
 
     Parameters
     ----------
+    system : FileSystem
     path : str
     name : str, optional
         How it is called in a message, if not by its path.
+    url : str
+        The URL that names the system.
 
     Raises
     ------
     InvalidInput
         If it is no regular file.
     """
-    found = regular_file(Path(path)).stat()
-    return Place(name or path, (found.st_dev, found.st_ino))
-
-
-def place_elsewhere(url: str, path: str, name: str) -> Place:
-    """Identify a file at a path of the file system that a URL names."""
-    parts = urlsplit(url)
+    if isinstance(system, fs.SubTreeFileSystem):
+        return place_of(system.base_fs, system.base_path + path, name, url)
+    if isinstance(system, fs.LocalFileSystem):
+        found = regular_file(Path(path)).stat()
+        return Place(name or path, (found.st_dev, found.st_ino))
     # The query may name another server.
-    return Place(name, (parts.scheme, parts.netloc, parts.query, path))
+    where = urlsplit(url)
+    return Place(name or path, (system.type_name, where.netloc, where.query, path))
 
 
 def places_of_dataset(source: Any) -> tuple[Place, ...]:
@@ -255,37 +242,21 @@ def places_of_dataset(source: Any) -> tuple[Place, ...]:
     inside = (
         place for child in getattr(source, "children", ()) for place in places_of_dataset(child)
     )
-    files = (_of_system(source.filesystem, path) for path in getattr(source, "files", ()))
+    files = (place_of(source.filesystem, path) for path in getattr(source, "files", ()))
     return (*inside, *files)
 
 
-def _of_system(system: Any, path: str) -> Place:
-    if isinstance(system, fs.SubTreeFileSystem):
-        return _of_system(system.base_fs, system.base_path + path)
-    if isinstance(system, fs.LocalFileSystem):
-        return place_here(path)
-    return Place(path, (system.type_name, path))
-
-
-class Once:
-    """The files that were reached so far; none may be reached again."""
-
-    def __init__(self) -> None:
-        self._names: dict[Hashable, str] = {}
-
-    def reach(self, places: Iterable[Place]) -> None:
-        """Remember these files; raise `InvalidInput`, with both names, for one reached before."""
-        for place in places:
-            before = self._names.get(place.identity)
-            if before is not None:
-                one, other = printable(before), printable(place.name)
-                if one == other:
-                    raise InvalidInput(
-                        f"{one}: the file is given twice, and its rows would count twice; give it "
-                        "once"
-                    )
-                raise InvalidInput(
-                    f"{one} and {other} are one file under two names, as by a link, and its rows "
-                    "would count twice; remove one of the names, or list the files that are meant"
-                )
-            self._names[place.identity] = place.name
+def refuse_twice(places: Iterable[Place]) -> None:
+    """Raise `InvalidInput`, with both names, where two of these files are one."""
+    names: dict[Hashable, str] = {}
+    for place in places:
+        if place.identity in names:
+            one, other = printable(names[place.identity]), printable(place.name)
+            what = (
+                f"{one}: the file is given twice, and its rows would count twice; give it once"
+                if one == other
+                else f"{one} and {other} are one file under two names, as by a link, and its rows "
+                "would count twice; remove one of the names, or list the files that are meant"
+            )
+            raise InvalidInput(what)
+        names[place.identity] = place.name

@@ -54,7 +54,6 @@ def layout_of_table(public: PublicMap, *, intercept: bool, bound: float | None) 
     names = [encoder.field.name for encoder in public.features]
     return laid_out(
         len(public.columns),
-        None,
         [column.name for column in public.columns],
         groups=dict(zip(names, public.blocks[: len(names)], strict=True)),
         always=public.blocks[len(names) :],
@@ -137,14 +136,13 @@ def problem_of_moments(
     always: Always = None,
     never: Sequence[str] = (),
     groups: Groups = None,
-    feature_names: Sequence[str] | None = None,
     intercept: bool | None = None,
     **settings: Any,
 ) -> Problem:
     """Return the problem of moments; the arguments are those of `Instance.from_moments`."""
     columns = moments.columns
     if isinstance(columns, TableColumns):
-        if groups is not None or feature_names is not None:
+        if groups is not None:
             raise InvalidInput("the fields of a table are its features: leave out groups")
         fixed = [always] if isinstance(always, str) else cast(Any, always or ())
         question = columns.question.of_moments(fixed, never)
@@ -159,7 +157,6 @@ def problem_of_moments(
     layout = laid_out(
         len(columns.names),
         columns.names,
-        feature_names,
         groups=groups,
         always=always,
         intercept=intercept is True,

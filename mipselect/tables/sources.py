@@ -21,13 +21,13 @@ from mipselect.errors import InvalidInput
 from mipselect.tables.parts import (
     ROWS,
     ChosenRows,
-    Once,
     Part,
     Read,
     arrow_part,
     kind_of,
     pieces,
     places_of_dataset,
+    refuse_twice,
 )
 from mipselect.tables.stored_files import stored_parts
 from mipselect.tables.table_file import TableFile
@@ -146,7 +146,7 @@ def _dataset_part(source: Any) -> Part:
             "give the path instead"
         )
     places = places_of_dataset(source)
-    Once().reach(places)
+    refuse_twice(places)
 
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         scanner = source.scanner(

@@ -16,14 +16,13 @@ from mipselect.tables.csv_rows import SAVE_AS_UTF8, CsvRows
 from mipselect.tables.excel_files import excel_part
 from mipselect.tables.parts import (
     ROWS,
-    Once,
     Part,
     Place,
     Read,
     arrow_part,
     pieces,
-    place_elsewhere,
-    place_here,
+    place_of,
+    refuse_twice,
 )
 from mipselect.tables.stat_files import stat_part
 from mipselect.tables.table_file import COMMA, TableFile, is_one_byte
@@ -65,10 +64,8 @@ def stored_parts(file: TableFile) -> tuple[Part, ...]:
         found = system.get_file_info(path)
         paths = _in_folder(system, path) if found.type == fs.FileType.Directory else [path]
         names = [source] if len(paths) == 1 else paths
-        here = isinstance(system, fs.LocalFileSystem)
         places = [
-            place_here(one, name) if here else place_elsewhere(source, one, name)
-            for one, name in zip(paths, names, strict=True)
+            place_of(system, one, name, source) for one, name in zip(paths, names, strict=True)
         ]
         return _files(file, system, paths, places, path)
     system = fs.LocalFileSystem()
@@ -80,7 +77,7 @@ def stored_parts(file: TableFile) -> tuple[Part, ...]:
             raise InvalidInput(f"{source}: there is no such file")
     else:
         paths = [source]
-    places = [place_here(path) for path in paths]
+    places = [place_of(system, path) for path in paths]
     return _files(file, system, paths, places, source)
 
 
@@ -143,7 +140,7 @@ def _files(
     kinds = {path: kind_of_file(path) for path in paths}
     if len(set(kinds.values())) > 1:
         raise InvalidInput(f"{root}: its files must be of one kind, not {shown(kinds)}")
-    Once().reach(places)
+    refuse_twice(places)
     return tuple(
         replace(_file(file, system, path, place.name), places=(place,))
         for path, place in zip(paths, places, strict=True)

@@ -26,7 +26,8 @@ from mipselect.mechanisms import (
     TopR,
 )
 from mipselect.mechanisms.supports.propose_test_release import exceeds_condition
-from mipselect.selectors import MCMCSelector, SampleAggregateSelector
+from mipselect.selectors import MCMCSelector
+from mipselect.selectors.lasso_ballots import lasso_ballot
 
 from ..experiment import DataSeed, LineFigure, Metric, Reading, Recipe, Support
 from ..sources import DataSource, FloatArray
@@ -86,6 +87,11 @@ def hinge_ballot(X: FloatArray, y: FloatArray, *, s: int) -> list[int]:
         if len(found) == s:
             break
     return chosen
+
+
+def squared_ballot(X: FloatArray, y: FloatArray) -> list[int]:
+    """Vote for the non-zeros of a Lasso with the paper's penalty, 20."""
+    return lasso_ballot(X, y, k=X.shape[1], alpha=20.0 / y.size)
 
 
 TOP_R, MISTAKES, MCMC, VOTES = "top-R", "mistakes", "MCMC", "samp-agg"
@@ -330,26 +336,16 @@ class Problem:
         paper would leave no coefficient at all.
         """
         recipe = self.recipe
-        if recipe.loss == "hinge":
-            return SampleAggregate(
-                self.X,
-                self.y,
-                recipe.s,
-                recipe.epsilon,
-                ballot=partial(hinge_ballot, s=recipe.s),
-                top_k=partial(OneShotTopK, noise="laplace"),
-                relation="replace-one",
-            )
-        selector = SampleAggregateSelector(
+        of_classes = recipe.loss == "hinge"
+        return SampleAggregate(
+            self.X,
+            self.y,
             recipe.s,
-            epsilon=recipe.epsilon,
-            penalty=20.0,
-            votes="nonzero",
-            top_k="laplace",
+            recipe.epsilon,
+            ballot=partial(hinge_ballot, s=recipe.s) if of_classes else squared_ballot,
+            top_k=partial(OneShotTopK, noise="laplace"),
             relation="replace-one",
-            random_state=0,
         )
-        return selector.mechanism(self.X, self.y)
 
 
 def clipped(values: FloatArray, bound: float) -> FloatArray:

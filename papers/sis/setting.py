@@ -57,7 +57,7 @@ def votes(X: FloatArray, y: FloatArray, blocks: int, rng: np.random.Generator) -
     found = np.zeros(X.shape[1])
     for start in range(blocks):
         rows = order[start::blocks]
-        found[lasso_ballot(X[rows], y[rows], k=None, alpha=PENALTY)] += 1.0
+        found[lasso_ballot(X[rows], y[rows], k=X.shape[1], alpha=PENALTY)] += 1.0
     return found
 
 

@@ -218,8 +218,3 @@ def test_a_private_test_that_must_fail_is_told_before_the_draw(run: Run, table: 
         assert unknown.startswith("--regression tukey needs about ")
         assert "300" not in unknown
     assert rows_needed in run(*draw, "1", "--dry-run").err
-
-
-def test_other_regressions_have_no_test(run: Run, table: Path) -> None:
-    draw = (*asked(table, "fit", "rows.json"), "--epsilon", "1", "--json")
-    assert run(*draw).report["notes"] == []

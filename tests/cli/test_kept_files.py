@@ -129,14 +129,6 @@ def test_what_is_empty_or_cost_nothing_is_replaced(run: Run, folder: Path, conte
     assert json.loads(path.read_text())["private"] is True
 
 
-def test_solve_says_what_stands_there(run: Run, folder: Path, paid: Path) -> None:
-    before = paid.read_text()
-    run("solve", folder / "instance.toml", "--output", paid).failed_with(
-        2, "holds a release that ε = 1 was paid for; give another name"
-    )
-    assert paid.read_text() == before
-
-
 def test_a_seeded_draw_was_not_paid_for(run: Run, folder: Path) -> None:
     path = folder / "seeded.json"
     select = ("select", folder / "data.csv", *SELECT, "--seed", "1", "--output", path)

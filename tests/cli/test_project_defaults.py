@@ -78,6 +78,14 @@ def test_a_value_is_taken_as_it_would_be_typed(run: Run, project: Path) -> None:
     assert outcome.report["intercept"] is False
 
 
+def test_a_method_has_its_own_options(run: Run, project: Path) -> None:
+    write(project, FULL + 'method = "sis"\ntop-k = "peeling"\nx-bound = 1\ny-bound = 1\n')
+    report = run("select", "data.csv", "--json").report
+    assert (report["method"], report["top_k"]) == ("sis", "peeling")
+    typed = run("select", "data.csv", "--method", "kendall", "--json")
+    assert "top-k is no option of select" in typed.err
+
+
 def test_a_share_of_zero_is_a_number(run: Run, project: Path) -> None:
     write(project, "[fit]\nrange-share = 0.0\n")
     outcome = run("fit", "data.csv", *TYPED, "--dry-run", "--json")

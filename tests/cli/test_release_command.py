@@ -185,15 +185,6 @@ def test_a_draw_that_is_nearly_blind_on_all_data_is_told_from_public_numbers(
     assert (blind.err.count("\n"), seeing.err) == (1, "")
 
 
-def test_every_command_refuses_an_instance_without_a_ridge(run: Run, folder: Path) -> None:
-    instance = folder / "instance.toml"
-    instance.write_text(instance.read_text().replace("ridge = 0.5", "ridge = 0"))
-    run("release", instance, "--epsilon", "1").failed_with(2, "ridge must be above 0")
-    run("release", instance, "--epsilon", "1", "--method", "top-r").failed_with(2, "ridge")
-    run("solve", instance).failed_with(2, "ridge")
-    run("solve", instance, "--method", "mistakes").failed_with(2, "ridge")
-
-
 def test_sizes_are_drawn_and_named(run: Run, folder: Path) -> None:
     arguments = ("release", folder / "instance.toml", "--epsilon", "3", "--draws", "40")
     arguments = (*arguments, "--seed", "1")
@@ -218,15 +209,10 @@ def test_sizes_are_drawn_and_named(run: Run, folder: Path) -> None:
     [
         ("8-1", "--sizes: a range rises, 1-8 and not 8-1"),
         ("0", "--sizes must be at least 1, got '0'"),
-        ("0-2", "--sizes must be at least 1, got '0-2'"),
         ("", "--sizes must be sizes such as 1-8 or 1,3,5, got ''"),
-        ("1,", "--sizes must be sizes such as 1-8 or 1,3,5, got '1,'"),
         ("1.5", "--sizes must be sizes such as 1-8 or 1,3,5, got '1.5'"),
         ("1-", "--sizes must be sizes such as"),
-        ("1-2-3", "--sizes must be sizes such as"),
-        ("9" * 5000, "--sizes must be sizes such as"),
         ("1-11", "diabetes: the largest of --sizes must be an integer in 1..10, got 11"),
-        ("1-9999999", "diabetes: the largest of --sizes must be an integer in 1..10, got 9999999"),
     ],
 )
 def test_wrong_sizes_are_one_clear_line(run: Run, sizes: str, message: str) -> None:
@@ -291,11 +277,3 @@ def test_a_wrong_bound_releases_nothing_and_says_no_number(
     outcome = run("release", "diabetes", "--epsilon", "1", "--json")
     outcome.failed_with(1, "an error of mipselect", "no budget is spent")
     assert not re.search(r"\d", outcome.err)
-
-
-def test_all_supports_of_a_large_problem_are_drawn_from(run: Run) -> None:
-    for instance in ("paper-p100", "paper-p1000"):
-        report = run("release", instance, "--epsilon", "5", "--json").report
-        assert report["releases"][0]["support"] == [1, 3, 5, 7, 9]
-    sizes = run("release", "paper-p100", "--epsilon", "5", "--sizes", "1-8", "--json").report
-    assert {1, 3, 5, 7, 9} <= set(sizes["releases"][0]["support"])

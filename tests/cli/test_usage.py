@@ -5,8 +5,10 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
@@ -15,14 +17,13 @@ import pytest
 
 from mipselect import PermuteAndFlip
 from mipselect.cli import output
-from mipselect.cli.commands import imported, known_commands, runs_of
+from mipselect.cli.commands import known_commands, runs_of
+from mipselect.cli.declared import declared_of
 from mipselect.cli.progress import Watch
 from mipselect.problem.stored import load_problem, public_problem
 from mipselect.search.progress import Progress
 from tests.support.commandline import Run
 
-GROUPS = ("ledger", "schema")
-OTHER = "does not apply to --method permute-and-flip"
 RELEASE = ("release", "diabetes", "--epsilon", "1")
 
 
@@ -30,25 +31,13 @@ RELEASE = ("release", "diabetes", "--epsilon", "1")
     ("arguments", "message"),
     [
         (("release", "diabetes"), "Missing option '--epsilon'"),
-        (("release", "diabetes", "--epsilon", "much"), "--epsilon"),
         (("release", "diabetes", "--epsilon", "1_0"), "'--epsilon': must be a number, got '1_0'"),
         (("release", "diabetes", "--epsilon", "١"), "'--epsilon': must be a number"),
         ((*RELEASE, "--draws", "1_0"), "'--draws': must be an integer, got '1_0'"),
         ((*RELEASE, "--pool-size", "1_0"), "--pool-size must be an integer ≥ 1"),
         (("release", "diabetes", "--epsilon", "0"), "--epsilon must be a finite number > 0"),
-        (("release", "diabetes", "--epsilon", "-1"), "--epsilon must be a finite number > 0"),
-        (("release", "diabetes", "--epsilon", "nan"), "--epsilon must be a finite number > 0"),
         (("release", "diabetes", "--epsilon", "inf"), "--epsilon must be a finite number > 0"),
-        ((*RELEASE, "--method", "guess"), "--method"),
-        ((*RELEASE, "--draws", "0"), "--draws must be an integer in 1.."),
         ((*RELEASE, "--seed", "-1"), "--seed must be an integer ≥ 0"),
-        ((*RELEASE, "--delta", "0.1"), f"--delta {OTHER}"),
-        ((*RELEASE, "--solver", "highs"), f"--solver {OTHER}"),
-        (
-            (*RELEASE, "--tolerance", "0.1"),
-            f"--tolerance {OTHER}",
-        ),
-        ((*RELEASE, "--pool-size", "5"), f"--pool-size {OTHER}"),
         ((*RELEASE, "--method", "mistakes", "--delta", "0.1"), "belong together"),
         ((*RELEASE, "--method", "mistakes", "--test-epsilon", "1"), "belong together"),
         (
@@ -60,14 +49,8 @@ RELEASE = ("release", "diabetes", "--epsilon", "1")
             "--test-epsilon must be a finite number > 0",
         ),
         ((*RELEASE, "--method", "mistakes", "--pool-size", "5"), "--pool-size"),
-        (
-            (*RELEASE, "--pool-size", "0"),
-            "--pool-size must be an integer ≥ 1, 'one-swap' or 'all', got '0'",
-        ),
-        ((*RELEASE, "--pool-size", "two-swap"), "--pool-size must be an integer ≥ 1"),
         ((*RELEASE, "--tolerance", "-0.1"), "--tolerance must be a finite number ≥ 0"),
         ((*RELEASE, "--time-limit", "0"), "--time-limit must be a number of seconds > 0"),
-        ((*RELEASE, "--solver", "abacus"), "'abacus'"),
         (("solve", "diabetes", "--show", "0"), "--show must be an integer ≥ 1"),
         (("solve", "diabetes", "--method", "mistakes", "--pool-size", "5"), "--pool-size"),
         (("solve", "diabetis"), "did you mean 'diabetes'"),
@@ -76,7 +59,6 @@ RELEASE = ("release", "diabetes", "--epsilon", "1")
         (("solve", "diabetes", "--jsn"), "--jsn"),
         (("sovle", "diabetes"), "sovle"),
         ((*RELEASE, "--output", "absent/answer.json"), "the folder absent does not exist"),
-        ((*RELEASE, "--output", "."), "not a regular file"),
     ],
 )
 def test_bad_usage_is_one_line_and_touches_no_file(
@@ -242,25 +224,30 @@ def test_a_long_draw_tells_its_stage(
     ]
 
 
-@pytest.mark.parametrize("command", known_commands())
-def test_the_first_line_is_that_of_the_command_itself(command: str) -> None:
-    assert (
-        imported(command).help.split("\n\n")[0].replace("\n", " ") == known_commands()[command][1]
-    )
+EVERY = [(name, run) for name in known_commands() for run in runs_of(name)]
 
 
-@pytest.mark.parametrize("command", [name for name in known_commands() if name not in GROUPS])
+@pytest.mark.parametrize(("name", "command"), EVERY)
 def test_help_is_whole_on_a_common_terminal(
-    run: Run, command: str, monkeypatch: pytest.MonkeyPatch
+    run: Run, name: str, command: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its words are those of the docstring, unbroken; an example can be copied line by line."""
+    """Titles stand whole, words are those of the docstring, and examples can be copied."""
     monkeypatch.setenv("COLUMNS", "80")
-    shown = [line.strip() for line in run(command, "--help").out.splitlines()]
-    ((function, examples),) = runs_of(command).items()
-    written = inspect.getdoc(function) or ""
-    for paragraph in written.split("\n\n")[1:]:
-        assert all(line in shown for line in paragraph.splitlines()), paragraph
-    for example in (examples or "").strip().split("\n\n")[1:]:
-        lines = [line.strip() for line in example.splitlines()]
-        assert all(line in shown for line in lines), example
-        assert all(line.endswith(" \\") for line in lines[:-1]), example
+    parts = runs_of(name)
+    inner = [command.__name__.replace("_", "-")] if len(parts) > 1 else []
+    shown = run(name, *inner, "--help").out.splitlines()
+    titles = {option.words["rich_help_panel"] for option in declared_of(command)}
+    bars = [line for line in shown if line.startswith("╭")]
+    assert bars
+    assert all(len(bar) == 80 and re.fullmatch("╭─ .+ ─+╮", bar) for bar in bars)
+    for title in titles - {None}:
+        assert any(bar.startswith(f"╭─ {title} ─") for bar in bars), title
+    lines = [line.strip() for line in shown]
+    first, *paragraphs = (inspect.getdoc(command) or "").split("\n\n")
+    if not inner:
+        assert first.replace("\n", " ") == known_commands()[name][1]
+        assert all(line in lines for each in paragraphs for line in each.splitlines())
+    for example in (parts[command] or "").strip().split("\n\n")[1:]:
+        copied = [line.strip() for line in example.splitlines()]
+        assert all(line in lines for line in copied), example
+        assert all(line.endswith(" \\") for line in copied[:-1]), example

@@ -20,10 +20,9 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.stored import StoredData, load_problem
 from mipselect.restricted import box_dual, open_rows
 from mipselect.restricted.box_dual import PreparedBoxDual
-from mipselect.restricted.certified import BoxDual
 from mipselect.restricted.fenchel import FenchelBounds
 from mipselect.restricted.open_rows import solve
-from tests.support.by_cvxpy import value_by_cvxpy
+from tests.support.by_cvxpy import total_loss, value_by_cvxpy
 from tests.support.designs import (
     LOSSES,
     all_supports,
@@ -62,68 +61,40 @@ def test_a_fit_is_feasible_and_has_its_value(loss: str, seed: int) -> None:
     fit = instance.fit(support)
     assert np.linalg.norm(fit.coef) <= instance.coef_bound * (1 + 1e-12)
     u = instance.X[:, support] @ fit.coef
-    losses = {
-        "hinge": lambda: np.maximum(0.0, 1.0 - instance.y * u),
-        "huber": lambda: _huber(instance.y - u, float(loss[6:-1])),
-        "quantile": lambda: _quantile(instance.y - u, float(loss[9:-1])),
-    }[loss.split("(")[0]]()
+    total = total_loss(loss, instance.y, u).value
     penalty = 0.5 * instance.ridge * fit.coef @ fit.coef
-    assert fit.value == pytest.approx((losses.sum() + penalty) / instance.n, rel=1e-12)
+    assert fit.value == pytest.approx((total + penalty) / instance.n, rel=1e-12)
     assert fit.multiplier >= 0.0
     if fit.multiplier > 1e-3 * instance.ridge and fit.value > 1e-9:
         assert np.linalg.norm(fit.coef) == pytest.approx(instance.coef_bound, rel=1e-3)
 
 
-def _huber(r: np.ndarray, k: float) -> np.ndarray:
-    return np.where(np.abs(r) <= k, 0.5 * r**2, k * np.abs(r) - 0.5 * k**2)
-
-
-def _quantile(r: np.ndarray, q: float) -> np.ndarray:
-    return np.where(r > 0, q * r, (q - 1) * r)
-
-
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_bounds_hold_at_every_support_and_are_tight_at_their_own(loss: str, seed: int) -> None:
+def test_bounds_of_any_duals_hold_everywhere_and_the_best_are_tight(loss: str, seed: int) -> None:
+    """At the optimum of every support, of unfinished solutions, and of arbitrary points."""
     instance = random_loss_instance(seed, loss)
-    problem = instance.prepared
+    problem, supports = instance.prepared, all_supports(instance)
     assert isinstance(problem, PreparedBoxDual)
-    supports = all_supports(instance)
     values = instance.objectives(supports)
-    bounds = problem.bounds(supports)
-    for row, value in enumerate(values):
-        everywhere = bounds.at(row, supports)
-        assert np.all(everywhere <= values * (1 + 1e-12))
-        assert everywhere[row] == pytest.approx(value, rel=1e-8, abs=1e-12)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("seed", SEEDS)
-def test_bounds_of_unfinished_and_arbitrary_duals_hold_everywhere(loss: str, seed: int) -> None:
-    instance = random_loss_instance(seed, loss)
-    problem = instance.prepared
-    assert isinstance(problem, PreparedBoxDual)
-    supports = all_supports(instance)
-    values = instance.objectives(supports)
-    law = loss_by_name(loss)
-    assert isinstance(law, BoxDualLoss)
-    low, high = law.box(instance.y)
-    box = BoxDual(instance.y, low, high, law.softness)
-    duals = [low + np.random.default_rng(seed).random((3, instance.n)) * (high - low)]
+    best = problem.bounds(supports)
+    assert [best.at(k, supports)[k] for k in range(len(values))] == pytest.approx(
+        values, rel=1e-8, abs=1e-12
+    )
+    box, rng = problem.box, np.random.default_rng(seed)
+    duals = [box.low + rng.random((3, instance.n)) * (box.high - box.low)]
     columns = instance.coef_bound * np.ascontiguousarray(instance.X.T)[supports[:3]]
     ridge = instance.ridge * instance.coef_bound**2
     for iterations in (0, 1, 2, 4, 8):
         unfinished = solve(columns, box, ridge, 1e-9, iterations=iterations)
         assert np.all(unfinished.lower <= unfinished.values * (1 + 1e-12))
         duals.append(unfinished.dual)
-    for dual in duals:
-        constants, weights = problem.bounds_of(dual)
-        always = np.zeros(len(dual))
-        bounds = FenchelBounds(
-            constants, weights, instance.n, instance.ridge, instance.coef_bound, always
-        )
-        for row in range(len(dual)):
-            assert np.all(bounds.at(row, supports) <= values * (1 + 1e-12))
+    bounds, sizes = (instance.n, instance.ridge, instance.coef_bound), map(len, duals)
+    points = [FenchelBounds(*problem.bounds_of(dual), *bounds, np.zeros(k))
+              for dual, k in zip(duals, sizes, strict=True)]  # fmt: skip
+    for found in (best, *points):
+        for row in range(len(found.constants)):
+            assert np.all(found.at(row, supports) <= values * (1 + 1e-12))
 
 
 @pytest.mark.parametrize("loss", ["squared", *LOSSES])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ from mipselect.privacy.audit import (
     largest_loss,
     worst_pair,
 )
-from tests.support.audit_by_draws import lower_bound
 from tests.support.replaced_row import ReplacedRow
 
 
@@ -34,13 +32,6 @@ def mean_mechanism(epsilon: float):
         return u - np.logaddexp.reduce(u)
 
     return law
-
-
-def randomized_response(epsilon: float):
-    def sampler(data: int, rng: np.random.Generator) -> Hashable:
-        return bool(data) ^ bool(rng.random() * (1 + math.exp(epsilon)) < 1)
-
-    return sampler
 
 
 def test_it_looks_at_all_outcomes_of_all_pairs() -> None:
@@ -105,13 +96,3 @@ def test_tables_with_a_replaced_row() -> None:
 def test_spaces_are_checked(bad: tuple[float, float]) -> None:
     with pytest.raises(InvalidInput, match="low"):
         ScoreVectors(3, *bad)
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_the_statistical_bound_is_close_and_below(epsilon: float) -> None:
-    bound = lower_bound(randomized_response(epsilon), 0, 1, draws=20_000)
-    assert 0.8 * epsilon < bound.epsilon <= epsilon
-    assert bound.confidence == 0.99
-    assert len(bound.event) == 1
-    assert bound.counts[0] > bound.counts[1]
-    assert bound.draws == 10_000

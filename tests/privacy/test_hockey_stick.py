@@ -1,4 +1,4 @@
-"""Hockey-stick divergences: by all events, by closed forms, and bounded from draws."""
+"""Hockey-stick divergences: by all events and by closed forms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from tests.support.audit_by_draws import delta_bound
 from tests.support.hockey_stick import (
     Density,
     MixedLaw,
@@ -126,19 +125,3 @@ def test_normal_noise_needs_what_its_curve_says(d: int) -> None:
 def test_no_probability_of_normal_noise_is_too_small_to_be_bounded() -> None:
     """δ is near exp(-10²⁰/2), below all decimals: the bound is a number all the same."""
     assert -(1e20) / 2 < log_gaussian_delta(1e-10, 1.0) < -1e17
-
-
-def normal_sampler(deviation: float, size: int) -> Any:
-    def sampler(data: int, rng: np.random.Generator) -> np.ndarray:
-        return data / math.sqrt(size) + deviation * rng.standard_normal(size)
-
-    return sampler
-
-
-@pytest.mark.parametrize("size", [1, 4])
-def test_the_bound_from_draws_is_close_and_below(size: int) -> None:
-    for epsilon in (0.0, 0.5):
-        needed = math.exp(log_gaussian_delta(1.0, epsilon))
-        found = delta_bound(normal_sampler(1.0, size), 0, 1, epsilon, draws=8000)
-        assert 0.75 * needed < found <= needed
-        assert delta_bound(normal_sampler(0.7, size), 0, 1, epsilon, draws=8000) > needed

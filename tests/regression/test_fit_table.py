@@ -15,8 +15,7 @@ import pytest
 from sklearn.base import clone, is_classifier
 
 from mipselect import Instance, Ledger
-from mipselect.errors import BudgetExceeded, InvalidInput, RelationMismatch
-from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
+from mipselect.errors import InvalidInput, RelationMismatch
 from mipselect.regression import (
     AdaSSPRegressor,
     BoostedAdaSSPRegressor,
@@ -309,20 +308,6 @@ def test_a_share_of_ranges_is_of_a_table() -> None:
             pair(range_share=wrong).fit_table(frame, schema, target="stay")
     with pytest.raises(InvalidInput, match="range_share and ranges are of a table"):
         pair(range_share=0.1).fit(np.zeros((10, 2)), np.zeros(10))
-
-
-def test_nothing_is_drawn_before_the_ledger_has_paid(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(AdaptivePeeling, "sample", lambda *_: pytest.fail("fields were drawn"))
-    frame = patients(200)
-    for ledger, error in (
-        (Ledger(19.9), BudgetExceeded),
-        (Ledger(20.0, relation="add-remove"), RelationMismatch),
-    ):
-        with pytest.raises(error):
-            pair(SELECTORS["kendall"], ledger=ledger).fit_table(frame, SCHEMA, target="stay")
-        assert ledger.entries == ()
-    with pytest.raises(RelationMismatch, match="give both the same relation"):
-        pair(SISSelector(1)).fit_table(frame, SCHEMA, target="stay")
 
 
 @pytest.mark.parametrize(

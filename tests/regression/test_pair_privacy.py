@@ -249,7 +249,7 @@ def test_rows_without_a_class_count_for_no_model_after_any_loss_of_classes(
     monkeypatch.setattr(ObjectivePerturbationClassifier, "_draw", seen)
     planned = plan(TopRSelector(epsilon=1.0), "logistic", "replace-one")
     drawn, sources = planned.law(instance, random.Random(0)), (random.Random(1), random.Random(2))
-    planned.release(drawn, instance, instance, None, None, sources, private=False)
+    planned.draw(drawn, planned.model_of(None, instance), None, sources, private=False)
     assert [y.tolist() for y in fitted] == [[1.0, -1.0, 1.0, 0.0]]
 
 

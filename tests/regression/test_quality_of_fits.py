@@ -84,29 +84,6 @@ def test_a_table_is_charged_once_and_no_more_than_without_quality(relation: str)
     assert ModelRelease.from_dict(stored).quality == quality
 
 
-def test_the_rows_of_the_quality_are_not_those_of_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fit on rows with a dose, and its quality, see every row once between them."""
-    seen: list[int] = []
-    found = evaluation.predictions_of
-
-    def noted(*given: Any) -> Any:
-        predictions = found(*given)
-        seen.append(len(predictions.target))
-        return predictions
-
-    monkeypatch.setattr(evaluation, "predictions_of", noted)
-    data = frame(1000)
-    parts = open_table(pa.Table.from_pandas(data), PublicMap.of(ROWS, target="effect"))
-    apart = chosen_rows(parts, PublicMap.of(ROWS, target="effect"), lambda n: np.arange(n) % 7 == 0)
-    public = PublicMap.of(ROWS, target="effect")
-    one, other = (read_rows(rows.opened(), public)[1] for rows in (apart, ~apart))
-    assert (len(apart), len(one), len(other)) == (143, 143, 857)
-    assert sorted([*one, *other]) == sorted(read_rows(parts, public)[1])
-    fitted = model().fit_table(data, ROWS, target="effect", never=["well"])
-    assert fitted.release_.bounds["rows"] == 800.0
-    assert seen == [200]
-
-
 def test_all_rows_of_a_person_stay_together() -> None:
     data = of_people(500)
     public = PublicMap.of(PEOPLE, target="effect", never=["well"])

@@ -273,11 +273,6 @@ def test_where_models_are_unstable_the_test_passes_with_less_than_delta() -> Non
             assert passing <= min(mpmath.mpf(delta), mpmath.mpf(repr(delta)))
 
 
-def test_what_the_docs_say_of_the_test() -> None:
-    share = 0.9 * math.log(3.0) / 2.0
-    assert math.log(0.5 / 1e-5) / share == pytest.approx(21.89, abs=0.01)
-
-
 @pytest.mark.parametrize("intercept", [True, False])
 @pytest.mark.parametrize("ridge", [0.0, 1.0, 7.5])
 def test_models_are_ridge_regression_whatever_the_units(intercept: bool, ridge: float) -> None:
@@ -353,6 +348,16 @@ def test_a_signal_is_found_without_bounds(relation: str) -> None:
     assert (model.guarantee_.epsilon, model.guarantee_.delta) == (2.0, 1e-5)
     constant = np.column_stack([X, np.full(6000, 3.0)])
     assert TukeyRegressor(epsilon=3.0, delta=1e-5).fit(constant, y).score(constant, y) > 0.98
+
+
+@pytest.mark.parametrize("epsilon", [3.0, 20.0, 60.0, 1000.0])
+def test_there_are_enough_blocks_whatever_epsilon_is(epsilon: float) -> None:
+    """With 16 blocks, where so few would do by their noise, no distance is above 0."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(4000, 2))
+    y = X[:, 0] + 0.1 * rng.normal(size=4000)
+    models = [TukeyRegressor(epsilon=epsilon, delta=1e-6).fit(X, y).release_ for _ in range(6)]
+    assert sum(model.has_model for model in models) >= 4
 
 
 def test_the_shares_of_epsilon() -> None:

@@ -12,7 +12,7 @@ from mipselect.errors import InvalidInput
 from mipselect.losses.expression import LARGEST, SMALLEST, ExpressionLoss
 from mipselect.restricted import box_dual
 from mipselect.restricted.fenchel import squared_products
-from tests.soak.exact_values import EXPRESSIONS, LOSSES, near_copies, one_data_set, run
+from tests.soak.exact_values import EXPRESSIONS, LOSSES, failures_of, near_copies
 from tests.support.brackets import ExactProblem, exact_loss
 
 TINY_RESPONSES = [165, 252]
@@ -21,12 +21,9 @@ TINY_RESPONSES = [165, 252]
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_hostile_problems_against_the_exact_optimum(loss: str) -> None:
-    data_sets = 1 if loss in EXPRESSIONS else 3
-    count = run(loss, data_sets, seed=0)
-    for seed in TINY_RESPONSES if loss == "quantile" else []:
-        one_data_set(loss, seed, count)
-    assert count.failures == []
-    assert count.supports >= 2 * data_sets
+    seeds = [0] if loss in EXPRESSIONS else [0, 1, 2]
+    for seed in [*seeds, *(TINY_RESPONSES if loss == "quantile" else [])]:
+        assert failures_of(loss, seed) == []
 
 
 @pytest.mark.parametrize(

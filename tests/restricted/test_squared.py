@@ -71,7 +71,7 @@ def test_one_swap_neighbours_agree_with_single_fits(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_values_of_hostile_columns_are_right_in_60_digits(seed: int) -> None:
-    """`python -m tests.soak.squared_values` does ten thousand."""
+    """`python -m tests.soak squared_values` does as many as asked for."""
     assert error_of(hostile_rows(np.random.default_rng(seed))) <= 1.0
 
 

@@ -1,85 +1,125 @@
-"""Every search against brute force over all supports."""
+"""Every search against brute force: a table of problems, a table of settings, and one judge."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
 
 from mipselect.problem.instance import Instance
+from mipselect.search.enumeration import Enumeration
+from mipselect.search.options import SearchOptions
+from mipselect.search.setup import set_up
 from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import Screening
-from tests.support.brute_force import SOLVERS, check_levels, check_pool
-from tests.support.designs import DESIGNS, Design
+from tests.support.brute_force import SOLVERS, check_search
+from tests.support.designs import (
+    LOSSES,
+    of_classes,
+    random_block_instance,
+    random_grouped_instance,
+    random_instance,
+    random_loss_instance,
+    with_loss,
+)
 from tests.support.searches import ENDLESS
 
-CLOSED = (Strategy.PAIRS, Strategy.TRIPLES)
+SHAPES = [(12, 2, 3, 2), (5, 8, 1, 2), (15, 4, 1, 1), (15, 4, 1, 3), (15, 4, 1, 4)]
+"""Rows, columns, how often each of them is there, and the size: ties, few rows, extreme sizes."""
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("seed", range(0, 240, 8))
-@pytest.mark.parametrize("design", DESIGNS)
-def test_pools_and_levels(design: Design, solver: str, seed: int) -> None:
-    for k in range(8):
-        instance = design(seed + k, max_p=14)
-        rng = np.random.default_rng(seed + k)
-        C = instance.number_of_supports
-        for pool_size in {1, int(rng.integers(1, C + 1)), C, "one-swap"}:
-            check_pool(instance, pool_size, solver, float(rng.choice([0.0, 0.05])))
-        check_levels(instance, solver, float(rng.choice([0.0, 0.05])))
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("seed", range(0, 60, 10))
-@pytest.mark.parametrize("design", DESIGNS)
-def test_bounds_alone(design: Design, solver: str, seed: int) -> None:
-    """Without the shortcuts for few choices: division, the cheap shares and the masters decide."""
-    settings = (
-        {"patience": ENDLESS},
-        {"patience": 2, "screening": Screening(dense=0), "without": CLOSED, "columns": 4},
-        {"patience": 2, "cheap": -1, "without": CLOSED, "columns": 4},
-    )
-    for k in range(10):
-        instance = design(seed + k)
-        R = max(1, instance.number_of_supports // 3)
-        for tuned in settings:
-            check_pool(instance, R, solver, 0.0, enumerated=0, **tuned)
-            check_levels(instance, solver, 0.0, enumerated=0, **tuned)
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_more_features_than_rows_and_large_pools(solver: str) -> None:
-    rng = np.random.default_rng(5)
-    X = rng.standard_normal((8, 12))
-    instance = Instance(
-        X, X[:, 0] - X[:, 1], support_size=3, x_bound=2.0, y_bound=3.0, coef_bound=2.0, ridge=0.5
-    )
-    for pool_size in (5, 60, 219, 220):
-        check_pool(instance, pool_size, solver, 0.0)
-    check_levels(instance, solver, 0.0)
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("support_size", [1, 5, 6])
-def test_extreme_support_sizes(solver: str, support_size: int) -> None:
-    rng = np.random.default_rng(7)
-    X = rng.standard_normal((30, 6))
-    instance = Instance(
-        X, X @ np.arange(6), support_size=support_size,
-        x_bound=2.0, y_bound=9.0, coef_bound=3.0, ridge=2.0,
+def shaped(seed: int, loss: str = "squared") -> Instance:
+    rng = np.random.default_rng(seed)
+    n, p, copies, s = SHAPES[seed % len(SHAPES)]
+    X = np.repeat(rng.standard_normal((n, p)), copies, axis=1)
+    y = X[:, 0] + 0.1 * rng.standard_normal(n)
+    return Instance(
+        X, y > 0.0 if loss != "squared" and of_classes(loss) else y, support_size=s, x_bound=2.0,
+        y_bound=3.0, coef_bound=0.9, ridge=1.0, loss=loss,
     )  # fmt: skip
-    check_pool(instance, "one-swap", solver, 0.05)
-    check_levels(instance, solver, 0.05)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_many_ties(solver: str) -> None:
-    """Four copies of each column: every value is shared by many supports."""
-    rng = np.random.default_rng(11)
-    X = np.repeat(rng.standard_normal((25, 3)), 4, axis=1)
-    instance = Instance(
-        X, X[:, 0] + X[:, 5], support_size=3, x_bound=2.0, y_bound=3.0, coef_bound=0.9, ridge=1.0
-    )
-    for pool_size in (1, 2, 29, 64, 65):
-        check_pool(instance, pool_size, solver, 0.0)
-    check_levels(instance, solver, 0.0)
+def of_groups(seed: int, loss: str) -> Instance:
+    return with_loss(random_grouped_instance(seed, max_p=7, max_s=3), loss)
+
+
+SQUARED: dict[str, Callable[[int], Instance]] = {
+    "columns": partial(random_instance, max_p=14),
+    "groups": random_grouped_instance,
+    "blocks": random_block_instance,
+    "shapes": shaped,
+}
+CONVEX: dict[str, Callable[[int], Instance]] = {
+    f"{name}, {loss}": partial(make, loss=loss)
+    for name, make in (("columns", random_loss_instance), ("groups", of_groups), ("shapes", shaped))
+    for loss in LOSSES
+}
+PROBLEMS = SQUARED | CONVEX
+
+CLOSED = (Strategy.PAIRS, Strategy.TRIPLES)
+MASTERS = {"enumerated": 0, "patience": ENDLESS, "bases": 2, "supports": 2}
+DIVIDED = {"enumerated": 0, "patience": 2, "columns": 4, "bases": 3, "supports": 4}
+SETTINGS: dict[str, dict[str, object]] = {
+    "as it is": {},
+    "masters alone": MASTERS,
+    "divided": {**DIVIDED, "screening": Screening(dense=0), "without": CLOSED},
+}
+"""Without shortcuts for few choices masters and divisions decide."""
+OF_GRAM: dict[str, dict[str, object]] = {
+    "points at once": {**DIVIDED, "cheap": -1, "without": CLOSED},
+    "families at once": {"cheap": 0},
+    "a block of G": {"cheap": 0, "few_columns": 0, "screening": Screening(dense=3)},
+    "G in time": {"cheap": 5, "few_columns": 0, "screening": Screening(dense=6, tops_columns=4)},
+}
+"""Further ones of the squared loss."""
+
+
+@pytest.mark.parametrize(
+    ("problem", "setting"),
+    [
+        *((problem, setting) for problem in PROBLEMS for setting in SETTINGS),
+        *((problem, setting) for problem in SQUARED for setting in OF_GRAM),
+    ],
+)
+@pytest.mark.parametrize("seed", range(25))
+def test_pools_and_levels(problem: str, setting: str, seed: int) -> None:
+    instance, rng = PROBLEMS[problem](seed), np.random.default_rng(seed)
+    if setting != "as it is":
+        for solver in SOLVERS:
+            check_search(instance, solver, 0.0, **(SETTINGS | OF_GRAM)[setting])
+        return
+    C = instance.number_of_supports
+    sizes = {1, int(rng.integers(1, C + 1)), C, "one-swap"}
+    for solver in (*SOLVERS, "enumeration"):
+        check_search(instance, solver, float(rng.choice([0.0, 0.05])), sizes)
+
+
+def of_size(p: int, s: int, loss: str) -> Instance:
+    rng = np.random.default_rng(p)
+    X = rng.standard_normal((40, p))
+    return Instance(
+        X, X[:, 0] + rng.standard_normal(40), support_size=s, x_bound=2.0, y_bound=3.0,
+        coef_bound=2.0, ridge=4.0, loss=loss,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("p", "s", "loss", "solver", "listed", "enumerated"),
+    [
+        (17, 3, "squared", "auto", 1, True),
+        (17, 3, "squared", "native", 1, True),
+        (17, 3, "squared", "highs", 680, False),
+        (40, 5, "squared", "auto", 1, False),
+        (40, 3, "squared", "auto", 9880, True),
+        (9, 2, "huber", "auto", 1, True),
+        (17, 3, "huber", "auto", 44, False),
+        (17, 3, "huber", "auto", 340, True),
+    ],
+)
+def test_few_supports_are_enumerated(
+    p: int, s: int, loss: str, solver: str, listed: int, enumerated: bool
+) -> None:
+    search = set_up(of_size(p, s, loss), SearchOptions(solver), listed=listed)
+    assert isinstance(search.method, Enumeration) == enumerated

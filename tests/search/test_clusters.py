@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from mipselect import Instance
-from mipselect.arrays import FloatArray, IntArray
+from mipselect.arrays import FloatArray
 from mipselect.datasets import correlated_gaussian
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.least_squares.clusters import (
@@ -85,21 +85,6 @@ def test_connected_sets_are_all_there_and_what_is_not_near_is_far(seed: int, deg
             assert least <= np.linalg.eigvalsh(C[np.ix_(K, K)])[0]
 
 
-def test_sets_that_are_too_many_are_not_listed() -> None:
-    problem = next(filter(lambda problem: problem.features.count >= 10, map(prepared, SEEDS)))
-    whole = near_columns(problem, near_by(4))
-    triples = whole.sets(3)
-    assert triples is not None
-    most = triples.entries.size // problem.features.count
-    few = near_columns(problem, replace(near_by(4), entries=most - 1))
-    assert few.sets(2) is not None
-    assert few.sets(3) is None
-    assert few.sets(4) is None
-    assert LiveSets(few).up_to(2) is not None
-    assert LiveSets(few).up_to(3) is None
-    assert LiveSets(whole).up_to(TUNING.near.tops + 1) is None
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_largest_by_first_is_the_largest_sum_of_disjoint_sizes(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -124,7 +109,7 @@ def test_largest_by_first_is_the_largest_sum_of_disjoint_sizes(seed: int) -> Non
             assert found[k] == pytest.approx(max(largest, with_first[0][k]))
 
 
-def wide_problem(seed: int) -> tuple[PreparedSquared, IntArray]:
+def wide_subproblem(seed: int, size: int) -> tuple[SquaredNode, NearColumns]:
     """More features than rows that are looked at, and a base."""
     rng = np.random.default_rng(seed)
     n, p = 200, int(rng.integers(40, 120))
@@ -135,12 +120,10 @@ def wide_problem(seed: int) -> tuple[PreparedSquared, IntArray]:
     )
     problem = instance.prepared
     assert isinstance(problem, PreparedSquared)
-    return problem, np.sort(rng.choice(p, int(rng.integers(0, 4)), replace=False))
-
-
-def wide_subproblem(seed: int, size: int) -> tuple[SquaredNode, NearColumns]:
-    problem, base = wide_problem(seed)
-    near = near_columns(problem)
+    base, near = (
+        np.sort(rng.choice(p, int(rng.integers(0, 4)), replace=False)),
+        near_columns(problem),
+    )
     live = np.setdiff1d(np.arange(problem.features.count), base)
     return squared_node(problem, base, size, live, 0.0, None), near
 
@@ -227,38 +210,3 @@ def test_few_features_leave_no_room_for_error(seed: int) -> None:
                 at_most = np.maximum(division.gains[first], needed)
                 assert np.all(at_most >= gains * (1.0 - 1e-12))
                 assert np.isin(sets[gains > needed], keep).all()
-
-
-@pytest.mark.parametrize("size", [2, 3, 4])
-@pytest.mark.parametrize("seed", range(8))
-def test_features_are_dropped_that_no_better_set_has(seed: int, size: int) -> None:
-    """Those of the sets that gain more stay, and with them the families that are open."""
-    X, y = correlated_gaussian(3000, 24, rho=0.1, snr=1.0, support_size=size, seed=seed)
-    # A pair that is near, and says much more together than each of them alone.
-    X[:, 1] = X[:, 0] + 0.5 * X[:, 1]
-    y += 4.0 * (X[:, 1] - X[:, 0])
-    instance = Instance(
-        X, y, support_size=size, x_bound=9.0, y_bound=9.0, coef_bound=9.0, ridge=5.0
-    )
-    problem = instance.prepared
-    assert isinstance(problem, PreparedSquared)
-    sub = squared_node(problem, np.empty(0, dtype=np.intp), size, np.arange(24), 0.0, None)
-    near = LiveSets(near_columns(problem, replace(near_by(1), least=0.5))).up_to(size)
-    assert near is not None
-    sets = np.array(list(itertools.combinations(range(24), size)))
-    blocks = sub.dense()[sets[:, :, None], sets[:, None, :]]
-    solved = np.linalg.solve(blocks, sub.g[sets][:, :, None])[:, :, 0]
-    gains = np.einsum("kj,kj->k", sub.g[sets], solved)
-    dropped = 0
-    for needed in (0.97 * float(gains.max()), *np.sort(gains)[[-2, -10, -100]].tolist()):
-        division, _, keep = by_clusters(sub, near, needed)
-        better = sets[gains > needed]
-        assert np.isin(better, keep).all()
-        left = division.among(keep)
-        assert np.array_equal(keep[left.order], division.order[np.isin(division.order, keep)])
-        open_ = keep[left.order[left.open(needed)]]
-        assert np.array_equal(open_, division.order[division.open(needed)])
-        first = np.argsort(division.order)[better].min(axis=1)
-        assert np.isin(division.order[first], open_).all()
-        dropped += 24 - len(keep)
-    assert dropped > 5 or size > 2

@@ -1,21 +1,24 @@
-"""The search by Fenchel bounds against brute force, for every loss."""
+"""The search by Fenchel bounds: dual points and cuts at every support, and another solver."""
 
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from mipselect import NotCertified, mistake_levels, top_supports
-from mipselect.problem.instance import Instance
-from mipselect.restricted.fenchel import FenchelLoss
-from mipselect.search.convex import node
+from mipselect import Instance, mistake_levels, top_supports
+from mipselect.restricted.fenchel import FenchelLoss, ScaledFenchelLoss
+from mipselect.search.collectors import Collector
 from mipselect.search.convex.cuts import fenchel_cut
+from mipselect.search.convex.expansion import DualExpansion, proven, screened_by_family_point
 from mipselect.search.convex.method import ConvexNeighbourhood
+from mipselect.search.convex.node import FenchelNode, fenchel_nodes, last_bounds
+from mipselect.search.cuts import least_value
 from mipselect.search.neighbourhood import Engine
 from mipselect.search.progress import Run
-from tests.support.brute_force import SOLVERS, check_levels, check_pool
+from mipselect.search.tuning import TUNING
 from tests.support.by_cvxpy import value_by_cvxpy
 from tests.support.designs import (
     LOSSES,
@@ -26,7 +29,6 @@ from tests.support.designs import (
     random_loss_instance,
     with_loss,
 )
-from tests.support.searches import ENDLESS, levels_by, run_of
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -51,44 +53,6 @@ def test_optimum_pool_and_levels_by_an_independent_solver(loss: str) -> None:
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("seed", range(0, 20, 5))
-def test_pools_and_levels(loss: str, solver: str, seed: int) -> None:
-    for k in range(seed, seed + 5):
-        instance = random_loss_instance(k, loss)
-        rng = np.random.default_rng(k)
-        C = instance.number_of_supports
-        for pool_size in {1, int(rng.integers(1, C + 1)), "one-swap"}:
-            check_pool(instance, pool_size, solver, float(rng.choice([0.0, 0.05])))
-        check_levels(instance, solver, float(rng.choice([0.0, 0.05])))
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_features_of_several_columns(loss: str, solver: str) -> None:
-    for k in range(5):
-        instance = with_loss(random_grouped_instance(k, max_p=7, max_s=3), loss)
-        R = max(1, instance.number_of_supports // 3)
-        tuned = {"enumerated": 0, "bases": 3, "supports": 4, "columns": 6, "patience": 4}
-        check_pool(instance, R, solver, 0.0, **tuned)
-        check_levels(instance, solver, 0.05, **tuned)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_bounds_alone(loss: str, solver: str) -> None:
-    """Without shortcuts for few choices, in tiny batches: masters and divisions decide."""
-    batches = {"bases": 2, "supports": 2}
-    for k in range(5):
-        instance = random_loss_instance(k, loss)
-        for columns, patience in ((64, ENDLESS), (4, 2)):
-            tuned = {"columns": columns, "patience": patience, "enumerated": 0, **batches}
-            R = max(1, instance.number_of_supports // 3)
-            check_pool(instance, R, solver, 0.0, **tuned)
-            check_levels(instance, solver, 0.0, **tuned)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("seed", range(12))
 def test_level_bounds_and_fenchel_cuts_hold(loss: str, seed: int) -> None:
     instance = random_loss_instance(seed, loss)
@@ -107,41 +71,10 @@ def test_level_bounds_and_fenchel_cuts_hold(loss: str, seed: int) -> None:
     for length in (own, 0.3 * own, 2.0 * own + 1.0):
         cut = fenchel_cut(center.root, 0, 0.0, weights, length)
         assert np.all(-cut.at(supports) <= values * (1 + 1e-9))
+        least = pytest.approx((-cut.at(supports)).min(), rel=1e-9, abs=1e-12)
+        assert least_value(cut, instance.support_size) == least
         if length == own:
             assert -cut.at(supports[k]) == pytest.approx(values[k], rel=1e-7, abs=1e-10)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_ties_more_features_than_rows_and_extreme_sizes(loss: str, solver: str) -> None:
-    rng = np.random.default_rng(11)
-    for X, s in (
-        (np.repeat(rng.standard_normal((12, 2)), 3, axis=1), 2),
-        (rng.standard_normal((5, 8)), 2),
-        (rng.standard_normal((15, 4)), 1),
-        (rng.standard_normal((15, 4)), 3),
-        (rng.standard_normal((15, 4)), 4),
-    ):
-        y = X[:, 0] + 0.1 * rng.standard_normal(len(X))
-        instance = Instance(
-            X, y > 0.0 if of_classes(loss) else y, support_size=s, x_bound=2.0, y_bound=3.0,
-            coef_bound=0.9, ridge=1.0, loss=loss,
-        )  # fmt: skip
-        check_pool(instance, "one-swap", solver, 0.0)
-        check_levels(instance, solver, 0.05)
-
-
-@pytest.mark.parametrize("solver", SOLVERS)
-def test_a_time_limit_is_kept_and_tells_what_was_proven(solver: str) -> None:
-    rng = np.random.default_rng(2)
-    X = rng.standard_normal((300, 40))
-    instance = Instance(
-        X, rng.standard_normal(300), support_size=5, x_bound=2.0, y_bound=3.0,
-        coef_bound=2.0, ridge=0.5, loss="quantile(0.5)",
-    )  # fmt: skip
-    with pytest.raises(NotCertified) as refusal:
-        levels_by(instance, solver, run=run_of(100))
-    assert refusal.value.bound <= refusal.value.incumbent == refusal.value.partial.values[0]
 
 
 def test_no_step_is_taken_where_no_bound_is_asked_for() -> None:
@@ -154,8 +87,74 @@ def test_no_step_is_taken_where_no_bound_is_asked_for() -> None:
     asked = []
     problem.bounds_with_one_more = lambda base, point, some: asked.append(1) or np.zeros(len(some))
     base = np.empty((1, 0), dtype=np.intp)
-    (root,) = node.fenchel_nodes(problem, base, 1, [np.arange(problem.p)])
-    assert (node.last_bounds(root, np.inf, Run.start()) == root.best_bounds).all()
+    (root,) = fenchel_nodes(problem, base, 1, [np.arange(problem.p)])
+    assert (last_bounds(root, np.inf, Run.start()) == root.best_bounds).all()
     assert not asked
-    node.last_bounds(root, 1e300, Run.start())
+    last_bounds(root, 1e300, Run.start())
     assert asked
+
+
+def scaled(instance: Instance) -> ScaledFenchelLoss:
+    problem = instance.prepared
+    assert isinstance(problem, ScaledFenchelLoss)
+    return problem
+
+
+def check_family(instance: Instance, seed: int) -> None:
+    """A base, some features that may be added, and all supports that agree with them."""
+    problem, rng = scaled(instance), np.random.default_rng(seed)
+    supports = all_supports(instance)
+    values = instance.objectives(supports)
+    support = supports[int(rng.integers(len(supports)))]
+    base = support[: int(rng.integers(0, len(support)))]
+    left = np.setdiff1d(np.arange(problem.p), base)
+    size = len(support) - len(base)
+    live = rng.permutation(left)[: int(rng.integers(size, len(left) + 1))]
+    family = np.array([set(base) <= set(row) <= {*base, *live} for row in supports])
+    dual_points = replace(TUNING.dual_points, steps=int(rng.integers(1, 6)))
+    tuning = replace(TUNING, dual_points=dual_points)
+    node = fenchel_nodes(problem, base[None], size, [live], tuning)[0]
+    first = node.bounds.only(0)
+    found = DualExpansion(node, problem, np.inf).improved()
+    assert proven(found, node) >= proven(first, node)
+    assert proven(found, node) <= values[family].min() * (1 + 1e-9), seed
+    assert np.all(found.at(0, supports) <= values * (1 + 1e-9)), seed
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_bounds_of_families_hold_at_every_support(loss: str) -> None:
+    for seed in range(60):
+        check_family(random_loss_instance(seed, loss), seed)
+    for seed in range(20):
+        check_family(with_loss(random_grouped_instance(seed, max_p=6, max_s=3), loss), seed)
+
+
+def subproblem(instance: Instance, base: list[int], size: int) -> FenchelNode:
+    live = np.setdiff1d(np.arange(instance.n_features), base)
+    bases = np.array([base], dtype=np.intp).reshape(1, -1)
+    return fenchel_nodes(scaled(instance), bases, size, [live])[0]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_screened_subproblem_keeps_what_matters_and_bounds_the_rest(loss: str) -> None:
+    for seed in range(25):
+        instance = random_loss_instance(seed, loss, max_s=4)
+        s = instance.support_size
+        if s < 2:
+            continue
+        base = [] if s == 2 else [0]
+        sub = subproblem(instance, base, s - len(base))
+        supports = all_supports(instance)
+        supports = supports[np.isin(supports, base).sum(axis=1) == len(base)]
+        values = instance.objectives(supports)
+        limit = float(np.quantile(values, 0.3)) * (1 + 1e-6)
+        collector = Collector(1, 0.0)
+        smaller = screened_by_family_point(sub, collector, limit, Run.start(None, None))
+        alive = np.append(smaller.live, base)
+        dropped = ~np.isin(supports, alive).all(axis=1)
+        assert np.all(values[dropped] >= collector.bound * (1 - 1e-9)), seed
+        assert np.all(values[dropped] >= limit * (1 - 1e-9)), seed
+        for k, bound in enumerate(smaller.family_bounds):
+            rest = np.append(smaller.live[k:], base)
+            here = np.isin(supports, rest).all(axis=1) & (supports == smaller.live[k]).any(axis=1)
+            assert np.all(bound <= values[here] * (1 + 1e-9)), seed

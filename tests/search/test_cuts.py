@@ -10,13 +10,11 @@ import pytest
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.problem.instance import Instance
-from mipselect.restricted.fenchel import FenchelBounds
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search import mistake_levels, top_supports
 from mipselect.search.bounds.modular import Budget, ModularBound
 from mipselect.search.collectors import Collector
-from mipselect.search.convex.cuts import fenchel_cut
-from mipselect.search.cuts import least_value, scaled, tightened
+from mipselect.search.cuts import scaled, tightened
 from mipselect.search.least_squares.branch_and_bound import around_points
 from mipselect.search.least_squares.center import center_at
 from mipselect.search.least_squares.children import children_of
@@ -52,37 +50,6 @@ def do_nothing() -> None:
 
 def close_below(bound: np.ndarray, value: np.ndarray) -> bool:
     return bool(np.all(bound <= value * (1 + 1e-9)))
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_fenchel_cut_at_optimal_and_arbitrary_coefficients(seed: int) -> None:
-    instance = random_instance(seed)
-    supports = all_supports(instance)
-    values = instance.objectives(supports)
-    rng = np.random.default_rng(seed)
-    for chosen in rng.choice(supports, 3):
-        fit = instance.fit(chosen)
-        for exact in (True, False):
-            coef = fit.coef if exact else fit.coef + rng.standard_normal(len(chosen))
-            multiplier = fit.multiplier if exact else float(rng.exponential())
-            dual = instance.y - instance.X[:, chosen] @ coef
-            bounds = FenchelBounds(
-                constants=np.array([np.sum(dual * instance.y - 0.5 * dual**2)]),
-                weights=(instance.X.T @ dual)[None] ** 2,
-                n=instance.n,
-                ridge=instance.ridge,
-                radius=instance.coef_bound,
-                always=np.zeros(1),
-            )
-            length = (instance.ridge + multiplier) * instance.coef_bound
-            cut = fenchel_cut(bounds, 0, 0.0, bounds.weights[0], length)
-            assert close_below(-cut.at(supports), values)
-            assert least_value(cut, instance.support_size) <= values.min() * (1 + 1e-9)
-            assert least_value(cut, instance.support_size) == pytest.approx(
-                (-cut.at(supports)).min(), rel=1e-9, abs=1e-12
-            )
-            if exact:
-                assert -cut.at(chosen) == pytest.approx(fit.value, rel=1e-8)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -195,8 +162,10 @@ def check_clusters(
     sub: SquaredNode, sets: IntArray, values: FloatArray, rng: np.random.Generator
 ) -> None:
     """The division by clusters bounds every set by what its first feature says."""
-    degree = int(rng.integers(1, 5))
-    near = LiveSets(near_columns(sub.problem, replace(TUNING.near, degree=degree))).up_to(sub.size)
+    looked_at, degree = int(rng.choice([1, 16])), int(rng.integers(1, 5))
+    limits = replace(TUNING.near, degree=degree, looked_at=looked_at)
+    sub = replace(sub, tuning=replace(TUNING, near=limits))
+    near = LiveSets(near_columns(sub.problem, limits)).up_to(sub.size)
     if near is None:
         return
     for needed in (-np.inf, sub.needed_gain(float(rng.choice(values))), np.inf):

@@ -6,10 +6,10 @@ Warnings are errors in these tests.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike
 
 from mipselect import Instance, mistake_levels, top_supports
 from mipselect.errors import InvalidInput
@@ -18,36 +18,25 @@ from mipselect.restricted.gram import KnownGram, roundings_of_sum
 from mipselect.restricted.squared import EPS, PreparedSquared
 from mipselect.search.least_squares.node import definite_multiplier, squared_node
 from mipselect.selectors import MistakesSelector
-from tests.support.designs import all_supports, least_ridge
+from tests.support.designs import SINGULAR, all_supports, least_ridge, of_singular
 from tests.support.searches import levels_by, search_by, supports_by
 
-DESIGNS: dict[str, np.ndarray] = {
-    "one row": np.ones((1, 6)),
-    "copies": np.repeat(np.linspace(-1.0, 1.0, 7)[:, None], 6, axis=1),
-    "rank two": np.vander(np.linspace(0.1, 1.0, 7), 2) @ np.vander(np.linspace(-1.0, 1.0, 6), 2).T,
-    "fewer rows than columns": np.random.default_rng(1).uniform(-1.0, 1.0, (3, 7)),
-    "as many rows as columns": np.random.default_rng(2).uniform(-1.0, 1.0, (6, 6)),
-    "scales": np.random.default_rng(3).uniform(-1.0, 1.0, (9, 6)) * 10.0 ** -np.arange(0, 36, 6),
-    "zeros": np.zeros((3, 6)),
-}
-RIDGES = [1.0, 1e-9, least_ridge(9, 4, 1.0)]
-
-
-def instance_of(X: ArrayLike, s: int, ridge: float, **options: object) -> Instance:
-    X = np.asarray(X, dtype=float)
-    bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, **options}
-    return Instance(X, np.linspace(1.0, 0.5, len(X)), support_size=s, ridge=ridge, **bounds)
+RIDGES = [1.0, 1e-9, least_ridge(20, 8, 1.0)]
 
 
 @pytest.mark.parametrize("solver", ["native", "highs"])
-@pytest.mark.parametrize("design", DESIGNS)
-def test_searches_on_singular_designs_prove_what_all_values_say(design: str, solver: str) -> None:
-    for ridge in RIDGES:
-        instance = instance_of(DESIGNS[design], 4, ridge)
+@pytest.mark.parametrize("design", SINGULAR)
+@pytest.mark.parametrize("tuned", [{}, {"cheap": 0}])
+def test_searches_on_singular_designs_prove_what_all_values_say(
+    tuned: dict[str, int], design: str, solver: str
+) -> None:
+    """Curvature is measured late, or at once."""
+    for ridge, always in product(RIDGES, (0, 2)):
+        instance = of_singular(design, 3, ridge, always)
         with np.errstate(all="ignore"):
             values = np.sort(instance.objectives(all_supports(instance)))
-            pool = supports_by(instance, 4, solver)
-            levels = levels_by(instance, solver)
+            pool = supports_by(instance, 4, solver, **tuned)
+            levels = levels_by(instance, solver, **tuned)
         rounding = 1e-9 * instance.sensitivity
         assert pool.certified
         assert np.all(pool.values <= values[:4] + pool.allowance + rounding)
@@ -79,10 +68,9 @@ def test_a_tiny_ridge_and_huge_bounds_do_not_break_selectors() -> None:
 
 
 def test_draws_on_singular_designs_by_cells() -> None:
-    for X in DESIGNS.values():
-        for ridge in RIDGES:
-            mechanism = ExponentialMechanism(instance_of(X, 4, ridge), 1.0, most_listed=0)
-            assert len(mechanism.sample()) == 4
+    for design, ridge in product(SINGULAR, RIDGES):
+        mechanism = ExponentialMechanism(of_singular(design, 4, ridge), 1.0, most_listed=0)
+        assert len(mechanism.sample()) == 4
 
 
 def test_the_root_bound_of_a_level_survives_cancellation() -> None:
@@ -104,10 +92,13 @@ def test_the_root_bound_of_a_level_survives_cancellation() -> None:
 
 @pytest.mark.parametrize("pool_size", ["all", 10**14])
 def test_a_pool_that_no_memory_holds_is_refused_at_once(pool_size: str | int) -> None:
-    instance = instance_of(np.ones((2, 60)), 20, 1.0)
+    bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
+    instance = Instance(np.ones((2, 60)), np.ones(2), support_size=20, **bounds)
     with pytest.raises(InvalidInput, match="at most 10,000,000"):
         top_supports(instance, pool_size, time_limit=1.0)
-    assert len(top_supports(instance_of(np.eye(6), 3, 1.0), 10**14)) == 20
+    assert (
+        len(top_supports(Instance(np.eye(6), np.ones(6), support_size=3, **bounds), 10**14)) == 20
+    )
 
 
 @pytest.mark.parametrize("call", ["pool", "levels", "prepare", "sample"])
@@ -115,7 +106,7 @@ def test_public_calls_let_numpy_say_nothing_about_the_data(
     call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(PreparedSquared, "values", loudly(PreparedSquared.values))
-    instance = instance_of(DESIGNS["as many rows as columns"], 4, 1.0)
+    instance = of_singular("as many rows as columns", 4, 1.0)
     before = np.geterr()
     with pytest.raises(RuntimeWarning):
         instance.objectives([[0, 1, 2, 3]])

@@ -15,7 +15,7 @@ from mipselect.errors import SolverFailure
 from mipselect.restricted.fenchel import FenchelBounds
 from mipselect.restricted.gram import KnownGram
 from mipselect.restricted.squared import PreparedSquared
-from mipselect.search.bounds.modular import Budget, ModularBound
+from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
 from mipselect.search.convex.cuts import fenchel_cut
 from mipselect.search.convex.method import ConvexNeighbourhood, divide
@@ -24,7 +24,6 @@ from mipselect.search.convex.node import screened as screened_completions
 from mipselect.search.cut_proof import CutProof
 from mipselect.search.cuts import least_value
 from mipselect.search.least_squares.branch_and_bound import (
-    around_points,
     branch_and_bound,
 )
 from mipselect.search.least_squares.center import Center, center_at
@@ -34,11 +33,8 @@ from mipselect.search.least_squares.children_expansion import (
     best_expanded_children,
 )
 from mipselect.search.least_squares.closed_form import ClosedForm
-from mipselect.search.least_squares.clusters import by_clusters
-from mipselect.search.least_squares.curvature import SpectralCurvature, UniformCurvature
+from mipselect.search.least_squares.curvature import UniformCurvature
 from mipselect.search.least_squares.cuts import sparse_diagonal_cut
-from mipselect.search.least_squares.division import by_shares
-from mipselect.search.least_squares.expansion import best_expanded
 from mipselect.search.least_squares.measured_curvature import (
     curvature_of,
     spectral_curvatures,
@@ -47,13 +43,11 @@ from mipselect.search.least_squares.near_columns import LiveSets, near_columns
 from mipselect.search.least_squares.node import SquaredNode, squared_node
 from mipselect.search.least_squares.removed_families import bounded_family, node_of, whole_level
 from mipselect.search.least_squares.root_cuts import bound_on_changes, lean_cut, level_bound
-from mipselect.search.least_squares.shares import gain_shares, largest_gains, screened
 from mipselect.search.monolithic.whole import whole_optimum
 from mipselect.search.neighbourhood import Engine
 from mipselect.search.node import Node
 from mipselect.search.progress import Run
 from mipselect.search.soft.cells import Cell, LogWeight, parts_of, tight
-from mipselect.search.soft.convex import modular_bounds
 from mipselect.search.soft.least_squares import SquaredFamily
 from mipselect.search.soft.partition import Partition
 from mipselect.search.soft.totals import Totals
@@ -126,16 +120,6 @@ def in_doubt(sub: SquaredNode, field: str) -> list[tuple[int, ...]]:
 
 
 FIELDS = ["g", "h", "whitened", "base_value"]
-CURVATURES = ["uniform", "spectral"]
-
-
-def curvature_by(name: str, problem: PreparedSquared) -> UniformCurvature | SpectralCurvature:
-    if name == "uniform":
-        return UniformCurvature(0.5)
-    omega, vectors = np.linalg.eigh(problem.gram.full())
-    return SpectralCurvature((vectors * np.minimum(omega, 1.0)) @ vectors.T, 1e-6)
-
-
 SUBPROBLEMS = [
     (field, size, after)
     for field, size, after in itertools.product(FIELDS, (1, 2, 3, 4), (-1, 10**9))
@@ -145,20 +129,9 @@ SUBPROBLEMS = [
 """What is no number, how many are added, and after how many subproblems centres are tried."""
 
 
-class Divided:
-    """An engine that settles nothing."""
-
-    name = "divided"
-
-    def takes(self, *_: object) -> bool:
-        return False
-
-    settle = takes
-
-
 @pytest.mark.parametrize(("field", "size", "after"), SUBPROBLEMS)
 @pytest.mark.parametrize("clusters", [False, True])
-@pytest.mark.parametrize("engine", [ClosedForm(), Divided()], ids=["closed form", "divided"])
+@pytest.mark.parametrize("engine", [ClosedForm(), Engine()], ids=["closed form", "divided"])
 def test_every_set_in_doubt_is_looked_at(
     bad: float, field: str, size: int, clusters: bool, after: int, engine: object
 ) -> None:
@@ -177,43 +150,7 @@ def test_every_set_in_doubt_is_looked_at(
     assert expected <= found.sets
 
 
-@pytest.mark.parametrize("field", ["g", "whitened", "base_value"])
-@pytest.mark.parametrize("by", CURVATURES)
-def test_bounds_of_children(bad: float, field: str, by: str) -> None:
-    sub = spoilt(subproblem(), field, bad)
-    children = children_of(sub, np.arange(9), 0, 7)
-    curvature = curvature_by(by, sub.problem)
-    needed = children.needed_gains(0.0)
-    convexity = curvature.of_children(children)
-    constants, _, worst, _ = best_expanded_children(children, convexity, needed)
-    among = np.arange(7) <= WRONG
-    known = np.zeros(7, dtype=bool) if field == "base_value" else ~among
-    assert not (worst <= needed)[~known].any()
-    assert (constants[np.isinf(worst)] == math.inf).all()
-
-
-@pytest.mark.parametrize("by", CURVATURES)
-@pytest.mark.parametrize("part", ["D", "row", "step"])
-def test_children_without_numbers_are_unsettled(bad: float, part: str, by: str) -> None:
-    sub = subproblem()
-    children = children_of(sub, np.arange(9), 0, 7)
-    convexity = curvature_by(by, sub.problem).of_children(children)
-    if part != "D":
-        array = getattr(children, part).copy()
-        array[...] = bad
-        children = replace(children, **{part: array})
-    elif by == "spectral":
-        convexity.D[...] = math.nan
-    else:
-        convexity._mu = math.nan
-    needed = children.needed_gains(0.0)
-    *_, worst, _ = best_expanded_children(children, convexity, needed)
-    assert not (worst <= needed).any()
-
-
-def test_centres_of_children_that_bound_nothing(
-    bad: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_points_of_children_that_bound_nothing(bad: float, monkeypatch: pytest.MonkeyPatch) -> None:
     around = ChildrenExpansion.around
 
     def nothing(self, k: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -228,55 +165,11 @@ def test_centres_of_children_that_bound_nothing(
     assert (constants == math.inf).all()
 
 
-@pytest.mark.parametrize("field", ["g", "h", "whitened"])
-@pytest.mark.parametrize("by", CURVATURES)
-def test_bounds_around_centres(bad: float, field: str, by: str) -> None:
-    sub = spoilt(subproblem(), field, bad)
-    start, budgets = np.full(9, 3.0 / 9.0), [Budget(np.arange(9), 3)]
-    convexity = curvature_by(by, sub.problem).at(sub)
-    bound = best_expanded(sub, convexity, budgets, start, -math.inf, 0.02)
-    assert bound.largest(budgets) == math.inf
-    if field != "h":  # A centre needs no h of features that it is not made of.
-        known = Collector(1, 0.0)
-        known.offer(np.arange(3)[None], np.zeros(1))
-        kept = around_points(sub, tree_of(sub.problem, collector=known))
-        assert kept.bound is not None
-        assert len(kept.live) == 9
-        assert len(by_shares(kept.bound, 3).open(sub.needed_gain(0.0))) == 7
-
-
 @pytest.mark.parametrize("field", FIELDS)
-def test_screening_shares_clusters_and_cuts(bad: float, field: str) -> None:
+def test_sparse_diagonal_cuts(bad: float, field: str) -> None:
     sub = spoilt(subproblem(), field, bad)
-    assert len(screened(sub, 0.0, lambda: None).live) == 9
-    assert not largest_gains([sub, sub]).max() <= sub.needed_gain(0.0)
     assert sub.lower_bound(0.0) < math.inf
-    cut = sparse_diagonal_cut(sub, np.array([0, WRONG]))
-    assert least_value(cut, 3) <= 0.0
-    near = LiveSets(near_columns(sub.problem)).up_to(3)
-    assert near is not None
-    division, _, keep = by_clusters(sub, near, sub.needed_gain(0.0))
-    rank, open_ = np.argsort(division.order), set(division.open(sub.needed_gain(0.0)).tolist())
-    assert {int(rank[list(row)].min()) for row in in_doubt(sub, field)} <= open_
-    assert set(itertools.chain(*in_doubt(sub, field))) <= set(keep.tolist())
-    if field != "base_value":
-        bound = ModularBound(0.0, gain_shares(sub))
-        assert bound.largest([Budget(np.arange(9), 3)]) == math.inf
-
-
-@pytest.mark.parametrize("part", ["constant", "shares"])
-def test_a_gain_that_is_no_number_leaves_all_open(bad: float, part: str) -> None:
-    shares = np.linspace(0.1, 1.0, 9)
-    if part == "shares":
-        shares[WRONG] = bad
-    bound = ModularBound(bad if part == "constant" else 0.0, shares)
-    division, needed = by_shares(bound, 3), 1e300
-    opened = set(division.open(needed).tolist())
-    rank = np.argsort(division.order)
-    for row in itertools.combinations(range(9), 3):
-        if part == "constant" or WRONG in row:
-            assert int(rank[list(row)].min()) in opened
-            assert division.last(int(rank[list(row)].min()), needed) > rank[list(row)].max()
+    assert least_value(sparse_diagonal_cut(sub, np.array([0, WRONG])), 3) <= 0.0
 
 
 def test_curvature_of_what_is_no_number_is_none(bad: float) -> None:
@@ -433,15 +326,11 @@ def test_every_completion_in_doubt_is_looked_at(bad: float, part: str, centred: 
 
 
 @pytest.mark.parametrize("part", ["constants", "weights", "always"])
-def test_cuts_and_shares_of_dual_points(bad: float, part: str) -> None:
+def test_cuts_of_dual_points(bad: float, part: str) -> None:
     bounds = dual_bounds(part, bad)
     own, live = bounds.own(0, np.array([WRONG])), np.arange(3, 10)
     cut = fenchel_cut(bounds, 0, own, bounds.weights[0][live], math.sqrt(own))
     assert least_value(cut, 3) <= 0.0
-    found = [ModularBound(0.0, np.full(7, bad))]
-    found += modular_bounds(bounds, 0, Node(np.array([WRONG]), 2, live))
-    cell = tight(SpoiltFamily(live, found), [], TARGET)
-    assert cell.log_upper == tight(SpoiltFamily(live, [NOTHING]), [], TARGET).log_upper
 
 
 def test_one_more_column(bad: float) -> None:

@@ -12,7 +12,6 @@ from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.center import center_at
 from mipselect.search.least_squares.removed_families import LevelFamily, open_nodes
 from mipselect.search.progress import Run
-from tests.support.brute_force import check_levels, check_pool
 from tests.support.designs import DESIGNS, Design, all_supports
 from tests.support.searches import tree_of, tuned
 
@@ -67,11 +66,3 @@ def test_families_are_divided_into_disjoint_ones() -> None:
     assert parts[0] | parts[1] == whole
     assert not parts[0] & parts[1]
     assert all(3 in base for base in parts[1])
-
-
-@pytest.mark.parametrize("design", DESIGNS)
-@pytest.mark.parametrize("seed", range(20))
-def test_searches_by_families_are_exact(seed: int, design: Design) -> None:
-    instance = design(seed, max_p=10, max_s=5)
-    check_levels(instance, "native", 0.0, cheap=0)
-    check_pool(instance, max(1, instance.number_of_supports // 4), "native", 0.0, cheap=0)

@@ -18,7 +18,7 @@ from mipselect.search import mistake_levels, top_supports
 from mipselect.search.pool import SupportPool
 from mipselect.search.progress import Deadline, Run
 from mipselect.search.tuning import Screening
-from tests.support.brute_force import check_levels, check_pool
+from tests.support.brute_force import check_search
 from tests.support.designs import random_instance
 from tests.support.searches import supports_by
 
@@ -41,25 +41,7 @@ def test_exact_without_holding_the_gram_matrix(
         screening = Screening(dense=3 * (k % 3), tops_columns=100 * (k % 2))
         instance = holding(random_instance(seed + k), GramMemory(full=0, kept=500, block=400))
         assert not instance.prepared.gram.fits
-        R = max(1, instance.number_of_supports // 3)
-        check_pool(instance, R, solver, 0.05, screening=screening)
-        check_levels(instance, solver, 0.05, screening=screening)
-
-
-@pytest.mark.parametrize("cheap", [0, 5])
-@pytest.mark.parametrize("seed", range(0, 80, 10))
-def test_exact_where_the_gram_matrix_is_held_late(seed: int, cheap: int) -> None:
-    for k in range(10):
-        tuned = {
-            "screening": Screening(dense=3 * (k % 3), tops_columns=4 * (k % 2)),
-            "few_columns": 0,
-            "cheap": cheap,
-        }
-        instance = random_instance(seed + k)
-        R = max(1, instance.number_of_supports // 3)
-        check_pool(instance, R, "native", 0.0, **tuned)
-        check_pool(instance, 1, "native", 0.0, **tuned)
-        check_levels(instance, "native", 0.0, **tuned)
+        check_search(instance, solver, 0.05, screening=screening)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

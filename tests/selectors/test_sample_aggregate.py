@@ -218,10 +218,10 @@ def test_the_ballots_of_the_published_baselines() -> None:
         order = np.argsort(-np.abs(model.coef_[:8]))[:3].tolist()
         assert lasso_ballot(X, y, k=3, alpha=alpha, penalise_intercept=True) == order
         free = Lasso(alpha=alpha, tol=1e-12, max_iter=10**6).fit(X, y).coef_
-        found = lasso_ballot(X, y, k=None, penalty=40.0 * alpha)
+        found = lasso_ballot(X, y, k=8, alpha=alpha)
         assert sorted(found) == np.flatnonzero(free).tolist()
-        assert lasso_ballot(X, y, k=2, penalty=40.0 * alpha) == found[:2]
-    assert lasso_ballot(X[:1], y[:1], k=None, penalty=1.0) == []
+        assert lasso_ballot(X, y, k=2, alpha=alpha) == found[:2]
+    assert lasso_ballot(X[:1], y[:1], k=8, alpha=1.0) == []
 
 
 @pytest.mark.deep

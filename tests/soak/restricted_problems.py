@@ -1,28 +1,16 @@
-"""Random restricted problems that are meant to hurt, and a count of what could not be proven.
+"""Random restricted problems that are meant to hurt, and what could not be proven of them.
 
-    python -m tests.soak.restricted_problems              # 1,000 problems of each loss
-    python -m tests.soak.restricted_problems --problems 100000 --seed 5 --loss hinge
-
-A problem is one support of one data set. Printed are the failures with the seed that repeats
-them, the worst proven gap in units of `Instance.value_error`, and how many went to Clarabel.
+A problem is one support of one data set.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
-from dataclasses import dataclass, field
-
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.table import Table
 
 from mipselect import Instance, MipselectError
 from mipselect.problem.problem import LARGEST_RIDGE, SMALLEST_RIDGE
-from mipselect.restricted import box_dual
 from mipselect.restricted.box_dual import PreparedBoxDual
 from mipselect.validation import LARGEST_SCALE, SMALLEST_SCALE
 from tests.support.designs import least_ridge
@@ -32,17 +20,6 @@ SUPPORTS = 8
 """Supports of every data set."""
 
 Array = NDArray[np.float64]
-
-
-@dataclass
-class Count:
-    """What became of the problems of one loss."""
-
-    problems: int = 0
-    second_opinions: int = 0
-    worst_gap: float = 0.0
-    seconds: float = 0.0
-    failures: list[str] = field(default_factory=list)
 
 
 def hostile_columns(rng: Generator, n: int, p: int) -> Array:
@@ -125,67 +102,25 @@ def hostile_instance(rng: Generator, loss: str) -> Instance:
     )  # fmt: skip
 
 
-def run(loss: str, problems: int, seed: int) -> Count:
-    count = Count()
-    by_clarabel = box_dual.solve_by_clarabel
-
-    def counted(*arguments: object) -> tuple[Array, Array]:
-        count.second_opinions += 1
-        return by_clarabel(*arguments)  # type: ignore[arg-type]
-
-    box_dual.solve_by_clarabel = counted
-    try:
-        while count.problems < problems:
-            one_data_set(loss, seed, count)
-            seed += 1
-    finally:
-        box_dual.solve_by_clarabel = by_clarabel
-    return count
-
-
-def one_data_set(loss: str, seed: int, count: Count) -> None:
+def failures_of(loss: str, seed: int) -> list[str]:
+    """What could not be solved, or has a larger gap than is allowed, of one data set."""
     rng = np.random.default_rng(seed)
     instance = hostile_instance(rng, loss)
+    problem = instance.prepared
+    assert isinstance(problem, PreparedBoxDual)
     rows = [rng.permutation(instance.p)[: instance.support_size] for _ in range(SUPPORTS)]
-    started = time.process_time()
+    found = []
     for supports in np.array(rows)[None] if instance.n > 1 else np.array(rows)[:, None]:
-        count.problems += len(supports)
         try:
-            problem = instance.prepared
-            assert isinstance(problem, PreparedBoxDual)
-            solutions = problem.solved(np.sort(supports, axis=1))
-            worst = float(np.max(solutions.gaps)) / (instance.n * instance.value_error)
-            count.worst_gap = max(count.worst_gap, worst)
+            with np.errstate(all="raise", under="ignore"):
+                solutions = problem.solved(np.sort(supports, axis=1))
+                worst = float(np.max(solutions.gaps)) / (instance.n * instance.value_error)
             if not (np.isfinite(solutions.values).all() and worst <= 1.0):
-                count.failures.append(f"{loss}, seed {seed}: {instance}: gap {worst:.2g}")
+                found.append(f"{loss}, seed {seed}: {instance}: gap {worst:.2g}")
         except (MipselectError, ArithmeticError, np.linalg.LinAlgError, RuntimeWarning) as error:
-            count.failures.append(f"{loss}, seed {seed}: {instance}: {error}")
-    count.seconds += time.process_time() - started
+            found.append(f"{loss}, seed {seed}: {instance}: {error}")
+    return found
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--problems", type=int, default=1_000, help="of each loss")
-    parser.add_argument("--seed", type=int, default=0, help="of the first data set")
-    parser.add_argument("--loss", choices=LOSSES, action="append", help="default: all three")
-    options = parser.parse_args()
-    table = Table(title="restricted problems that are meant to hurt")
-    for column in ("loss", "problems", "failures", "worst gap / allowed", "by Clarabel", "s"):
-        table.add_column(column, justify="right")
-    console, failed = Console(width=150), False
-    for loss in options.loss or LOSSES:
-        with np.errstate(all="raise", under="ignore"):
-            count = run(loss, options.problems, options.seed)
-        failed |= bool(count.failures)
-        for failure in count.failures[:20]:
-            console.print(failure, soft_wrap=True)
-        table.add_row(
-            loss, f"{count.problems:,}", str(len(count.failures)), f"{count.worst_gap:.1e}",
-            str(count.second_opinions), f"{count.seconds:.1f}",
-        )  # fmt: skip
-    console.print(table)
-    return int(failed)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def failures(seed: int) -> list[str]:
+    return [line for loss in LOSSES for line in failures_of(loss, seed)]

@@ -11,16 +11,14 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.stored import load_instance
 from mipselect.search import mistake_levels
 from tests.support.back_ends import BY_PYOMO, back_ends
+from tests.support.brute_force import check_search
 from tests.support.designs import (
     DESIGNS,
     Design,
-    all_supports,
-    distances,
-    provable,
     random_grouped_instance,
     with_loss,
 )
-from tests.support.searches import ENDLESS, levels_by, supports_by
+from tests.support.searches import ENDLESS, levels_by
 
 SLOW = ("cbc", "glpk", BY_PYOMO)
 """Each solve goes through Pyomo, or starts a process: fewer instances do."""
@@ -59,58 +57,21 @@ def grouped(base: Instance) -> Instance:
     )  # fmt: skip
 
 
-def check_levels(instance: Instance, name: str, tolerance: float) -> int:
-    supports = all_supports(instance)
-    values = instance.objectives(supports)
-    tolerance = provable(instance, tolerance)
-    levels = levels_by(instance, name, tolerance, **MASTERS_ONLY)
-    assert levels.certified
-    assert levels.values[0] == pytest.approx(values.min(), rel=1e-9)
-    level_of = distances(supports, levels.supports[0])
-    best = np.array([values[level_of == i].min() for i in range(len(levels))])
-    slack = tolerance * instance.sensitivity
-    assert np.all(levels.values >= best * (1 - 1e-9))
-    assert np.all(levels.values <= best * (1 + 1e-9) + slack)
-    assert np.all(levels.bounds <= best * (1 + 1e-9))
-    return levels.effort.masters
-
-
-def check_pool(instance: Instance, size: int, name: str, tolerance: float) -> int:
-    supports = all_supports(instance)
-    values = instance.objectives(supports)
-    tolerance = provable(instance, tolerance)
-    pool = supports_by(instance, size, name, tolerance, **MASTERS_ONLY)
-    assert pool.certified
-    slack = tolerance * instance.sensitivity
-    assert np.all(pool.values <= np.sort(values)[:size] * (1 + 1e-9) + slack)
-    assert instance.objectives(pool.supports) == pytest.approx(pool.values, rel=1e-9)
-    unlisted = [v for row, v in zip(supports, values, strict=True) if pool.position(row) is None]
-    assert pool.rest_bound <= min(unlisted, default=np.inf) * (1 + 1e-9)
-    return pool.effort.masters
-
-
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize("seed", range(4))
 def test_small_instances_that_hurt(name: str, seed: int, design: Design) -> None:
     masters = 0
     for k in range(2 if name in SLOW else 12):
-        instance = design(100 * seed + k)
         tolerance = float(np.random.default_rng(k).choice([0.0, 0.05]))
-        masters += check_levels(instance, name, tolerance)
-        size = max(1, instance.number_of_supports // 3)
-        masters += check_pool(instance, size, name, tolerance)
+        masters += check_search(design(100 * seed + k), name, tolerance, **MASTERS_ONLY)
     if name not in SLOW:
         assert masters > 0
 
 
 def test_instances_that_need_many_cuts(name: str) -> None:
     for seed in range(1 if name in SLOW else 3):
-        instance = correlated(seed, p=11, s=4)
-        assert check_levels(instance, name, 0.05) > 0
-        assert check_pool(instance, 20, name, 0.05) > 0
-        wide = grouped(correlated(seed, p=15, s=4))
-        assert check_levels(wide, name, 0.05) > 0
-        assert check_pool(wide, 20, name, 0.05) > 0
+        for instance in (correlated(seed, p=11, s=4), grouped(correlated(seed, p=15, s=4))):
+            assert check_search(instance, name, 0.05, [20], **MASTERS_ONLY) > 0
 
 
 @pytest.mark.parametrize("loss", ["huber(0.3)", "hinge"])
@@ -118,9 +79,7 @@ def test_grouped_instances_of_other_losses(name: str, loss: str) -> None:
     masters = 0
     for seed in range(1 if name in SLOW else 4):
         base = random_grouped_instance(seed + 20, max_p=6, max_s=3) if seed else grouped(CORRELATED)
-        instance = with_loss(base, loss)
-        masters += check_levels(instance, name, 0.05)
-        masters += check_pool(instance, max(1, instance.number_of_supports // 3), name, 0.05)
+        masters += check_search(with_loss(base, loss), name, 0.05, **MASTERS_ONLY)
     if name not in SLOW:
         assert masters > 0
 

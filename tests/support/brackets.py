@@ -14,9 +14,9 @@ import numpy as np
 from mpmath import mpf
 from numpy.typing import NDArray
 
-from tests.support.exactly import DIGITS
-
 Array = NDArray[np.float64]
+
+DIGITS = 60
 
 
 @dataclass(frozen=True)

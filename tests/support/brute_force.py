@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import pytest
 
+from mipselect.backends.protocols import Solver
 from mipselect.problem.instance import Instance
 from tests.support.designs import all_supports, distances, provable
 from tests.support.searches import levels_by, supports_by
@@ -12,14 +15,28 @@ from tests.support.searches import levels_by, supports_by
 SOLVERS = ["native", "highs"]
 
 
-def check_pool(
-    instance: Instance, pool_size: int | str, solver: str, tolerance: float, **tuned: object
-) -> None:
+def check_search(
+    instance: Instance,
+    solver: str | Solver,
+    tolerance: float,
+    pool_sizes: Collection[int | str] | None = None,
+    **tuned: object,
+) -> int:
+    """Judge the levels and pools of these sizes, or of a third of all; count the masters."""
+    tolerance = provable(instance, tolerance)
     supports = all_supports(instance)
     values = instance.objectives(supports)
-    tolerance = provable(instance, tolerance)
-    pool = supports_by(instance, pool_size, solver, tolerance, **tuned)
+    sizes = {max(1, len(values) // 3)} if pool_sizes is None else pool_sizes
+    masters = _check_levels(instance, supports, values, (solver, tolerance), tuned)
+    for size in sizes:
+        masters += _check_pool(instance, supports, values, (size, solver, tolerance), tuned)
+    return masters
+
+
+def _check_pool(instance, supports, values, given, tuned) -> int:
+    pool, slack = supports_by(instance, *given, **tuned), given[-1] * instance.sensitivity
     R = len(pool)
+    assert pool.certified
     assert len(np.unique(pool.supports, axis=0)) == R
     assert np.all(np.diff(pool.supports, axis=1) > 0)
     assert np.all(np.diff(pool.values) >= 0)
@@ -28,27 +45,26 @@ def check_pool(
     listed = np.array([pool.position(row) is not None for row in supports])
     assert listed.sum() == R
     assert pool.rest_bound <= np.min(values[~listed], initial=np.inf) * (1 + 1e-9)
-    assert pool.rest_bound >= pool.values[-1] - tolerance * instance.sensitivity
+    assert pool.rest_bound >= pool.values[-1] - slack
     assert (pool.rest_bound == np.inf) == (len(values) == R)
+    return pool.effort.masters
 
 
-def check_levels(instance: Instance, solver: str, tolerance: float, **tuned: object) -> None:
-    supports = all_supports(instance)
-    values = instance.objectives(supports)
-    tolerance = provable(instance, tolerance)
-    levels = levels_by(instance, solver, tolerance, **tuned)
+def _check_levels(instance, supports, values, given, tuned) -> int:
+    levels, slack = levels_by(instance, *given, **tuned), given[-1] * instance.sensitivity
     s = instance.support_size
+    assert levels.certified
     assert len(levels) == min(s, instance.n_features - s) + 1
     assert levels.values[0] == pytest.approx(values.min(), rel=1e-9)
     level_of = distances(supports, levels.supports[0])
     best = np.array([values[level_of == i].min() for i in range(len(levels))])
     assert levels.values == pytest.approx(best, rel=1e-9)
     assert np.all(levels.bounds <= best * (1 + 1e-9))
-    assert np.all(levels.bounds >= levels.values - tolerance * instance.sensitivity)
+    assert np.all(levels.bounds >= levels.values - slack)
     assert distances(levels.supports, levels.supports[0]).tolist() == list(range(len(levels)))
     assert instance.objectives(levels.supports) == pytest.approx(levels.values, rel=1e-9)
     if len(values) > 1:
         second = np.sort(values)[1]
-        assert levels.gap <= second - levels.values[0] + 1e-9 * second
-        assert levels.gap >= 0.0
+        assert 0.0 <= levels.gap <= second - levels.values[0] + 1e-9 * second
     assert levels.sizes == tuple(np.bincount(level_of, minlength=len(levels)).tolist())
+    return levels.effort.masters

@@ -124,6 +124,32 @@ def provable(instance: Instance, tolerance: float) -> float:
 DESIGNS: list[Design] = [random_instance, random_grouped_instance, random_block_instance]
 
 
+_RNG = np.random.default_rng(1)
+SINGULAR: dict[str, np.ndarray] = {
+    "zeros": np.zeros((3, 7)),
+    "one row": np.ones((1, 7)),
+    "constants": np.full((4, 7), 0.5),
+    "copies": np.repeat(np.linspace(-1.0, 1.0, 9)[:, None], 7, axis=1),
+    "rank two": np.vander(np.linspace(0.1, 1.0, 7), 2) @ np.vander(np.linspace(-1.0, 1.0, 7), 2).T,
+    "near copies": np.repeat(_RNG.uniform(-1.0, 1.0, (20, 1)), 7, axis=1)
+    + 1e-9 * _RNG.standard_normal((20, 7)),
+    "three rows": _RNG.uniform(-1.0, 1.0, (3, 7)),
+    "as many rows as columns": _RNG.uniform(-1.0, 1.0, (7, 7)),
+    "scales": _RNG.uniform(-1.0, 1.0, (9, 7)) * 10.0 ** -np.arange(0, 42, 6),
+    "one that is not zero": np.eye(7)[:, :1] * np.eye(7)[0],
+}
+"""Columns without a rank, or nearly so."""
+
+
+def of_singular(design: str, support_size: int, ridge: float, always: int = 0) -> Instance:
+    """A problem of one of these, whose first columns may always be in, with an intercept then."""
+    X = SINGULAR[design]
+    return Instance(
+        X, np.linspace(1.0, 0.5, len(X)), support_size=support_size, x_bound=1.0, y_bound=1.0,
+        coef_bound=1.0, ridge=ridge, always=list(range(always)) or None, intercept=always > 0,
+    )  # fmt: skip
+
+
 def of_classes(loss: str | Loss) -> bool:
     return wants_classes(checked_loss(loss))
 
@@ -138,7 +164,7 @@ def with_loss(base: Instance, loss: str | Loss) -> Instance:
         X,
         y,
         support_size=base.support_size,
-        x_bound=base.feature_bounds.tolist(),
+        x_bound=base.layout.bounds.tolist(),
         y_bound=base.y_bound,
         coef_bound=base.coef_bound,
         ridge=base.ridge,
@@ -146,7 +172,7 @@ def with_loss(base: Instance, loss: str | Loss) -> Instance:
         groups=base.groups,
         always=base.always,
         intercept=base.intercept,
-        always_bound=base.always_bound,
+        always_bound=base.layout.always_bound,
     )
 
 

@@ -12,13 +12,14 @@ from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.collectors import Collector
 from mipselect.search.convex.cuts import FenchelMasters
 from mipselect.search.convex.method import ConvexMethod
+from mipselect.search.enumeration import Enumeration
 from mipselect.search.least_squares.closed_form import ClosedForm
 from mipselect.search.least_squares.cuts import SquaredMasters
 from mipselect.search.least_squares.method import LeastSquaresMethod
 from mipselect.search.least_squares.node import SquaredNode
 from mipselect.search.least_squares.tree import GramMeasures, SquaredTree
 from mipselect.search.levels import find_levels
-from mipselect.search.neighbourhood import Engine
+from mipselect.search.neighbourhood import Engine, Method
 from mipselect.search.options import SearchOptions
 from mipselect.search.pool import MistakeLevels, SupportPool
 from mipselect.search.progress import Deadline, ProgressCallback, Run
@@ -104,20 +105,25 @@ def search_by(
     run: Run | None = None,
     **numbers: Any,
 ) -> Search:
-    """A search by this solver; `enumerated=0` sends small subproblems to a master too."""
+    """A search by this solver; `enumerated=0` sends small subproblems to a master too.
+
+    "enumeration" evaluates all supports, seven at once.
+    """
     tuning = tuned(**numbers)
-    options = SearchOptions(solver, tolerance, tuning=tuning)
+    enumerated = solver == "enumeration"
+    options = SearchOptions("native" if enumerated else solver, tolerance, tuning=tuning)
     problem = instance.prepared
     squared = isinstance(problem, PreparedSquared)
-    if solver == "native":
+    if options.solver == "native":
         engine = ClosedForm() if squared else Engine()
     else:
         masters = SquaredMasters if squared else FenchelMasters
         engine = outer_approximation(masters, instance, options)
-    method = (LeastSquaresMethod if squared else ConvexMethod)(problem, engine, tuning)
-    return Search(
-        instance, method, options.tolerance_for(instance), Run.start() if run is None else run
-    )
+    method: Method = (LeastSquaresMethod if squared else ConvexMethod)(problem, engine, tuning)
+    if enumerated:
+        method = Enumeration(problem, instance.n_features, batch=7)
+    tau = options.tolerance_for(instance)
+    return Search(instance, method, tau, Run.start() if run is None else run)
 
 
 def supports_by(instance: Instance, pool_size: int | str, *args, **numbers) -> SupportPool:

@@ -30,10 +30,8 @@ Columns = dict[str, list[Any]]
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_one_odd_row_moves_alone_in_every_storage(seed: int, tmp_path: Path) -> None:
-    found, pairs = failures(seed, tmp_path)
-    assert found == []
-    assert pairs > 1
+def test_one_odd_row_moves_alone_in_every_storage(seed: int) -> None:
+    assert failures(seed) == []
 
 
 def field(kind: str, **properties: Any) -> Any:

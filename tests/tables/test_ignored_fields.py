@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,8 @@ from mipselect import Instance
 from mipselect.errors import InvalidInput
 from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, check_table
 from mipselect.tables.described import (
-    Codebook,
-    confirmed,
     described,
     looks_ignored,
-    proposed_types,
 )
 from mipselect.tables.moments import Moments
 from tests.support.mapped_tables import map_table
@@ -173,7 +169,7 @@ def test_who_somebody_is(name: str, is_one: bool) -> None:
 )  # fmt: skip
 def test_a_weight_is_asked_for(name: str, asked: bool) -> None:
     for role in ({}, {"mipselect:role": "ignored"}):
-        codebook = Codebook(fields={name: {"type": "number", **role}})
+        codebook = TableSchema.of({"fields": [{"name": name, "type": "number", **role}]})
         notes = described(pa.table({name: [1.0], "b": [2.0]}), codebook).notes
         assert any(f"is {name} the weight of a survey" in note for note in notes) == (
             asked and not role
@@ -184,44 +180,14 @@ def test_a_key_and_a_format_of_a_codebook_are_public() -> None:
     assert looks_ignored("nr", {"type": "integer"}, ("nr",))
     assert not looks_ignored("nr", {"type": "integer"}, ("nr", "year"))
     assert looks_ignored("x", {"type": "string", "format": "uuid"}, ())
-    found = described(TABLE, Codebook(fields={"b": {}}, table={"primaryKey": "who"}))
+    fields = {"fields": [{"name": "who"}, {"name": "b"}]}
+    found = described(TABLE, TableSchema.of({"primaryKey": "who", **fields}))
     assert found.schema.ignored == ("who",)
     (note, question) = found.notes
     assert 'mipselect:role "ignored": who.' in note
     assert question.startswith("may a person have several rows? Then name the field")
     assert "csvw-eo:privacyUnit" in question
     assert described(TABLE).schema.ignored == ()
-    person = {"primaryKey": "who", "csvw-eo:privacyUnit": "who"}
-    assert described(TABLE, Codebook(fields={"b": {}}, table=person)).schema.ignored == ()
-    assert not described(TABLE, Codebook(fields={"b": {}}, table=person)).notes
-
-
-def written(path: Path, columns: dict[str, list[str]]) -> Path:
-    rows = [",".join(row) for row in zip(*columns.values(), strict=True)]
-    path.write_text("\n".join([",".join(columns), *rows]) + "\n")
-    return path
-
-
-def test_values_propose_nothing_without_the_mark(tmp_path: Path) -> None:
-    columns = {
-        "code": [f"c{k}" for k in range(40)],
-        "ward": ["x", "z"] * 20,
-        "income": [str(1000 + 7 * k) for k in range(40)],
-        "rare": [f"r{k}" if k < 19 else "" for k in range(40)],
-        "half": [f"h{k}" if k else "h39" for k in range(40)],
-    }
-    path = written(tmp_path / "t.csv", columns)
-    assert described(path).schema.ignored == ()
-    types = proposed_types(path)
-    assert [name for name, said in types.items() if "mipselect:role" in said] == ["code"]
-    schema = described(path, proposed=types).schema
-    assert schema.ignored == ("code",)
-    with pytest.raises(InvalidInput, match="proposed from the data"):
-        PublicMap.of(schema, target="income")
-    assert confirmed(schema).ignored == ("code",)
-    # Without a mark nothing would refuse what the values have told.
-    codebook = Codebook(fields={"code": {"type": "string"}})
-    assert described(path, codebook, types).schema.ignored == ()
-    # Whose row it is cannot be ignored, though no value stands twice.
-    person = Codebook(fields={"ward": {}}, table={"csvw-eo:privacyUnit": "code"})
-    assert described(path, person, types).schema.ignored == ()
+    keys = {"primaryKey": "who", "csvw-eo:privacyUnit": "who"}
+    person = described(TABLE, TableSchema.of({**keys, **fields}))
+    assert (person.schema.ignored, person.notes) == ((), ())

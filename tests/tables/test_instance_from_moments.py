@@ -53,7 +53,7 @@ def both(
 def assert_same(one: Instance, other: Instance, solver: str = "auto") -> None:
     for name in ("n", "p", "n_features", "sensitivity", "feature_names", "prediction_bound"):
         assert getattr(one, name) == getattr(other, name), name
-    assert (one.feature_bounds == other.feature_bounds).all()
+    assert (one.layout.bounds == other.layout.bounds).all()
     # The same bits, so that all that is computed from them is the same.
     assert (one.prepared.gram.full() == other.prepared.gram.full()).all()
     assert (one.prepared.moment == other.prepared.moment).all()
@@ -144,8 +144,8 @@ def test_groups_of_summed_columns_are_bounded_together() -> None:
         moments, support_size=1, coef_bound=1.0, ridge=1.0, always=[["x0", "x5"]],
         groups={"a": ["x2", "x1", "x4"], "b": ["x3"]}, intercept=True,
     )  # fmt: skip
-    assert one.feature_bounds == pytest.approx([np.sqrt(8.25), 3.0])
-    assert one.always_bound == pytest.approx(np.sqrt(2.0))
+    assert one.layout.bounds == pytest.approx([np.sqrt(8.25), 3.0])
+    assert one.layout.always_bound == pytest.approx(np.sqrt(2.0))
     assert one.prediction_bound >= np.sqrt(9.0 + 2.0 + 1.0)
     cut = on_grid(X, np.array([1.0, 2.0, 2.0, 3.0, 0.5, 1.0])) * [1.0, 2.0, 2.0, 3.0, 0.5, 1.0]
     design = np.column_stack([cut[:, [2, 1, 4]], cut[:, [0, 5]], np.ones(300)])
@@ -154,7 +154,7 @@ def test_groups_of_summed_columns_are_bounded_together() -> None:
     residual = on_grid(y, 1.0) - design @ coef
     assert fit.value == pytest.approx((residual @ residual + coef @ coef) / 600)
     plain = Instance.from_moments(moments, support_size=2, coef_bound=1.0, ridge=1.0)
-    assert plain.feature_bounds.tolist() == [1.0, 2.0, 2.0, 3.0, 0.5, 1.0]
+    assert plain.layout.bounds.tolist() == [1.0, 2.0, 2.0, 3.0, 0.5, 1.0]
 
 
 def exact_value(rows: np.ndarray, y: np.ndarray, ridge: float, n: int) -> Fraction:

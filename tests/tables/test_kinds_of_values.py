@@ -10,8 +10,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from mipselect.tables import TableSchema, check_table
-from mipselect.tables.check import KINDS, FieldRule, rules_of
+from mipselect.tables import Field, TableSchema, check_table
+from mipselect.tables.check import KINDS, kinds_of
 from mipselect.tables.mapping import open_columns
 from tests.support.one_row_at_a_time import HOSPITAL, HOSTILE, ROWS, _number, _value
 
@@ -19,9 +19,9 @@ SCHEMA = TableSchema.of(HOSPITAL)
 ALL = sorted({text for row in ROWS for text in row} | set(HOSTILE))
 
 
-def by_hand(rule: FieldRule, text: str) -> str:
+def by_hand(field: Field, text: str) -> str:
     """The kind of a text, from the description in docs."""
-    field, plain = rule.field, text.strip(" \t\r\n\v\f")
+    plain = text.strip(" \t\r\n\v\f")
     what, value = _value(field, text)
     if field.is_number and plain not in field.missing_values and plain.lower() != "nan":
         if _number(field, plain) is None:
@@ -32,21 +32,21 @@ def by_hand(rule: FieldRule, text: str) -> str:
         return "missing"
     if what == "unlisted":
         return "unlisted"
-    if rule.field.is_measured:
-        assert rule.low is not None
-        assert rule.high is not None
-        return "below" if value < rule.low else "above" if value > rule.high else "fine"
+    if field.is_measured:
+        assert field.minimum is not None
+        assert field.maximum is not None
+        above = "above" if value > field.maximum else "fine"
+        return "below" if value < field.minimum else above
     return "fine"
 
 
 def kinds(source: Any, schema: TableSchema) -> dict[str, list[str]]:
     """The kind of every value, by field."""
-    rules = rules_of(schema)
-    found: dict[str, list[str]] = {rule.name: [] for rule in rules}
+    found: dict[str, list[str]] = {field.name: [] for field in schema.fields}
     for part in open_columns(source, list(found)):
         for batch in part.read(list(found)):
-            for k, rule in enumerate(rules):
-                found[rule.name] += [KINDS[kind] for kind in rule.kinds_of(batch.column(k))]
+            for k, field in enumerate(schema.fields):
+                found[field.name] += [KINDS[kind] for kind in kinds_of(batch.column(k), field)]
     return found
 
 
@@ -61,9 +61,9 @@ def test_every_text_is_of_the_kind_that_a_hand_finds(storage: str) -> None:
         source = pd.DataFrame({field.name: cells for field in SCHEMA.fields})
     found = kinds(source, SCHEMA)
     seen = set()
-    for rule in rules_of(SCHEMA):
-        wanted = [by_hand(rule, text) for text in ALL]
-        assert found[rule.name] == wanted, rule.name
+    for field in SCHEMA.fields:
+        wanted = [by_hand(field, text) for text in ALL]
+        assert found[field.name] == wanted, field.name
         seen |= set(wanted)
     assert seen == set(KINDS)
 

@@ -28,7 +28,6 @@ from mipselect.tables.moments.sums import (
     ONE,
     IntMatrix,
     Progress,
-    checked_pairs,
     checked_rows,
     count,
     open_tables,
@@ -109,10 +108,9 @@ class Moments:
 
         Parameters
         ----------
-        source : path, table, (X, y), or iterable of (X, y)
-            With a schema what `mipselect.tables.sources.open_source` takes, a list or an iterator
-            of such tables. Without one arrays X, shape (n, p), and y, shape (n,); or batches of
-            such pairs, which are read once.
+        source : path, table, list of tables, or (X, y)
+            With a schema what `mipselect.tables.sources.open_source` takes, or a list of such
+            tables. Without one arrays X, shape (n, p), and y, shape (n,).
         schema : TableSchema, optional
             What is public about the table.
         target : str, optional
@@ -132,7 +130,7 @@ class Moments:
             Into how many parts the rows are divided, by a hash of each row alone: with M of every
             one of them there are ballots of blocks.
         progress : callable, optional
-            Receives a `Counting` for every batch.
+            Receives the number of rows so far.
 
         Raises
         ------
@@ -159,9 +157,9 @@ class Moments:
         number = checked_integer(folds, "folds", 1)
         columns: Columns
         if schema is None:
-            names, pairs = checked_pairs(source)
+            names, part = part_of_arrays(source)
             columns = array_columns(names, x_bound, y_bound)
-            sums = count([part_of_arrays(pairs)], columns, number, progress)
+            sums = count([part], columns, number, progress)
         else:
             if x_bound is not None or y_bound is not None:
                 raise InvalidInput("a schema has the bounds: leave out x_bound and y_bound")
@@ -172,9 +170,9 @@ class Moments:
                 TableQuestion(schema, target, (), left_out, ranges or {}, unit_rule)
             )
             sums = count(open_tables(source, columns.public), columns, number, progress)
-        if sums.rows == 0:
+        if not sums[:, 0, 0].any():
             raise InvalidInput("the table has no rows")
-        return cls(columns, sums.totals)
+        return cls(columns, sums)
 
     @classmethod
     def load(cls, path: str | Path) -> Moments:

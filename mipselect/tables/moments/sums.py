@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -23,7 +20,7 @@ from mipselect.frames import numeric_matrix, numeric_target, refuse_another_orde
 from mipselect.grid import MOST_ROWS, exact_sums
 from mipselect.tables.mapping import PersonCounts, open_table
 from mipselect.tables.moments.columns import Columns, TableColumns
-from mipselect.tables.parts import ROWS, Once, Part, total_rows
+from mipselect.tables.parts import ROWS, Part, refuse_twice
 from mipselect.tables.public_map import PublicMap
 from mipselect.validation import shown
 
@@ -40,142 +37,53 @@ MOST_THREADS = 8
 """More would wait for what reads."""
 
 IntMatrix = NDArray[np.int64]
-Pair = tuple[FloatArray, FloatArray]
 
 
-def open_tables(source: Any, public: PublicMap) -> Iterable[Part]:
-    """Return the parts of a table, whose headers are looked at; of a list all together.
+def open_tables(source: Any, public: PublicMap) -> tuple[Part, ...]:
+    """Return the parts of a table, or of a list of tables, whose headers are looked at.
 
-    Tables of an iterator are looked at one after another. A file that is reached twice is refused.
+    A file that is reached twice is refused.
     """
-    if isinstance(source, list | tuple):
-        together = [part for one in source for part in open_tables(one, public)]
-        Once().reach(place for part in together for place in part.places)
-        return together
-    if isinstance(source, Iterator) and not hasattr(source, "__arrow_c_stream__"):
-        return _one_after_another(source, public)
-    return open_table(source, public)
+    if not isinstance(source, list | tuple):
+        return open_table(source, public)
+    together = tuple(part for one in source for part in open_tables(one, public))
+    refuse_twice(place for part in together for place in part.places)
+    return together
 
 
-def _one_after_another(source: Iterator[Any], public: PublicMap) -> Iterator[Part]:
-    once = Once()
-    for table in source:
-        for part in open_tables(table, public):
-            once.reach(part.places)
-            yield part
-
-
-def part_of_arrays(pairs: Iterable[Pair]) -> Part:
-    """Make one part without names of finite numbers, whose batches have y as the last column."""
-
-    def read(_: Sequence[str]) -> Iterator[FloatArray]:
-        for X, y in pairs:
-            for start in range(0, len(y), ROWS):
-                yield np.column_stack([X[start : start + ROWS], y[start : start + ROWS]])
-
-    return Part("the arrays", (), (), None, read)
-
-
-def checked_pairs(source: Any) -> tuple[tuple[str, ...], Iterator[Pair]]:
-    """Return the names of the columns, and pairs (X, y) of finite numbers.
-
-    Parameters
-    ----------
-    source : (X, y), or an iterable of such pairs
-        X of shape (m, p), y of shape (m,); frames have names, of which all must be the same.
+def part_of_arrays(source: Any) -> tuple[tuple[str, ...], Part]:
+    """Return the names of the columns of (X, y), and a part whose batches have y as the last one.
 
     Raises
     ------
     InvalidInput
-        At once for what is wrong with the first pair; with those after it when they are read.
+        With the row for what is no finite number.
     """
-    is_table = isinstance(source, str | Path | np.ndarray) or hasattr(source, "columns")
-    if not isinstance(source, Iterable) or is_table or hasattr(source, "__arrow_c_stream__"):
+    if not (isinstance(source, tuple) and len(source) == 2):
         raise InvalidInput(
-            "without a schema the source must be (X, y), or batches of such pairs, with x_bound "
-            f"and y_bound; got {shown(type(source).__name__)}: give the schema of a table"
+            "without a schema the source must be (X, y), with x_bound and y_bound; got "
+            f"{shown(type(source).__name__)}: give the schema of a table"
         )
-    given = iter([source] if _is_pair(source) else source)
-    first = next(given, None)
-    if first is None:
-        raise InvalidInput("there are no batches, and so no rows")
-    names, pair = _checked(first, "")
-    size = pair[0].shape[1]
+    refuse_another_order(*source)
+    X, names = numeric_matrix(source[0])
+    y = numeric_target(source[1], len(X))
 
-    def pairs() -> Iterator[Pair]:
-        yield pair
-        for number, batch in enumerate(given, 1):
-            other, later = _checked(batch, f"batch {number}: ")
-            if later[0].shape[1] != size or other not in (None, names):
-                raise InvalidInput(
-                    f"batch {number}: X must have the {size} columns of the first batch"
-                )
-            yield later
+    def read(_: Sequence[str]) -> Iterator[FloatArray]:
+        for start in range(0, len(y), ROWS):
+            yield np.column_stack([X[start : start + ROWS], y[start : start + ROWS]])
 
-    return names or tuple(f"x{j}" for j in range(size)), pairs()
+    named = names or tuple(f"x{j}" for j in range(X.shape[1]))
+    return named, Part("the arrays", named, (), len(y), read)
 
 
-def _is_pair(source: Any) -> bool:
-    return isinstance(source, tuple) and len(source) == 2
-
-
-def _checked(batch: Any, where: str) -> tuple[tuple[str, ...] | None, Pair]:
-    if not _is_pair(batch):
-        raise InvalidInput(f"{where}a batch must be a pair (X, y), got {shown(batch)}")
-    refuse_another_order(*batch)
-    X, names = numeric_matrix(batch[0], what=f"{where}X")
-    return names, (X, numeric_target(batch[1], len(X), f"{where}y"))
-
-
-class Sums:
-    """ZᵀZ of the rows so far, one matrix for each fold.
-
-    Parameters
-    ----------
-    folds, size : int
-        How many folds, and columns of Z.
-
-    Attributes
-    ----------
-    totals : ndarray of int64, shape (folds, size, size)
-        In units of the grid, squared. Sensitive.
-    rows : int
-    """
-
-    def __init__(self, folds: int, size: int) -> None:
-        if 8 * folds * size**2 > MOST_BYTES:
-            raise InvalidInput(
-                f"{size:,} columns with the one and the target, in {folds:,} folds, need "
-                f"{8 * folds * size**2 / 2**30:.1f} GiB of sums; at most 1 GiB is held"
-            )
-        self.totals: IntMatrix = np.zeros((folds, size, size), dtype=np.int64)
-        self.rows = 0
-
-    def add(self, Z: FloatArray, turn: AbstractContextManager[object] | None = None) -> None:
-        """Add rows, shape (m, size): integers of at most 1/GRID, as doubles.
-
-        Parameters
-        ----------
-        Z : ndarray
-        turn : context manager, optional
-            A lock, where several threads add: they multiply at the same time, and add in turn.
-
-        Raises
-        ------
-        InvalidInput
-            If there are more rows than fit; nothing was added then.
-        """
-        turn = nullcontext() if turn is None else turn
-        with turn:
-            self.rows = checked_rows(self.rows + len(Z))
-        parts: Iterable[tuple[int, FloatArray]] = [(0, Z)]
-        if len(self.totals) > 1:
-            fold = folds_of(Z, len(self.totals))
-            parts = ((k, Z[fold == k]) for k in np.unique(fold).tolist())
-        for k, rows in parts:
-            products = exact_sums(rows, rows, 1.0)
-            with turn:
-                self.totals[k] += products
+def zero_sums(folds: int, size: int) -> IntMatrix:
+    """Return ZᵀZ of no rows, shape (folds, size, size); `InvalidInput` if it is too large."""
+    if 8 * folds * size**2 > MOST_BYTES:
+        raise InvalidInput(
+            f"{size:,} columns with the one and the target, in {folds:,} folds, need "
+            f"{8 * folds * size**2 / 2**30:.1f} GiB of sums; at most 1 GiB is held"
+        )
+    return np.zeros((folds, size, size), dtype=np.int64)
 
 
 def checked_rows(rows: int) -> int:
@@ -208,68 +116,54 @@ def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return values ^ (values >> np.uint64(31))
 
 
-@dataclass(frozen=True)
-class Counting:
-    """Progress of a pass; nothing of it depends on what stands in the rows.
-
-    Attributes
-    ----------
-    label : str
-        The part that is read.
-    pieces : int
-        How many are done.
-    rows, bytes : int
-        What was read so far, in bytes of Arrow or of arrays.
-    known_rows : int or None
-        Rows of all parts, where they are known.
-    """
-
-    label: str
-    pieces: int
-    rows: int
-    bytes: int
-    known_rows: int | None
-
-
-Progress = Callable[[Counting], object]
+Progress = Callable[[int], object]
+"""Receives the number of rows that were read so far."""
 
 
 def count(
-    parts: Iterable[Part], columns: Columns, folds: int, progress: Progress | None = None
-) -> Sums:
-    """Add up all rows of the parts, and of people the first row of each.
+    parts: Sequence[Part], columns: Columns, folds: int, progress: Progress | None = None
+) -> IntMatrix:
+    """Add up all rows of the parts, and of people the first row of each, to ZᵀZ of every fold.
 
     Parameters
     ----------
-    parts : iterable of Part
+    parts : sequence of Part
     columns : Columns
     folds : int
     progress : callable, optional
-        Receives a `Counting` for every batch.
+        Receives the number of rows so far.
 
     Notes
     -----
     Sums are exact, so it does not matter in which order the threads end.
     """
-    totals = Sums(folds, len(columns.names) + 2)
+    totals, turn = zero_sums(folds, len(columns.names) + 2), Lock()
     unit = columns.public.unit if isinstance(columns, TableColumns) else None
     people = None if unit is None else PersonCounts(unit)
-    listed = parts if isinstance(parts, Sequence) else None
-    known = None if listed is None else total_rows(part.rows for part in listed)
-    threads = min(MOST_THREADS, cores())
-    rows = size = 0
-    turn, waiting = Lock(), deque[Future[None]]()
+
+    def add(batch: Any, kept: Any) -> None:
+        for piece in slices(batch, CACHED_ROWS) if kept is None else [batch]:
+            Z = columns.rows(piece) if kept is None else columns.rows(piece)[kept]
+            fold = folds_of(Z, folds) if folds > 1 else np.zeros(len(Z), np.int64)
+            for k in np.unique(fold).tolist():
+                rows = Z[fold == k] if folds > 1 else Z
+                products = exact_sums(rows, rows, 1.0)
+                # Threads multiply at the same time, and add in turn.
+                with turn:
+                    totals[k] += products
+
+    threads, waiting = min(MOST_THREADS, cores()), deque[Future[None]]()
+    rows = added = 0
     with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-        for number, part in enumerate(parts):
-            for batch in part.read(columns.reads):
-                kept = None if people is None else people.add(batch.columns[-1])
-                if len(waiting) > threads:
-                    waiting.popleft().result()
-                waiting.append(pool.submit(_add, batch, kept, columns, totals, turn))
-                rows += len(batch)
-                size += int(batch.nbytes)
-                if progress is not None:
-                    progress(Counting(part.label, number, rows, size, known))
+        for batch in (batch for part in parts for batch in part.read(columns.reads)):
+            kept = None if people is None else people.add(batch.columns[-1])
+            added = checked_rows(added + len(batch if kept is None else kept))
+            if len(waiting) > threads:
+                waiting.popleft().result()
+            waiting.append(pool.submit(add, batch, kept))
+            rows += len(batch)
+            if progress is not None:
+                progress(rows)
         while waiting:
             waiting.popleft().result()
     return totals
@@ -279,14 +173,6 @@ def count(
 def blas() -> ThreadpoolController:
     """Find the libraries that multiply, once; finding them takes longer than a small table."""
     return ThreadpoolController()
-
-
-def _add(batch: Any, kept: Any, columns: Columns, added: Sums, turn: Lock) -> None:
-    if kept is not None:
-        added.add(columns.rows(batch)[kept], turn)
-        return
-    for part in slices(batch, CACHED_ROWS):
-        added.add(columns.rows(part), turn)
 
 
 def slices(batch: Any, rows: int) -> Iterator[Any]:
