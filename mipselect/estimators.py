@@ -35,7 +35,7 @@ from mipselect.frames import (
 from mipselect.parameters import Check, estimator, parameter, parameters_of
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
-from mipselect.validation import checked_feature_names, listed, require_public
+from mipselect.validation import checked_feature_names, listed
 
 
 class ScikitEstimator:
@@ -187,8 +187,13 @@ class PrivateEstimator(ScikitEstimator, ABC):
     def _public(self, *names: str) -> dict[str, Any]:
         """Return public assumptions by name; raise `InvalidInput` if one is missing."""
         known, given = parameters_of(self), {name: getattr(self, name) for name in names}
-        meanings = {name: str(known[name].assumption) for name in names}
-        require_public(type(self).__name__, given, meanings)
+        missing = [f"{name} ({known[name].assumption})" for name in names if given[name] is None]
+        if missing:
+            raise InvalidInput(
+                f"{type(self).__name__} needs {', '.join(missing)}. These are public assumptions, "
+                "chosen without looking at the data: a default that is derived from the data would "
+                "leak"
+            )
         return given
 
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
