@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,143 +45,31 @@ ENDING = ".npz"
 
 
 @dataclass(frozen=True)
-class InstanceFile:
-    """An instance by its name or the path of its file."""
-
-    name: str
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The instance's own file, and those of its data."""
-        return files_of(self.name)
-
-    def problem(self) -> tuple[Problem, int | None]:
-        """See `Source`."""
-        return public_problem(self.name)
-
-    def data(self) -> StoredData:
-        """See `Source`."""
-        return load_problem(self.name)
-
-    def expected(self) -> Expected | None:
-        """Return what a search must find."""
-        return expected(self.name)
-
-
-@dataclass(frozen=True)
-class SchemaTable:
-    """A table with a schema: its path, and what is asked of it.
+class Source:
+    """Source of a problem and its data: an instance, moments or a table.
 
     Attributes
     ----------
-    path : Path
-    table : ScoredTable
-    files : tuple of Path
-        The table and its schema.
+    problem : callable
+        Returns the problem, and the number of rows where it is known; no row is read.
+    data : callable
+        Returns all of it; sensitive.
+    files : sequence of Path
+        What is read, which no output may replace.
+    expected : callable
+        Returns what a search must find, if that is known.
     ranges : str
-        The source of the ranges of the columns, in words.
+        The source of the ranges of the columns of a table to solve, in words.
     """
 
-    path: Path
-    table: ScoredTable
-    files: tuple[Path, ...] = ()
+    problem: Callable[[], tuple[Problem, int | None]]
+    data: Callable[[], StoredData]
+    files: Sequence[Path] = ()
+    expected: Callable[[], Expected | None] = lambda: None
     ranges: str = ""
 
-    def expected(self) -> None:
-        """Return None: nobody knows what a search finds."""
 
-    def problem(self) -> tuple[Problem, int | None]:
-        """See `Source`."""
-        return self.table.problem()
-
-    def data(self) -> StoredData:
-        """See `Source`."""
-        return StoredData.of_made(self.path, self.table.made(), self.table.of_loss)
-
-
-@dataclass(frozen=True)
-class NumberTable:
-    """A table of numbers, with public bounds or scored from blocks of rows.
-
-    Attributes
-    ----------
-    source : TableFile
-    target : str
-    features : list of str or None
-        None is all columns but the target.
-    settings : mapping
-        The other arguments of `Instance`.
-    size_named : str
-        What messages call its support size.
-    blocks : BlockOptions or None
-        Score from blocks, which uses no range; None for the loss.
-    """
-
-    source: TableFile
-    target: str
-    features: list[str] | None
-    settings: dict[str, Any]
-    size_named: str
-    blocks: BlockOptions | None
-
-    def problem(self) -> tuple[Problem, int | None]:
-        """See `Source`."""
-        names = header(self.source, self.target, self.features)
-        self._check_size(len(names))
-        with about(str(self.source.path)):
-            problem = Problem.of_columns(len(names), names, **self.settings)
-            return (self.blocks.problem_of_arrays(problem) if self.blocks else problem), None
-
-    def data(self) -> StoredData:
-        """See `Source`."""
-        path, arrays = Path(self.source.path), read_table(self.source, self.target, self.features)
-        self._check_size(arrays[0].shape[1])
-        stored = StoredData.of_arrays(path, arrays, self.settings)
-        if self.blocks is None:
-            return stored
-        rows = stored.rows()
-        assert isinstance(rows, Rows)
-        with about(str(path)):
-            made = self.blocks.of_rows(stored.problem, rows)
-        return StoredData.of_made(path, made, self.settings)
-
-    def _check_size(self, p: int) -> None:
-        named = f"{self.source.path}: {self.size_named}"
-        checked_integer(self.settings["support_size"], named, 1, p)
-
-
-@dataclass(frozen=True)
-class MomentsFile:
-    """Moments in a file, and arguments of `Instance.from_moments`."""
-
-    path: Path
-    question: dict[str, Any]
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The file."""
-        return (self.path,)
-
-    def expected(self) -> None:
-        """Return None: nobody knows what a search finds."""
-
-    def problem(self) -> tuple[Problem, int | None]:
-        """See `Source`; the file is read, and of its sums the number of rows is used."""
-
-        moments = Moments.load(self.path)
-        with about(str(self.path)):
-            return problem_of_moments(moments, **self.question), moments.n
-
-    def data(self) -> StoredData:
-        """See `Source`."""
-
-        moments = Moments.load(self.path)
-        with about(str(self.path)):
-            made = Instance.from_moments(moments, **self.question)
-        return StoredData(self.path, made.problem, made.data, self.question)
-
-
-def asked_of(source: SourceOptions, sizes: str | None) -> InstanceFile | MomentsFile:
+def asked_of(source: SourceOptions, sizes: str | None) -> Source:
     """Choose moments where the instance ends in .npz, else an instance, which has its own question.
 
     Parameters
@@ -193,7 +83,12 @@ def asked_of(source: SourceOptions, sizes: str | None) -> InstanceFile | Moments
         refuse(
             moments, f"is for moments (a file ending in {ENDING}); an instance has it in its file"
         )
-        return InstanceFile(instance)
+        return Source(
+            partial(public_problem, instance),
+            partial(load_problem, instance),
+            files_of(instance),
+            partial(expected, instance),
+        )
     support_size = moments.support_size
     if (support_size is None) == (sizes is None):
         raise InvalidInput(
@@ -203,7 +98,79 @@ def asked_of(source: SourceOptions, sizes: str | None) -> InstanceFile | Moments
     # A default coef_bound is that of the largest size.
     size = parse_sizes(sizes)[-1] if support_size is None else support_size  # type: ignore[arg-type]
     question = {**moments.question.keywords, **stated(**asdict(moments.regularisation))}
-    return MomentsFile(Path(instance), {"support_size": size, **question})
+    path, settings = Path(instance), {"support_size": size, **question}
+
+    def problem() -> tuple[Problem, int | None]:
+        summed = Moments.load(path)
+        with about(str(path)):
+            return problem_of_moments(summed, **settings), summed.n
+
+    def data() -> StoredData:
+        summed = Moments.load(path)
+        with about(str(path)):
+            made = Instance.from_moments(summed, **settings)
+        return StoredData(path, made.problem, made.data, settings)
+
+    return Source(problem, data, (path,))
+
+
+def scored_table(path: str, table: ScoredTable, **more: Any) -> Source:
+    """Name a table with a schema, and what is asked of it; see `Source` for `more`."""
+
+    def data() -> StoredData:
+        return StoredData.of_made(Path(path), table.made(), table.of_loss)
+
+    return Source(table.problem, data, **more)
+
+
+def number_table(
+    source: TableFile,
+    target: str,
+    features: list[str] | None,
+    blocks: BlockOptions | None,
+    size_named: str,
+    settings: Mapping[str, Any],
+) -> Source:
+    """Name a table of numbers, with public bounds or scored from blocks of rows.
+
+    Parameters
+    ----------
+    source : TableFile
+    target : str
+    features : list of str or None
+        None is all columns but the target.
+    blocks : BlockOptions or None
+        Score from blocks, which uses no range; None for the loss.
+    size_named : str
+        What messages call its support size.
+    settings : mapping
+        The other arguments of `Instance`.
+    """
+    path = Path(source.path)
+
+    def checked(p: int) -> None:
+        checked_integer(settings["support_size"], f"{path}: {size_named}", 1, p)
+
+    def problem() -> tuple[Problem, int | None]:
+        names = header(source, target, features)
+        checked(len(names))
+        with about(str(path)):
+            found = Problem.of_columns(len(names), names, **settings)
+            return (found if blocks is None else blocks.problem_of_arrays(found)), None
+
+    def data() -> StoredData:
+        arrays = read_table(source, target, features)
+        checked(arrays[0].shape[1])
+        stored = StoredData.of_arrays(path, arrays, settings)
+        if blocks is None:
+            return stored
+        rows = stored.rows()
+        assert isinstance(rows, Rows)
+        with about(str(path)):
+            made = blocks.of_rows(stored.problem, rows)
+        return StoredData.of_made(path, made, settings)
+
+    return Source(problem, data)
 
 
 def titles_of(schema: TableSchema | None) -> dict[str, Any]:
@@ -218,7 +185,7 @@ def titles_of(schema: TableSchema | None) -> dict[str, Any]:
 
 def table_asked_of(
     arguments: SelectArguments, schema: TableSchema | None, plan: SupportPlan
-) -> NumberTable | SchemaTable:
+) -> Source:
     """Name a table of numbers, or one with a schema, and the score of what is selected from it."""
     table, numbers, question = arguments.table, arguments.numbers, arguments.question
     scales = stated(**asdict(arguments.regularisation))
@@ -248,12 +215,12 @@ def table_asked_of(
             refuse(replace(numbers, features=None), NO_RANGE)
         settings = {"support_size": size, "loss": None, **settings}
         named = "the largest of --sizes" if arguments.support_size is None else "--support-size"
-        return NumberTable(table.source, table.target, numbers.chosen, settings, named, blocks)
+        return number_table(table.source, table.target, numbers.chosen, blocks, named, settings)
     if blocks is not None:
         refuse(replace(question, always=None, never=None, unit_rule=None), NO_RANGE)
     note_of_the_target(schema, table.target)
     asked = question.question_about(schema, table.target)
-    return SchemaTable(Path(table.data), ScoredTable(table.source, asked, size, settings, blocks))
+    return scored_table(table.data, ScoredTable(table.source, asked, size, settings, blocks))
 
 
 def _support_size(arguments: SelectArguments, method: PrivateSelector) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 
@@ -57,21 +57,10 @@ from mipselect.tables.public_map import people_in_words
 from mipselect.validation import checked_integer, listed, sizes_in_words
 
 if TYPE_CHECKING:
+    from mipselect.cli.inputs import Source
     from mipselect.selectors import MCMCSelector
 
 MOST_DRAWS = 100_000
-
-
-class Source(Protocol):
-    """Source of a problem and its data."""
-
-    def problem(self) -> tuple[Problem, int | None]:
-        """Return the problem, and the number of rows where it is known; no row is read."""
-        ...
-
-    def data(self) -> StoredData:
-        """Return all of it; sensitive."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)

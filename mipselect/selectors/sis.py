@@ -28,7 +28,8 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.problem.data import ExactSums, Rows
 from mipselect.problem.layout import Layout
 from mipselect.problem.problem import Problem
-from mipselect.selectors.scored import ScoreSelector, checked_top_k, top_k_named
+from mipselect.selectors.scored import ScoreSelector
+from mipselect.validation import checked_choice
 
 GRID = 2.0**16
 """Entries of centred scores are multiples of 1/GRID, their products of 1/UNIT."""
@@ -269,18 +270,15 @@ class SISSelector(ScoreSelector):
     )
     y_bound: float | None = target_bound()
     intercept: bool = parameter("bool", "Whether scores are centred.", default=False)
-    top_k: str | TopK = parameter(
-        '{"canonical", "peeling", "one-shot", "joint"} or callable',
+    top_k: str = parameter(
+        '{"canonical", "peeling", "one-shot", "joint"}',
         '"canonical" is `CanonicalLipschitz` with γ = ½ and exponential noise, "peeling" `Peeling` '
         'and "one-shot" `OneShotTopK`, both with Gumbel noise, "joint" `JointExponential`. '
         '"peeling" finds more of the columns where ε is too small for all of them, with p in the '
-        "thousands by far; "
-        '"canonical" is surer to find all where it is not. A '
-        "callable ``(scores, k, epsilon, *, sensitivity, relation)`` returns a `Mechanism`, as in "
-        '``functools.partial(CanonicalLipschitz, noise="gumbel", gamma=1.0)``.',
+        'thousands by far; "canonical" is surer to find all where it is not.',
         default="canonical",
         flag="--top-k",
-        check=checked_top_k(MECHANISMS),
+        check=lambda value, name: checked_choice(value, name, MECHANISMS),
     )
 
     looks_at_always: ClassVar[bool] = False
@@ -295,7 +293,7 @@ class SISSelector(ScoreSelector):
         return {"intercept": self.intercept, **self._public(*self.bounds)}
 
     def _stated(self, p: int, k: int) -> Guarantee:
-        top_k = top_k_named(self.top_k, MECHANISMS)
+        top_k = MECHANISMS[self.top_k]
         return stated_by(top_k, p, k, self.epsilon, sensitivity=1.0, relation=self.relation)
 
     def _sensitivity(self, problem: Problem) -> float:
@@ -319,7 +317,7 @@ class SISSelector(ScoreSelector):
         return self._of_scores(summed_scores(sums), problem)
 
     def _of_scores(self, scores: FloatArray, problem: Problem) -> Mechanism[Support]:
-        return top_k_named(self.top_k, MECHANISMS)(
+        return MECHANISMS[self.top_k](
             scores,
             problem.support_size,
             self.epsilon,

@@ -43,13 +43,12 @@ def test_solvers_agree_and_the_report_says_what_they_did(run: Run) -> None:
     assert len(native["levels"]) == 6
     assert all(level["bound"] <= level["value"] for level in native["levels"])
     assert native["effort"]["masters"] == 0 < highs["effort"]["masters"]
-    assert highs["time_relative_to_highs"] == 1.0
 
 
-def test_text_is_marked_and_shows_both_tables(run: Run) -> None:
+def test_text_is_marked_and_has_a_table(run: Run) -> None:
     outcome = run("compare", "diabetes", "--solvers", "native,highs")
     assert outcome.code == 0
-    for fragment in ("SENSITIVE", "× HiGHS", "value / bound", "No answer contradicts another"):
+    for fragment in ("SENSITIVE", "optimum", "seconds", "No answer contradicts another"):
         assert fragment in outcome.out
 
 
