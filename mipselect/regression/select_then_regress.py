@@ -11,10 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.utils import ClassifierTags, _safe_indexing
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, warn_of_little_use
 from mipselect.estimators import warn_of_names
 from mipselect.losses import HingeLoss, checked_loss
@@ -313,43 +310,6 @@ class SelectThenRegress(NumberPredictor):
             ranges,
             of_loss=of_loss,
         )
-
-    def predict(self, X: Any) -> np.ndarray[Any, Any]:
-        """Return predictions, shape (n,): numbers or classes.
-
-        Parameters
-        ----------
-        X : array_like of shape (n, p), or a table after `fit_table`
-            See `ModelRelease.predict`.
-
-        Raises
-        ------
-        InvalidInput
-            If no model was released.
-        """
-        found = self._decision(X)
-        return self.release_.predictions_of(found)
-
-    @available_if(lambda self: is_classifier(self.regressor))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the linear predictor, shape (n,), above 0 for the second class; for classifiers.
-
-        Takes and raises what `predict` does.
-        """
-        return self._decision(X)
-
-    @available_if(lambda self: is_classifier(self.regressor))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probabilities of `classes_`, shape (n, 2); for classifiers.
-
-        Takes and raises what `predict` does.
-        """
-        found = self._decision(X)
-        return self.release_.probabilities_of(found)
-
-    def _decision(self, X: Any) -> FloatArray:
-        check_is_fitted(self)
-        return self.release_.decision(X if self.release_.table is not None else self._table(X))
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return R² of the predictions, or the share of classes that are right; not private."""
