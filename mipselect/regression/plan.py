@@ -160,7 +160,8 @@ class Plan(ABC):
         what = f"{selection.name}, then {type(self.regressor).__name__}"
         # A warning would tell about the data. NumPy's state is that of the thread.
         with paid(ledger, guarantee, what), np.errstate(all="ignore"):
-            support = features_of(selection.sample(source))
+            outcome = selection.sample(source)
+            support = (outcome,) if isinstance(outcome, int) else tuple(sorted(outcome))
             model, rows = model_of(support, model_source)
             drawn = model._draw(rows, model_source, private).in_units_of(rows)
         layout = self._layout
@@ -580,11 +581,6 @@ def most_features(selector: PrivateSelector) -> int:
     """Return the most features that a selector may draw."""
     sizes = asked_sizes(selector)
     return int(selector.n_features_to_select) if sizes is None else max(map(int, sizes))
-
-
-def features_of(outcome: Any) -> Support:
-    """Return what was drawn as sorted features."""
-    return (outcome,) if isinstance(outcome, int) else tuple(sorted(outcome))
 
 
 def scores_blocks(selector: PrivateSelector) -> bool:

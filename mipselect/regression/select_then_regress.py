@@ -201,8 +201,6 @@ class SelectThenRegress(NumberPredictor):
         )
         if apart is not None:
             release = apart.measured(release)
-        if is_classifier(regressor):
-            self.classes_ = regressor.classes_
         self._keep(release, plan.columns_of(release.support), size)
         return self
 
@@ -218,8 +216,10 @@ class SelectThenRegress(NumberPredictor):
         return ArrayPlan(layout, method, regressor)
 
     def _keep(self, release: ModelRelease, columns: Sequence[int], size: int) -> None:
-        """Keep its quality, and which columns it is of."""
+        """Keep which columns it is of too, and the classes."""
         super()._keep(release, columns, size)
+        if release.classes is not None:
+            self.classes_ = np.array(release.classes)
         self.support_ = np.zeros(size, dtype=bool)
         self.support_[self._columns] = True
 
@@ -274,8 +274,6 @@ class SelectThenRegress(NumberPredictor):
         release = plan.draw(selection, model_of, self.ledger, sources, private=private)
         if apart is not None:
             release = apart.measured(release)
-        if release.classes is not None:
-            self.classes_ = np.array(release.classes)
         size = len(release.columns)
         self._keep(release, range(size), size)
         return self
