@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Console
-from rich.table import Table
 
 from mipselect.cli.declared import command, group, option, options, required
-from mipselect.cli.fit import fitter_of, model_for
+from mipselect.cli.fit import fitter_of
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import (
     check_figure,
@@ -20,7 +19,7 @@ from mipselect.cli.output import (
     heading,
     line,
     picked,
-    table_of,
+    print_table,
     write_whole,
 )
 from mipselect.cli.progress import Spinner
@@ -236,9 +235,8 @@ def plan(arguments: PlanArguments) -> None:
     for note in notes:
         say(f"warning: {note}")
     of_classes, division = question.public.target.classes is not None, arguments.division
-    asked_model = model_for(arguments.model, division.delta, of_classes=of_classes)
-    fitter = fitter_of(
-        asked_model, division, of_classes=of_classes, fit_intercept=question.intercept
+    fitter, regression = fitter_of(
+        arguments.model, division, of_classes=of_classes, fit_intercept=question.intercept
     )
     size, score = question.support_size, arguments.score
     fitter.selector.set_params(n_features_to_select=size, score=score)
@@ -258,7 +256,7 @@ def plan(arguments: PlanArguments) -> None:
     # With as many fields as are picked nothing is drawn.
     share = share_of_selection(fitter.selection_share, in_blocks=arguments.score != LOSS)
     how = {
-        "regression": asked_model.way.value,
+        "regression": regression,
         "delta": division.delta,
         "selection_share": share if question.support_size < selection.features else 0.0,
         "range_share": fitter.range_share,
@@ -267,7 +265,7 @@ def plan(arguments: PlanArguments) -> None:
     def show(console: Console) -> None:
         """Print the table, and what its numbers are."""
         heading(console, f"{path}: {title_of(selection)}")
-        console.print(plan_table(selection, model))
+        _print_rows(console, selection, model)
         line(console, legend(selection))
         if model is None:
             fields = listed(question.without_range)
@@ -363,16 +361,14 @@ def rows_of(selection: SelectionPlan, model: ModelPlan | None) -> list[PlanRow]:
     return rows
 
 
-def plan_table(selection: SelectionPlan, model: ModelPlan | None) -> Table:
-    """Make the table of a plan: a row for each number, and a column for every ε."""
-    numbers = [f"ε = {epsilon:g}" for epsilon in selection.question.epsilons]
-    table = table_of("", *numbers, right=numbers)
-    for row in rows_of(selection, model):
-        table.add_row(row.name, *row.cells, end_section=row.name == BY_CHANCE)
+def _print_rows(console: Console, selection: SelectionPlan, model: ModelPlan | None) -> None:
+    """Print the table of a plan: a row for each number, and a column for every ε."""
+    titles = ("", *(f"ε = {epsilon:g}" for epsilon in selection.question.epsilons))
+    rows = [(row.name, *row.cells) for row in rows_of(selection, model)]
     if model is not None and model.quality_share is not None and model.forecasts:
         intervals = map(_interval, model.forecasts)
-        table.add_row(f"{LEVEL:.0%} interval of {model.measure}", *intervals)
-    return table
+        rows.append((f"{LEVEL:.0%} interval of {model.measure}", *intervals))
+    print_table(console, titles, rows, left=titles[:1])
 
 
 def _interval(models: ModelForecast) -> str:

@@ -287,6 +287,7 @@ def test_a_ledger_in_rho_pays_for_normal_noise(run: Run, table: Path) -> None:
     command = ("--epsilon", "2", "--delta", "1e-6", "--regression", "adassp", "--ledger", file)
     planned = fit(run, table, *command, "--dry-run", "--json").report
     assert planned["guarantee"]["rho"] < 0.16 < 2.0
+    assert "the ledger has ρ = 0.2 left" in fit(run, table, *command, "--dry-run").out
     assert fit(run, table, *command).code == 0
     (entry,) = ledger.entries
     assert entry.guarantee.rho == planned["guarantee"]["rho"] == ledger.spent.rho
@@ -437,7 +438,7 @@ def test_a_dry_run_touches_nothing(run: Run, tmp_path: Path) -> None:
         assert plan["ledger"]["would_remain"]["epsilon"] == 0.0
         assert "model" not in plan
     text = fit(run, path, "--ledger", tmp_path / "l", "--dry-run").out
-    assert "The ledger has ε = 60 left, and would have ε = 0." in text
+    assert "Budget: the ledger has ε = 60 left, and would have ε = 0." in text
     assert "Guarantee: 60-differentially private (pure)" in text
     assert ledger.entries == ()
     assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before

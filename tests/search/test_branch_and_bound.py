@@ -11,8 +11,9 @@ import pytest
 
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.collectors import Collector
-from mipselect.search.least_squares.branch_and_bound import branch_and_bound
-from mipselect.search.least_squares.node import squared_node
+from mipselect.search.least_squares.branch_and_bound import branch_and_bound, open_children
+from mipselect.search.least_squares.children import children_of
+from mipselect.search.least_squares.node import gains_alone, squared_node
 from mipselect.search.strategies import Strategy
 from mipselect.search.tuning import TUNING, Tuning
 from tests.support.designs import random_instance
@@ -74,6 +75,29 @@ def test_pairs_by_the_bounds_of_many_children(cheap: int) -> None:
             helped += settle(seed, size, tuned(cheap=cheap, near=far, worth=0, entries=200))
     assert helped[Strategy.CHILDREN] > 30
     assert helped[Strategy.PAIRS] > 50
+
+
+def test_features_that_bounds_of_children_drop_count_as_settled() -> None:
+    """By them such a bound may pay where it prunes no child."""
+    dropped = 0.0
+    for seed in SEEDS:
+        problem, nothing = instance_of(seed).prepared, np.empty(0, dtype=np.intp)
+        assert isinstance(problem, PreparedSquared)
+        node = squared_node(problem, nothing, 4, np.arange(problem.features.count), 0.0, None)
+        supports = np.array(list(itertools.combinations(range(problem.features.count), 4)))
+        collector = Collector(1, 0.0)
+        collector.offer(supports, problem.values(supports))
+        tree = tree_of(problem, TUNING, collector)
+        children = children_of(node, np.argsort(-gains_alone(node)), 0, 3)
+        convexity = tree.measures.cheap_curvature.of_children(children)
+        shares = [
+            1.0 - len(child.live) / (len(children.later) - k)
+            for k, child in open_children(children, convexity, tree)
+        ]
+        dropped += sum(shares)
+        settled = tree.run.accounts.of(Strategy.CHILDREN, 3).settled
+        assert settled == pytest.approx(3 - len(shares) + sum(shares))
+    assert dropped > 1.0
 
 
 def test_many_families_are_divided_by_clusters_at_once() -> None:
