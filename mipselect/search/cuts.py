@@ -18,8 +18,7 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.squared import EPS
-from mipselect.search.bounds.modular import ModularBound
-from mipselect.search.simplex import largest_sum
+from mipselect.search.bounds.modular import ModularBound, largest_sum
 from mipselect.search.tuning import TUNING, CutMasters
 
 

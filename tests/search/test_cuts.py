@@ -29,7 +29,7 @@ from mipselect.search.least_squares.measured_curvature import (
 )
 from mipselect.search.least_squares.method import LeastSquaresNeighbourhood
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
-from mipselect.search.least_squares.node import SquaredNode, squared_node, squared_nodes
+from mipselect.search.least_squares.node import SquaredNode, squared_node
 from mipselect.search.least_squares.root_cuts import (
     lean_cut,
     level_bound,
@@ -49,23 +49,6 @@ def do_nothing() -> None:
 
 def close_below(bound: np.ndarray, value: np.ndarray) -> bool:
     return bool(np.all(bound <= value * (1 + 1e-9)))
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_nodes_that_are_made_together_are_those_that_are_made_alone(seed: int) -> None:
-    instance = random_instance(seed)
-    problem, s = instance.prepared, instance.support_size
-    assert isinstance(problem, PreparedSquared)
-    live = np.arange(s - 1, instance.n_features)
-    for k in range(s):
-        bases = np.array(list(itertools.combinations(range(s - 1), k)), dtype=np.intp)
-        given, tops = (s - k, live, 0.5), problem.gram.row_tops(live, s, do_nothing)
-        together = squared_nodes(problem, bases, *given, tops)
-        for node, base, gain in zip(together, bases, largest_gains(together), strict=True):
-            alone = squared_node(problem, base, *given, tops)
-            assert gain == pytest.approx(largest_gains([alone])[0])
-            for part in ("base", "whitened", "g", "h", "base_value"):
-                assert getattr(node, part) == pytest.approx(getattr(alone, part), abs=1e-9)
 
 
 @pytest.mark.parametrize("design", DESIGNS)
