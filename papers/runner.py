@@ -266,12 +266,6 @@ def run(
     return [done[trial.identity] for trial in trials if trial.identity in done], failed
 
 
-def first_of(failures: Sequence[str]) -> MipselectError:
-    """Make the error of a run in which something failed."""
-    more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
-    return MipselectError(failures[0] + more)
-
-
 def measured(trial: Trial) -> Row:
     """Run a trial; the row says why, if there is nothing to read."""
     start = time.perf_counter()

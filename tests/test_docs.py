@@ -12,8 +12,6 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-OF_SPHINX = {"search", "genindex", "modindex", "py-modindex"}
-"""Pages that Sphinx writes itself, over whatever is there."""
 OF_TESTS = ROOT / "tests" / "README.md"
 PRODUCT = ROOT / "mipselect"
 ARCHITECTURE, CONTRIBUTING = DOCS / "architecture.md", ROOT / "CONTRIBUTING.md"
@@ -45,46 +43,6 @@ def test_the_table_of_tests_names_every_folder() -> None:
     named = re.findall(r"^\| \[(\w+)\]", OF_TESTS.read_text(), re.MULTILINE)
     assert set(named) == {path.parent.name for path in OF_TESTS.parent.glob("*/test_*.py")}
     assert len(set(named)) == len(named)
-
-
-def test_no_page_has_the_name_of_one_that_sphinx_writes() -> None:
-    pages = {path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.*")}
-    assert "certificates" in pages
-    assert not pages & OF_SPHINX
-
-
-FOUR_PARTS = ("tutorials/index", "how-to/index", "explanation/index", "reference/index")
-
-
-def toctrees_of(text: str) -> list[str]:
-    """The entries of every toctree of a page."""
-    found = re.findall(r"```{toctree}\n(.*?)```", text, re.DOTALL)
-    return [line for block in found for line in block.split() if not line.startswith(":")]
-
-
-def test_the_front_page_leads_to_four_parts() -> None:
-    front = (DOCS / "index.md").read_text()
-    assert tuple(toctrees_of(front)[:4]) == FOUR_PARTS
-    assert front.count("{container} card\n") == len(FOUR_PARTS)
-    for part in FOUR_PARTS:
-        assert re.search(rf"### \[.+\]\({part}\.(?:md|rst)\)", front)
-
-
-@pytest.mark.parametrize("part", ["tutorials", "explanation"])
-def test_a_part_links_to_every_page_that_it_holds(part: str) -> None:
-    index = DOCS / part / "index.md"
-    held = toctrees_of(index.read_text())
-    assert len(held) >= 5
-    assert {f"{page}.md" for page in held} == set(re.findall(r"\]\(([^)]+)\)", index.read_text()))
-    assert {path.stem for path in index.parent.glob("*.md")} <= {*held, "index"}
-
-
-def test_every_guide_is_in_the_list_of_guides() -> None:
-    index = DOCS / "how-to" / "index.md"
-    assert toctrees_of(index.read_text())[-1] == "*"
-    guides = {path.name for path in index.parent.glob("*.md")} - {"index.md"}
-    assert len(guides) >= 8
-    assert guides <= set(re.findall(r"^- \[.+?\]\(([\w-]+\.md)\)", index.read_text(), re.MULTILINE))
 
 
 def rows_of(text: str) -> list[list[str]]:

@@ -101,13 +101,13 @@ def describe(arguments: DescribeArguments) -> None:
     down. No range, no category and no number of rows is taken from the data, and
     no type without --types-from-data.
     """
-    from mipselect.tables.described import NO_CODEBOOK, described, proposed_types, read_codebook
+    from mipselect.tables.described import described, proposed_types, read_codebook
 
     table, delivery, given = arguments.table, arguments.delivery, arguments.codebook
     output, source = delivery.output, table.source
     check_output(output, [Path(table.data), *filter(None, [given])], replace=delivery.replace)
     proposed = proposed_types(source) if arguments.types_from_data else {}
-    codebook = NO_CODEBOOK if given is None else read_codebook(given, source)
+    codebook = None if given is None else read_codebook(given, source)
     found = described(source, codebook, proposed)
     schema, uses = found.schema, list(_uses(found.schema))
     sensitive = any(field.type_proposed for field in schema.fields)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 
@@ -19,9 +19,6 @@ from mipselect.cli.table_options import (
 )
 from mipselect.errors import InvalidInput
 from mipselect.validation import checked_integer
-
-if TYPE_CHECKING:
-    from mipselect.tables.moments import Counting
 
 EXAMPLES = """Examples:
 
@@ -109,16 +106,12 @@ def moments(arguments: MomentsArguments) -> None:
         )
         return
     with Spinner("adding up") as spinner:
-
-        def told(counting: Counting) -> None:
-            spinner.tick(f"adding up {counting.rows:,} rows, file {counting.pieces + 1}")
-
         found = Moments.of(
             sources,
             known,
             target=arguments.target,
             folds=arguments.folds,
-            progress=told,
+            progress=lambda rows: spinner.tick(f"adding up {rows:,} rows"),
             **arguments.question.keywords,
         )
     found.save(output)

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mipselect.cli.declared import command, group, option, options, required
-from mipselect.cli.fit import fitter_of, model_for
+from mipselect.cli.fit import fitter_of
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import (
     check_figure,
@@ -236,9 +236,8 @@ def plan(arguments: PlanArguments) -> None:
     for note in notes:
         say(f"warning: {note}")
     of_classes, division = question.public.target.classes is not None, arguments.division
-    asked_model = model_for(arguments.model, division.delta, of_classes=of_classes)
-    fitter = fitter_of(
-        asked_model, division, of_classes=of_classes, fit_intercept=question.intercept
+    fitter, regression = fitter_of(
+        arguments.model, division, of_classes=of_classes, fit_intercept=question.intercept
     )
     size, score = question.support_size, arguments.score
     fitter.selector.set_params(n_features_to_select=size, score=score)
@@ -258,7 +257,7 @@ def plan(arguments: PlanArguments) -> None:
     # With as many fields as are picked nothing is drawn.
     share = share_of_selection(fitter.selection_share, in_blocks=arguments.score != LOSS)
     how = {
-        "regression": asked_model.way.value,
+        "regression": regression,
         "delta": division.delta,
         "selection_share": share if question.support_size < selection.features else 0.0,
         "range_share": fitter.range_share,

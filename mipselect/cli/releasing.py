@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 
@@ -57,21 +57,10 @@ from mipselect.tables.public_map import people_in_words
 from mipselect.validation import checked_integer, listed, sizes_in_words
 
 if TYPE_CHECKING:
+    from mipselect.cli.inputs import Source
     from mipselect.selectors import MCMCSelector
 
 MOST_DRAWS = 100_000
-
-
-class Source(Protocol):
-    """Source of a problem and its data."""
-
-    def problem(self) -> tuple[Problem, int | None]:
-        """Return the problem, and the number of rows where it is known; no row is read."""
-        ...
-
-    def data(self) -> StoredData:
-        """Return all of it; sensitive."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,6 +140,14 @@ class ReleasePlan(ABC):
     @abstractmethod
     def terms(self, stated: Mapping[str, Guarantee], unit: str) -> list[str]:
         """Say the same in lines."""
+
+    def budget(self, total: Guarantee) -> list[str]:
+        """Say what the ledger has left, and what a draw would leave, in what it counts."""
+        if self.ledger is None:
+            return []
+        left, after = self.ledger.remaining, self.ledger.after(total)
+        words = f"{left_in_words(left)} left, and would have {left_in_words(after)}"
+        return [f"Budget: the ledger has {words}."]
 
     def cost_of_parts(self) -> list[str]:
         """Say what was drawn cost, where the answer does not say it."""
@@ -361,12 +358,9 @@ class SupportPlan(ReleasePlan):
 
     def terms(self, stated: Mapping[str, Guarantee], unit: str) -> list[str]:
         """See `ReleasePlan`."""
-        total, found = self.total(stated), [f"Would be drawn: by {self.name}, {self.cost}."]
-        if self.ledger is not None:
-            left = left_in_words(self.ledger.remaining)
-            after = left_in_words(self.ledger.after(total))
-            found.append(f"Budget: the ledger has {left} left, and would have {after}.")
-        return [*found, f"Guarantee of all draws together: {total.of_unit(unit)}."]
+        total, drawn = self.total(stated), f"Would be drawn: by {self.name}, {self.cost}."
+        together = f"Guarantee of all draws together: {total.of_unit(unit)}."
+        return [drawn, *self.budget(total), together]
 
     def draw(self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback) -> Answer:
         """See `ReleasePlan`."""

@@ -21,7 +21,6 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput
 
 __all__ = [
-    "NeighbourSpace",
     "PrivacyLoss",
     "ScoreVectors",
     "largest_loss",
@@ -145,29 +144,6 @@ def largest_loss(law: Law, pairs: Iterable[tuple[Any, Any]]) -> PrivacyLoss:
     return replace(worst, pairs=count)
 
 
-class NeighbourSpace(Protocol):
-    """Pairs of neighbours, each given by a vector of coordinates.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mipselect.privacy.audit import ScoreVectors
-    >>> space = ScoreVectors(3, low=0.0, high=5.0)
-    >>> data, other = space.pair(space.start(np.random.default_rng(0)))
-    >>> bool(np.all(np.abs(data - other) <= 1.0))
-    True
-    """
-
-    def start(self, rng: np.random.Generator) -> Array:
-        """Return a random point."""
-
-    def pair(self, point: Array) -> tuple[Any, Any]:
-        """Return the neighbours at a point."""
-
-    def proposals(self, point: Array, coordinate: int, rng: np.random.Generator) -> Iterable[float]:
-        """Return values that are worth trying for a coordinate."""
-
-
 @dataclass(frozen=True)
 class ScoreVectors:
     """Score vectors of which entry a moves by at most Δ_a.
@@ -235,7 +211,7 @@ class ScoreVectors:
 
 def worst_pair(
     law: Law,
-    space: NeighbourSpace,
+    space: Any,
     *,
     starts: int = 10,
     rounds: int = 5,
@@ -251,8 +227,8 @@ def worst_pair(
     ----------
     law : callable
         From data to the log probabilities of all outcomes.
-    space : NeighbourSpace
-        The pairs: `ScoreVectors`, or your own.
+    space : ScoreVectors
+        The pairs; or a space of your own, with the same `start`, `pair` and `proposals`.
     starts, rounds : int
         Random starts, and the most sweeps over all coordinates from each.
     seed : int
@@ -279,9 +255,7 @@ def worst_pair(
     return replace(worst, pairs=sum(loss.pairs for loss in found))
 
 
-def _ascended(
-    law: Law, space: NeighbourSpace, rounds: int, rng: np.random.Generator
-) -> PrivacyLoss:
+def _ascended(law: Law, space: Any, rounds: int, rng: np.random.Generator) -> PrivacyLoss:
     """Search from one random start; `pairs` counts all that were looked at on the way."""
     point = space.start(rng)
     best, pairs = _loss(law, *space.pair(point)), 1

@@ -259,14 +259,6 @@ class Quality:
         threshold = " at one half" if one.name in (ACCURACY, PREDICTED) else ""
         return f"{one.name.replace(SECOND, self.second_class or SECOND)}{threshold}"
 
-    def measure(self, name: str) -> Measure:
-        """Return a measure by its name; raise `InvalidInput` if there is none."""
-        for one in self.measures:
-            if one.name == name:
-                return one
-        names = ", ".join(one.name for one in self.measures)
-        raise InvalidInput(f"there is no {name!r} among the measures: {names}")
-
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON; `from_dict` reads them again."""
         return {

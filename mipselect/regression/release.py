@@ -369,8 +369,8 @@ class ModelRelease(Release):
     def _released(self) -> tuple[float, ...]:
         if self.coefficients is None:
             raise InvalidInput(
-                "no model was released: the private test failed; take more rows, a larger "
-                "epsilon or delta, or a fallback"
+                "no model was released: the private test failed; take more rows, or a larger "
+                "epsilon or delta"
             )
         return self.coefficients
 

@@ -327,8 +327,8 @@ class SelectThenRegress(NumberPredictor):
         InvalidInput
             If no model was released.
         """
-        found: np.ndarray[Any, Any] = self.release_.predictions_of(self._decision(X))
-        return found
+        found = self._decision(X)
+        return self.release_.predictions_of(found)
 
     @available_if(lambda self: is_classifier(self.regressor))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> FloatArray:

@@ -7,7 +7,7 @@ not depend on how the column is stored; see `mipselect.tables.values`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
@@ -43,44 +43,15 @@ LEVELS: Mapping[str, tuple[str, ...]] = {
 """The parts of a date or a time that are categories; a year is a number."""
 
 
-@dataclass(frozen=True)
-class Curve:
-    """A logarithm or a root: a function that does not fall, of numbers from 0 on.
-
-    Attributes
-    ----------
-    of : callable
-        From an array to an array.
-    inverse : callable
-        Back from its values to the numbers.
-    closed : bool
-        Whether 0 is in the domain.
-    """
-
-    of: Callable[[Any], Any]
-    inverse: Callable[[Any], Any]
-    closed: bool
-
-    def __call__(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the values: minus infinity below the domain, and NaN stays NaN."""
-        with np.errstate(all="ignore"):
-            result = np.where(self.holds(numbers), self.of(numbers), -np.inf)
-        return np.where(np.isnan(numbers), np.nan, result)
-
-    def holds(self, number: Any) -> Any:
-        """Return True for numbers in the domain."""
-        return number >= 0.0 if self.closed else number > 0.0
-
-    def ends(self, low: float, high: float) -> tuple[float, float]:
-        """Return what a range of numbers becomes."""
-        first, last = self(np.array([low, high])).tolist()
-        return first, last
+CURVES = {"log": (np.log, np.exp), "sqrt": (np.sqrt, np.square)}
+"""Functions that do not fall, of numbers from 0 on, with their inverses."""
 
 
-CURVES: Mapping[str, Curve] = {
-    "log": Curve(np.log, np.exp, closed=False),
-    "sqrt": Curve(np.sqrt, np.square, closed=True),
-}
+def curve(way: str, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a logarithm or a root: minus infinity below the domain, and NaN of NaN."""
+    with np.errstate(all="ignore"):
+        found: NDArray[np.float64] = CURVES[way][0](np.maximum(numbers, 0.0))
+    return np.where(numbers < 0.0, -np.inf, found)
 
 
 @completed_by(Field)
@@ -123,7 +94,7 @@ class DerivedField(Field):
         A logarithm or a root is minus infinity below its domain.
         """
         if self.way in CURVES:
-            return pa.array(CURVES[self.way](values.numbers(stored, self.made_of)))
+            return pa.array(curve(self.way, values.numbers(stored, self.made_of)))
         points = seconds(stored, self.made_of)
         absent = points == NO_POINT
         found = self._part(np.where(absent, 0, points))
@@ -148,10 +119,9 @@ class DerivedField(Field):
             return outward(low, high)
         if self.way not in CURVES or not self.made_of.counts_whole:
             return low, high
-        curve = CURVES[self.way]
         with np.errstate(all="ignore"):
-            numbers = curve.inverse(np.array([low, high])).tolist()
-        first, last = curve.ends(*outward(*numbers))
+            numbers = CURVES[self.way][1](np.array([low, high])).tolist()
+        first, last = curve(self.way, np.array(outward(*numbers))).tolist()
         return (
             min(low, first) if np.isfinite(first) else low,
             max(high, last) if np.isfinite(last) else high,
@@ -220,20 +190,19 @@ def _source(name: str, known: Mapping[str, Field], unit: str | None, where: str)
 
 def _transformed(entry: Mapping[str, Any], source: Field, where: str) -> DerivedField:
     way, ends = entry["transform"], _own_ends(entry, where)
-    curve = CURVES[way]
     if not source.is_measured:
         raise InvalidInput(
             f"{where}: transform is of a number without categories; {shown(source.name)} is of "
             f"type {source.type}"
         )
-    if ends is None and source.minimum is not None and not curve.holds(source.minimum):
-        domain = "of 0 or more" if curve.closed else "above 0"
-        raise InvalidInput(
-            f"{where}: {way} needs a minimum {domain}; that of {shown(source.name)} is "
-            f"{source.minimum:g}"
-        )
-    if ends is None and source.minimum is not None and source.maximum is not None:
-        ends = curve.ends(source.minimum, source.maximum)
+    if ends is None and source.minimum is not None:
+        first, last = curve(way, np.array([source.minimum, source.maximum or 0.0])).tolist()
+        if first == -np.inf:
+            raise InvalidInput(
+                f"{where}: {way} needs a minimum {'above 0' if way == 'log' else 'of 0 or more'}; "
+                f"that of {shown(source.name)} is {source.minimum:g}"
+            )
+        ends = None if source.maximum is None else (first, last)
     return _made(entry, source, way, ends)
 
 

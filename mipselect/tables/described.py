@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -22,7 +22,6 @@ from mipselect.json_objects import read_json
 from mipselect.tables.derived import FEATURES
 from mipselect.tables.fields import BLANKS, IGNORED, MAPPED, PROPOSED, ROLE
 from mipselect.tables.fields import NUMBER as A_NUMBER
-from mipselect.tables.parts import Part
 from mipselect.tables.schema import PRIVACY_UNIT, TableSchema
 from mipselect.tables.sources import open_source
 from mipselect.tables.stored_files import ENDINGS, STAT
@@ -102,29 +101,7 @@ def looking_like_identifiers(names: Iterable[object]) -> tuple[list[str], str]:
 MOST_BYTES = 1 << 26
 
 
-@dataclass(frozen=True)
-class Codebook:
-    """Public description of the fields of a table.
-
-    Attributes
-    ----------
-    label : str
-        Its file; "" if there is none.
-    fields : mapping of str to mapping
-        Properties of a field of a Table Schema, by its name.
-    table : mapping
-        Properties of the table.
-    """
-
-    label: str = ""
-    fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    table: Mapping[str, Any] = field(default_factory=lambda: {"missingValues": [""]})
-
-
-NO_CODEBOOK = Codebook()
-
-
-def read_codebook(path: str | Path, source: TableFile) -> Codebook:
+def read_codebook(path: str | Path, source: TableFile) -> TableSchema:
     """Read what somebody wrote down of a table.
 
     Parameters
@@ -138,22 +115,23 @@ def read_codebook(path: str | Path, source: TableFile) -> Codebook:
     Raises
     ------
     InvalidInput
-        Naming the file, and what is wrong in it.
+        Naming the file, and what is wrong in it; also where it is about another table.
     """
-    path = Path(path)
+    path, columns = Path(path), open_source(source)[0].names
     if ENDINGS.get(path.suffix.lower()) == STAT:
-        (part,) = open_source(path)
-        return Codebook(str(path), dict(zip(part.names, part.fields, strict=True)))
-    content = read_json(path, MOST_BYTES)
-    with about(str(path)):
-        if isinstance(content, Mapping) and "resources" in content:
-            content = _schema_of_resource(content, path, PurePosixPath(str(source.path)).name)
-        if not isinstance(content, Mapping) or "fields" not in content:
-            raise InvalidInput("is no Table Schema and no data package of Frictionless")
-        table = TableSchema.of(content).content
-    fields = {entry.pop("name"): entry for entry in table.pop("fields")}
-    table.pop("$schema", None)
-    return Codebook(str(path), fields, {"missingValues": [""], **table})
+        codebook = described(path).schema
+    else:
+        content = read_json(path, MOST_BYTES)
+        with about(str(path)):
+            if isinstance(content, Mapping) and "resources" in content:
+                content = _schema_of_resource(content, path, PurePosixPath(str(source.path)).name)
+            if not isinstance(content, Mapping) or "fields" not in content:
+                raise InvalidInput("is no Table Schema and no data package of Frictionless")
+            codebook = TableSchema.of(content)
+    names = [field.name for field in codebook.fields]
+    if not set(names) & set(columns):
+        raise InvalidInput(f"{path}: describes no column of {source}; it describes {listed(names)}")
+    return codebook
 
 
 def _schema_of_resource(content: Mapping[str, Any], path: Path, file: str) -> Any:
@@ -338,7 +316,7 @@ class Described:
 
 def described(
     source: Any,
-    codebook: Codebook = NO_CODEBOOK,
+    codebook: TableSchema | None = None,
     proposed: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Described:
     """Begin a schema of the first part of a table; no value is looked at.
@@ -347,7 +325,7 @@ def described(
     ----------
     source : path or table
         See `mipselect.tables.sources.open_source`.
-    codebook : Codebook
+    codebook : TableSchema, optional
         What it says of a field takes the place of what the header says.
     proposed : mapping of str to mapping, optional
         See `proposed_types`; they are marked as that. Nothing is taken from them where the codebook
@@ -356,26 +334,24 @@ def described(
     Raises
     ------
     InvalidInput
-        If the names of the columns make no schema, or the codebook is of another table.
+        If the names of the columns make no schema.
     """
     part = open_source(source)[0]
-    if codebook.fields and not set(codebook.fields) & set(part.names):
-        raise InvalidInput(
-            f"{codebook.label}: describes no column of {part.label}; it describes "
-            f"{listed(list(codebook.fields))}"
-        )
-    key, used = _key_and_used(codebook.table)
+    table = {"missingValues": [""], **({} if codebook is None else codebook.content)}
+    table.pop("$schema", None)
+    known = {entry["name"]: entry for entry in table.pop("fields", ())}
+    key, used = _key_and_used(table)
     fields = []
     for name, said in zip(part.names, part.fields, strict=True):
-        told, of_rows = codebook.fields.get(name, {}), (proposed or {}).get(name)
+        told, of_rows = known.get(name, {}), (proposed or {}).get(name)
         marked = {} if of_rows is None or "type" in told else {**of_rows, PROPOSED: True}
         fields.append({"name": name, **said, **marked, **told})
     for entry in fields:
         if entry["name"] not in used and looks_ignored(entry["name"], entry, key):
             entry[ROLE] = IGNORED
-    with about(codebook.label or f"{part.label}: its columns make no schema"):
-        schema = TableSchema.of({**codebook.table, "fields": fields})
-    notes = list(_notes(schema, part, codebook))
+    with about(f"{part.label}: its columns make no schema"):
+        schema = TableSchema.of({**table, "fields": fields})
+    notes = list(_notes(schema, [name for name in known if name not in part.names]))
     if schema.ignored:
         notes.append(IDENTIFYING.format(listed(list(schema.ignored))))
         notes += [] if schema.privacy_unit else [SEVERAL_ROWS]
@@ -391,7 +367,7 @@ def _key_and_used(table: Mapping[str, Any]) -> tuple[Sequence[str], Collection[s
     return keys, used
 
 
-def _notes(schema: TableSchema, part: Part, codebook: Codebook) -> Iterator[str]:
+def _notes(schema: TableSchema, absent: Sequence[str]) -> Iterator[str]:
     labelled = [
         entry["name"]
         for entry in schema.content["fields"]
@@ -400,7 +376,6 @@ def _notes(schema: TableSchema, part: Part, codebook: Codebook) -> Iterator[str]
     ]
     if labelled:
         yield CHECK.format(listed(labelled))
-    absent = [name for name in codebook.fields if name not in part.names]
     weights = [f.name for f in schema.fields if f.role is None and WEIGHTS.fullmatch(f.name)]
     if weights:
         yield OF_WEIGHTS.format(listed(weights))

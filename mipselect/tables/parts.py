@@ -119,25 +119,10 @@ def require_columns(
         raise InvalidInput(f"{label}: two columns are called {listed(repeated)}{''.join(why)}")
 
 
-WORDS_OF_FIELDS = {"title": ("label", "title"), "description": ("description", "comment")}
-"""Properties of a Table Schema, and the keys in the metadata of an Arrow field that say them."""
-
-
 def arrow_part(label: str, schema: pa.Schema, rows: int | None, read: Read) -> Part:
-    """Make a part whose columns are those of an Arrow schema, with what its metadata say."""
-    fields: list[dict[str, str]] = []
-    for column in schema:
-        said = {
-            key.decode("utf-8", "replace").lower(): text.decode("utf-8", "replace").strip()
-            for key, text in (column.metadata or {}).items()
-        }
-        words = {
-            name: next((said[key] for key in keys if said.get(key)), "")
-            for name, keys in WORDS_OF_FIELDS.items()
-        }
-        told = {name: text for name, text in words.items() if text}
-        fields.append({"type": kind_of(column.type), **told})
-    return Part(label, tuple(schema.names), tuple(fields), rows, read)
+    """Make a part whose columns are those of an Arrow schema."""
+    fields = tuple({"type": kind_of(column.type)} for column in schema)
+    return Part(label, tuple(schema.names), fields, rows, read)
 
 
 def kind_of(kind: pa.DataType) -> str:

@@ -186,9 +186,9 @@ class TableSchema:
         """Begin a schema: what the header of a table says of its columns, and nothing else.
 
         These are names and stored types; of SPSS, Stata and SAS also labels, which become titles
-        and categories, and codes of no value; of Parquet and Arrow the labels of fields. No value
-        of the table is looked at: whatever else there is to say a person writes, from public
-        knowledge. Files of CSV and Excel have no types; their fields are texts.
+        and categories, and codes of no value. No value of the table is looked at: whatever else
+        there is to say a person writes, from public knowledge. Files of CSV and Excel have no
+        types; their fields are texts.
 
         Parameters
         ----------

@@ -55,26 +55,6 @@ MOMENT_OF_SAS = re.compile("DATETIME|DATEAMPM|[BE]8601DT")
 WHOLE = ("int8", "int16", "int32")
 
 
-@dataclass(frozen=True)
-class StatColumn:
-    """A column of such a file, by its header.
-
-    Attributes
-    ----------
-    stored_name : str
-        Byte for byte, as the reader is asked for it.
-    name : str
-    type : StatType
-    public : dict
-        Properties of a field of a Table Schema.
-    """
-
-    stored_name: str
-    name: str
-    type: StatType
-    public: dict[str, Any]
-
-
 def stat_part(path: str, label: str, encoding: str | None) -> Part:
     """Look at the header of a file; `encoding` takes the place of the one it says.
 
@@ -90,8 +70,9 @@ def stat_part(path: str, label: str, encoding: str | None) -> Part:
         for each in (None, BYTE_FOR_BYTE)
     )
     known = encoding or _encoding_of(said, path, label)
-    columns = tuple(_columns(header, known, path))
-    stored = {column.name: column for column in columns}
+    columns = list(_columns(header, known, path))
+    names, fields = tuple(name for _, _, name, _ in columns), tuple(each[3] for each in columns)
+    stored = {name: (stored_name, kind) for stored_name, kind, name, _ in columns}
 
     def read(names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         chosen = [stored[name] for name in names]
@@ -99,25 +80,20 @@ def stat_part(path: str, label: str, encoding: str | None) -> Part:
         while names and found == start:
             cells, _ = reader(
                 "the file is damaged",
-                usecols=[column.stored_name for column in chosen],
+                usecols=[stored_name for stored_name, _ in chosen],
                 row_offset=start,
                 row_limit=count,
                 encoding=BYTE_FOR_BYTE,
             )
-            arrays = [_array(c, cells[c.stored_name], known) for c in chosen]
+            arrays = [_array(kind, cells[each], known) for each, kind in chosen]
             batch = pa.record_batch(arrays, list(names))
             for place in range(0, batch.num_rows, ROWS):
                 yield batch.slice(place, ROWS)
             found, start = start + batch.num_rows, start + count
 
     rows = header.number_rows
-    return Part(
-        label,
-        tuple(column.name for column in columns),
-        tuple({"type": column.type.kind, **column.public} for column in columns),
-        rows if isinstance(rows, int) and rows >= 0 else None,
-        read,
-    )
+    known_rows = rows if isinstance(rows, int) and rows >= 0 else None
+    return Part(label, names, fields, known_rows, read)
 
 
 def _reader(path: str, label: str) -> Callable[..., Any]:
@@ -155,8 +131,13 @@ def _encoding_of(header: Any, path: str, label: str) -> str:
     return UTF8 if ending == "xpt" else LEGACY
 
 
-def _columns(header: Any, encoding: str, path: str) -> Iterator[StatColumn]:
-    """Yield the columns of a header that was read byte for byte."""
+def _columns(
+    header: Any, encoding: str, path: str
+) -> Iterator[tuple[str, StatType, str, dict[str, Any]]]:
+    """Yield the columns of a header that was read byte for byte.
+
+    Each has its stored name, its type, its name, and properties of a field of a Table Schema.
+    """
 
     def text(stored: str | None) -> str:
         # With a mark for what cannot be decoded.
@@ -191,15 +172,15 @@ def _columns(header: Any, encoding: str, path: str) -> Iterator[StatColumn]:
             public |= _categories(kind, listed)
             if header.variable_measure.get(stored) == "ordinal":
                 public["categoriesOrdered"] = True
-        yield StatColumn(stored, text(stored), kind, public)
+        yield stored, kind, text(stored), {"type": kind.kind, **public}
 
 
-def _array(column: StatColumn, cells: list[Any], encoding: str) -> pa.Array:
+def _array(kind: StatType, cells: list[Any], encoding: str) -> pa.Array:
     """Convert the values of one column, null where there is none."""
-    if column.type.is_text:
+    if kind.is_text:
         return _texts(cells, encoding)
     # Nothing becomes NaN.
-    return column.type.array(np.array(cells, dtype=np.float64))
+    return kind.array(np.array(cells, dtype=np.float64))
 
 
 def _texts(cells: list[Any], encoding: str) -> pa.Array:

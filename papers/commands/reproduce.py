@@ -29,7 +29,7 @@ from mipselect.cli.extension import (
     say,
     write_whole,
 )
-from mipselect.errors import InvalidInput
+from mipselect.errors import InvalidInput, MipselectError
 from mipselect.pictures import (
     Panel,
     Picture,
@@ -47,7 +47,7 @@ from ..experiment import (
     Metric,
     Results,
 )
-from ..runner import EXPERIMENT, Row, Trial, TrialFile, done_already, first_of, run
+from ..runner import EXPERIMENT, Row, Trial, TrialFile, done_already, run
 from ..sources import DataSource
 
 ALL = "all"
@@ -210,7 +210,8 @@ def reproduce(arguments: ReproduceArguments) -> None:
     _deliver(made, left_out, arguments)
     failures = [f"{one.experiment.name}: {reason}" for one in made for reason in one.missing]
     if failures:
-        raise first_of(failures)
+        more = f" (and {len(failures) - 1} more)" if len(failures) > 1 else ""
+        raise MipselectError(failures[0] + more)
 
 
 def _chosen(names: Sequence[str]) -> list[Experiment]:
@@ -268,12 +269,9 @@ def _prepare(arguments: ReproduceArguments, experiments: Sequence[Experiment]) -
     except OSError as error:
         raise InvalidInput(f"--output {folder}: {error.strerror or error}") from error
     for experiment in experiments:
-        for end in (".jsonl", ".md", ".csv", *_svgs(experiment)):
+        svgs = (f"{figure.suffix}.svg" for figure in experiment.figures)
+        for end in (".jsonl", ".md", ".csv", *svgs):
             check_writable(arguments.path(experiment, end))
-
-
-def _svgs(experiment: Experiment) -> list[str]:
-    return [f"{figure.suffix}.svg" for figure in experiment.figures]
 
 
 def _trials(

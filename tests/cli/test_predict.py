@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 from mipselect.regression import ModelRelease
-from mipselect.tables import parts
 from tests.support.commandline import Run
 from tests.support.stays import HOSTILE, SCHEMA, rows, written
 
@@ -92,19 +91,6 @@ def test_predictions_do_not_depend_on_how_the_table_is_stored(
     assert run("predict", model, tmp_path / "one.csv").out == expected
 
 
-def test_batches_make_no_difference(
-    run: Run, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = tmp_path / "t.csv"
-    frame(data).to_parquet(tmp_path / "t.parquet")
-    expected = run("predict", model, tmp_path / "t.parquet").out
-    monkeypatch.setattr("mipselect.tables.stored_files.ROWS", 7)
-    monkeypatch.setattr(parts, "ROWS", 7)
-    assert run("predict", model, tmp_path / "t.parquet").out == expected
-    report = run("predict", model, tmp_path / "t.parquet", "--json").report
-    assert report["predictions"] == [float(line) for line in expected.split()[1:]]
-
-
 def test_hostile_rows_are_predicted_like_any_other(run: Run, model: Path, tmp_path: Path) -> None:
     plain = rows(20)
     expected = run("predict", model, written(tmp_path / "u.csv", plain)).out.splitlines()
@@ -122,10 +108,7 @@ def test_hostile_rows_are_predicted_like_any_other(run: Run, model: Path, tmp_pa
 
 def test_values_in_no_list_are_counted(run: Run, model: Path, tmp_path: Path) -> None:
     assert "no list" not in run("predict", model, tmp_path / "t.csv").err
-    odd = frame(tmp_path / "t.csv")
-    released = ModelRelease.load(model)
-    assert released.table is not None
-    assert any(field.name == "ward" for field in released.table.schema.fields)
+    odd, released = frame(tmp_path / "t.csv"), ModelRelease.load(model)
     odd.loc[[3, 5], "ward"] = "Attic"
     odd.to_csv(tmp_path / "odd.csv", index=False)
     told = run("predict", model, tmp_path / "odd.csv").err
@@ -135,11 +118,6 @@ def test_values_in_no_list_are_counted(run: Run, model: Path, tmp_path: Path) ->
     assert predicted.tolist() == [
         float(x) for x in run("predict", model, tmp_path / "odd.csv").out.split()[1:]
     ]
-    replaced = released.table.replaced()
-    columns = np.concatenate(list(released.table.batches(tmp_path / "odd.csv", replaced)))
-    assert replaced.rows["unlisted"] == {"ward": 2}
-    # From arrays of columns, as in a private measure of quality, nothing is told.
-    released.decision(columns)
 
 
 def test_values_that_are_replaced_are_told_and_the_fit_tells_nothing(
@@ -178,29 +156,6 @@ def test_values_that_are_replaced_are_told_and_the_fit_tells_nothing(
     assert "age in" not in again.out + measured.out + measured.err
 
 
-def test_classes_are_named_and_quoted(run: Run, tmp_path: Path) -> None:
-    entry = {"name": "died", "type": "string", "categories": ["no, not", 'the "other"']}
-    fields = [field for field in SCHEMA["fields"] if field["name"] != "died"]  # type: ignore[index, union-attr]
-    (tmp_path / "schema.json").write_text(json.dumps({**SCHEMA, "fields": [*fields, entry]}))
-    written(tmp_path / "t.csv", rows(300))
-    table = frame(tmp_path / "t.csv")
-    table["died"] = np.where(table["died"] == "True", 'the "other"', "no, not")
-    table.to_csv(tmp_path / "t.csv", index=False)
-    (tmp_path / "schema.json").write_text(json.dumps({**SCHEMA, "fields": [*fields, entry]}))
-    output = tmp_path / "m.json"
-    done = run(
-        *("fit", tmp_path / "t.csv", "--schema", tmp_path / "schema.json", "--target", "died"),
-        *("--support-size", "1", "--epsilon", "60", "--never", "stay", "--output", output),
-    )
-    assert done.code == 0, done.err
-    outcome = run("predict", output, tmp_path / "t.csv")
-    found = [line[0] for line in csv.reader(outcome.out.splitlines())]
-    assert found[0] == "died"
-    assert set(found[1:]) == {"no, not", 'the "other"'}
-    report = run("predict", output, tmp_path / "t.csv", "--json").report
-    assert report["predictions"] == found[1:]
-
-
 def test_missing_fields_are_named_before_a_row_is_read(
     run: Run, model: Path, tmp_path: Path
 ) -> None:
@@ -237,12 +192,8 @@ def test_a_file_is_written_whole_or_not_at_all(
         run("predict", model, data, *more).failed_with(130, "interrupted: nothing was released")
     assert output.read_text() == "kept"
     assert sorted(os.listdir(tmp_path)) == before
-
-
-def test_output_must_be_another_file(run: Run, model: Path, tmp_path: Path) -> None:
-    data = tmp_path / "t.csv"
-    run("predict", model, data, "--output", data).failed_with(2, "is what is read")
-    run("predict", model, data, "--output", tmp_path / "x.json").failed_with(2, "end in .csv")
+    for path, words in ((data, "is what is read"), (tmp_path / "x.json", "end in .csv")):
+        run("predict", model, data, "--output", path).failed_with(2, words)
 
 
 def test_a_seeded_model_is_marked(run: Run, tmp_path: Path) -> None:
@@ -377,22 +328,29 @@ def test_thresholds_are_between_0_and_1(run: Run, tmp_path: Path, threshold: str
     refused.failed_with(2, "--threshold")
 
 
-def test_numbers_are_classes_as_they_were_written(run: Run, tmp_path: Path) -> None:
-    written(tmp_path / "t.csv", rows(300))
-    table = frame(tmp_path / "t.csv")
-    table["died"] = np.where(table["died"] == "True", "1", "0")
-    table.to_csv(tmp_path / "t.csv", index=False)
-    entry = {"name": "died", "type": "integer", "categories": [0, 1]}
+@pytest.mark.parametrize(
+    ("kind", "classes", "texts"),
+    [
+        ("string", ["no, not", 'the "other"'], ["no, not", 'the "other"']),
+        ("integer", [0, 1], ["0", "1"]),
+    ],
+)
+def test_classes_are_as_they_were_written(
+    run: Run, tmp_path: Path, kind: str, classes: list[Any], texts: list[str]
+) -> None:
+    data, schema, output = (tmp_path / name for name in ("t.csv", "schema.json", "m.json"))
+    written(data, rows(300))
+    table = frame(data)
+    table["died"] = np.where(table["died"] == "True", *reversed(texts))
+    table.to_csv(data, index=False)
+    entry = {"name": "died", "type": kind, "categories": classes}
     fields: Any = [*SCHEMA["fields"][:-1], entry]
-    (tmp_path / "schema.json").write_text(json.dumps({**SCHEMA, "fields": fields}))
-    output = tmp_path / "m.json"
-    done = run(
-        *("fit", tmp_path / "t.csv", "--schema", tmp_path / "schema.json", "--target", "died"),
-        *("--support-size", "1", "--epsilon", "60", "--never", "stay", "--output", output),
-    )
-    assert "log-odds of died=1 = " in done.out
-    lines = run("predict", output, tmp_path / "t.csv").out.splitlines()
-    assert {line.split(",")[0] for line in lines[1:]} == {"0", "1"}
-    report = run("predict", output, tmp_path / "t.csv", "--json").report
-    assert set(report["predictions"]) == {0, 1}
-    assert report["class"] == 1
+    schema.write_text(json.dumps({**SCHEMA, "fields": fields}))
+    asked = ("--target", "died", "--never", "stay", "--support-size", "1", "--epsilon", "60")
+    done = run("fit", data, "--schema", schema, *asked, "--output", output)
+    assert f"log-odds of died={texts[1]} = " in done.out, done.err
+    found = [line[0] for line in csv.reader(run("predict", output, data).out.splitlines())]
+    assert (found[0], set(found[1:])) == ("died", set(texts))
+    report = run("predict", output, data, "--json").report
+    assert report["predictions"] == [classes[texts.index(text)] for text in found[1:]]
+    assert report["class"] == classes[1]

@@ -50,8 +50,13 @@ def test_select_counts_by_weights_and_says_so(
     assert outcome.unforeseen == ""
     text = run("select", *asked(path, *size, "--epsilon", "1", *more)).out
     assert "survey weight of a row: w; weights are clipped to 0 and: 4;" in text
-    dry = run("select", *asked(path, *size, "--epsilon", "1", *more, "--dry-run", "--json")).report
+    ledger = path.with_name("l.ledger")
+    run("ledger", "create", ledger, "--epsilon", "5")
+    paid = asked(path, *size, "--epsilon", "1", *more, "--ledger", str(ledger))
+    dry = run("select", *paid, "--dry-run", "--json").report
     assert (dry["weight"], dry["weight_bound"]) == ("w", MOST)
+    run("select", *paid)
+    assert '"weight": "w", "weight_bound": 4.0' in run("ledger", "show", ledger, "--json").out
 
 
 def test_every_bit_that_is_printed_is_the_same_whatever_a_weight_is(run: Run, path: Path) -> None:
@@ -68,28 +73,27 @@ def test_every_bit_that_is_printed_is_the_same_whatever_a_weight_is(run: Run, pa
     assert len(set(texts)) == 1
 
 
-@pytest.mark.parametrize("method", ["sis", "kendall", "sample-aggregate", "mcmc"])
+EQUAL = "draws from scores of rows that all count the same"
+REFUSED = [
+    *(
+        ("select", ("--method", name), EQUAL)
+        for name in ("sis", "kendall", "sample-aggregate", "mcmc")
+    ),
+    ("select", ("--score", "block-r2"), "score 'block-r2' counts every row the same"),
+    ("select", ("--loss", "huber(0.5)"), "the huber(0.5) loss takes none"),
+    ("select", ("--never", "w"), "'w' is the survey weight"),
+    ("select", ("--always", "w"), "'w' is the survey weight"),
+    ("fit", ("--delta", "1e-6", "--regression", "tukey"), "TukeyRegressor takes no survey weights"),
+]
+
+
 @pytest.mark.parametrize("dry", [(), ("--dry-run",)])
-def test_methods_of_scores_refuse(run: Run, path: Path, method: str, dry: tuple[str, ...]) -> None:
-    select(run, path, "--method", method, *dry).failed_with(
-        2, "draws from scores of rows that all count the same", "permute-and-flip, exponential"
-    )
-
-
-@pytest.mark.parametrize(
-    ("more", "fragment"),
-    [
-        (("--score", "block-r2"), "score 'block-r2' counts every row the same"),
-        (("--loss", "huber(0.5)"), "the huber(0.5) loss takes none"),
-        (("--never", "w"), "'w' is the survey weight"),
-        (("--always", "w"), "'w' is the survey weight"),
-    ],
-)
+@pytest.mark.parametrize(("command", "more", "fragment"), REFUSED)
 def test_what_does_not_go_with_weights_is_one_line(
-    run: Run, path: Path, more: tuple[str, ...], fragment: str
+    run: Run, path: Path, command: str, more: tuple[str, ...], fragment: str, dry: tuple[str, ...]
 ) -> None:
-    for dry in ((), ("--dry-run",)):
-        select(run, path, *more, *dry).failed_with(2, fragment)
+    whole = asked(path, "--support-size", "1", "--epsilon", "2", *more, *dry)
+    run(command, *whole).failed_with(2, fragment)
 
 
 def test_moments_hold_them_and_say_so(run: Run, path: Path, tmp_path: Path) -> None:
@@ -130,14 +134,6 @@ def test_fit_evaluate_predict_and_the_report(run: Run, path: Path, tmp_path: Pat
     assert len(run("predict", model, without).out.splitlines()) == 6
 
 
-@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
-def test_fit_by_tukey_refuses(run: Run, path: Path, dry: tuple[str, ...]) -> None:
-    run(
-        "fit", *asked(path, "--support-size", "1", "--epsilon", "2", "--delta", "1e-6"),
-        "--regression", "tukey", *dry,
-    ).failed_with(2, "TukeyRegressor takes no survey weights")  # fmt: skip
-
-
 def test_a_plan_says_that_weights_are_not_simulated(run: Run, path: Path) -> None:
     plan = ("plan", *asked(path)[1:], "--support-size", "1", "--rows", "200", "--epsilon", "1")
     quick = ("--tables", "2", "--time-limit", "1")
@@ -148,12 +144,3 @@ def test_a_plan_says_that_weights_are_not_simulated(run: Run, path: Path) -> Non
     assert report["not_simulated"] == ["w"]
     assert [blocks["score"] for blocks in report["blocks"]] == ["blocks"]
     run(*plan, "--score", "block-r2").failed_with(2, "'block-r2' counts every row the same")
-
-
-def test_a_ledger_notes_the_weight(run: Run, path: Path, tmp_path: Path) -> None:
-    ledger = tmp_path / "l.ledger"
-    run("ledger", "create", ledger, "--epsilon", "5")
-    select(run, path, "--ledger", str(ledger))
-    shown = run("ledger", "show", ledger, "--json").out
-    assert '"weight": "w"' in shown
-    assert '"weight_bound": 4.0' in shown

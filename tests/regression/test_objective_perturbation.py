@@ -51,11 +51,6 @@ def noise(source: random.Random, size: int, scale: float) -> Table:
     return product_laplace(source, Balls((size,), (1.0,)), scale)
 
 
-def logs_at(loss: SmoothLoss, table: Table, betas: Table, chosen: Perturbation) -> Table:
-    """Log densities of minimisers inside of the ball."""
-    return PerturbedMinimiser(loss, table[:, :-1], table[:, -1], chosen, 1.0).log_density(betas)
-
-
 def calibrated(
     loss: SmoothLoss, epsilon: float, ridge: float, relation: str, norm_: float, y_bound: float,
     radius: float, columns: int,
@@ -199,34 +194,6 @@ def hostile_pairs(relation: str, columns: int, y_bound: float, seed: int) -> lis
         kept = table if relation == "add-remove" else table[1:]
         pairs += [(table, np.vstack([row(), kept])) for _ in range(3)]
     return pairs
-
-
-def bad_pair() -> tuple[Table, Table]:
-    """Two mirrored rows, and others whose gradients point where these two differ."""
-    sigma = 2.0 * 0.2 / (math.sqrt(1.0 + 8.0 * 0.04) + 1.0)
-    tau = math.sqrt(1.0 - sigma**2)
-    rest = np.tile([0.0, 1.0, -1.0], (400, 1))
-    return (
-        np.vstack([[sigma, tau, -1.0], rest]),
-        np.vstack([[sigma, -tau, -1.0], rest]),
-    )
-
-
-def test_the_published_constants_fail_under_replace_one() -> None:
-    """r B / B_y = 0.2 and ε = 0.1: the constants are those for adding a row."""
-    radius, epsilon, beta = 0.2, 0.1, np.array([0.2 * 0.9999, 0.0])
-    one, other = bad_pair()
-
-    def loss_of(chosen: Perturbation) -> float:
-        pair = [logs_at(Squared(), table, beta[None], chosen)[0] for table in (one, other)]
-        return abs(float(pair[0] - pair[1]))
-
-    assert Squared().replaced(1.0, 1.0, radius) > 1.6 * Squared().slope(1.0, radius)
-    ours = calibrated(Squared(), epsilon, 0.0, "replace-one", 1.0, 1.0, radius, 2)
-    used = (epsilon - ours.jacobian) / epsilon
-    assert 0.99 * used * epsilon < loss_of(ours) <= epsilon
-    adding = calibrated(Squared(), epsilon, 0.0, "add-remove", 1.0, 1.0, radius, 2)
-    assert loss_of(adding) > 1.05 * epsilon
 
 
 def law_of(loss: SmoothLoss, chosen: Perturbation, radius: float) -> Callable[[Table], MixedLaw]:

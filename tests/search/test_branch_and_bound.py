@@ -15,11 +15,11 @@ import pytest
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
-from mipselect.search.least_squares.branch_and_bound import branch_and_bound
+from mipselect.search.least_squares.branch_and_bound import branch_and_bound, open_children
 from mipselect.search.least_squares.children import children_of, itself
 from mipselect.search.least_squares.closed_form import ClosedForm, better_pairs, pair_products
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
-from mipselect.search.least_squares.node import SquaredNode, squared_node
+from mipselect.search.least_squares.node import SquaredNode, gains_alone, squared_node
 from mipselect.search.least_squares.shares import gain_shares
 from mipselect.search.progress import Run
 from mipselect.search.strategies import Strategy
@@ -99,6 +99,27 @@ def test_pairs_by_the_bounds_of_many_children(cheap: int) -> None:
     helped = divided(tuned(cheap=cheap, near=far, worth=0, entries=200), 3, 4)
     assert helped[Strategy.CHILDREN] > 10
     assert helped[Strategy.PAIRS] > 50
+
+
+def test_features_that_bounds_of_children_drop_count_as_settled() -> None:
+    """By them such a bound may pay where it prunes no child."""
+    dropped = 0.0
+    for seed in NINE:
+        node = whole_of(seed, 4)
+        supports = np.array(list(itertools.combinations(range(len(node.live)), 4)))
+        collector = Collector(1, 0.0)
+        collector.offer(supports, node.problem.values(supports))
+        tree = tree_of(node.problem, TUNING, collector)
+        children = children_of(node, np.argsort(-gains_alone(node)), 0, 3)
+        convexity = tree.measures.cheap_curvature.of_children(children)
+        shares = [
+            1.0 - len(child.live) / (len(children.later) - k)
+            for k, child in open_children(children, convexity, tree)
+        ]
+        dropped += sum(shares)
+        settled = tree.run.accounts.of(Strategy.CHILDREN, 3).settled
+        assert settled == pytest.approx(3 - len(shares) + sum(shares))
+    assert dropped > 1.0
 
 
 def test_many_families_are_divided_by_clusters_at_once() -> None:

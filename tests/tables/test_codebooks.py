@@ -10,7 +10,6 @@ import polars as pl
 import pyarrow as pa
 import pyreadstat
 import pytest
-from pyarrow import feather, parquet
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, check_table
@@ -104,22 +103,6 @@ def test_rows_do_not_change_what_is_begun(tmp_path: Path) -> None:
         a = described(write(one, tmp_path / f"a{ending}"))
         b = described(write(other, tmp_path / f"b{ending}"))
         assert (a.schema.text, a.notes) == (b.schema.text, b.notes)
-
-
-def test_labels_in_parquet_and_arrow(tmp_path: Path) -> None:
-    fields = [
-        pa.field("a", "int32", metadata={"label": "Age", "comment": "in years"}),
-        pa.field("b", pa.dictionary("int8", "string"), metadata={"other": "x"}),
-    ]
-    table = pa.table([[1], pa.array(["seen"]).dictionary_encode("encode")], names=["a", "b"])
-    table = table.cast(pa.schema(fields))
-    parquet.write_table(table, tmp_path / "t.parquet")
-    feather.write_feather(table, str(tmp_path / "t.feather"))
-    for source in (table, tmp_path / "t.parquet", tmp_path / "t.feather"):
-        assert list(begun(source).values()) == [
-            {"name": "a", "type": "integer", "title": "Age", "description": "in years"},
-            {"name": "b", "type": "string"},
-        ]
 
 
 def test_categories_of_a_frame_may_come_from_its_rows_and_are_not_taken() -> None:

@@ -13,7 +13,6 @@ from mipselect import Instance
 from mipselect.errors import InvalidInput
 from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, check_table
 from mipselect.tables.described import (
-    Codebook,
     described,
     looks_ignored,
 )
@@ -170,7 +169,7 @@ def test_who_somebody_is(name: str, is_one: bool) -> None:
 )  # fmt: skip
 def test_a_weight_is_asked_for(name: str, asked: bool) -> None:
     for role in ({}, {"mipselect:role": "ignored"}):
-        codebook = Codebook(fields={name: {"type": "number", **role}})
+        codebook = TableSchema.of({"fields": [{"name": name, "type": "number", **role}]})
         notes = described(pa.table({name: [1.0], "b": [2.0]}), codebook).notes
         assert any(f"is {name} the weight of a survey" in note for note in notes) == (
             asked and not role
@@ -181,13 +180,14 @@ def test_a_key_and_a_format_of_a_codebook_are_public() -> None:
     assert looks_ignored("nr", {"type": "integer"}, ("nr",))
     assert not looks_ignored("nr", {"type": "integer"}, ("nr", "year"))
     assert looks_ignored("x", {"type": "string", "format": "uuid"}, ())
-    found = described(TABLE, Codebook(fields={"b": {}}, table={"primaryKey": "who"}))
+    fields = {"fields": [{"name": "who"}, {"name": "b"}]}
+    found = described(TABLE, TableSchema.of({"primaryKey": "who", **fields}))
     assert found.schema.ignored == ("who",)
     (note, question) = found.notes
     assert 'mipselect:role "ignored": who.' in note
     assert question.startswith("may a person have several rows? Then name the field")
     assert "csvw-eo:privacyUnit" in question
     assert described(TABLE).schema.ignored == ()
-    person = {"primaryKey": "who", "csvw-eo:privacyUnit": "who"}
-    assert described(TABLE, Codebook(fields={"b": {}}, table=person)).schema.ignored == ()
-    assert not described(TABLE, Codebook(fields={"b": {}}, table=person)).notes
+    keys = {"primaryKey": "who", "csvw-eo:privacyUnit": "who"}
+    person = described(TABLE, TableSchema.of({**keys, **fields}))
+    assert (person.schema.ignored, person.notes) == ((), ())

@@ -78,7 +78,6 @@ class AdaptivePeeling(SelectionMechanism):
     sensitivities: ArrayLike = field(kw_only=True)
     relation: str = field(default="replace-one", kw_only=True)
     name = "adaptive-peeling"
-    exact = True
 
     def __post_init__(self) -> None:
         epsilon = self.guarantee.epsilon

@@ -47,16 +47,11 @@ class ScoreDistribution(Distribution[Outcome]):
     --------
     >>> from mipselect.mechanisms import NoisyMax, ScoreDistribution
     >>> law = NoisyMax([1.0, 0.0], 1.0, noise="laplace")
-    >>> isinstance(law, ScoreDistribution), law.exact
-    (True, False)
+    >>> isinstance(law, ScoreDistribution)
+    True
     >>> law.estimate(0).error < 1e-6
     True
     """
-
-    @property
-    @abstractmethod
-    def exact(self) -> bool:
-        """True if probabilities are in closed form; otherwise `estimate` has an error bar."""
 
     @abstractmethod
     def estimate(self, outcome: ArrayLike) -> Estimate:
@@ -98,7 +93,6 @@ class WeightedItem(ScoreMechanism[int]):
     """One item by integer weights: draws are exact, and probabilities in closed form."""
 
     scores: ArrayLike
-    exact = True
 
     @property
     @abstractmethod

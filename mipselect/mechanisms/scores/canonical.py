@@ -213,11 +213,6 @@ class CanonicalLipschitz(TopKMechanism):
         """Name of the mechanism in a release."""
         return f"canonical-lipschitz-{self.noise}"
 
-    @property
-    def exact(self) -> bool:
-        """True if probabilities are in closed form: with Gumbel noise."""
-        return self.noise == "gumbel"
-
     @cached_property
     def classes(self) -> HeadTailClasses | TailClasses:
         """The utility classes, in the order of `class_log_probabilities`. Public."""
@@ -245,7 +240,7 @@ class CanonicalLipschitz(TopKMechanism):
         """Return the log probability of a set of k indices. See `ScoreMechanism.estimate`."""
         chosen = checked_items(outcome, self.k, np.size(self.scores))
         index = self.classes.index(tuple(sorted((self._ranks[list(chosen)]).tolist())))
-        if self.exact:
+        if self.noise == "gumbel":
             log = self._weights.log_probability(index) - float(self.classes.log_sizes[index])
             return Estimate(log, 0.0, "closed form")
         logs, errors = self._competitors.log_wins(self._utilities[[index]], np.zeros(1))
@@ -260,7 +255,7 @@ class CanonicalLipschitz(TopKMechanism):
             In the order of `classes`: first the k best items, then (h, t) for h = 0..k-1 and
             t = k+1..d; for γ = 1, t = k..d.
         """
-        if self.exact:
+        if self.noise == "gumbel":
             return self._weights.log_probabilities()
         logs, _ = self._competitors.log_wins(self._utilities, self.classes.log_sizes)
         return logs
@@ -289,7 +284,7 @@ class CanonicalLipschitz(TopKMechanism):
             raise InvalidInput(f"event must be 'TOP', 'GREAT' or 'GOOD', got {event!r}")
         shares = self.classes.log_shares(*events[event])
         some = shares > -np.inf
-        if self.exact:
+        if self.noise == "gumbel":
             logs = self._weights.log_probabilities()[some]
         else:
             sizes = self.classes.log_sizes[some]

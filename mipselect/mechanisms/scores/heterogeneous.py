@@ -89,8 +89,8 @@ class GeneralizedExponential(HeterogeneousScores, WeightedItem):
     --------
     >>> from mipselect.mechanisms import GeneralizedExponential
     >>> mechanism = GeneralizedExponential([9.0, 8.0, 1.0], [0.1, 2.0, 0.1], 20.0)
-    >>> mechanism.sample(rng=0), mechanism.exact
-    (0, True)
+    >>> mechanism.sample(rng=0), mechanism.estimate(0).method
+    (0, 'closed form')
     """
 
     beta: float = field(default=0.05, kw_only=True)
@@ -187,7 +187,6 @@ class HeterogeneousNoisyMax(HeterogeneousScores, ScoreDistribution[int]):
     """
 
     noise: str = field(default="exponential", kw_only=True)
-    exact = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

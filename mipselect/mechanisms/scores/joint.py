@@ -54,7 +54,6 @@ class JointExponential(TopKMechanism):
     """
 
     name = "joint-exponential"
-    exact = True
 
     @classmethod
     def _rho(cls, p: int, k: int, epsilon: float) -> float | None:

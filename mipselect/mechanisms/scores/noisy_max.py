@@ -164,11 +164,6 @@ class NoisyMax(ScoreMechanism[int]):
         """ε²/8 with Gumbel noise, the exponential mechanism; nothing is claimed for the others."""
         return bounded_range_rho(self.epsilon) if self.noise == "gumbel" else None
 
-    @property
-    def exact(self) -> bool:
-        """True if probabilities are in closed form: for Gumbel and exponential noise."""
-        return self.noise in ("gumbel", "exponential")
-
     def sample(self, rng: Rng = None) -> int:
         """Draw an index. See `Mechanism.sample`."""
         source, private = generator(rng)

@@ -81,7 +81,6 @@ class RandomStopping(HeterogeneousScores, ScoreMechanism[int]):
     gamma: float = field(default=0.05, kw_only=True)
     relation: str = field(default="replace-one", kw_only=True)
     name = "random-stopping"
-    exact = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

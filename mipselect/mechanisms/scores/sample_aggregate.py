@@ -118,7 +118,6 @@ class SampleAggregate(ScoreMechanism[Support]):
     relation: str = field(default="add-remove", kw_only=True)
     n_items: int | None = field(default=None, kw_only=True)
     name = "sample-aggregate"
-    exact = False
 
     def __post_init__(self) -> None:
         table, target = np.asarray(self.X), np.asarray(self.y)

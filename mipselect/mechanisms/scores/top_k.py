@@ -207,7 +207,6 @@ class _NoisyTopK(TopKMechanism):
     """
 
     noise: str = field(default="gumbel", kw_only=True)
-    exact = False
     _kind: ClassVar[str]
 
     @property

@@ -1,6 +1,5 @@
 """Exact moments of a table of any length: one pass, any order, any number of machines."""
 
 from mipselect.tables.moments.moments import Moments
-from mipselect.tables.moments.sums import Counting
 
-__all__ = ["Counting", "Moments"]
+__all__ = ["Moments"]

@@ -26,9 +26,9 @@ from mipselect.tables.moments.sums import (
     MOST_THREADS,
     ONE,
     IntMatrix,
-    Sums,
     blas,
     slices,
+    zero_sums,
 )
 
 WINDOW_ENTRIES = 1 << 26
@@ -139,7 +139,7 @@ def block_sums(
     docs/mathematics/blocks.md, (5).
     """
     size, blocks = len(columns.names) + 1, columns.blocks
-    totals = Sums(1, size + 1).totals
+    totals = zero_sums(1, size + 1)
     of_rows = totals[0, 1:, 1:]
     entries, turn = _entries_of(columns), Lock()
     of_one = size**2 * np.dtype(entries.type).itemsize

@@ -130,7 +130,7 @@ class Moments:
             Into how many parts the rows are divided, by a hash of each row alone: with M of every
             one of them there are ballots of blocks.
         progress : callable, optional
-            Receives a `Counting` for every batch.
+            Receives the number of rows so far.
 
         Raises
         ------
@@ -170,9 +170,9 @@ class Moments:
                 TableQuestion(schema, target, (), left_out, ranges or {}, unit_rule)
             )
             sums = count(open_tables(source, columns.public), columns, number, progress)
-        if sums.rows == 0:
+        if not sums[:, 0, 0].any():
             raise InvalidInput("the table has no rows")
-        return cls(columns, sums.totals)
+        return cls(columns, sums)
 
     @classmethod
     def load(cls, path: str | Path) -> Moments:

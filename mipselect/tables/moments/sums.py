@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from functools import cache
 from threading import Lock
 from typing import Any
@@ -22,7 +20,7 @@ from mipselect.frames import numeric_matrix, numeric_target, refuse_another_orde
 from mipselect.grid import MOST_ROWS, exact_sums
 from mipselect.tables.mapping import PersonCounts, open_table
 from mipselect.tables.moments.columns import Columns, TableColumns
-from mipselect.tables.parts import ROWS, Part, refuse_twice, total_rows
+from mipselect.tables.parts import ROWS, Part, refuse_twice
 from mipselect.tables.public_map import PublicMap
 from mipselect.validation import shown
 
@@ -78,55 +76,14 @@ def part_of_arrays(source: Any) -> tuple[tuple[str, ...], Part]:
     return named, Part("the arrays", named, (), len(y), read)
 
 
-class Sums:
-    """ZᵀZ of the rows so far, one matrix for each fold.
-
-    Parameters
-    ----------
-    folds, size : int
-        How many folds, and columns of Z.
-
-    Attributes
-    ----------
-    totals : ndarray of int64, shape (folds, size, size)
-        In units of the grid, squared. Sensitive.
-    rows : int
-    """
-
-    def __init__(self, folds: int, size: int) -> None:
-        if 8 * folds * size**2 > MOST_BYTES:
-            raise InvalidInput(
-                f"{size:,} columns with the one and the target, in {folds:,} folds, need "
-                f"{8 * folds * size**2 / 2**30:.1f} GiB of sums; at most 1 GiB is held"
-            )
-        self.totals: IntMatrix = np.zeros((folds, size, size), dtype=np.int64)
-        self.rows = 0
-
-    def add(self, Z: FloatArray, turn: AbstractContextManager[object] | None = None) -> None:
-        """Add rows, shape (m, size): integers of at most 1/GRID, as doubles.
-
-        Parameters
-        ----------
-        Z : ndarray
-        turn : context manager, optional
-            A lock, where several threads add: they multiply at the same time, and add in turn.
-
-        Raises
-        ------
-        InvalidInput
-            If there are more rows than fit; nothing was added then.
-        """
-        turn = nullcontext() if turn is None else turn
-        with turn:
-            self.rows = checked_rows(self.rows + len(Z))
-        parts: Iterable[tuple[int, FloatArray]] = [(0, Z)]
-        if len(self.totals) > 1:
-            fold = folds_of(Z, len(self.totals))
-            parts = ((k, Z[fold == k]) for k in np.unique(fold).tolist())
-        for k, rows in parts:
-            products = exact_sums(rows, rows, 1.0)
-            with turn:
-                self.totals[k] += products
+def zero_sums(folds: int, size: int) -> IntMatrix:
+    """Return ZᵀZ of no rows, shape (folds, size, size); `InvalidInput` if it is too large."""
+    if 8 * folds * size**2 > MOST_BYTES:
+        raise InvalidInput(
+            f"{size:,} columns with the one and the target, in {folds:,} folds, need "
+            f"{8 * folds * size**2 / 2**30:.1f} GiB of sums; at most 1 GiB is held"
+        )
+    return np.zeros((folds, size, size), dtype=np.int64)
 
 
 def checked_rows(rows: int) -> int:
@@ -159,36 +116,14 @@ def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return values ^ (values >> np.uint64(31))
 
 
-@dataclass(frozen=True)
-class Counting:
-    """Progress of a pass; nothing of it depends on what stands in the rows.
-
-    Attributes
-    ----------
-    label : str
-        The part that is read.
-    pieces : int
-        How many are done.
-    rows, bytes : int
-        What was read so far, in bytes of Arrow or of arrays.
-    known_rows : int or None
-        Rows of all parts, where they are known.
-    """
-
-    label: str
-    pieces: int
-    rows: int
-    bytes: int
-    known_rows: int | None
-
-
-Progress = Callable[[Counting], object]
+Progress = Callable[[int], object]
+"""Receives the number of rows that were read so far."""
 
 
 def count(
     parts: Sequence[Part], columns: Columns, folds: int, progress: Progress | None = None
-) -> Sums:
-    """Add up all rows of the parts, and of people the first row of each.
+) -> IntMatrix:
+    """Add up all rows of the parts, and of people the first row of each, to ZᵀZ of every fold.
 
     Parameters
     ----------
@@ -196,30 +131,39 @@ def count(
     columns : Columns
     folds : int
     progress : callable, optional
-        Receives a `Counting` for every batch.
+        Receives the number of rows so far.
 
     Notes
     -----
     Sums are exact, so it does not matter in which order the threads end.
     """
-    totals = Sums(folds, len(columns.names) + 2)
+    totals, turn = zero_sums(folds, len(columns.names) + 2), Lock()
     unit = columns.public.unit if isinstance(columns, TableColumns) else None
     people = None if unit is None else PersonCounts(unit)
-    known = total_rows(part.rows for part in parts)
-    threads = min(MOST_THREADS, cores())
-    rows = size = 0
-    turn, waiting = Lock(), deque[Future[None]]()
+
+    def add(batch: Any, kept: Any) -> None:
+        for piece in slices(batch, CACHED_ROWS) if kept is None else [batch]:
+            Z = columns.rows(piece) if kept is None else columns.rows(piece)[kept]
+            fold = folds_of(Z, folds) if folds > 1 else np.zeros(len(Z), np.int64)
+            for k in np.unique(fold).tolist():
+                rows = Z[fold == k] if folds > 1 else Z
+                products = exact_sums(rows, rows, 1.0)
+                # Threads multiply at the same time, and add in turn.
+                with turn:
+                    totals[k] += products
+
+    threads, waiting = min(MOST_THREADS, cores()), deque[Future[None]]()
+    rows = added = 0
     with blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
-        for number, part in enumerate(parts):
-            for batch in part.read(columns.reads):
-                kept = None if people is None else people.add(batch.columns[-1])
-                if len(waiting) > threads:
-                    waiting.popleft().result()
-                waiting.append(pool.submit(_add, batch, kept, columns, totals, turn))
-                rows += len(batch)
-                size += int(batch.nbytes)
-                if progress is not None:
-                    progress(Counting(part.label, number, rows, size, known))
+        for batch in (batch for part in parts for batch in part.read(columns.reads)):
+            kept = None if people is None else people.add(batch.columns[-1])
+            added = checked_rows(added + len(batch if kept is None else kept))
+            if len(waiting) > threads:
+                waiting.popleft().result()
+            waiting.append(pool.submit(add, batch, kept))
+            rows += len(batch)
+            if progress is not None:
+                progress(rows)
         while waiting:
             waiting.popleft().result()
     return totals
@@ -229,14 +173,6 @@ def count(
 def blas() -> ThreadpoolController:
     """Find the libraries that multiply, once; finding them takes longer than a small table."""
     return ThreadpoolController()
-
-
-def _add(batch: Any, kept: Any, columns: Columns, added: Sums, turn: Lock) -> None:
-    if kept is not None:
-        added.add(columns.rows(batch)[kept], turn)
-        return
-    for part in slices(batch, CACHED_ROWS):
-        added.add(columns.rows(part), turn)
 
 
 def slices(batch: Any, rows: int) -> Iterator[Any]:
