@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.console import Console
-from rich.table import Table
 
 from mipselect.cli.declared import command, group, option, options, required
 from mipselect.cli.fit import fitter_of
@@ -20,7 +19,7 @@ from mipselect.cli.output import (
     heading,
     line,
     picked,
-    table_of,
+    print_table,
     write_whole,
 )
 from mipselect.cli.progress import Spinner
@@ -266,7 +265,7 @@ def plan(arguments: PlanArguments) -> None:
     def show(console: Console) -> None:
         """Print the table, and what its numbers are."""
         heading(console, f"{path}: {title_of(selection)}")
-        console.print(plan_table(selection, model))
+        _print_rows(console, selection, model)
         line(console, legend(selection))
         if model is None:
             fields = listed(question.without_range)
@@ -362,16 +361,14 @@ def rows_of(selection: SelectionPlan, model: ModelPlan | None) -> list[PlanRow]:
     return rows
 
 
-def plan_table(selection: SelectionPlan, model: ModelPlan | None) -> Table:
-    """Make the table of a plan: a row for each number, and a column for every ε."""
-    numbers = [f"ε = {epsilon:g}" for epsilon in selection.question.epsilons]
-    table = table_of("", *numbers, right=numbers)
-    for row in rows_of(selection, model):
-        table.add_row(row.name, *row.cells, end_section=row.name == BY_CHANCE)
+def _print_rows(console: Console, selection: SelectionPlan, model: ModelPlan | None) -> None:
+    """Print the table of a plan: a row for each number, and a column for every ε."""
+    titles = ("", *(f"ε = {epsilon:g}" for epsilon in selection.question.epsilons))
+    rows = [(row.name, *row.cells) for row in rows_of(selection, model)]
     if model is not None and model.quality_share is not None and model.forecasts:
         intervals = map(_interval, model.forecasts)
-        table.add_row(f"{LEVEL:.0%} interval of {model.measure}", *intervals)
-    return table
+        rows.append((f"{LEVEL:.0%} interval of {model.measure}", *intervals))
+    print_table(console, titles, rows, left=titles[:1])
 
 
 def _interval(models: ModelForecast) -> str:
