@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -277,15 +277,6 @@ def banner(console: Console, message: str) -> None:
 def line(console: Console, text: str) -> None:
     """Print a line of plain text, which no terminal cuts: names may have brackets in them."""
     console.print(text, markup=False, soft_wrap=True)
-
-
-def table_of(*titles: str, right: Collection[str] = (), fold: Collection[str] = ()) -> Table:
-    """Make an empty table: columns of numbers stand to the right, long names are folded."""
-    table = Table()
-    for title in titles:
-        justify: Literal["left", "right"] = "right" if title in right else "left"
-        table.add_column(title, justify=justify, overflow="fold" if title in fold else "ellipsis")
-    return table
 
 
 def print_table(

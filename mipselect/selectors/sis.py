@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.estimators import feature_bounds, target_bound
@@ -42,17 +41,11 @@ CHUNK = 1 << 20
 
 
 def in_units_of(bound: float, values: Any) -> Any:
-    """Clip to ± bound and divide by it, in double precision; of a CSR matrix the stored values.
+    """Clip to ± bound and divide by it, in double precision.
 
     The quotient of two doubles with |x| ≤ b is at most 1, for rounding is monotone.
     """
-    if not sparse.issparse(values):
-        return np.clip(np.asarray(values, dtype=np.float64), -bound, bound) / bound
-    result = values.astype(np.float64)
-    # Duplicates of one entry, each within the bound, could add up to more.
-    result.sum_duplicates()
-    result.data = in_units_of(bound, result.data)
-    return result
+    return np.clip(np.asarray(values, dtype=np.float64), -bound, bound) / bound
 
 
 def exact_correlations(table: Any, target: FloatArray, unit: float = UNIT) -> FloatArray:
@@ -60,7 +53,7 @@ def exact_correlations(table: Any, target: FloatArray, unit: float = UNIT) -> Fl
 
     Parameters
     ----------
-    table : float array or CSR matrix, shape (n, p), n < 2^31
+    table : float array, shape (n, p), n < 2^31
         Entries in [-1, 1].
     target : float array, shape (n,)
         Entries in [-1, 1].
@@ -71,12 +64,8 @@ def exact_correlations(table: Any, target: FloatArray, unit: float = UNIT) -> Fl
     """
     rows, columns = table.shape
     sums = np.zeros(columns, dtype=np.int64)
-    if sparse.issparse(table):
-        entries = table.tocoo()
-        np.add.at(sums, entries.col, _in_units(entries.data * target[entries.row], unit))
-    else:
-        for part in chunks(rows, max(1, CHUNK // columns)):
-            sums += _in_units(table[part] * target[part, None], unit).sum(axis=0)
+    for part in chunks(rows, max(1, CHUNK // columns)):
+        sums += _in_units(table[part] * target[part, None], unit).sum(axis=0)
     return _doubles(np.abs(sums), unit)
 
 
@@ -86,8 +75,8 @@ def exact_lengths(layout: Layout, table: Any, target: FloatArray) -> FloatArray:
     Parameters
     ----------
     layout : Layout
-    table : float array or CSR matrix, shape (n, q), n < 2^31
-        Not clipped. A sparse one is made dense a few rows at a time.
+    table : float array, shape (n, q), n < 2^31
+        Not clipped.
     target : float array, shape (n,)
         Entries in [-1, 1].
 
@@ -168,8 +157,7 @@ def _unit_rows(layout: Layout, table: Any) -> Iterator[tuple[slice, FloatArray]]
     factors = np.repeat(1.0 - spare, widths)
     bounds = np.repeat(layout.bounds, widths)
     for part in chunks(table.shape[0], max(1, CHUNK // features.size)):
-        block = table[part].toarray() if sparse.issparse(table) else table[part]
-        clipped = layout.clipped(np.asarray(block, dtype=np.float64))[:, : starts[-1]]
+        clipped = layout.clipped(np.asarray(table[part], dtype=np.float64))[:, : starts[-1]]
         yield part, clipped / bounds * factors
 
 
@@ -239,12 +227,10 @@ class SISSelector(ScoreSelector):
 
     Notes
     -----
-    X may be sparse; it is not made dense, or with `groups` a few rows at a time. float32
-    is added up in double precision.
-
-    An entry divided by its bound never exceeds 1 in floating point either. For the draw each
-    product x_ij y_i is rounded to a multiple of 2^-32, so that the sum of n < 2^31 products is
-    exact as an integer, which is rounded down to a double: neither adds to the sensitivity.
+    float32 is added up in double precision. An entry divided by its bound never exceeds 1 in
+    floating point either. For the draw each product x_ij y_i is rounded to a multiple of 2^-32, so
+    that the sum of n < 2^31 products is exact as an integer, which is rounded down to a double:
+    neither adds to the sensitivity.
 
     References
     ----------
@@ -282,7 +268,6 @@ class SISSelector(ScoreSelector):
     )
 
     looks_at_always: ClassVar[bool] = False
-    _accept_sparse: ClassVar[str | bool] = "csr"
 
     @property
     def bounds(self) -> tuple[str, ...]:

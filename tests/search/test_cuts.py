@@ -12,9 +12,8 @@ from mipselect.arrays import FloatArray, IntArray
 from mipselect.problem.instance import Instance
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search import mistake_levels, top_supports
-from mipselect.search.bounds.modular import Budget, ModularBound
+from mipselect.search.bounds.modular import Budget
 from mipselect.search.collectors import Collector
-from mipselect.search.cuts import scaled, tightened
 from mipselect.search.least_squares.branch_and_bound import around_points
 from mipselect.search.least_squares.center import center_at
 from mipselect.search.least_squares.children import children_of
@@ -30,7 +29,7 @@ from mipselect.search.least_squares.measured_curvature import (
 )
 from mipselect.search.least_squares.method import LeastSquaresNeighbourhood
 from mipselect.search.least_squares.near_columns import LiveSets, near_columns
-from mipselect.search.least_squares.node import SquaredNode, squared_node, squared_nodes
+from mipselect.search.least_squares.node import SquaredNode, squared_node
 from mipselect.search.least_squares.root_cuts import (
     lean_cut,
     level_bound,
@@ -50,23 +49,6 @@ def do_nothing() -> None:
 
 def close_below(bound: np.ndarray, value: np.ndarray) -> bool:
     return bool(np.all(bound <= value * (1 + 1e-9)))
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_nodes_that_are_made_together_are_those_that_are_made_alone(seed: int) -> None:
-    instance = random_instance(seed)
-    problem, s = instance.prepared, instance.support_size
-    assert isinstance(problem, PreparedSquared)
-    live = np.arange(s - 1, instance.n_features)
-    for k in range(s):
-        bases = np.array(list(itertools.combinations(range(s - 1), k)), dtype=np.intp)
-        given, tops = (s - k, live, 0.5), problem.gram.row_tops(live, s, do_nothing)
-        together = squared_nodes(problem, bases, *given, tops)
-        for node, base, gain in zip(together, bases, largest_gains(together), strict=True):
-            alone = squared_node(problem, base, *given, tops)
-            assert gain == pytest.approx(largest_gains([alone])[0])
-            for part in ("base", "whitened", "g", "h", "base_value"):
-                assert getattr(node, part) == pytest.approx(getattr(alone, part), abs=1e-9)
 
 
 @pytest.mark.parametrize("design", DESIGNS)
@@ -273,21 +255,3 @@ def test_a_pair_that_is_only_jointly_strong_is_not_cut_off() -> None:
         assert top_supports(instance, 1, solver=solver).supports.tolist() == [[2, 3]]
         levels = mistake_levels(instance, solver=solver)
         assert levels.supports[0].tolist() == [2, 3]
-
-
-def test_a_scaled_cut_is_never_above_what_it_was_made_of() -> None:
-    rng = np.random.default_rng(0)
-    choices = np.array(list(itertools.combinations(range(7), 3)))
-    left_out = 0
-    for _ in range(50):
-        cut = ModularBound(-float(rng.uniform(0, 2)), 10.0 ** rng.uniform(-6, 0, 7))
-        floor, unit, negligible = float(rng.uniform(0, 0.5)), float(rng.uniform(0.01, 9)), 1e-3
-        constant, coefficients = scaled(cut, floor, unit, 3, negligible)
-        kept = coefficients != 0.0
-        assert np.all(np.abs(coefficients[kept]) >= negligible)
-        exact = (np.maximum(-cut.at(choices), -tightened(cut, floor).at(choices)) - floor) / unit
-        found = constant + coefficients[choices].sum(axis=1)
-        assert np.all(found <= exact + 1e-12)
-        assert np.all(found >= exact - 3 * negligible - 1e-12)
-        left_out += int((~kept).sum())
-    assert left_out > 20

@@ -10,7 +10,7 @@ import pytest
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.collectors import Collector
 from mipselect.search.least_squares.center import center_at
-from mipselect.search.least_squares.removed_families import LevelFamily, open_nodes
+from mipselect.search.least_squares.removed_families import open_nodes
 from mipselect.search.progress import Run
 from tests.support.designs import DESIGNS, Design, all_supports
 from tests.support.searches import tree_of, tuned
@@ -52,17 +52,3 @@ def test_every_removed_set_is_yielded_or_settled(seed: int, design: Design, chea
             for (T,) in (node.supports(places) for places in node.sets(1)):
                 gain = node.bound.constant + float(node.bound.terms[np.isin(node.live, T)].sum())
                 assert node.lower_bound(gain) <= instance.objective(T) * (1.0 + 1e-9)
-
-
-def test_families_are_divided_into_disjoint_ones() -> None:
-    none, others = np.empty(0, dtype=np.intp), np.array([0, 2, 3, 4])
-    kept = LevelFamily(none, 2, np.array([2, 3, 5, 7, 11]), np.zeros(12))
-    leaves, stays = kept.restricted(others), kept.with_feature(1, others)
-    assert (kept.number, leaves.number, stays.number) == (10, 6, 4)
-    whole, *parts = (
-        {tuple(base) for places in part.sets(99) for base in part.supports(places)}
-        for part in (kept, leaves, stays)
-    )
-    assert parts[0] | parts[1] == whole
-    assert not parts[0] & parts[1]
-    assert all(3 in base for base in parts[1])

@@ -7,12 +7,8 @@ import pytest
 
 from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.collectors import Collector
-from mipselect.search.least_squares.closed_form import ClosedForm
-from mipselect.search.least_squares.method import LeastSquaresMethod
 from mipselect.search.least_squares.swaps import best_by_swaps, offer_swapped
 from mipselect.search.progress import Run
-from mipselect.search.strategies import Strategy
-from mipselect.search.tuning import Tuning
 from tests.support.counted_searches import PROBLEMS
 from tests.support.designs import all_supports, random_instance
 
@@ -36,27 +32,6 @@ def test_level_1_is_what_swaps_make_of_the_incumbent(seed: int) -> None:
     assert sorted(map(tuple, supports.tolist())) == sorted(map(tuple, level.tolist()))
     assert instance.objectives(supports) == pytest.approx(values, rel=1e-9)
     assert best.value <= values[0]
-
-
-@pytest.mark.parametrize("problem", ["easy", "groups", "moments"])
-def test_level_1_takes_no_node(problem: str) -> None:
-    instance = PROBLEMS[problem]()
-    assert isinstance(instance.prepared, PreparedSquared)
-    run, collector = Run.start(), Collector(1, 0.0)
-    center = LeastSquaresMethod(instance.prepared, ClosedForm()).center(instance.support_size, run)
-    center.search_level(1, collector, run)
-    assert run.subproblems == 0
-    assert collector.value == collector.bound == center.level_bound(1) > center.value
-
-
-def test_without_swaps_level_1_is_searched() -> None:
-    instance = PROBLEMS["easy"]()
-    assert isinstance(instance.prepared, PreparedSquared)
-    tuning = Tuning(without=frozenset({Strategy.SWAPS}))
-    run, collector = Run.start(), Collector(1, 0.0)
-    method = LeastSquaresMethod(instance.prepared, ClosedForm(), tuning)
-    method.center(instance.support_size, run).search_level(1, collector, run)
-    assert run.subproblems > 0
 
 
 def test_a_value_that_is_no_number_leaves_level_1_unknown(

@@ -1,7 +1,7 @@
 """Every bound of the squared loss at every support of hostile small problems.
 
-The checks are those of `test_cuts.py` and `test_closed_form.py`; every other problem has data in
-single precision.
+The checks are those of `test_cuts.py` and `test_branch_and_bound.py`; every other problem has data
+in single precision.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from mipselect import Instance
-from tests.search.test_closed_form import (
+from tests.search.test_branch_and_bound import (
     has_six_features,
     test_every_set_below_the_threshold_is_offered,
 )
