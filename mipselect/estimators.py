@@ -10,11 +10,10 @@ import random
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from mipselect.errors import (
     InvalidInput,
@@ -30,12 +29,11 @@ from mipselect.frames import (
     plain_array,
     refuse_another_order,
     refuse_lazy,
-    require_finite_entries,
 )
 from mipselect.parameters import Check, estimator, parameter, parameters_of
 from mipselect.privacy.ledger import Ledger, checked_ledger
 from mipselect.privacy.randomness import source_of
-from mipselect.validation import checked_feature_names, listed, require_public
+from mipselect.validation import checked_feature_names, listed
 
 
 class ScikitEstimator:
@@ -152,9 +150,6 @@ class PrivateEstimator(ScikitEstimator, ABC):
         last=True,
     )
 
-    _accept_sparse: ClassVar[str | bool] = False
-    """Argument of `validate_data`: the sparse format that a draw wants, or False."""
-
     @abstractmethod
     def fit(self, X: ArrayLike, y: ArrayLike, **fit_params: Any) -> Self:
         """Release something private about X and y; see the subclasses."""
@@ -187,8 +182,13 @@ class PrivateEstimator(ScikitEstimator, ABC):
     def _public(self, *names: str) -> dict[str, Any]:
         """Return public assumptions by name; raise `InvalidInput` if one is missing."""
         known, given = parameters_of(self), {name: getattr(self, name) for name in names}
-        meanings = {name: str(known[name].assumption) for name in names}
-        require_public(type(self).__name__, given, meanings)
+        missing = [f"{name} ({known[name].assumption})" for name in names if given[name] is None]
+        if missing:
+            raise InvalidInput(
+                f"{type(self).__name__} needs {', '.join(missing)}. These are public assumptions, "
+                "chosen without looking at the data: a default that is derived from the data would "
+                "leak"
+            )
         return given
 
     def _validated(self, X: ArrayLike, y: ArrayLike) -> tuple[Any, Any]:
@@ -198,17 +198,11 @@ class PrivateEstimator(ScikitEstimator, ABC):
         refuse_lazy(X, "X")
         refuse_repeated_names(X)
         refuse_another_order(X, y)
-        y, given = self._labelled(y), _with_sums_in_doubles(X)
+        y = self._labelled(y)
         try:
             # A warning of an overflowing sum would tell about the data.
             with np.errstate(all="ignore"):
-                table, target = validate_data(
-                    self,
-                    given,
-                    y,
-                    dtype=[np.float64, np.float32],
-                    accept_sparse=self._accept_sparse,
-                )
+                _, target = validate_data(self, X, y, dtype=[np.float64, np.float32])
         except np.exceptions.DTypePromotionError:
             numeric_matrix(X)  # Some columns are dates: this says which.
             raise
@@ -222,16 +216,14 @@ class PrivateEstimator(ScikitEstimator, ABC):
             if "Complex data" in str(error):  # The message quotes all of X.
                 raise InvalidInput("Complex data not supported: X must be real numbers") from None
             if "NaN" in str(error) or "infinity" in str(error):
-                _refuse_not_finite(X)
+                with advised(SCHEMA_TAKES_IT, where=MISSING):  # Not an imputer, as it would.
+                    numeric_matrix(X)
                 _require_all_there(plain_array(y, "y"))
             raise
         # scikit-learn overlooks masks, dates and a stored index, and with `assume_finite` NaN too.
         # Nor does it take whole numbers as labels for names.
-        self._labels: tuple[str, ...] | None = None
-        if sparse.issparse(table):
-            require_finite_entries(table)
-        else:
-            table, self._labels = numeric_matrix(X)
+        self._labels: tuple[str, ...] | None
+        table, self._labels = numeric_matrix(X)
         plain_array(y, "y")
         _require_all_there(target)
         return table, target
@@ -336,23 +328,6 @@ def refuse_text(X: ArrayLike) -> None:
         return
     with advised(SCHEMA_READS_IT):
         numeric_matrix(X)
-
-
-def _refuse_not_finite(X: Any) -> None:
-    """Raise `InvalidInput` for NaN and infinity in X; scikit-learn would recommend an imputer."""
-    with advised(SCHEMA_TAKES_IT, where=MISSING):
-        if sparse.issparse(X):
-            require_finite_entries(X)
-        else:
-            numeric_matrix(X)
-
-
-def _with_sums_in_doubles(X: Any) -> Any:
-    """Return X, in double precision where it is sparse.
-
-    An entry that is stored several times is added up in the type of the whole table.
-    """
-    return X.astype(np.float64) if sparse.issparse(X) and X.dtype.kind in "biuf" else X
 
 
 def _require_all_there(target: Any) -> None:

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from numbers import Integral, Real
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -303,25 +303,12 @@ def _refuse(
 def _require_finite(array: FloatArray, names: Names, what: str) -> None:
     bad = np.argwhere(~np.isfinite(array))
     if bad.size:
-        _refuse_not_finite(float(array[tuple(bad[0])]), bad, names, what)
-
-
-def require_finite_entries(X: Any) -> None:
-    """Raise `InvalidInput` for an entry of a SciPy sparse matrix that is no finite number."""
-    entries = X.tocoo()
-    values = _numbers(plain_array(entries.data, "X"), None, "X")
-    bad = np.flatnonzero(~np.isfinite(values))
-    if bad.size:
-        places = np.stack([entries.row[bad], entries.col[bad]], axis=1)
-        _refuse_not_finite(float(values[bad[0]]), places, None, "X")
-
-
-def _refuse_not_finite(first: float, places: NDArray[Any], names: Names, what: str) -> NoReturn:
-    more = f" ({len(places)} such values in all)" if len(places) > 1 else ""
-    advice = MISSING if np.isnan(first) else ADVICE
-    raise InvalidInput(
-        f"{what} must be finite: {_place(places[0], names)} holds {first}{more}; {advice}"
-    )
+        first = float(array[tuple(bad[0])])
+        more = f" ({len(bad)} such values in all)" if len(bad) > 1 else ""
+        advice = MISSING if np.isnan(first) else ADVICE
+        raise InvalidInput(
+            f"{what} must be finite: {_place(bad[0], names)} holds {first}{more}; {advice}"
+        )
 
 
 def _place(indices: Sequence[int] | NDArray[Any], names: Names) -> str:

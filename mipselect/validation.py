@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import math
 import reprlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -259,26 +259,6 @@ def checked_line(text: str, what: str, longest: int | None = None) -> str:
 def checked_name(name: str, what: str) -> str:
     """Return a text of one printable line of at most `LONGEST_NAME` characters."""
     return checked_line(name, what, LONGEST_NAME)
-
-
-def require_public(who: str, given: Mapping[str, object], meanings: Mapping[str, str]) -> None:
-    """Raise `InvalidInput` for the public assumptions that are None.
-
-    Parameters
-    ----------
-    who : str
-        Who needs them.
-    given : mapping of str to object
-        Their values, by name.
-    meanings : mapping of str to str
-        Meaning of each of them, for those that are required.
-    """
-    missing = [f"{name} ({says})" for name, says in meanings.items() if given[name] is None]
-    if missing:
-        raise InvalidInput(
-            f"{who} needs {', '.join(missing)}. These are public assumptions, chosen without "
-            "looking at the data: a default that is derived from the data would leak"
-        )
 
 
 def checked_names(names: Sequence[str]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """A row can turn a table from float32 to float64: nothing of the other rows moves by that.
 
 All that is computed from rows is looked at where the public map of a row ends: bits of every row
-but the one that was replaced are the same, in arrays, sparse ones and frames.
+but the one that was replaced are the same, in arrays and frames.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from scipy import sparse
 
 from mipselect import Instance
 from mipselect.frames import numeric_matrix
@@ -165,7 +164,7 @@ class Seen:
 
         def watched(*args: Any, **options: Any) -> Any:
             found = original(*args, **options)
-            rows = found.toarray() if sparse.issparse(found) else np.asarray(found)
+            rows = np.asarray(found)
             if rows.ndim == 2:
                 self.maps.append(others(rows))
             return found
@@ -200,28 +199,6 @@ def test_selectors_see_the_same_of_all_other_rows(
                     seen.append(watch.maps)
             assert seen[0], kind
             assert seen[0] == seen[1], kind
-
-
-def test_an_entry_that_is_stored_twice_is_added_up_in_one_type() -> None:
-    """Of a table of float32 or of bytes, and with one row of doubles."""
-    rows, places = np.repeat(np.arange(12), 3), np.tile([1, 1, 2], 12)
-    ends = np.arange(0, 37, 3)
-    for values in (table(0).ravel()[:36] * 100, np.arange(90, 126, dtype=np.int8)):
-        other = values.astype(np.float64)
-        other[3 * ROW] = 1.0 / 3.0
-        for kind in ("coo", "csr"):
-            seen = []
-            for numbers in (values, other):
-                with pytest.MonkeyPatch.context() as patch:
-                    watch = Seen(patch)
-                    X = (
-                        sparse.coo_array((numbers, (rows, places)), shape=(12, 4))
-                        if kind == "coo"
-                        else sparse.csr_array((numbers, places, ends), shape=(12, 4))
-                    )
-                    SISSelector(1, x_bound=300.0, y_bound=0.3).mechanism(X, target(0))
-                    seen.append(watch.maps)
-            assert seen[0] == seen[1]
 
 
 def test_blocks_of_other_rows_come_in_one_type_and_order() -> None:

@@ -91,7 +91,26 @@ def check(arguments: CheckArguments) -> None:
             progress=lambda rows: spinner.tick(f"{data}: {rows:,} rows"),
             **arguments.question.keywords,
         )
-    is_page = delivery.output is not None and delivery.output.suffix == PAGE
+    notes, rows = [f"{text[:1].upper()}{text[1:]}." for text in _notes(found)], _rows(found)
+    findings = [f"{finding}." for finding in found.findings]
+    page = None
+    if delivery.output is not None and delivery.output.suffix == PAGE:
+        title = f"SENSITIVE: check of {data}"
+        blocks = [f"# {letters(title)}", alert(SENSITIVE), *map(paragraph, notes)]
+        blocks += ["## Findings", bullets(findings) or paragraph(NOTHING)]
+        blocks += ["## Fields", table(TITLES, rows, TITLES[1:]), paragraph(FROM_WHERE)]
+        page = html_page(title, blocks).encode()
+
+    def render(console: Console) -> None:
+        """Print what a page has, without headings."""
+        banner(console, SENSITIVE)
+        heading(console, printable(data))
+        for text in [*notes, *([f"- {finding}" for finding in findings] or [NOTHING])]:
+            line(console, printable(text))
+        cells = (list(map(printable, row)) for row in rows)
+        print_table(console, TITLES, cells, left=TITLES[:1])
+        line(console, FROM_WHERE)
+
     report = {
         "command": "check",
         **arguments.table.head,
@@ -105,25 +124,12 @@ def check(arguments: CheckArguments) -> None:
     }
     deliver(
         report,
-        lambda console: _print(console, found, data),
+        render,
         as_json=delivery.as_json,
         output=delivery.output,
-        content=_page(found, data).encode() if is_page else None,
+        content=page,
         replace=delivery.replace,
     )
-
-
-def _page(found: TableCheck, data: str) -> str:
-    """Write findings first, then a table of all fields; sensitive."""
-    title = f"SENSITIVE: check of {data}"
-    findings = bullets(_findings(found)) or paragraph(NOTHING)
-    blocks = [f"# {letters(title)}", alert(SENSITIVE), *map(paragraph, _notes(found))]
-    blocks += ["## Findings", findings, "## Fields", table(TITLES, _rows(found), TITLES[1:])]
-    return html_page(title, [*blocks, paragraph(FROM_WHERE)])
-
-
-def _findings(found: TableCheck) -> list[str]:
-    return [f"{finding}." for finding in found.findings]
 
 
 def _rows(found: TableCheck) -> list[list[str]]:
@@ -139,12 +145,8 @@ def _rows(found: TableCheck) -> list[list[str]]:
     ]
 
 
-def _notes(found: TableCheck) -> list[str]:
-    """Return sentences about a table that are no findings."""
-    return [f"{text[:1].upper()}{text[1:]}." for text in _said(found)]
-
-
-def _said(found: TableCheck) -> Iterator[str]:
+def _notes(found: TableCheck) -> Iterator[str]:
+    """Yield sentences about a table that are no findings."""
     yield f"{found.rows:,} rows"
     if found.people is not None:
         yield found.people.summary
@@ -167,15 +169,3 @@ def _said(found: TableCheck) -> Iterator[str]:
         )
     if found.ignored:
         yield f"columns that are not in the schema, ignored: {listed(found.ignored)}"
-
-
-def _print(console: Console, found: TableCheck, title: str) -> None:
-    """Print what a page has, without headings."""
-    banner(console, SENSITIVE)
-    heading(console, printable(title))
-    findings = [f"- {finding}" for finding in _findings(found)] or [NOTHING]
-    for text in [*_notes(found), *findings]:
-        line(console, printable(text))
-    rows = (list(map(printable, row)) for row in _rows(found))
-    print_table(console, TITLES, rows, left=TITLES[:1])
-    line(console, FROM_WHERE)

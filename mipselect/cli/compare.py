@@ -41,8 +41,6 @@ mipselect compare diabetes paper-p100 --solvers native,highs
 mipselect compare tiny-plain --json
 """
 
-REFERENCE = "highs"
-
 
 @options
 class CompareArguments:
@@ -111,16 +109,11 @@ def compare(arguments: CompareArguments) -> None:
                 stored = compared(instance, answer.levels, wanted)
                 if stored is not None and not stored.agrees:
                     conflicts.append(f"{answer.solver} {stored.sentence}")
-        seconds = [
-            answer.levels.effort.seconds
-            for answer in answers
-            if answer.solver == REFERENCE and answer.levels is not None and answer.certified
-        ]
         one = {
             "instance": name,
             **picked(instance, "n", "p", "n_features", "support_size", "sensitivity"),
             "contradictions": conflicts + contradictions(answers),
-            "answers": [_answer_report(answer, *seconds[:1]) for answer in answers],
+            "answers": [_answer_report(answer) for answer in answers],
         }
         rounds.append((one, answers))
     for reason in skipped:
@@ -218,8 +211,8 @@ def _above(proving: FoundBySolver, naming: FoundBySolver) -> Iterator[str]:
             )
 
 
-def _answer_report(answer: FoundBySolver, reference: float | None = None) -> dict[str, Any]:
-    """Return an answer as part of a JSON object; `reference` are the seconds that HiGHS took."""
+def _answer_report(answer: FoundBySolver) -> dict[str, Any]:
+    """Return an answer as part of a JSON object."""
     report: dict[str, Any] = {
         **picked(answer, "solver", "certified", "remark"),
         "bound": finite_or_none(answer.bound),
@@ -237,7 +230,6 @@ def _answer_report(answer: FoundBySolver, reference: float | None = None) -> dic
         ],
         "tolerance": levels.tolerance,
         "effort": effort_counts(levels.effort),
-        "time_relative_to_highs": levels.effort.seconds / reference if reference else None,
     }
 
 
@@ -249,33 +241,17 @@ def _print_round(
     if one["n_features"] != one["p"]:
         size += f" columns, {one['n_features']:,} features"
     heading(console, f"{one['instance']}: n = {one['n']:,}, {size}, s = {one['support_size']}")
-    spent = ("masters", "iterations", "cuts", "solver_nodes")
-    found, rows = {}, []
+    spent, rows = ("masters", "iterations", "cuts", "solver_nodes"), []
     for answer, said in zip(answers, one["answers"], strict=True):
         row: list[object] = [answer.solver, "yes" if answer.certified else "NO"]
         if answer.levels is not None:
-            found[answer.solver] = answer.levels
-            effort, relative = said["effort"], said["time_relative_to_highs"]
+            effort = said["effort"]
             row += [f"{said['optimum']:.10g}", *(effort[name] for name in spent)]
-            row += [f"{effort['seconds']:.3f}", "-" if relative is None else f"{relative:.2f}"]
+            row.append(f"{effort['seconds']:.3f}")
         rows.append(row)
-    titles = ("solver", "certified", "optimum", *spent[:3], "nodes", "seconds", "× HiGHS")
+    titles = ("solver", "certified", "optimum", *spent[:3], "nodes", "seconds")
     print_table(console, titles, rows, left=titles[:1])
-    if found:
-        deepest = max(map(len, found.values()))
-        cells = [
-            [
-                f"{value:.8g}\n{bound:.8g}"
-                for value, bound in zip(levels.values, levels.bounds, strict=True)
-            ]
-            for levels in found.values()
-        ]
-        print_table(
-            console,
-            ("level", *(f"{name}\nvalue / bound" for name in found)),
-            ((i, *(own[i] if i < len(own) else "-" for own in cells)) for i in range(deepest)),
-        )
-    if found and not any(levels.effort.masters for levels in found.values()):
+    if not any(answer.levels.effort.masters for answer in answers if answer.levels):
         console.print("No master was needed: the bounds and enumeration settled everything.")
     for answer in answers:
         if answer.remark:

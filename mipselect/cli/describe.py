@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from mipselect.cli.declared import command, group, option, options
 from mipselect.cli.options import Delivery
@@ -18,7 +16,7 @@ from mipselect.cli.output import (
     check_output,
     deliver,
     line,
-    table_of,
+    print_table,
     write_whole,
 )
 from mipselect.cli.table_options import TableArgument
@@ -118,7 +116,7 @@ def describe(arguments: DescribeArguments) -> None:
     def render(console: Console) -> None:
         if sensitive:
             banner(console, SENSITIVE)
-        console.print(_table(schema, uses, typeless))
+        _print_fields(console, schema, uses, typeless)
         texts = [NO_TYPES] * typeless + [f"note: {note}." for note in found.notes]
         texts += [PROPOSED_TYPES.format(output or "FILE")] * sensitive
         complete = not any(gap for _, _, gap in uses)
@@ -172,18 +170,19 @@ def _becomes(field: Field) -> str:
     return f"{k} {'ordered ' if field.ordered else ''}categories{missing}"
 
 
-def _table(schema: TableSchema, uses: Sequence[tuple[Field, str, str]], typeless: bool) -> Table:
-    """List the fields, with their titles if any has one."""
+def _print_fields(
+    console: Console, schema: TableSchema, uses: Sequence[tuple[Field, str, str]], typeless: bool
+) -> None:
+    """Print the fields, with their titles if any has one."""
     from mipselect.tables.derived import FEATURES
 
     titled = [*schema.content["fields"], *schema.content.get(FEATURES, ())]
     labels = [printable(str(entry.get("title", ""))) for entry in titled]
     labelled = any(labels)
     names = ("field", *["label"] * labelled, "type", "becomes", "to fill in")
-    table = table_of(*names, fold=names)
+    rows = []
     for (field, becomes, gap), label in zip(uses, labels, strict=True):
         kind = f"{field.type} ?" if field.type_proposed else field.type
         gap = "type; categories of text" if gap and typeless else gap
-        cells = (field.name, *[label] * labelled, kind, becomes, gap)
-        table.add_row(*map(escape, cells))
-    return table
+        rows.append((field.name, *[label] * labelled, kind, becomes, gap))
+    print_table(console, names, rows, left=names)

@@ -71,9 +71,6 @@ mipselect fit patients.parquet --schema patients.schema.json \\
 mipselect fit patients.parquet --schema patients.schema.json \\
     --target los_days --support-size 5 --epsilon 2 --quality-share 0.1
 
-mipselect fit patients.csv --target score --support-size 3 --epsilon 2 \\
-    --x-bound 1 --y-bound 2 --dry-run
-
 mipselect fit patients.csv --target score --support-size 3 --epsilon 2
 
 mipselect fit patients.csv --target score --features-of fields.json \\
@@ -193,6 +190,7 @@ def fit(arguments: FitArguments) -> None:
     with --ranges private, the ranges of what was drawn are drawn as well.
     """
     from mipselect.cli.cautions import note_of_the_target
+    from mipselect.cli.inputs import Source
     from mipselect.regression.ranges import ADVICE
 
     table, plan = arguments.table, plan_of(arguments)
@@ -201,7 +199,8 @@ def fit(arguments: FitArguments) -> None:
     if plan.regression != arguments.model.way.value:
         say(f"note: {FOR_DELTA}.")
     note_of_the_target(plan.drawn.question.schema, table.target)
-    plan.deliver(plan, arguments.delivery, dry_run=arguments.drawing.dry_run)
+    source = Source(plan.problem, plan.data)
+    plan.deliver(source, arguments.delivery, dry_run=arguments.drawing.dry_run)
 
 
 def plan_of(arguments: FitArguments) -> FitPlan:
@@ -241,15 +240,13 @@ def plan_of(arguments: FitArguments) -> FitPlan:
         private = checked_choice(budget.ranges, "--ranges", WAYS) == PRIVATE
     name, relation = drawing.method or default_method(ledger), relation_of(ledger, budget.relation)
     two = schema is not None and len(schema.field(table.target, "target").category_names) == 2
-    delta, options = budget.division.delta, drawing.of_the_method
-    model = model_for(arguments.model, delta, of_classes=two, method=name, of_the_method=options)
-    fitter = fitter_of(
-        model,
+    fitter, regression = fitter_of(
+        arguments.model,
         budget.division,
         of_classes=two,
         fit_intercept=not arguments.question.no_intercept,
         method=name,
-        of_the_method=options,
+        of_the_method=drawing.of_the_method,
         epsilon=budget.epsilon,
         relation=relation,
         ranges=PRIVATE if private else PUBLIC,
@@ -289,10 +286,10 @@ def plan_of(arguments: FitArguments) -> FitPlan:
         title=table.title,
         head={"command": "fit", **table.head},
         name=name,
-        regression=model.way.value,
+        regression=regression,
         fitter=fitter,
         drawn=replace(drawn, blocks=blocks, of_loss=of_loss),
-        delta=delta or 0.0,
+        delta=budget.division.delta or 0.0,
         path=table.data,
         source=source,
         seed=drawing.seed,
@@ -318,8 +315,11 @@ def fitter_of(
     epsilon: float = 1.0,
     relation: str = "replace-one",
     ranges: str = "public",
-) -> SelectThenRegress:
-    """Make what draws features and coefficients; it divides ε, and δ is divided here.
+) -> tuple[SelectThenRegress, str]:
+    """Make what draws features and coefficients, which divides ε; δ is divided here.
+
+    Returned is the regression too. For a δ that a number needs for nothing else it is AdaSSP, which
+    has intervals, unless another model is asked for.
 
     Parameters
     ----------
@@ -346,7 +346,12 @@ def fitter_of(
     from mipselect.regression.ranges import PRIVATE
     from mipselect.regression.shares import SHARE_OF_PRIVATE_RANGES, share_of_selection
 
-    delta, way = division.delta, model.way.value
+    flags, delta = flags_of(BY_NAME[method]), division.delta
+    untested = "--test-epsilon" in flags and "--test-epsilon" not in given(of_the_method)
+    selection_in_need = "--delta" in flags and not untested
+    if delta is not None and not (of_classes or given(model) or selection_in_need):
+        model = replace(model, regression=Regression.ADASSP)
+    way = model.way.value
     require_positive("--epsilon", epsilon)
     checked_choice(relation, "--relation", RELATIONS)
     if division.range_share is not None and model.way is Regression.TUKEY:
@@ -364,22 +369,22 @@ def fitter_of(
             f"--relation {relation}: private ranges go with features from blocks of rows, under "
             "replace-one"
         )
-    in_need = selection_needs_delta(method, of_the_method), model.needs_delta
-    if delta is None and any(in_need):
+    in_need = selection_in_need + model.needs_delta
+    if delta is None and in_need:
         who = f"--regression {way}" if model.needs_delta else f"--method {method}"
         raise InvalidInput(f"--delta must be given for {who}")
     if delta is not None:
         with about("--delta"):
             checked_delta(delta)
-        if not any(in_need):
+        if not in_need:
             raise InvalidInput(
                 f"--delta does not apply to --method {method} with --regression {way}: both are "
                 "pure; --regression adassp takes it, and has intervals, of two classes as "
                 "differences of shares"
             )
-        delta = round_down(exact(delta) / sum(in_need))
-    of_draw: dict[str, Any] = {"delta": delta} if in_need[0] else {}
-    if "--relation" in flags_of(BY_NAME[method]):
+        delta = round_down(exact(delta) / in_need)
+    of_draw: dict[str, Any] = {"delta": delta} if selection_in_need else {}
+    if "--relation" in flags:
         of_draw["relation"] = relation
     selector = method_asked_for(method, epsilon, replace(of_the_method, **of_draw))
     if relation not in selector.guarantees:
@@ -403,35 +408,7 @@ def fitter_of(
         quality_share=division.quality_share,
         ranges=ranges,
     )
-    return fitter.check(option_named)
-
-
-def selection_needs_delta(method: str, options: MethodOptions) -> bool:
-    """Return True if a method is (ε, δ)-private, not pure."""
-    from mipselect.cli.arguments import flags_of
-
-    flags = flags_of(BY_NAME[method])
-    pure = "--test-epsilon" in flags and "--test-epsilon" not in given(options)
-    return "--delta" in flags and not pure
-
-
-def model_for(
-    model: ModelOptions,
-    delta: float | None,
-    *,
-    of_classes: bool,
-    method: str = METHOD,
-    of_the_method: MethodOptions = PLAIN,
-) -> ModelOptions:
-    """Return AdaSSP, which has intervals, for a δ that a number needs for nothing else.
-
-    Any other model is what was asked for.
-    """
-    if of_classes or delta is None or given(model):
-        return model
-    if selection_needs_delta(method, of_the_method):
-        return model
-    return replace(model, regression=Regression.ADASSP)
+    return fitter.check(option_named), way
 
 
 def _estimator(

@@ -185,12 +185,8 @@ class FitPlan(ReleasePlan):
 
     def terms(self, stated: Mapping[str, Guarantee], unit: str) -> list[str]:
         """See `ReleasePlan`."""
-        found = self.cost_of_parts()
-        if self.ledger is not None:
-            before, after = self.ledger.remaining, self.ledger.after(self.total(stated))
-            left = f"{amount(before)} left, and would have {amount(after)}"
-            found.append(f"The ledger has {left}.")
-        return [*found, f"Guarantee: {self.together.of_unit(unit)}."]
+        guarantee = f"Guarantee: {self.together.of_unit(unit)}."
+        return [*self.cost_of_parts(), *self.budget(self.total(stated)), guarantee]
 
     def cost_of_parts(self) -> list[str]:
         """See `ReleasePlan`."""
@@ -260,4 +256,4 @@ class FitPlan(ReleasePlan):
             warnings = (NO_MODEL,)
         elif quality is not None and not quality.beats_chance:
             warnings = (quality.verdict,)
-        return Answer(private=model.private, report=report, show=show, warnings=warnings)
+        return Answer(report=report, show=show, warnings=warnings)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -58,12 +58,8 @@ GUARANTEES = ("guarantee", "guarantee_of_all_draws")
 Report = Mapping[str, Any]
 
 
-class InterruptedDelivery(MipselectError):
-    """An interrupt came while an answer was being written: it may have been seen."""
-
-
-class InterruptedRun(MipselectError):
-    """An interrupt came between trials; those in the file are kept."""
+class Interrupted(MipselectError):
+    """An interrupt came, and the message says what of the command stays."""
 
 
 def check_output(
@@ -204,7 +200,7 @@ def deliver(
     ------
     MipselectError
         If standard output cannot be written, or the file: then nothing was printed.
-    InterruptedDelivery
+    Interrupted
     """
     text = json.dumps(report, allow_nan=False) + "\n"
     written = text.encode() if content is None else content
@@ -234,14 +230,14 @@ def delivering(where: Callable[[], str] = str) -> Iterator[None]:
 
     Raises
     ------
-    MipselectError, InterruptedDelivery
+    MipselectError, Interrupted
     """
     let_signals_raise()
     try:
         yield
         ignore_signals()
     except KeyboardInterrupt:
-        raise InterruptedDelivery(
+        raise Interrupted(
             "interrupted while the answer was being written: count it as seen, its budget as spent"
             + where()
         ) from None
@@ -277,15 +273,6 @@ def banner(console: Console, message: str) -> None:
 def line(console: Console, text: str) -> None:
     """Print a line of plain text, which no terminal cuts: names may have brackets in them."""
     console.print(text, markup=False, soft_wrap=True)
-
-
-def table_of(*titles: str, right: Collection[str] = (), fold: Collection[str] = ()) -> Table:
-    """Make an empty table: columns of numbers stand to the right, long names are folded."""
-    table = Table()
-    for title in titles:
-        justify: Literal["left", "right"] = "right" if title in right else "left"
-        table.add_column(title, justify=justify, overflow="fold" if title in fold else "ellipsis")
-    return table
 
 
 def print_table(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 
@@ -57,21 +57,10 @@ from mipselect.tables.public_map import people_in_words
 from mipselect.validation import checked_integer, listed, sizes_in_words
 
 if TYPE_CHECKING:
+    from mipselect.cli.inputs import Source
     from mipselect.selectors import MCMCSelector
 
 MOST_DRAWS = 100_000
-
-
-class Source(Protocol):
-    """Source of a problem and its data."""
-
-    def problem(self) -> tuple[Problem, int | None]:
-        """Return the problem, and the number of rows where it is known; no row is read."""
-        ...
-
-    def data(self) -> StoredData:
-        """Return all of it; sensitive."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,8 +69,6 @@ class Answer:
 
     Attributes
     ----------
-    private : bool
-        True if every draw came from the operating system's generator.
     report : mapping
     show : callable
         Takes the console, and the unit of whose rows the guarantee is.
@@ -89,7 +76,6 @@ class Answer:
         Sentences for standard error.
     """
 
-    private: bool
     report: Mapping[str, Any]
     show: Callable[[Console, str], None]
     warnings: tuple[str, ...] = ()
@@ -151,6 +137,14 @@ class ReleasePlan(ABC):
     @abstractmethod
     def terms(self, stated: Mapping[str, Guarantee], unit: str) -> list[str]:
         """Say the same in lines."""
+
+    def budget(self, total: Guarantee) -> list[str]:
+        """Say what the ledger has left, and what a draw would leave, in what it counts."""
+        if self.ledger is None:
+            return []
+        left, after = self.ledger.remaining, self.ledger.after(total)
+        words = f"{left_in_words(left)} left, and would have {left_in_words(after)}"
+        return [f"Budget: the ledger has {words}."]
 
     def cost_of_parts(self) -> list[str]:
         """Say what was drawn cost, where the answer does not say it."""
@@ -278,7 +272,7 @@ class ReleasePlan(ABC):
             report = {
                 **self.head,
                 # Whoever knows the seed can repeat the draw: it is a function of the data.
-                "sensitive": not answer.private,
+                "sensitive": not answer.report["private"],
                 **answer.report,
                 "nearly_blind": blind,
                 **recorded,
@@ -361,12 +355,9 @@ class SupportPlan(ReleasePlan):
 
     def terms(self, stated: Mapping[str, Guarantee], unit: str) -> list[str]:
         """See `ReleasePlan`."""
-        total, found = self.total(stated), [f"Would be drawn: by {self.name}, {self.cost}."]
-        if self.ledger is not None:
-            left = left_in_words(self.ledger.remaining)
-            after = left_in_words(self.ledger.after(total))
-            found.append(f"Budget: the ledger has {left} left, and would have {after}.")
-        return [*found, f"Guarantee of all draws together: {total.of_unit(unit)}."]
+        total, drawn = self.total(stated), f"Would be drawn: by {self.name}, {self.cost}."
+        together = f"Guarantee of all draws together: {total.of_unit(unit)}."
+        return [drawn, *self.budget(total), together]
 
     def draw(self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback) -> Answer:
         """See `ReleasePlan`."""
@@ -403,7 +394,7 @@ class SupportPlan(ReleasePlan):
 
         releases = [release.to_dict() for release in named]
         report = {**self.of_draws(one), "private": private, "releases": releases}
-        return Answer(private=private, report=report, show=show)
+        return Answer(report=report, show=show)
 
 
 def plan_draws(drawing: SupportDrawOptions, title: str, head: Mapping[str, Any]) -> SupportPlan:

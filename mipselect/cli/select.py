@@ -2,16 +2,42 @@
 
 from __future__ import annotations
 
-from mipselect.cli.declared import command, group, option, options
-from mipselect.cli.options import Delivery, SupportDrawOptions
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mipselect.cli.declared import command, group, option, options, refuse
+from mipselect.cli.options import (
+    Delivery,
+    SupportDrawOptions,
+    option_named,
+    require_positive,
+    stated,
+)
 from mipselect.cli.output import check_output
 from mipselect.cli.table_options import (
+    HAS_SCHEMA,
+    NEEDS_SCHEMA,
+    NO_RANGE,
     NumbersOptions,
     Regularisation,
     SchemaOptions,
     ScoreOptions,
     TableOptions,
 )
+from mipselect.errors import InvalidInput, about
+from mipselect.validation import checked_integer
+
+if TYPE_CHECKING:  # --help imports none of them.
+    from mipselect.cli.inputs import Source
+    from mipselect.cli.releasing import SupportPlan
+    from mipselect.problem.block_scores import BlockOptions
+    from mipselect.problem.problem import Problem
+    from mipselect.problem.stored import StoredData
+    from mipselect.selectors.base import PrivateSelector
+    from mipselect.tables.schema import TableSchema
+    from mipselect.tables.table_file import TableFile
 
 EXAMPLES = """Examples:
 
@@ -64,7 +90,6 @@ def select(arguments: SelectArguments) -> None:
     sample-aggregate need none. Without --schema no bound has a default: one
     derived from the data would leak.
     """
-    from mipselect.cli.inputs import table_asked_of, titles_of
     from mipselect.cli.releasing import plan_draws
     from mipselect.tables.schema import TableSchema
 
@@ -75,3 +100,153 @@ def select(arguments: SelectArguments) -> None:
     source = table_asked_of(arguments, schema, plan)
     check_output(delivery.output, [*table.files, *drawing.ledger.files], replace=delivery.replace)
     plan.deliver(source, delivery, dry_run=drawing.dry_run)
+
+
+def titles_of(schema: TableSchema | None) -> dict[str, Any]:
+    """Return titles and units by field for the JSON object of a release; empty without any."""
+    found = {}
+    for entry in () if schema is None else schema.content["fields"]:
+        told = {key: entry[key] for key in ("title", "unit") if isinstance(entry.get(key), str)}
+        if told:
+            found[entry["name"]] = told
+    return {"titles": found} if found else {}
+
+
+def table_asked_of(
+    arguments: SelectArguments, schema: TableSchema | None, plan: SupportPlan
+) -> Source:
+    """Name a table of numbers, or one with a schema, and the score of what is selected from it."""
+    from mipselect.cli.arguments import blocks_for, chosen_loss, refuse_bounds
+    from mipselect.cli.cautions import note_of_the_target
+    from mipselect.cli.inputs import scored_table
+    from mipselect.selectors.problem import ProblemSelector
+    from mipselect.tables.instances import ScoredTable
+
+    table, numbers, question = arguments.table, arguments.numbers, arguments.question
+    scales = stated(**asdict(arguments.regularisation))
+    bounds = {**stated(x_bound=numbers.x_bound, y_bound=numbers.y_bound), **scales}
+    size, method = _support_size(arguments, plan.method), plan.method
+    settings: dict[str, Any] = {}
+    of_loss, blocks = bool(bounds), None
+    if schema is None:
+        refuse(question, NEEDS_SCHEMA)
+    else:
+        refuse(numbers, HAS_SCHEMA)
+        refuse_bounds(bounds, method, plan.name)
+        of_loss = bool(bounds or question.ranges or question.no_intercept)
+    if not isinstance(method, ProblemSelector):
+        refuse(replace(arguments.scores, loss=None), f"does not apply to --method {plan.name}")
+    else:
+        of_loss = of_loss or plan.one.relation == "add-remove"
+        blocks = blocks_for(arguments.scores, scales, method, of_loss=of_loss, seed=plan.seed)
+    if blocks is None:
+        settings |= chosen_loss(arguments.scores.loss, method, plan.name)
+        if schema is None:
+            settings |= _checked_bounds(bounds, plan)
+        else:
+            settings |= {**bounds, "intercept": not question.no_intercept}
+    if schema is None:
+        if blocks is not None:
+            refuse(replace(numbers, features=None), NO_RANGE)
+        settings = {"support_size": size, "loss": None, **settings}
+        named = "the largest of --sizes" if arguments.support_size is None else "--support-size"
+        return number_table(table.source, table.target, numbers.chosen, blocks, named, settings)
+    if blocks is not None:
+        refuse(replace(question, always=None, never=None, unit_rule=None), NO_RANGE)
+    note_of_the_target(schema, table.target)
+    asked = question.question_about(schema, table.target)
+    return scored_table(table.data, ScoredTable(table.source, asked, size, settings, blocks))
+
+
+def _support_size(arguments: SelectArguments, method: PrivateSelector) -> int:
+    """Return the size that was given, or the largest of --sizes."""
+    from mipselect.selectors.exact_draws import ExactDrawSelector, asked_sizes
+
+    size, sizes = arguments.support_size, arguments.drawing.of_the_method.sizes
+    if size is not None and sizes is not None:
+        raise InvalidInput("--support-size and --sizes: give one of them, not both")
+    if size is None and sizes is None:
+        exact = isinstance(method, ExactDrawSelector)
+        or_sizes = ", or --sizes to choose it privately," if exact else ""
+        raise InvalidInput(f"--support-size{or_sizes} must be given")
+    if (drawn := asked_sizes(method)) is not None:
+        return max(drawn)
+    assert size is not None
+    return size
+
+
+def _checked_bounds(given: dict[str, float], plan: SupportPlan) -> dict[str, float]:
+    """Return the bounds that the method needs, all given and in their range, and no other."""
+    from mipselect.cli.arguments import flags_of, refuse_bounds
+    from mipselect.selectors.problem import ProblemSelector
+
+    refuse_bounds(given, plan.method, plan.name)
+    missing = [option_named(name) for name in plan.method.bounds if name not in given]
+    if "--coef-bound" in missing and "--mcmc-radius" in flags_of(type(plan.method)):
+        missing[-1] += " (or --mcmc-radius)"
+    if missing:
+        raise InvalidInput(
+            "--schema (begin one with 'mipselect describe') or, for a table of numbers, "
+            f"{', '.join(missing)} must be given: the bounds are public assumptions, chosen "
+            "without looking at the data; a default derived from the data would leak"
+            + ("; --score blocks needs none" if isinstance(plan.method, ProblemSelector) else "")
+        )
+    for name, value in given.items():
+        require_positive(option_named(name), value)
+    return given
+
+
+def number_table(
+    source: TableFile,
+    target: str,
+    features: list[str] | None,
+    blocks: BlockOptions | None,
+    size_named: str,
+    settings: Mapping[str, Any],
+) -> Source:
+    """Name a table of numbers, with public bounds or scored from blocks of rows.
+
+    Parameters
+    ----------
+    source : TableFile
+    target : str
+    features : list of str or None
+        None is all columns but the target.
+    blocks : BlockOptions or None
+        Score from blocks, which uses no range; None for the loss.
+    size_named : str
+        What messages call its support size.
+    settings : mapping
+        The other arguments of `Instance`.
+    """
+    from mipselect.cli.inputs import Source
+    from mipselect.problem.data import Rows
+    from mipselect.problem.problem import Problem
+    from mipselect.problem.stored import StoredData
+    from mipselect.tables.numbers import header, read_table
+
+    path = Path(source.path)
+
+    def checked(p: int) -> None:
+        checked_integer(settings["support_size"], f"{path}: {size_named}", 1, p)
+
+    def problem() -> tuple[Problem, int | None]:
+        names = header(source, target, features)
+        checked(len(names))
+        with about(str(path)):
+            found = Problem.of_columns(len(names), names, **settings)
+            return (found if blocks is None else blocks.problem_of_arrays(found)), None
+
+    def data() -> StoredData:
+        arrays = read_table(source, target, features)
+        checked(arrays[0].shape[1])
+        stored = StoredData.of_arrays(path, arrays, settings)
+        if blocks is None:
+            return stored
+        rows = stored.rows()
+        assert isinstance(rows, Rows)
+        with about(str(path)):
+            made = blocks.of_rows(stored.problem, rows)
+        return StoredData.of_made(path, made, settings)
+
+    return Source(problem, data)

@@ -41,7 +41,7 @@ from mipselect.search.monolithic.forms import Form, Formulation
 from mipselect.validation import checked_integer
 
 if TYPE_CHECKING:  # --help imports none of them.
-    from mipselect.cli.inputs import InstanceFile, MomentsFile, SchemaTable
+    from mipselect.cli.inputs import Source
     from mipselect.problem.instance import Instance
     from mipselect.problem.stored import Expected, StoredData
     from mipselect.search import Effort, MistakeLevels, SupportPool
@@ -163,8 +163,8 @@ def solve(arguments: SolveArguments) -> None:
         report |= _of_levels(found)
     if arguments.profile:
         report["profile"] = [asdict(strategy) for strategy in found.effort.strategies]
-    if ranges := getattr(given, "ranges", ""):
-        report["ranges"] = ranges
+    if given.ranges:
+        report["ranges"] = given.ranges
 
     def render(console: Console) -> None:
         banner(console, SENSITIVE)
@@ -201,9 +201,9 @@ def solve(arguments: SolveArguments) -> None:
         raise MipselectError(f"(sensitive) {name}: {comparison.sentence}")
 
 
-def _source(arguments: SolveArguments) -> InstanceFile | MomentsFile | SchemaTable:
+def _source(arguments: SolveArguments) -> Source:
     """Choose a table by its ending, else moments or an instance."""
-    from mipselect.cli.inputs import SchemaTable, asked_of
+    from mipselect.cli.inputs import asked_of, scored_table
     from mipselect.tables.instances import ScoredTable, table_within_its_rows
     from mipselect.tables.schema import TableSchema
     from mipselect.tables.stored_files import is_table
@@ -233,7 +233,7 @@ def _source(arguments: SolveArguments) -> InstanceFile | MomentsFile | SchemaTab
     of_loss = stated(**asdict(moments.regularisation)) | {"intercept": not question.no_intercept}
     asked = question.question_about(schema, target)
     scored = ScoredTable(table, asked, moments.support_size, of_loss, None)
-    return SchemaTable(files[0], scored, tuple(files), ranges)
+    return scored_table(source.instance, scored, files=files, ranges=ranges)
 
 
 def _search(

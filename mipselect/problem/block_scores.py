@@ -403,10 +403,6 @@ class BlockOptions:
         features = ListedFeatures(columns, count, support_size, b)
         return settled_blocks(n, features, self.partitions, self.partition_seed, self.most_seconds)
 
-    def seeded(self, seed: int | None) -> BlockOptions:
-        """Return the same with partitions, and an order of people, of a draw with a seed."""
-        return self if seed is None else replace(self, partition_seed=seed, order_seed=seed)
-
     def chosen(
         self, n: int | None, columns: ColumnsOfFeatures, count: int, support_size: int
     ) -> str:

@@ -122,7 +122,7 @@ class Layout:
         return largest * radius * math.sqrt(math.fsum([inside, *scaled]))
 
     def ordered(self, matrix: Any) -> Any:
-        """Order columns of the table, dense or sparse: of every feature, then those always in."""
+        """Order columns of the table: of every feature, then those always in."""
         return matrix if self.in_order else matrix[:, self.order]
 
     def clipped(self, columns: FloatArray) -> FloatArray:

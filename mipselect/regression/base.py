@@ -11,7 +11,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import RegressorMixin, clone
+from sklearn.base import RegressorMixin, clone, is_classifier
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mipselect.arrays import FloatArray
@@ -64,6 +65,43 @@ class ReleasedModel(PrivateEstimator):
             self.coef_[self._columns] = release.coefficients
         self.intercept_ = release.intercept
 
+    def predict(self, X: Any) -> np.ndarray[Any, Any]:
+        """Return predictions, shape (n,): numbers or classes.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, p), or a table after `fit_table`
+            See `ModelRelease.predict`.
+
+        Raises
+        ------
+        InvalidInput
+            If no model was released.
+        """
+        found = self._decision(X)
+        return self.release_.predictions_of(found)
+
+    @available_if(is_classifier)  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the linear predictor, shape (n,), above 0 for the second class; for classifiers.
+
+        Takes and raises what `predict` does.
+        """
+        return self._decision(X)
+
+    @available_if(is_classifier)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the probabilities of `classes_`, shape (n, 2); for classifiers.
+
+        Takes and raises what `predict` does.
+        """
+        found = self._decision(X)
+        return self.release_.probabilities_of(found)
+
+    def _decision(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        return self.release_.decision(X if self.release_.table is not None else self._table(X))
+
     def summary(self, level: float = 0.95) -> str:
         """Return the released model in words; see `ModelRelease.summary`."""
         check_is_fitted(self)
@@ -86,7 +124,6 @@ class ReleasedModel(PrivateEstimator):
 
     def _table(self, X: ArrayLike) -> FloatArray:
         """Return the columns of the release, for a prediction."""
-        check_is_fitted(self)
         refuse_repeated_names(X)
         with np.errstate(all="ignore"):
             try:
@@ -271,17 +308,6 @@ class PrivateLinearModel(ReleasedModel, PrivateDraw):
 
 class NumberPredictor(RegressorMixin, ReleasedModel):  # type: ignore[misc]
     """A released model that predicts numbers."""
-
-    def predict(self, X: ArrayLike) -> FloatArray:
-        """Return predictions, shape (n,), for X of shape (n, p).
-
-        Raises
-        ------
-        InvalidInput
-            If no model was released.
-        """
-        table = self._table(X)
-        return self.release_.decision(table)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -371,22 +371,6 @@ class ObjectivePerturbationClassifier(ClassifierMixin, _ObjectivePerturbation): 
 
     _balance = 6.0
 
-    def predict_proba(self, X: ArrayLike) -> FloatArray:
-        """Return the probabilities of the two classes, shape (n, 2), in the order of `classes_`."""
-        table = self._table(X)
-        return self.release_.probabilities(table)
-
-    def decision_function(self, X: ArrayLike) -> FloatArray:
-        """Return the linear predictor, shape (n,); above 0 for the second class."""
-        table = self._table(X)
-        return self.release_.decision(table)
-
-    def predict(self, X: ArrayLike) -> np.ndarray[Any, Any]:
-        """Return a class for every row of X; shape (n,)."""
-        positive = (self.decision_function(X) > 0.0).astype(int)
-        found: np.ndarray[Any, Any] = self.classes_[positive]
-        return found
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False

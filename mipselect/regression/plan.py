@@ -159,7 +159,8 @@ class Plan(ABC):
         what = f"{selection.name}, then {type(self.regressor).__name__}"
         # A warning would tell about the data. NumPy's state is that of the thread.
         with paid(ledger, guarantee, what), np.errstate(all="ignore"):
-            support = features_of(selection.sample(source))
+            outcome = selection.sample(source)
+            support = (outcome,) if isinstance(outcome, int) else tuple(sorted(outcome))
             model, rows = model_of(support, model_source)
             drawn = model._draw(rows, model_source, private).in_units_of(rows)
         layout = self._layout
@@ -312,44 +313,33 @@ class TablePlan(Plan):
         return bool(is_classifier(self.regressor))
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
-        """See `Plan`; of the target and of few rows too."""
-        more = self._doubt_of_the_target, self._doubt_of_few_rows(n)
-        return (*super().doubts(n), *filter(None, more))
-
-    @property
-    def _doubt_of_the_target(self) -> str:
-        """Say that a target of two values is fitted by a loss that has no means; "" if not so."""
-        target = self.public.target
+        """See `Plan`; of a target of two values by a loss without means, and of few rows too."""
+        told, target = [*super().doubts(n)], self.public.target
         name, two = target.encoder.field.name, two_numbers(target.encoder)
-        if self.classifies or self.regressor.estimates_means:
-            return ""
+        what, chances = "", "take the logistic loss"
         if target.classes is not None:
-            what, chances = "has two classes", "take the logistic loss"
+            what = "has two classes"
         elif two is not None:
             what, chances = f"is a number here, {two[0]} or {two[1]}", as_two_classes(*two)
-        else:
-            return ""
-        return (
-            f"{name} {what}, and Huber's loss goes by what most rows have, so that a model of it "
-            f"says little of a rare one: for probabilities {chances}, for differences of shares "
-            "take the squared loss"
-        )
-
-    def _doubt_of_few_rows(self, n: int | None) -> str:
-        """Say that no model is better than a constant with so few rows for its ε; "" if not so."""
+        if what and not self.classifies and not self.regressor.estimates_means:
+            told.append(
+                f"{name} {what}, and Huber's loss goes by what most rows have, so that a model of "
+                f"it says little of a rare one: for probabilities {chances}, for differences of "
+                "shares take the squared loss"
+            )
         epsilon = float(self.regressor.epsilon)
         if n is None or not self.regressor.noise_grows_with_ranges:
-            return ""
-        if n * epsilon >= LEAST_OF_A_MODEL:
-            return ""
-        constant = "the shares of the classes" if self.classifies else "the mean of the target"
-        rows = math.ceil(LEAST_OF_A_MODEL / epsilon)
-        enough = math.ceil(100.0 * self.promise.epsilon * rows / n) / 100.0
-        return (
-            f"{n:,} rows are few for a model at ε = {epsilon:g}. Where rows times ε are below "
-            f"{LEAST_OF_A_MODEL:g}, models of tables mostly predict worse than {constant}, unless "
-            f"ranges are tight: {rows:,} rows, or ε = {enough:g} in all, are the least"
-        )
+            return tuple(told)
+        if n * epsilon < LEAST_OF_A_MODEL:
+            constant = "the shares of the classes" if self.classifies else "the mean of the target"
+            rows = math.ceil(LEAST_OF_A_MODEL / epsilon)
+            enough = math.ceil(100.0 * self.promise.epsilon * rows / n) / 100.0
+            told.append(
+                f"{n:,} rows are few for a model at ε = {epsilon:g}. Where rows times ε are below "
+                f"{LEAST_OF_A_MODEL:g}, models of tables mostly predict worse than {constant}, "
+                f"unless ranges are tight: {rows:,} rows, or ε = {enough:g} in all, are the least"
+            )
+        return tuple(told)
 
     @property
     def model_promise(self) -> Guarantee:
@@ -590,11 +580,6 @@ def most_features(selector: PrivateSelector) -> int:
     """Return the most features that a selector may draw."""
     sizes = asked_sizes(selector)
     return int(selector.n_features_to_select) if sizes is None else max(map(int, sizes))
-
-
-def features_of(outcome: Any) -> Support:
-    """Return what was drawn as sorted features."""
-    return (outcome,) if isinstance(outcome, int) else tuple(sorted(outcome))
 
 
 def scores_blocks(selector: PrivateSelector) -> bool:

@@ -11,10 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, RegressorMixin, clone, is_classifier
 from sklearn.utils import ClassifierTags, _safe_indexing
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, warn_of_little_use
 from mipselect.estimators import warn_of_names
 from mipselect.losses import HingeLoss, checked_loss
@@ -204,8 +201,6 @@ class SelectThenRegress(NumberPredictor):
         )
         if apart is not None:
             release = apart.measured(release)
-        if is_classifier(regressor):
-            self.classes_ = regressor.classes_
         self._keep(release, plan.columns_of(release.support), size)
         return self
 
@@ -221,8 +216,10 @@ class SelectThenRegress(NumberPredictor):
         return ArrayPlan(layout, method, regressor)
 
     def _keep(self, release: ModelRelease, columns: Sequence[int], size: int) -> None:
-        """Keep its quality, and which columns it is of."""
+        """Keep which columns it is of too, and the classes."""
         super()._keep(release, columns, size)
+        if release.classes is not None:
+            self.classes_ = np.array(release.classes)
         self.support_ = np.zeros(size, dtype=bool)
         self.support_[self._columns] = True
 
@@ -277,8 +274,6 @@ class SelectThenRegress(NumberPredictor):
         release = plan.draw(selection, model_of, self.ledger, sources, private=private)
         if apart is not None:
             release = apart.measured(release)
-        if release.classes is not None:
-            self.classes_ = np.array(release.classes)
         size = len(release.columns)
         self._keep(release, range(size), size)
         return self
@@ -313,43 +308,6 @@ class SelectThenRegress(NumberPredictor):
             ranges,
             of_loss=of_loss,
         )
-
-    def predict(self, X: Any) -> np.ndarray[Any, Any]:
-        """Return predictions, shape (n,): numbers or classes.
-
-        Parameters
-        ----------
-        X : array_like of shape (n, p), or a table after `fit_table`
-            See `ModelRelease.predict`.
-
-        Raises
-        ------
-        InvalidInput
-            If no model was released.
-        """
-        found = self._decision(X)
-        return self.release_.predictions_of(found)
-
-    @available_if(lambda self: is_classifier(self.regressor))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the linear predictor, shape (n,), above 0 for the second class; for classifiers.
-
-        Takes and raises what `predict` does.
-        """
-        return self._decision(X)
-
-    @available_if(lambda self: is_classifier(self.regressor))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the probabilities of `classes_`, shape (n, 2); for classifiers.
-
-        Takes and raises what `predict` does.
-        """
-        found = self._decision(X)
-        return self.release_.probabilities_of(found)
-
-    def _decision(self, X: Any) -> FloatArray:
-        check_is_fitted(self)
-        return self.release_.decision(X if self.release_.table is not None else self._table(X))
 
     def score(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return R² of the predictions, or the share of classes that are right; not private."""

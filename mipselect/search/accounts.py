@@ -59,6 +59,12 @@ class StrategyAccount:
         """The variant that has won most often, if one has."""
         return max(self.wins, key=lambda variant: self.wins[variant], default=None)
 
+    @property
+    def lead(self) -> int:
+        """How many wins the winner is ahead of any other variant."""
+        first, second = sorted([0, 0, *self.wins.values()])[-1:-3:-1]
+        return first - second
+
 
 class Accounts:
     """Accounts by size of nodes and name, and the judge of what may not pay.
@@ -134,11 +140,6 @@ class Accounts:
             return few
         mean = own.extent / own.asked
         return own.cost * mean <= (own.settled + allowed * mean) * price * min(extent, mean)
-
-    def pays(self, name: str, size: int) -> bool:
-        """Tell whether it is known to cost less there than what it settles."""
-        own, price = self.of(name, size), self._price(name, size)
-        return price is not None and own.cost < own.settled * price
 
     def _price(self, name: str, size: int) -> float | None:
         """Return what other strategies cost for each node of this size, if they settled any."""

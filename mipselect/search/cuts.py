@@ -1,14 +1,25 @@
-"""Cuts as rows of a master: modular bounds on -R with terms ≥ 0, whatever the choice of columns."""
+"""Cuts as rows of a master, and what they prove, with which no back end is trusted.
+
+A cut is a modular bound on -R with terms ≥ 0, whatever the choice of columns. A master says: every
+choice z of m of L columns that was not visited has max_k cut_k(z) ≥ target. Each cut is affine in
+z, so that its minimum over all choices which begin with some columns is a sort. A tree over the
+choices in lexicographic order drops every beginning that some cut proves; what is left at its
+leaves is open. The arithmetic has to be safe, and each cut is lowered by a bound on its rounding
+(docs/mathematics/cuts.md, (13)).
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
 import numpy as np
 
-from mipselect.arrays import FloatArray
-from mipselect.search.bounds.modular import ModularBound
-from mipselect.search.simplex import largest_sum
+from mipselect.arrays import FloatArray, IntArray
+from mipselect.restricted.squared import EPS
+from mipselect.search.bounds.modular import ModularBound, largest_sum
+from mipselect.search.tuning import TUNING, CutMasters
 
 
 def least_value(cut: ModularBound, count: int) -> float:
@@ -39,3 +50,113 @@ def scaled(
     small = terms < negligible
     constant = (-tight.constant - floor) / unit - largest_sum(terms[small], count)
     return constant, np.where(small, 0.0, -terms)
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """Conclusion that the cuts allow: proven, open at some choice, or undecided.
+
+    Attributes
+    ----------
+    proven : bool
+        Every choice that was not visited is at the target or above.
+    open : ndarray of int, shape (m,), or None
+        A choice that was not visited and that the cuts leave below the target. None if there is
+        none, or if the tree got too large to say.
+    """
+
+    proven: bool
+    open: IntArray | None
+
+
+class CutProof:
+    """The cuts of a family of choices, and the tree that tells what they prove.
+
+    Parameters
+    ----------
+    cuts : list of ModularBound
+        On -R, with terms ≥ 0, shape (L,).
+    size : int
+        m, how many columns are chosen.
+    floor : float
+        A proven lower bound on every choice.
+    visited : collection of tuple of int
+        Choices about which nothing has to be proven; sorted.
+    """
+
+    def __init__(
+        self,
+        cuts: list[ModularBound],
+        size: int,
+        floor: float,
+        visited: Collection[tuple[int, ...]],
+        limits: CutMasters = TUNING.masters,
+    ) -> None:
+        self._limits = limits
+        self._size, self._floor, self._visited = size, floor, set(visited)
+        tight = [tightened(cut, floor) for cut in cuts]
+        coefficients = -np.array([cut.terms for cut in tight])
+        # The most gainful columns first: late beginnings are then proven at once.
+        self._order = np.argsort(coefficients.sum(axis=0), kind="stable")
+        self._coefficients = coefficients[:, self._order]
+        self._constants = -np.array([cut.constant for cut in tight]) - floor
+        # The bound of a choice is a sum of fewer than m + 4 terms, each at most `sizes`.
+        sizes = np.abs(self._constants) + size * np.abs(coefficients).max(axis=1)
+        self._constants -= 4.0 * EPS * (size + 4) * sizes
+        self._tails = _tails(self._coefficients, size)
+
+    def decide(self, target: float, tick: Callable[[], None]) -> Verdict:
+        """Walk the tree, or give up after extending too many beginnings.
+
+        What `tick` raises, which is called now and then, passes through.
+        """
+        # Outward: what rounds the difference down could prove too much.
+        goal = float(np.nextafter(target - self._floor, np.inf))
+        if goal <= 0.0:
+            return Verdict(True, None)
+        stack: list[IntArray] = [np.empty((1, 0), dtype=np.intp)]
+        extended = 0
+        while stack:
+            tick()
+            block = stack.pop()
+            count = max(1, self._limits.entries // self._coefficients.size)
+            if len(block) > count:
+                stack.append(block[count:])
+                block = block[:count]
+            extended += len(block)
+            if extended > self._limits.proof_nodes:
+                return Verdict(False, None)
+            children, bounds = self._below(block, goal)
+            children = children[np.argsort(bounds, kind="stable")]
+            if children.shape[1] < self._size:
+                if len(children):
+                    stack.append(children)
+                continue
+            for choice in np.sort(self._order[children], axis=1):
+                if tuple(choice.tolist()) not in self._visited:
+                    return Verdict(False, choice)
+        return Verdict(True, None)
+
+    def _below(self, block: IntArray, goal: float) -> tuple[IntArray, FloatArray]:
+        """Return the beginnings one column longer that no cut proves, each with its best bound."""
+        L, depth = self._coefficients.shape[1], block.shape[1]
+        first = block[:, -1] + 1 if depth else np.zeros(1, dtype=np.intp)
+        at, column = np.nonzero(np.arange(L)[None, :] >= first[:, None])
+        parents = self._constants[:, None] + self._coefficients[:, block].sum(axis=2)
+        ahead = self._coefficients + self._tails[self._size - depth - 1][:, 1:]
+        bounds = (parents[:, at] + ahead[:, column]).max(axis=0)
+        below = np.flatnonzero(~(bounds >= goal))
+        return np.column_stack([block[at[below]], column[below]]), bounds[below]
+
+
+def _tails(coefficients: FloatArray, size: int) -> FloatArray:
+    """Add up the r least coefficients from column j on: shape (size, Q, L + 1), r = 0..size-1."""
+    Q, L = coefficients.shape
+    least = np.full((L + 1, Q, size), np.inf)
+    for j in reversed(range(L)):
+        least[j] = least[j + 1]
+        least[j, :, -1] = coefficients[:, j]
+        least[j].sort(axis=1)
+    tails = np.zeros((size, Q, L + 1))
+    tails[1:] = np.cumsum(least[:, :, :-1], axis=2).transpose(2, 1, 0)
+    return tails

@@ -3,7 +3,7 @@
 The master minimises η over the choices z of m live features subject to η ≥ every cut. Each
 choice that it makes is evaluated exactly, offered, excluded, and answered by the cut at that
 choice, until the solver claims that nothing below the threshold is left. Solvers are exact up to
-tolerances only, so the claim is then proven from the cuts (`cut_proof`): a choice that it missed is
+tolerances only, so the claim is then proven from the cuts (`CutProof`): a choice that it missed is
 answered like any other. A solver that takes cuts inside one tree is asked once; any other one is
 asked again after each answer.
 """
@@ -29,8 +29,7 @@ from mipselect.backends.protocols import (
 from mipselect.errors import SolverFailure
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.collectors import Collector
-from mipselect.search.cut_proof import CutProof
-from mipselect.search.cuts import least_value, scaled
+from mipselect.search.cuts import CutProof, least_value, scaled
 from mipselect.search.neighbourhood import Engine, Sub
 from mipselect.search.progress import Run
 from mipselect.search.tuning import TUNING, CutMasters

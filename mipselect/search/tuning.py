@@ -86,6 +86,10 @@ class Spectrum:
     """Up to so many rows of what is left of E are looked at for the sums of their entries."""
     row_tops: int = 32
     """So many of the largest entries of every row of E are known."""
+    comparisons: Allowance = Allowance(first=4, tries=0.02)
+    """Nodes at which all measures are tried, until one is ahead by two,"""
+    ahead: Allowance = Allowance(first=2, tries=0.02)
+    """and from then on."""
 
 
 @dataclass(frozen=True)
@@ -126,8 +130,6 @@ class Together:
 
     entries: int = 2**16
     """Entries of arrays that are formed at once."""
-    trial: int = 8
-    """Most children that are bounded at once, unless that is known to pay."""
     siblings: int = 64
     """Most subproblems of one level that are formed at once, after the first."""
     supports: int = 4096

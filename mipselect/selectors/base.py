@@ -170,7 +170,6 @@ class PrivateSelector(PrivateDraw):
 
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.input_tags.sparse = bool(self._accept_sparse)
         tags.transformer_tags = TransformerTags()
         return tags
 

@@ -236,15 +236,14 @@ class RelevanceLessRedundancy:
         Of the columns of the features, one after another, then those always in.
     target : int array, shape (n,)
         The ranks of the rows in Y.
+    layout : Layout
     redundancy : {"max", "mean"}
-    layout : Layout, optional
-        Default: every column is a feature.
     """
 
     columns: Rankings
     target: IntArray = field(repr=False)
+    layout: Layout
     redundancy: str = "max"
-    layout: Layout | None = field(default=None, kw_only=True)
     _kept: dict[int, FloatArray] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, chosen: Support) -> FloatArray:
@@ -269,16 +268,12 @@ class RelevanceLessRedundancy:
     @cached_property
     def _starts(self) -> list[int]:
         """The first column of every feature and then of every part that is always in; the end."""
-        if self.layout is None:
-            return list(range(len(self.columns.ranks) + 1))
-        widths = map(len, (*self.layout.groups, *self.layout.always))
-        return list(accumulate(widths, initial=0))
+        return list(accumulate(map(len, (*self.layout.groups, *self.layout.always)), initial=0))
 
-    @cached_property
+    @property
     def _always(self) -> range:
         """The places of the parts that are always in, behind the features."""
-        end = len(self._starts) - 1
-        return range(end - (0 if self.layout is None else len(self.layout.always)), end)
+        return range(len(self.layout.groups), len(self._starts) - 1)
 
 
 SENSITIVITIES = {"add-remove": 1.5, "replace-one": 2.0}
@@ -345,7 +340,7 @@ class KendallSelector(ScoreSelector):
         layout, k, one = problem.layout, problem.support_size, SENSITIVITIES[self.relation]
         first = 2.0 * one if layout.always else one
         return AdaptivePeeling(
-            RelevanceLessRedundancy(columns, target, self.redundancy, layout=layout),
+            RelevanceLessRedundancy(columns, target, layout, self.redundancy),
             k,
             self.epsilon,
             sensitivities=[first] + [2.0 * one] * (k - 1),

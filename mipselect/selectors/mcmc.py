@@ -30,6 +30,10 @@ ROUNDS = 10
 """So many changes per column are made at most; each lowers the sum of squares."""
 
 
+MOST_COLUMNS = 5_000
+"""Up to so many columns XᵀX is formed once; beyond, the products of each support."""
+
+
 @dataclass(frozen=True, eq=False)
 class ResidualSquares:
     """RSS_S = min ‖y - X_S β‖² over ‖β‖₁ ≤ B, for one support after the other.
@@ -40,8 +44,6 @@ class ResidualSquares:
     y : float array, shape (n,)
     coef_bound : float
         B > 0.
-    gram_limit : int
-        Up to so many columns XᵀX is formed once; beyond, the products of each support.
 
     Notes
     -----
@@ -57,7 +59,6 @@ class ResidualSquares:
     X: FloatArray = field(repr=False)
     y: FloatArray = field(repr=False)
     coef_bound: float
-    gram_limit: int = 5_000
 
     def __call__(self, support: ArrayLike) -> float:
         """Compute RSS of some column indices."""
@@ -74,7 +75,7 @@ class ResidualSquares:
 
     @cached_property
     def _gram(self) -> FloatArray | None:
-        return self.X.T @ self.X if self.X.shape[1] <= self.gram_limit else None
+        return self.X.T @ self.X if self.X.shape[1] <= MOST_COLUMNS else None
 
     @cached_property
     def _products(self) -> FloatArray:

@@ -18,8 +18,8 @@ from mipselect.problem.data import ExactSums, Rows
 from mipselect.problem.problem import Problem
 from mipselect.restricted.features import Features
 from mipselect.selectors.lasso_ballots import lasso_ballot, votes_of_folds
-from mipselect.selectors.scored import ScoreSelector, checked_top_k, top_k_named
-from mipselect.validation import checked_flag, checked_positive
+from mipselect.selectors.scored import ScoreSelector
+from mipselect.validation import checked_choice, checked_flag, checked_positive
 
 FOLDS_OF_A_ROW = {"add-remove": 1.0, "replace-one": 2.0}
 """Number of folds of moments a row can be in, before and after: each may change its ballot."""
@@ -85,14 +85,13 @@ class SampleAggregateSelector(ScoreSelector):
         flag="--blocks",
         check=checked_blocks,
     )
-    top_k: str | TopK = parameter(
-        '{"peeling", "laplace"} or callable',
+    top_k: str = parameter(
+        '{"peeling", "laplace"}',
         '"peeling" is `Peeling` with Gumbel noise, "laplace" the k largest of the votes with '
-        "Laplace noise of scale 2k/ε. A callable ``(scores, k, epsilon, *, sensitivity, "
-        "relation)`` returns a `Mechanism`.",
+        "Laplace noise of scale 2k/ε.",
         default="peeling",
         flag="--top-k",
-        check=checked_top_k(MECHANISMS),
+        check=lambda value, name: checked_choice(value, name, MECHANISMS),
     )
 
     def check(self, named: Callable[[str], str] = str) -> Self:
@@ -107,7 +106,7 @@ class SampleAggregateSelector(ScoreSelector):
             k,
             self.epsilon,
             n_blocks=self.n_blocks,
-            top_k=top_k_named(self.top_k, MECHANISMS),
+            top_k=MECHANISMS[self.top_k],
             relation=self.relation,
         )
 
@@ -119,7 +118,7 @@ class SampleAggregateSelector(ScoreSelector):
             self.epsilon,
             ballot=self._ballot(problem),
             n_blocks=self.n_blocks,
-            top_k=top_k_named(self.top_k, MECHANISMS),
+            top_k=MECHANISMS[self.top_k],
             relation=self.relation,
             n_items=problem.n_features,
         )
@@ -132,7 +131,7 @@ class SampleAggregateSelector(ScoreSelector):
                 f"the {folds} folds of the moments are the blocks, and an intercept has no "
                 "penalty; make the moments with another number of folds"
             )
-        return top_k_named(self.top_k, MECHANISMS)(
+        return MECHANISMS[self.top_k](
             votes_of_folds(sums, k=problem.support_size, alpha=self.alpha),
             problem.support_size,
             self.epsilon,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from abc import abstractmethod
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,7 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, advised
 from mipselect.frames import numeric_vector
 from mipselect.mechanisms.base import Mechanism, Support
-from mipselect.mechanisms.scores.top_k import TopK
-from mipselect.parameters import Check, estimator, parameter
+from mipselect.parameters import estimator, parameter
 from mipselect.privacy.guarantee import Guarantee, checked_relation
 from mipselect.privacy.randomness import Rng, generator
 from mipselect.problem.data import ExactSums, Rows
@@ -22,7 +20,7 @@ from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.base import PrivateSelector
-from mipselect.validation import checked_choice, checked_epsilon
+from mipselect.validation import checked_epsilon
 
 
 @estimator
@@ -149,22 +147,3 @@ def real_target(y: Any) -> FloatArray:
     """Return y as finite floats, or raise `InvalidInput`."""
     with advised("give classes as numbers, such as -1 and 1, or use a selector with loss='hinge'"):
         return numeric_vector(y).astype(np.float64)
-
-
-def top_k_named(top_k: str | TopK, known: Mapping[str, TopK], name: str = "top_k") -> TopK:
-    """Return a callable as it is and a name's mechanism, or raise `InvalidInput`."""
-    if isinstance(top_k, str):
-        return known[checked_choice(top_k, name, known)]
-    if not callable(top_k):
-        names = ", ".join(map(repr, known))
-        raise InvalidInput(f"{name} must be one of {names}, or a callable, got {top_k!r}")
-    return top_k
-
-
-def checked_top_k(known: Mapping[str, TopK]) -> Check:
-    """Make the check of a name or a callable against the names that are known."""
-
-    def check(top_k: str | TopK, name: str) -> None:
-        top_k_named(top_k, known, name)
-
-    return check

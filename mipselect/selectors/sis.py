@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.estimators import feature_bounds, target_bound
@@ -28,7 +27,8 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.problem.data import ExactSums, Rows
 from mipselect.problem.layout import Layout
 from mipselect.problem.problem import Problem
-from mipselect.selectors.scored import ScoreSelector, checked_top_k, top_k_named
+from mipselect.selectors.scored import ScoreSelector
+from mipselect.validation import checked_choice
 
 GRID = 2.0**16
 """Entries of centred scores are multiples of 1/GRID, their products of 1/UNIT."""
@@ -41,17 +41,11 @@ CHUNK = 1 << 20
 
 
 def in_units_of(bound: float, values: Any) -> Any:
-    """Clip to ± bound and divide by it, in double precision; of a CSR matrix the stored values.
+    """Clip to ± bound and divide by it, in double precision.
 
     The quotient of two doubles with |x| ≤ b is at most 1, for rounding is monotone.
     """
-    if not sparse.issparse(values):
-        return np.clip(np.asarray(values, dtype=np.float64), -bound, bound) / bound
-    result = values.astype(np.float64)
-    # Duplicates of one entry, each within the bound, could add up to more.
-    result.sum_duplicates()
-    result.data = in_units_of(bound, result.data)
-    return result
+    return np.clip(np.asarray(values, dtype=np.float64), -bound, bound) / bound
 
 
 def exact_correlations(table: Any, target: FloatArray, unit: float = UNIT) -> FloatArray:
@@ -59,7 +53,7 @@ def exact_correlations(table: Any, target: FloatArray, unit: float = UNIT) -> Fl
 
     Parameters
     ----------
-    table : float array or CSR matrix, shape (n, p), n < 2^31
+    table : float array, shape (n, p), n < 2^31
         Entries in [-1, 1].
     target : float array, shape (n,)
         Entries in [-1, 1].
@@ -70,12 +64,8 @@ def exact_correlations(table: Any, target: FloatArray, unit: float = UNIT) -> Fl
     """
     rows, columns = table.shape
     sums = np.zeros(columns, dtype=np.int64)
-    if sparse.issparse(table):
-        entries = table.tocoo()
-        np.add.at(sums, entries.col, _in_units(entries.data * target[entries.row], unit))
-    else:
-        for part in chunks(rows, max(1, CHUNK // columns)):
-            sums += _in_units(table[part] * target[part, None], unit).sum(axis=0)
+    for part in chunks(rows, max(1, CHUNK // columns)):
+        sums += _in_units(table[part] * target[part, None], unit).sum(axis=0)
     return _doubles(np.abs(sums), unit)
 
 
@@ -85,8 +75,8 @@ def exact_lengths(layout: Layout, table: Any, target: FloatArray) -> FloatArray:
     Parameters
     ----------
     layout : Layout
-    table : float array or CSR matrix, shape (n, q), n < 2^31
-        Not clipped. A sparse one is made dense a few rows at a time.
+    table : float array, shape (n, q), n < 2^31
+        Not clipped.
     target : float array, shape (n,)
         Entries in [-1, 1].
 
@@ -167,8 +157,7 @@ def _unit_rows(layout: Layout, table: Any) -> Iterator[tuple[slice, FloatArray]]
     factors = np.repeat(1.0 - spare, widths)
     bounds = np.repeat(layout.bounds, widths)
     for part in chunks(table.shape[0], max(1, CHUNK // features.size)):
-        block = table[part].toarray() if sparse.issparse(table) else table[part]
-        clipped = layout.clipped(np.asarray(block, dtype=np.float64))[:, : starts[-1]]
+        clipped = layout.clipped(np.asarray(table[part], dtype=np.float64))[:, : starts[-1]]
         yield part, clipped / bounds * factors
 
 
@@ -238,12 +227,10 @@ class SISSelector(ScoreSelector):
 
     Notes
     -----
-    X may be sparse; it is not made dense, or with `groups` a few rows at a time. float32
-    is added up in double precision.
-
-    An entry divided by its bound never exceeds 1 in floating point either. For the draw each
-    product x_ij y_i is rounded to a multiple of 2^-32, so that the sum of n < 2^31 products is
-    exact as an integer, which is rounded down to a double: neither adds to the sensitivity.
+    float32 is added up in double precision. An entry divided by its bound never exceeds 1 in
+    floating point either. For the draw each product x_ij y_i is rounded to a multiple of 2^-32, so
+    that the sum of n < 2^31 products is exact as an integer, which is rounded down to a double:
+    neither adds to the sensitivity.
 
     References
     ----------
@@ -269,22 +256,18 @@ class SISSelector(ScoreSelector):
     )
     y_bound: float | None = target_bound()
     intercept: bool = parameter("bool", "Whether scores are centred.", default=False)
-    top_k: str | TopK = parameter(
-        '{"canonical", "peeling", "one-shot", "joint"} or callable',
+    top_k: str = parameter(
+        '{"canonical", "peeling", "one-shot", "joint"}',
         '"canonical" is `CanonicalLipschitz` with γ = ½ and exponential noise, "peeling" `Peeling` '
         'and "one-shot" `OneShotTopK`, both with Gumbel noise, "joint" `JointExponential`. '
         '"peeling" finds more of the columns where ε is too small for all of them, with p in the '
-        "thousands by far; "
-        '"canonical" is surer to find all where it is not. A '
-        "callable ``(scores, k, epsilon, *, sensitivity, relation)`` returns a `Mechanism`, as in "
-        '``functools.partial(CanonicalLipschitz, noise="gumbel", gamma=1.0)``.',
+        'thousands by far; "canonical" is surer to find all where it is not.',
         default="canonical",
         flag="--top-k",
-        check=checked_top_k(MECHANISMS),
+        check=lambda value, name: checked_choice(value, name, MECHANISMS),
     )
 
     looks_at_always: ClassVar[bool] = False
-    _accept_sparse: ClassVar[str | bool] = "csr"
 
     @property
     def bounds(self) -> tuple[str, ...]:
@@ -295,7 +278,7 @@ class SISSelector(ScoreSelector):
         return {"intercept": self.intercept, **self._public(*self.bounds)}
 
     def _stated(self, p: int, k: int) -> Guarantee:
-        top_k = top_k_named(self.top_k, MECHANISMS)
+        top_k = MECHANISMS[self.top_k]
         return stated_by(top_k, p, k, self.epsilon, sensitivity=1.0, relation=self.relation)
 
     def _sensitivity(self, problem: Problem) -> float:
@@ -319,7 +302,7 @@ class SISSelector(ScoreSelector):
         return self._of_scores(summed_scores(sums), problem)
 
     def _of_scores(self, scores: FloatArray, problem: Problem) -> Mechanism[Support]:
-        return top_k_named(self.top_k, MECHANISMS)(
+        return MECHANISMS[self.top_k](
             scores,
             problem.support_size,
             self.epsilon,

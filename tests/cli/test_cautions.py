@@ -112,20 +112,6 @@ def test_a_ledger_of_another_table_is_told_before_the_draw(
     assert f"mipselect: warning: {note}" in found.err
 
 
-def test_the_report_says_it_as_a_condition(run: Run, table: Path, tmp_path: Path) -> None:
-    file, draw = ledger_of(table, "patient"), ("--epsilon", "1", "--ledger")
-    for schema, is_condition in (("rows.json", True), ("schema.json", False)):
-        found = tmp_path / f"found-{schema}"
-        assert run(*asked(table, "select", schema), *draw, file, "--output", found).code == 0
-        page = tmp_path / f"{schema}.md"
-        assert run("report", found, "--ledger", file, "--output", page).code == 0
-        text = page.read_text()
-        condition = "only if no patient has more than one row"
-        assert ("on the condition that no patient has more than one row" in text) is is_condition
-        assert (f"That is right {condition}." in text) is is_condition
-        assert ("which stands for one patient" in text) is not is_condition
-
-
 @pytest.mark.parametrize("command", ["select", "fit"])
 @pytest.mark.parametrize("rule", [None, "last", "mean"])
 def test_what_becomes_of_several_rows_of_one_person_is_said(

@@ -11,7 +11,7 @@ import pytest
 
 from mipselect import errors, search
 from mipselect.backends import discovery as backends
-from mipselect.backends.protocols import MasterSolution, MipStatus, SolverStatus
+from mipselect.backends.protocols import SolverStatus
 from mipselect.cli.compare import FoundBySolver, contradictions
 from mipselect.problem.stored import load_instance
 from mipselect.search import MistakeLevels, mistake_levels
@@ -43,13 +43,12 @@ def test_solvers_agree_and_the_report_says_what_they_did(run: Run) -> None:
     assert len(native["levels"]) == 6
     assert all(level["bound"] <= level["value"] for level in native["levels"])
     assert native["effort"]["masters"] == 0 < highs["effort"]["masters"]
-    assert highs["time_relative_to_highs"] == 1.0
 
 
-def test_text_is_marked_and_shows_both_tables(run: Run) -> None:
+def test_text_is_marked_and_has_a_table(run: Run) -> None:
     outcome = run("compare", "diabetes", "--solvers", "native,highs")
     assert outcome.code == 0
-    for fragment in ("SENSITIVE", "× HiGHS", "value / bound", "No answer contradicts another"):
+    for fragment in ("SENSITIVE", "optimum", "seconds", "No answer contradicts another"):
         assert fragment in outcome.out
 
 
@@ -163,25 +162,6 @@ def test_a_solver_that_fails_is_named_with_the_instance_and_what_was_proven(
     assert "optimum" not in outcome.report["instances"][0]["answers"][0]
     for fragment in ("(sensitive) tiny-plain: native certified nothing", "Unknown", "0.125"):
         assert fragment in outcome.err
-
-
-def test_a_solver_that_fails_mid_run_leaves_the_file_as_it_was(
-    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object, **__: object) -> MasterSolution:
-        return MasterSolution(MipStatus.FAILED, None, -np.inf, 0, "out of memory")
-
-    monkeypatch.setattr("mipselect_solvers.highs.HighsMaster.solve", fail)
-    report = folder / "report.json"
-    report.write_text("kept")
-    before = sorted(folder.iterdir())
-    arguments = ("paper-p100", "--method", "mistakes", "--solver", "highs")
-    run("solve", *arguments, "--output", report, "--replace").not_certified(
-        "(sensitive) paper-p100: highs failed on a master: out of memory",
-        "is proven to be at",
-    )
-    assert report.read_text() == "kept"
-    assert sorted(folder.iterdir()) == before
 
 
 def test_what_a_time_limit_left_unproven_fails(run: Run) -> None:

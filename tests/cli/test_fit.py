@@ -135,24 +135,6 @@ def test_the_features_of_a_release_are_not_drawn_again(
     assert len(Ledger.open(ledger).entries) <= ledger_before + 2
 
 
-def test_terms_that_say_nothing_without_such_values(run: Run, table: Path, tmp_path: Path) -> None:
-    output = tmp_path / "m.json"
-    intervals = ("--regression", "adassp", "--delta", "1e-6", "--output", output, "--replace")
-    aside = ("ward is missing, compared with a", "ward is in no list, compared with a")
-    short = fit(run, table, *intervals).out
-    assert not any(words in short for words in aside)
-    (row,) = (line for line in short.splitlines() if "ward is b and not a" in line)
-    assert re.fullmatch(r" *[+-]\S+  \[\S+, \S+\] +ward is b and not a", row)
-    assert "Brackets are 95 % intervals" in short
-    terms = json.loads(output.read_text())["in_units"]["terms"]
-    assert [term["meaning"] for term in terms if term["aside"]] == list(aside)
-    assert set(aside) <= set(json.loads(output.read_text())["intervals"]["names"])
-    text = run("report", output).out
-    assert not any(words in text for words in aside)
-    assert "2 terms of the model for values that are missing" in text
-    assert "replacing all rows of one id" in str(ModelRelease.load(output))
-
-
 def test_a_delta_that_nothing_else_needs_buys_intervals(run: Run, table: Path) -> None:
     told = "--delta is spent on --regression adassp, which has intervals"
     outcome = fit(run, table, "--delta", "1e-6")
@@ -287,6 +269,7 @@ def test_a_ledger_in_rho_pays_for_normal_noise(run: Run, table: Path) -> None:
     command = ("--epsilon", "2", "--delta", "1e-6", "--regression", "adassp", "--ledger", file)
     planned = fit(run, table, *command, "--dry-run", "--json").report
     assert planned["guarantee"]["rho"] < 0.16 < 2.0
+    assert "the ledger has ρ = 0.2 left" in fit(run, table, *command, "--dry-run").out
     assert fit(run, table, *command).code == 0
     (entry,) = ledger.entries
     assert entry.guarantee.rho == planned["guarantee"]["rho"] == ledger.spent.rho
@@ -437,7 +420,7 @@ def test_a_dry_run_touches_nothing(run: Run, tmp_path: Path) -> None:
         assert plan["ledger"]["would_remain"]["epsilon"] == 0.0
         assert "model" not in plan
     text = fit(run, path, "--ledger", tmp_path / "l", "--dry-run").out
-    assert "The ledger has ε = 60 left, and would have ε = 0." in text
+    assert "Budget: the ledger has ε = 60 left, and would have ε = 0." in text
     assert "Guarantee: 60-differentially private (pure)" in text
     assert ledger.entries == ()
     assert {file: file.read_bytes() for file in tmp_path.iterdir()} == before
@@ -461,24 +444,19 @@ def test_the_ledger_refuses_before_the_table_is_opened(run: Run, table: Path) ->
     fit(run, table, "--ledger", pays).failed_with(2, "no such file")
 
 
-def test_the_relation_of_a_ledger(run: Run, table: Path) -> None:
-    file = table.with_name("study.ledger")
-    ledger = Ledger.create(file, epsilon=60.0, relation="add-remove", unit="patient")
-    more = ("--ledger", file, "--json")
-    report = fit(run, table, *more).report
-    assert report["guarantee"]["relation"] == "add-remove"
-    assert report["ledger"]["unit"] == "patient"
-    assert len(ledger.entries) == 1
-    assert report["n"] is None
-
-
-def test_a_selection_that_cannot_see_says_so(run: Run, tmp_path: Path) -> None:
-    path = written(tmp_path / "t.csv", rows(20))
+def test_the_relation_of_a_ledger_hides_n_and_what_follows_from_it(
+    run: Run, tmp_path: Path
+) -> None:
+    path, file = written(tmp_path / "t.csv", rows(20)), tmp_path / "study.ledger"
     outcome = fit(run, path, "--epsilon", "0.01", "--json")
     assert outcome.report["nearly_blind"] is True
     assert "warning: " in outcome.err
-    hidden = fit(run, path, "--epsilon", "0.01", "--relation", "add-remove", "--json")
-    assert (hidden.report["nearly_blind"], hidden.unforeseen) == (None, "")
+    ledger = Ledger.create(file, epsilon=60.0, relation="add-remove", unit="patient")
+    hidden = fit(run, path, "--epsilon", "0.01", "--ledger", file, "--json")
+    report = hidden.report
+    assert (report["nearly_blind"], report["n"], hidden.unforeseen) == (None, None, "")
+    assert report["guarantee"]["relation"] == "add-remove"
+    assert (report["ledger"]["unit"], len(ledger.entries)) == ("patient", 1)
 
 
 def test_a_seed_marks_the_model(run: Run, table: Path, tmp_path: Path) -> None:

@@ -114,22 +114,6 @@ def test_failures_around_a_release_quote_no_number(
     assert not re.search(r"\d", outcome.err)
 
 
-def test_legal_but_awkward_data(run: Run, folder: Path) -> None:
-    instance = folder / "instance.toml"
-    for table in (
-        "a,b,c,y\n1,2,2,1\n1,0,0,2\n1,3,3,0\n",  # a constant column, and duplicates
-        "a,b,c,d,e,y\n1,2,3,4,5,1\n5,4,3,2,1,0\n",  # n < p
-        "a,b,c,y\n1,2,3,1\n",  # n = 1
-        "a,b,c,y\n0,0,0,0\n0,0,0,0\n",
-    ):
-        (folder / "data.csv").write_text(table)
-        for method in ("top-r", "exponential", "permute-and-flip"):
-            outcome = run("release", instance, "--epsilon", "1", "--method", method, "--json")
-            assert outcome.code == 0, outcome
-            assert len(outcome.report["releases"][0]["support"]) == 2
-        assert run("solve", instance, "--method", "mistakes").code == 0
-
-
 def test_a_release_says_what_is_public_about_it(run: Run, folder: Path) -> None:
     path = folder / "instance.toml"
     path.write_text(path.read_text() + "target_shift = 0.25\n")

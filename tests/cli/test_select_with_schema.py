@@ -128,32 +128,6 @@ def test_no_field_of_a_release_depends_on_the_rows(run: Run, tmp_path: Path) -> 
             assert public(changed, *more, target=target) == expected
 
 
-def test_solve_speaks_of_fields_and_categories(run: Run, tmp_path: Path) -> None:
-    written(tmp_path / "t.csv", rows(300))
-    table, schema = tmp_path / "t.csv", tmp_path / "schema.json"
-    question = ("--target", "stay", "--support-size", "1", "--always", "sex", "--never", "died")
-    asked = ("solve", table, "--schema", schema, *question, "--no-intercept")
-    solved = run(*asked, "--json")
-    assert solved.code == 0, solved.err
-    assert solved.report["sensitive"] is True
-    assert solved.report["coef_bound"] == pytest.approx(2**-0.5)
-    terms = solved.report["best"]["in_units"]["terms"]
-    against_a = {term["category"]: term["coefficient"] for term in terms}
-    assert 0.0 > against_a["d"] > against_a["c"]
-    text = run(*asked).out
-    assert "ward=a" in text
-    assert "SENSITIVE" in text
-    assert "stay = " in text
-    run(*asked, "--output", schema).failed_with(2, "is what is read")
-    wrong = (
-        (("--support-size", "9"), "support_size must be an integer in 1..3"),
-        (("--schema", tmp_path / "none.json"), "no such file"),
-        (("--target", "stays"), "target: the schema has no field 'stays'"),
-    )
-    for more, fragment in wrong:
-        run(*asked, *more).failed_with(2, fragment)
-
-
 @wants_data
 @pytest.mark.parametrize(
     ("data", "schema", "target", "never", "found"),

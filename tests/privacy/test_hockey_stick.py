@@ -42,9 +42,8 @@ def test_the_worst_of_all_events(epsilon: float) -> None:
         laws = {0: np.log(one), 1: np.log(other), 2: np.log(one)}
         found = largest_delta(laws.__getitem__, [(0, 2), (0, 1)], epsilon)
         assert found.delta == pytest.approx(expected, abs=1e-14)
-        assert (found.data, found.other, found.pairs, found.error) == (0, 1, 2, 0.0)
+        assert found.error == 0.0
         assert found.loss == pytest.approx(np.abs(np.log(one / other)).max())
-        assert "a delta of" in str(found)
 
 
 def test_impossible_outcomes_and_large_epsilons() -> None:

@@ -11,9 +11,8 @@ import pytest
 from mipselect import Instance
 from mipselect.losses import HingeLoss, QuantileLoss
 from mipselect.restricted import box_dual, open_rows
-from mipselect.restricted.box_dual import ACCURACY, PreparedBoxDual
+from mipselect.restricted.box_dual import ACCURACY, PreparedBoxDual, solve_by_clarabel
 from mipselect.restricted.certified import BoxDual, certified
-from mipselect.restricted.conic import solve_by_clarabel
 from tests.soak.restricted_problems import LOSSES, failures_of
 
 CHOICES = ["hinge", "quantile(0.5)", "quantile(0.99)", "huber(0.3)"]

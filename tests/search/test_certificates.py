@@ -64,14 +64,6 @@ def test_a_value_that_was_changed_moves_no_probability() -> None:
     assert TopR(found, 1.0).log_probability(found.supports[1]) == before
 
 
-def test_a_certificate_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    for found in (pool(), levels()):
-        assert found.certified
-        monkeypatch.setattr(np, "all", None)
-        assert found.certified
-        monkeypatch.undo()
-
-
 def test_the_formulas_of_the_tolerance() -> None:
     for found in (pool(), levels()):
         loose = replace(found, tolerance=0.5, sensitivity=3.0)

@@ -1,13 +1,15 @@
-"""Every way in which a master may end, by masters in plain Python that end so."""
+"""Every way in which a master may end, by masters in plain Python; and what cuts prove, exactly."""
 
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from mipselect import Instance, mistake_levels, top_supports
+from mipselect import mistake_levels, top_supports
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.backends.protocols import (
     Capability,
@@ -18,15 +20,11 @@ from mipselect.backends.protocols import (
     Visit,
 )
 from mipselect.errors import SolverFailure
+from mipselect.search.bounds.modular import ModularBound
+from mipselect.search.cuts import CutProof, least_value, scaled, tightened
+from mipselect.search.tuning import TUNING
+from tests.support.scripted_solvers import weak_levels
 from tests.support.searches import levels_by, supports_by
-
-
-def noisy() -> Instance:
-    rng = np.random.default_rng(2)
-    return Instance(
-        rng.standard_normal((50, 12)), rng.standard_normal(50), support_size=4,
-        x_bound=2.0, y_bound=2.0, coef_bound=2.0, ridge=5.0,
-    )  # fmt: skip
 
 
 class Tree(LazyMaster):
@@ -94,9 +92,9 @@ class Trees:
 @pytest.mark.parametrize("loses", [False, True])
 def test_only_a_tree_that_lost_a_choice_is_grown_again(weak: float, loses: bool) -> None:
     """Its bound decides nothing: whether a choice is left open is told by the cuts."""
-    expected = mistake_levels(noisy(), tolerance=0.0)
+    expected = mistake_levels(weak_levels(), tolerance=0.0)
     solver = Trees(weak, loses=loses)
-    levels = levels_by(noisy(), solver, 0.0, enumerated=0)
+    levels = levels_by(weak_levels(), solver, 0.0, enumerated=0)
     assert levels.certified
     assert levels.values == pytest.approx(expected.values, rel=1e-9)
     trees = sum(master.trees for master in solver.made)
@@ -107,8 +105,8 @@ def test_only_a_tree_that_lost_a_choice_is_grown_again(weak: float, loses: bool)
 
 @pytest.mark.parametrize("weak", [0.0, np.inf])
 def test_a_tree_that_is_given_up_leaves_the_work_to_the_division(weak: float) -> None:
-    expected = top_supports(noisy(), 30, tolerance=0.0)
-    pool = supports_by(noisy(), 30, Trees(weak), 0.0, enumerated=0, patience=0)
+    expected = top_supports(weak_levels(), 30, tolerance=0.0)
+    pool = supports_by(weak_levels(), 30, Trees(weak), 0.0, enumerated=0, patience=0)
     assert pool.values == pytest.approx(expected.values, rel=1e-9)
     assert np.array_equal(pool.supports, expected.supports)
 
@@ -138,7 +136,7 @@ class Endings(Trees):
 def test_a_master_that_fails_ends_the_search() -> None:
     message = "trees failed on a master: its own words; stopped"
     with pytest.raises(SolverFailure, match=message) as caught:
-        supports_by(noisy(), 30, Endings(MipStatus.FAILED), enumerated=0)
+        supports_by(weak_levels(), 30, Endings(MipStatus.FAILED), enumerated=0)
     assert np.isfinite(caught.value.bound)
     assert not caught.value.partial.certified
     assert caught.value.partial.values[0] == caught.value.incumbent
@@ -146,7 +144,76 @@ def test_a_master_that_fails_ends_the_search() -> None:
 
 def test_a_master_that_takes_too_long_is_taken_from_its_solver() -> None:
     """There is time left, so the division does the work."""
-    expected = top_supports(noisy(), 30, tolerance=0.0)
-    pool = supports_by(noisy(), 30, Endings(MipStatus.TIME_LIMIT), 0.0, enumerated=0)
+    expected = top_supports(weak_levels(), 30, tolerance=0.0)
+    pool = supports_by(weak_levels(), 30, Endings(MipStatus.TIME_LIMIT), 0.0, enumerated=0)
     assert pool.certified
     assert np.array_equal(pool.supports, expected.supports)
+
+
+def hard_cuts(rng: np.random.Generator, columns: int, count: int) -> list[ModularBound]:
+    """Terms of very different size, as columns of very different scale give them."""
+    scales = 10.0 ** rng.uniform(-9, 0, columns)
+    return [
+        ModularBound(-float(rng.uniform(1, 3)), rng.uniform(0, 3, columns) * scales)
+        for _ in range(count)
+    ]
+
+
+def exact(cuts: list[ModularBound], choice: tuple[int, ...]) -> Fraction:
+    return max(
+        -Fraction(cut.constant) - sum(Fraction(float(cut.terms[j])) for j in choice) for cut in cuts
+    )
+
+
+@pytest.mark.parametrize("seed", range(32))
+def test_it_proves_what_is_true_and_finds_what_is_open(seed: int) -> None:
+    entries = TUNING.masters.entries if seed % 2 else 100
+    limits = replace(TUNING.masters, proof_nodes=10**6, entries=entries)
+    rng = np.random.default_rng(seed)
+    columns, size = int(rng.integers(4, 10)), int(rng.integers(1, 5))
+    size = min(size, columns)
+    cuts = hard_cuts(rng, columns, int(rng.integers(1, 8)))
+    values = {c: exact(cuts, c) for c in itertools.combinations(range(columns), size)}
+    floor = max(least_value(cut, size) for cut in cuts)
+    ordered = sorted(values.values())
+    for rank in {0, len(ordered) // 3, len(ordered) - 1}:
+        target = float(ordered[rank])
+        below = {c for c, value in values.items() if value < Fraction(target)}
+        visited: set[tuple[int, ...]] = set()
+        while True:
+            verdict = CutProof(cuts, size, floor, visited, limits).decide(target, lambda: None)
+            if verdict.proven:
+                break
+            assert verdict.open is not None
+            choice = tuple(verdict.open.tolist())
+            assert choice not in visited
+            assert float(values[choice]) <= target * (1 + 1e-12)
+            visited.add(choice)
+        assert below <= visited
+        assert all(float(values[c]) <= target * (1 + 1e-12) for c in visited)
+
+
+def test_a_tree_that_gets_too_large_says_nothing() -> None:
+    rng = np.random.default_rng(0)
+    cuts = [ModularBound(-1.0, rng.uniform(0.1, 1.0, 30)) for _ in range(20)]
+    proof = CutProof(cuts, 6, -10.0, set(), replace(TUNING.masters, proof_nodes=3))
+    verdict = proof.decide(0.5, lambda: None)
+    assert (verdict.proven, verdict.open) == (False, None)
+
+
+def test_a_scaled_cut_is_never_above_what_it_was_made_of() -> None:
+    rng = np.random.default_rng(0)
+    choices = np.array(list(itertools.combinations(range(7), 3)))
+    left_out = 0
+    for _ in range(50):
+        cut = ModularBound(-float(rng.uniform(0, 2)), 10.0 ** rng.uniform(-6, 0, 7))
+        floor, unit, negligible = float(rng.uniform(0, 0.5)), float(rng.uniform(0.01, 9)), 1e-3
+        constant, coefficients = scaled(cut, floor, unit, 3, negligible)
+        kept = coefficients != 0.0
+        assert np.all(np.abs(coefficients[kept]) >= negligible)
+        exact = (np.maximum(-cut.at(choices), -tightened(cut, floor).at(choices)) - floor) / unit
+        found = constant + coefficients[choices].sum(axis=1)
+        assert np.all(found <= exact + 1e-12)
+        assert np.all(found >= exact - 3 * negligible - 1e-12)
+        left_out += int((~kept).sum())
+    assert left_out > 20

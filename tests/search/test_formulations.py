@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -16,10 +19,9 @@ from mipselect.search.monolithic.whole import whole_levels, whole_optimum
 from mipselect.search.tuning import TUNING
 from tests.support.back_ends import back_ends
 from tests.support.designs import (
-    DESIGNS,
-    Design,
     all_supports,
     distances,
+    random_block_instance,
     random_grouped_instance,
     random_instance,
     with_loss,
@@ -33,14 +35,40 @@ def name(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-@pytest.mark.parametrize("design", DESIGNS)
+def piecewise(seed: int, loss: str) -> Instance:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((25, 6))
+    score = X[:, 0] - X[:, 1] + rng.standard_normal(25)
+    return Instance(
+        X, np.sign(score) if loss == "hinge" else score, support_size=2, x_bound=2.0, y_bound=2.0,
+        coef_bound=float(rng.choice([0.4, 3.0])), ridge=2.0, loss=loss,
+    )  # fmt: skip
+
+
+def of_features(seed: int, loss: str) -> Instance:
+    return with_loss(random_grouped_instance(3 + 6 * seed, max_p=5, max_s=2), loss)
+
+
+PROBLEMS: dict[str, tuple[Callable[[int], Instance], int]] = {
+    "columns": (partial(random_instance, max_p=8, max_s=3), 10),
+    "groups": (partial(random_grouped_instance, max_p=4, max_s=3), 4),
+    "blocks": (partial(random_block_instance, max_p=4, max_s=3), 4),
+    **{loss: (partial(piecewise, loss=loss), 3) for loss in ("hinge", "quantile(0.3)")},
+    **{f"groups, {loss}": (partial(of_features, loss=loss), 2)
+       for loss in ("hinge", "quantile(0.9)")},
+}  # fmt: skip
+"""A problem of a seed, and how many seeds are tried."""
+
+
+@pytest.mark.parametrize("problem", PROBLEMS)
 @pytest.mark.parametrize("form", Form)
 @pytest.mark.parametrize("start", [0, pytest.param(10, marks=pytest.mark.deep)])
-def test_small_instances_that_hurt(name: str, form: Form, start: int, design: Design) -> None:
-    certified = 0
-    plain = design is random_instance
-    for seed in range(start, start + (10 if plain else 4)):
-        instance = design(seed, max_p=8 if plain else 4, max_s=3)
+def test_optima_and_levels_against_brute_force(
+    name: str, form: Form, start: int, problem: str
+) -> None:
+    (make, count), certified = PROBLEMS[problem], 0
+    for seed in range(start, start + count):
+        instance = make(seed)
         supports = all_supports(instance)
         values = instance.objectives(supports)
         tau = 0.05 * instance.sensitivity
@@ -181,52 +209,6 @@ def test_a_lie_that_contradicts_no_known_value_certifies_nothing() -> None:
     assert caught.value.bound == pytest.approx(mistake_levels(instance).values[0], rel=1e-9)
     with pytest.raises(NotCertified):
         whole_levels(instance, solver=liar)
-
-
-@pytest.mark.parametrize("form", Form)
-@pytest.mark.parametrize("loss", ["hinge", "quantile(0.3)"])
-def test_piecewise_linear_losses_agree_with_brute_force_and_the_search(
-    name: str, form: Form, loss: str
-) -> None:
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        X = rng.standard_normal((25, 6))
-        score = X[:, 0] - X[:, 1] + rng.standard_normal(25)
-        instance = Instance(
-            X,
-            np.sign(score) if loss == "hinge" else score,
-            support_size=2,
-            x_bound=2.0,
-            y_bound=2.0,
-            coef_bound=float(rng.choice([0.4, 3.0])),
-            ridge=2.0,
-            loss=loss,
-        )
-        supports = all_supports(instance)
-        values = instance.objectives(supports)
-        levels = whole_levels(instance, solver=name, form=form)
-        assert levels.certified
-        level_of = distances(supports, levels.supports[0])
-        best = np.array([values[level_of == i].min() for i in range(3)])
-        tau = levels.tolerance * instance.sensitivity
-        assert np.all(levels.values >= best * (1 - 1e-9))
-        assert np.all(levels.values <= best * (1 + 1e-9) + tau)
-        assert np.all(levels.bounds <= best * (1 + 1e-9))
-        for solver in ("native", "highs"):
-            cuts = mistake_levels(instance, solver=solver)
-            assert np.all(np.abs(cuts.values - levels.values) <= tau)
-            assert np.all(cuts.bounds <= levels.values * (1 + 1e-9))
-
-
-@pytest.mark.parametrize("loss", ["hinge", "quantile(0.9)"])
-@pytest.mark.parametrize("form", Form)
-def test_piecewise_linear_models_of_features(name: str, form: Form, loss: str) -> None:
-    for seed in (3, 9):
-        instance = with_loss(random_grouped_instance(seed, max_p=5, max_s=2), loss)
-        values = instance.objectives(all_supports(instance))
-        pool = whole_optimum(instance, solver=name, form=form)
-        assert pool.values[0] <= values.min() + 0.05 * instance.sensitivity
-        assert pool.rest_bound <= values.min()
 
 
 def test_whole_models_are_refused_for_losses_without_one(name: str) -> None:

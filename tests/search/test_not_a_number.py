@@ -21,8 +21,7 @@ from mipselect.search.convex.cuts import fenchel_cut
 from mipselect.search.convex.method import ConvexNeighbourhood, divide
 from mipselect.search.convex.node import FenchelNode, last_bounds
 from mipselect.search.convex.node import screened as screened_completions
-from mipselect.search.cut_proof import CutProof
-from mipselect.search.cuts import least_value
+from mipselect.search.cuts import CutProof, least_value
 from mipselect.search.least_squares.branch_and_bound import (
     branch_and_bound,
 )

@@ -25,8 +25,7 @@ from mipselect.restricted.squared import PreparedSquared
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.convex.cuts import fenchel_cut
 from mipselect.search.convex.method import ConvexNeighbourhood
-from mipselect.search.cut_proof import CutProof
-from mipselect.search.cuts import least_value
+from mipselect.search.cuts import CutProof, least_value
 from mipselect.search.least_squares.children import children_of
 from mipselect.search.least_squares.children_expansion import ChildrenExpansion
 from mipselect.search.least_squares.clusters import by_clusters
@@ -42,7 +41,7 @@ from mipselect.search.soft.cells import Family, Origin
 from mipselect.search.soft.least_squares import LeastSquaresSpace
 from mipselect.search.soft.polynomials import subset_law
 from mipselect.search.tuning import TUNING
-from tests.support.brackets import DIGITS
+from tests.soak.exact_values import DIGITS
 from tests.support.designs import SINGULAR, least_ridge, of_singular
 
 
@@ -512,7 +511,7 @@ ALLOWANCES = {
     "cuts of dual points": Allowance(cuts_of_dual_points, f"{CONVEX}.cuts.EPS"),
     "bounds of dual points": Allowance(bounds_of_dual_points, "mipselect.restricted.fenchel.EPS"),
     "levels of dual points": Allowance(levels_of_dual_points, f"{CONVEX}.method.EPS"),
-    "proofs of cuts": Allowance(proofs_of_cuts, "mipselect.search.cut_proof.EPS"),
+    "proofs of cuts": Allowance(proofs_of_cuts, "mipselect.search.cuts.EPS"),
     "laws of subsets": Allowance(laws_of_subsets, "mipselect.search.soft.polynomials.EPS"),
     "totals of cells": Allowance(totals_of_cells, "mipselect.search.soft.partition.EPS"),
     # Of the next three, each number is enough for what has been tried.

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mipselect.mechanisms.scores.utilities import differences
+from mipselect.problem.layout import laid_out
 from mipselect.selectors.kendall import GRID, RelevanceLessRedundancy, tau
 from mipselect.selectors.sis import exact_correlations, summed_lengths
 
@@ -84,13 +85,13 @@ def hostile_pair(n: int, added: bool, rng: np.random.Generator) -> tuple[Table, 
 def test_relevance_less_redundancy_is_exact(n: int, redundancy: str) -> None:
     """Differences are what mechanisms look at: in doubles they are those of fractions."""
     rng = np.random.default_rng(3)
-    largest = Fraction(0)
+    largest, singles = Fraction(0), laid_out(5, None, groups=None, always=None)
     for trial in range(30):
         added = trial % 2 == 0
         allowed = 2 * (ADDED if added else REPLACED)
         pair = hostile_pair(n, added, rng)
         for chosen in ((0,), (0, 2), (0, 1, 3)):
-            one, two = (RelevanceLessRedundancy(side, -1, redundancy)(chosen) for side in pair)  # type: ignore[arg-type]
+            one, two = (RelevanceLessRedundancy(s, -1, singles, redundancy)(chosen) for s in pair)  # type: ignore[arg-type]
             for a in range(5):
                 move = Fraction(float(one[a])) - Fraction(float(two[a]))
                 assert abs(move) <= allowed

@@ -6,15 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 
 from mipselect.errors import InvalidInput
-from mipselect.selectors import (
-    SISSelector,
-)
 from tests.support.all_selectors import NAMES, all_selectors
 
 GROUPS = [[3, 0, 5], [1], [6, 2], [8]]
@@ -68,15 +64,3 @@ def test_one_column_a_feature_is_what_it_was() -> None:
         assert set(turned.release_.feature_names) == {
             f"x{j}" for j in turned.get_support(indices=True)
         }
-
-
-def test_sis_of_a_sparse_table_in_groups() -> None:
-    X, y = table()
-    X[X < 0.4] = 0.0
-    given = {"x_bound": [0.9, 0.5, 2.0, 1.0], "y_bound": 1.0, "groups": GROUPS, "always": [4, 7]}
-    laws: list[Any] = [
-        SISSelector(2, **given).mechanism(kind(X), y)
-        for kind in (np.asarray, sparse.csr_array, sparse.csc_array)
-    ]
-    for law in laws:
-        np.testing.assert_array_equal(law.scores, laws[0].scores)

@@ -14,6 +14,7 @@ from scipy.stats import chisquare, kendalltau
 from mipselect.mechanisms.scores.adaptive_peeling import AdaptivePeeling
 from mipselect.privacy.audit import largest_loss, law_of
 from mipselect.problem import data
+from mipselect.problem.layout import laid_out
 from mipselect.problem.problem import Problem
 from mipselect.selectors import KendallSelector
 from mipselect.selectors.kendall import (
@@ -42,8 +43,9 @@ def correlations(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def scorer(rows: Rows, seed: int = 1, redundancy: str = "max") -> RelevanceLessRedundancy:
-    ranks = Rankings.of(rows, seed).ranks
-    return RelevanceLessRedundancy(Rankings(ranks[:-1]), ranks[-1], redundancy)
+    *ranks, target = Rankings.of(rows, seed).ranks
+    singles = laid_out(len(ranks), None, groups=None, always=None)
+    return RelevanceLessRedundancy(Rankings(np.array(ranks)), target, singles, redundancy)
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -207,14 +209,14 @@ def consistent(column: np.ndarray) -> list[tuple[int, ...]]:
 
 
 def test_the_mixture_over_all_ways_to_break_ties() -> None:
-    epsilon = 20.0
+    epsilon, singles = 20.0, laid_out(2, None, groups=None, always=None)
 
     def law_with(sensitivity: float) -> Callable[[Rows], np.ndarray]:
         def law(rows: Rows) -> np.ndarray:
             probabilities = []
             for *columns, target in product(*map(consistent, rows.T)):
                 rankings = Rankings(np.array(columns))
-                scores = RelevanceLessRedundancy(rankings, np.array(target))
+                scores = RelevanceLessRedundancy(rankings, np.array(target), singles)
                 mechanism = AdaptivePeeling(scores, 1, epsilon, sensitivities=[sensitivity])
                 probabilities.append([mechanism.log_probability([j]) for j in range(2)])
             return np.log(np.exp(probabilities).mean(axis=0))

@@ -92,5 +92,3 @@ def test_wrong_options_of_methods_of_rows_are_refused_before_there_are_data() ->
     for size in (0, 6, 2.5, True):
         with pytest.raises(InvalidInput, match=r"support_size must be an integer in 1\.\.5"):
             _ = rows(support_size=size).problem
-    with pytest.raises(InvalidInput, match="must differ"):
-        _ = rows(feature_names=["a", "b", "a", "c", "d"]).problem

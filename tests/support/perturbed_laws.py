@@ -9,7 +9,6 @@ from itertools import pairwise
 import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput
 from mipselect.regression.perturbed_objective import Perturbation
 from mipselect.regression.rows import Balls
 from mipselect.regression.smooth_losses import SmoothLoss
@@ -37,11 +36,6 @@ class PerturbedMinimiser:
         r of the ball.
     balls : Balls, optional
         In whose norm the noise is drawn; the Euclidean one without them.
-
-    Raises
-    ------
-    InvalidInput
-        For any other d.
     """
 
     loss: SmoothLoss
@@ -50,12 +44,6 @@ class PerturbedMinimiser:
     chosen: Perturbation
     radius: float
     balls: Balls | None = None
-
-    def __post_init__(self) -> None:
-        if self.rows.ndim != 2 or self.rows.shape[1] not in (1, 2):
-            raise InvalidInput(
-                f"the law is known for one and two columns, got shape {self.rows.shape}"
-            )
 
     @property
     def law(self) -> MixedLaw:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from mipselect.arrays import FloatArray
-from mipselect.errors import InvalidInput
 
 Function = Callable[[FloatArray], FloatArray]
 """Function from points, shape (m, d), to values, shape (m,)."""
@@ -48,12 +47,6 @@ class Box:
 
     low: tuple[float, ...]
     high: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        sides = list(zip(self.low, self.high, strict=False))
-        finite = all(math.isfinite(a) and math.isfinite(b) and a < b for a, b in sides)
-        if not (finite and 0 < len(self.low) == len(self.high)):
-            raise InvalidInput(f"a box needs finite low < high, got {self.low} and {self.high}")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
-from mipselect.search.simplex import largest_sum
+
+
+def largest_sum(shares: FloatArray, count: int) -> float:
+    """Add up the `count` largest entries: the most that weights with this sum make of them."""
+    if count <= 0:
+        return 0.0
+    if count >= len(shares):
+        return float(shares.sum())
+    return float(np.partition(shares, len(shares) - count)[len(shares) - count :].sum())
 
 
 @dataclass(frozen=True, eq=False)

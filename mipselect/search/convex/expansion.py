@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.fenchel import FenchelBounds, ScaledFenchelLoss
 from mipselect.search.bounds.expansion import Expansion
-from mipselect.search.bounds.modular import Budget, ModularBound
+from mipselect.search.bounds.modular import Budget, ModularBound, largest_sum
 from mipselect.search.collectors import Collector
 from mipselect.search.convex.node import FenchelNode, multiplications, screened
 from mipselect.search.progress import Deadline, Run
-from mipselect.search.simplex import largest_sum
 
 
 def proven(point: FenchelBounds, node: FenchelNode) -> float:

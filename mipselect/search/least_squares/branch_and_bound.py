@@ -167,9 +167,9 @@ def divided_by_clusters(node: SquaredNode, most: int, tree: SquaredTree) -> Squa
         needed = node.needed_gain(cutoff)
         division, near, keep = by_clusters(node, near, needed)
         tree.run.accounts.work += (
-            2.0 * TRY
+            6.0 * TRY
             + 500.0 * before
-            + sum(near.members[q - 2].size * q for q in range(2, node.size + 1))
+            + 10.0 * sum(sets.size * (len(sets) + len(node.whitened)) for sets in near.members)
         )
         tree.collector.settle(cutoff)
         node, division = replace(node, near=near).restricted(keep), division.among(keep)
@@ -248,10 +248,7 @@ def divided_by_shares(node: SquaredNode, tree: SquaredTree) -> None:
                 branch_and_bound(child, tree)
             start += 1
         else:
-            most = max(1, node.tuning.together.entries // (last - start))
-            if not tree.run.accounts.pays(Strategy.CHILDREN, node.size - 1):
-                most = min(most, node.tuning.together.trial)
-            stop = min(open_, start + most)
+            stop = min(open_, start + max(1, node.tuning.together.entries // (last - start)))
             children = children_of(node, division.order[:last], start, stop)
             for k, child in open_children(children, curvature.of_children(children), tree):
                 with tree.within(*bounds_of(node, division, np.arange(start + k, open_))):
@@ -279,6 +276,7 @@ def open_children(
         cutoff = tree.cutoff
         keep = bound.screened(child.size, child.needed_gain(cutoff))
         tree.collector.settle(cutoff)
+        account.settled += 1.0 - len(keep) / len(child.live)
         yield k, replace(child, bound=bound).restricted(keep)
 
 

@@ -17,11 +17,11 @@ import numpy as np
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.gram import picked
 from mipselect.restricted.squared import lower_solved
+from mipselect.search.bounds.modular import largest_sum
 from mipselect.search.least_squares.block_curvature import BlockConvexity, BlockCurvature
 from mipselect.search.least_squares.children import Children
 from mipselect.search.least_squares.dominance import largest_sums, safe_share
 from mipselect.search.least_squares.node import SquaredNode
-from mipselect.search.simplex import largest_sum
 from mipselect.search.tuning import TUNING, Spectrum
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from mipselect.arrays import FloatArray
+from mipselect.search.bounds.expansion import on_capped_simplices
 from mipselect.search.bounds.modular import Budget
 from mipselect.search.least_squares.center import Center
 from mipselect.search.least_squares.expansion import ExpandedBound
@@ -20,7 +21,6 @@ from mipselect.search.least_squares.node import SquaredNode, gains_alone
 from mipselect.search.least_squares.root_cuts import likely_changes
 from mipselect.search.least_squares.tree import SquaredTree
 from mipselect.search.node import Node
-from mipselect.search.simplex import on_capped_simplices
 from mipselect.search.strategies import Strategy
 
 

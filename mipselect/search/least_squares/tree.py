@@ -142,7 +142,7 @@ class SquaredTree(TreeSearch[SquaredNode]):
 
         Before cheap bounds have had their chance no spectrum is computed for it.
         """
-        accounts, known, size = self.run.accounts, self.measures, node.size
+        accounts, known, limits = self.run.accounts, self.measures, self.tuning.spectrum
 
         def by(curvature: Curvature) -> ExpandedBound:
             at = curvature.at(node)
@@ -150,14 +150,16 @@ class SquaredTree(TreeSearch[SquaredNode]):
             accounts.work += bound.work
             return bound
 
-        spectra = accounts.of(Strategy.SPECTRA, size)
+        spectra = accounts.of(Strategy.SPECTRA, node.size)
         if not self.is_long:
             return by(known.cheap_curvature)
-        if spectra.winner is not None and not self.worth(Strategy.SPECTRA, size):
+        allowance = limits.ahead if spectra.lead >= 2 else limits.comparisons
+        compared = accounts.worth(Strategy.SPECTRA, node.size, allowance=allowance)
+        if spectra.winner is not None and not compared:
             return by(known.curvature(spectra.winner))
         lowest, found = math.inf, ExpandedBound(math.inf, np.zeros(len(node.live)), start)
         winner = 0
-        with accounts.trying(Strategy.SPECTRA, size) as spectra:
+        with accounts.trying(Strategy.SPECTRA, node.size) as spectra:
             for variant, curvature in enumerate(known.each_curvature()):
                 bound = by(curvature)
                 worst = bound.largest(budgets)
@@ -182,12 +184,9 @@ class SquaredTree(TreeSearch[SquaredNode]):
         pairs = size == 2 and len(node.live) ** 2 > self.tuning.closed_form.worth
         if not pairs and (size < self.tuning.expanding.least_size or not self.is_long):
             return None
-        best = self.run.accounts.of(Strategy.SPECTRA, size).winner
-        if best is None and (node.near is not None or pairs):
-            # Clusters prune most of them before any measure would be tried.
-            best = self.run.accounts.of(Strategy.SPECTRA, node.size).winner
-        if best is None and pairs:
-            best = 0
+        of = self.run.accounts.of
+        won = (of(Strategy.SPECTRA, one).winner for one in (size, node.size))
+        best = next((winner for winner in won if winner is not None), 0 if pairs else None)
         if best is None or not self.worth(Strategy.CHILDREN, size):
             return None
         return cast(ChildrenCurvature, known.curvature(best))

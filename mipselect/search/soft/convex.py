@@ -10,11 +10,10 @@ import numpy as np
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.restricted.fenchel import FenchelBounds, FenchelLoss, ScaledFenchelLoss
-from mipselect.search.bounds.modular import ModularBound
+from mipselect.search.bounds.modular import ModularBound, largest_sum
 from mipselect.search.convex.cuts import fenchel_cut
 from mipselect.search.convex.node import FenchelNode, starts
 from mipselect.search.node import Node
-from mipselect.search.simplex import largest_sum
 from mipselect.search.soft.cells import Family, Origin, likely
 from mipselect.search.tuning import TUNING, Tuning
 
