@@ -251,8 +251,7 @@ def run(
             with Spinner(f"{kept:,} of {total:,} trials") as watch:
                 found = all_measured(todo, processes, apart=apart)
                 for number, (trial, row) in enumerate(found, start=kept + 1):
-                    at = f"{trial.experiment}: {trial.recipe.title}"
-                    watch.tick(f"{number:,} of {total:,} trials, at {at}")
+                    watch.tick(f"{number:,} of {total:,}, {trial.experiment}: {trial.recipe.title}")
                     if row["status"] == DONE:
                         file.append(row)
                         done[trial.identity] = row
