@@ -22,7 +22,6 @@ from pathlib import Path
 def main(arguments: list[str] | None = None) -> int:
     from benchmarks import stored
     from benchmarks.declared import benchmarks
-    from mipselect.cli.extension import InterruptedRun
     from mipselect.errors import MipselectError
     from mipselect_papers.runner import Trial, run
 
@@ -61,7 +60,7 @@ def main(arguments: list[str] | None = None) -> int:
         file = options.output / f"{chosen.name}.jsonl"
         trials = [Trial(chosen.name, cell) for cell in cells]
         rows, failed = run(trials, file, apart=True)
-    except (MipselectError, InterruptedRun) as error:
+    except MipselectError as error:
         print(error, file=sys.stderr)
         return 1
     except ValueError as error:

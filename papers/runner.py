@@ -23,7 +23,7 @@ from typing import Any
 
 from mipselect.cli.extension import (
     CountedProgress,
-    InterruptedRun,
+    Interrupted,
     regular_file,
     say,
     unreadable,
@@ -259,7 +259,7 @@ def run(
                         failed.append((trial, row))
         except KeyboardInterrupt:
             kept = sum(trial.identity in done for trial in trials)
-            raise InterruptedRun(
+            raise Interrupted(
                 f"interrupted: {kept:,} of {total:,} trials of {trials[0].experiment} are kept in "
                 f"{path}; the same command goes on from there"
             ) from None

@@ -24,7 +24,7 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from mipselect.cli.declared import DeclaredOption, call, declared_of
-from mipselect.cli.output import InterruptedDelivery, InterruptedRun
+from mipselect.cli.output import Interrupted
 from mipselect.cli.start import Interruptions, abandon, say
 from mipselect.disk import read_toml
 from mipselect.errors import InvalidInput, MipselectError
@@ -350,7 +350,7 @@ def run(arguments: Sequence[str] | None, interruptions: Interruptions) -> int:
 def message_of(error: BaseException, interruptions: Interruptions) -> tuple[str, int]:
     """Return the message about an error, and the exit code."""
     match error:
-        case InterruptedDelivery() | InterruptedRun():
+        case Interrupted():
             return str(error), interruptions.exit_code
         case KeyboardInterrupt() | typer.Abort():
             return interruptions.message, interruptions.exit_code

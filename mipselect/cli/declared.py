@@ -71,6 +71,11 @@ class DeclaredOption:
     default: Any = None
     choices: Collection[str] = ()
 
+    def told(self, **words: Any) -> DeclaredOption:
+        """Return it with those of these words that are not None in place of its own."""
+        others = {name: text for name, text in words.items() if text is not None}
+        return replace(self, words={**self.words, **others})
+
     @property
     def by_place(self) -> bool:
         """True for an argument; an option is given by its name."""
@@ -159,16 +164,12 @@ class _Group:
     def options(self) -> Iterator[DeclaredOption]:
         """Yield the options of the group, in the words of the command."""
         for option in _options(self.kind):
-            if option.name in self.without:
-                continue
-            words = dict(option.words)
-            if self.panel is not None:
-                words["rich_help_panel"] = self.panel
-            if option.name in self.help:
-                words["help"] = self.help[option.name]
-            if option.name in self.show_default:
-                words["show_default"] = self.show_default[option.name]
-            yield replace(option, words=words)
+            if option.name not in self.without:
+                yield option.told(
+                    rich_help_panel=self.panel,
+                    help=self.help.get(option.name),
+                    show_default=self.show_default.get(option.name),
+                )
 
 
 def option(
@@ -308,12 +309,8 @@ def _options(kind: type) -> Iterator[DeclaredOption]:
         if isinstance(declared, _Group):
             yield from declared.options()
         else:
-            words = {
-                **declared.words,
-                "rich_help_panel": declared.words["rich_help_panel"] or panel,
-            }
-            annotation = types[each.name]
-            yield replace(declared, words=words, annotation=annotation, default=each.default)
+            own = declared.told(rich_help_panel=declared.words["rich_help_panel"] or panel)
+            yield replace(own, annotation=types[each.name], default=each.default)
 
 
 def _built(kind: type[Arguments], values: Mapping[str, Any], more: Mapping[str, Any]) -> Arguments:

@@ -8,7 +8,7 @@ from mipselect.cli.declared import argument, command, group, option, options, re
 from mipselect.cli.options import Delivery
 from mipselect.cli.output import (
     SENSITIVE,
-    InterruptedRun,
+    Interrupted,
     banner,
     check_output,
     check_writable,
@@ -25,7 +25,7 @@ __all__ = [
     "SENSITIVE",
     "CountedProgress",
     "Delivery",
-    "InterruptedRun",
+    "Interrupted",
     "argument",
     "banner",
     "check_output",

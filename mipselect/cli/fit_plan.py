@@ -256,4 +256,4 @@ class FitPlan(ReleasePlan):
             warnings = (NO_MODEL,)
         elif quality is not None and not quality.beats_chance:
             warnings = (quality.verdict,)
-        return Answer(private=model.private, report=report, show=show, warnings=warnings)
+        return Answer(report=report, show=show, warnings=warnings)

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from mipselect import privacy
 from mipselect.cli.options import LedgerOptions
-from mipselect.cli.output import InterruptedDelivery, line
+from mipselect.cli.output import Interrupted, line
 from mipselect.cli.start import let_signals_raise
 from mipselect.errors import MipselectError
 from mipselect.privacy.guarantee import Guarantee, amount
@@ -37,10 +37,6 @@ NOTED = (
 NOTHING_REMEMBERS = (
     "No --ledger was given: nothing remembers this release, and further ones add to it."
 )
-
-
-class InterruptedDraw(InterruptedDelivery):
-    """An interrupt came when the ledger had been charged, or may have been."""
 
 
 def opened(options: LedgerOptions) -> Ledger | None:
@@ -143,7 +139,7 @@ def ledger_entry(
 
     Raises
     ------
-    InterruptedDraw
+    Interrupted
         After an interrupt, if the ledger was charged.
     """
     let_signals_raise()
@@ -158,7 +154,7 @@ def ledger_entry(
         if (charged := _charged_since(ledger, before, note)) is False:
             raise
         was = "was" if charged else "may have been"
-        raise InterruptedDraw(
+        raise Interrupted(
             f"interrupted: nothing was released, but the ledger {was} charged, and stays charged; "
             f"'mipselect ledger show {ledger.path}' shows it"
         ) from None

@@ -58,12 +58,8 @@ GUARANTEES = ("guarantee", "guarantee_of_all_draws")
 Report = Mapping[str, Any]
 
 
-class InterruptedDelivery(MipselectError):
-    """An interrupt came while an answer was being written: it may have been seen."""
-
-
-class InterruptedRun(MipselectError):
-    """An interrupt came between trials; those in the file are kept."""
+class Interrupted(MipselectError):
+    """An interrupt came, and the message says what of the command stays."""
 
 
 def check_output(
@@ -204,7 +200,7 @@ def deliver(
     ------
     MipselectError
         If standard output cannot be written, or the file: then nothing was printed.
-    InterruptedDelivery
+    Interrupted
     """
     text = json.dumps(report, allow_nan=False) + "\n"
     written = text.encode() if content is None else content
@@ -234,14 +230,14 @@ def delivering(where: Callable[[], str] = str) -> Iterator[None]:
 
     Raises
     ------
-    MipselectError, InterruptedDelivery
+    MipselectError, Interrupted
     """
     let_signals_raise()
     try:
         yield
         ignore_signals()
     except KeyboardInterrupt:
-        raise InterruptedDelivery(
+        raise Interrupted(
             "interrupted while the answer was being written: count it as seen, its budget as spent"
             + where()
         ) from None

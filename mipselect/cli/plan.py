@@ -45,9 +45,7 @@ if TYPE_CHECKING:
         ModelForecast,
         ModelPlan,
     )
-    from mipselect.planning.question import Guesses
     from mipselect.planning.selection import SelectionPlan
-    from mipselect.tables.encoders import Encoder
 
 EXAMPLES = """Examples:
 
@@ -174,6 +172,10 @@ ENOUGH = 5
 
 
 BY_CHANCE = "found by chance"
+TWO_NUMBERS = (
+    "{} is a number here, {} or {}, and is simulated as any number between these, so that the plan "
+    "says too much of it: for probabilities, and AUC, {}"
+)
 LATE = "Left out, for no time was left (--time-limit)"
 SIMULATED = "Simulated tables; no row of yours was read. A plan guarantees nothing."
 UNWEIGHTED = (
@@ -205,6 +207,8 @@ def plan(arguments: PlanArguments) -> None:
     from mipselect.planning.simulation import MOST_TABLES
     from mipselect.regression.shares import share_of_selection
     from mipselect.tables import TableSchema
+    from mipselect.tables.encoders import two_numbers
+    from mipselect.tables.fields import as_two_classes
 
     path, target, plot = arguments.schema, arguments.target, arguments.plot
     if plot is not None:
@@ -231,9 +235,10 @@ def plan(arguments: PlanArguments) -> None:
     methods = checked_methods([name.strip() for name in arguments.method.split(",")], question)
     checked_integer(simulation.tables, "tables", 1, MOST_TABLES)
     limit = checked_time_limit(simulation.time_limit, "--time-limit")
-    notes = notes_of_the_target(question.public.target.encoder)
-    for note in notes:
-        say(f"warning: {note}")
+    notes, two = list[str](), two_numbers(question.public.target.encoder)
+    if two is not None:
+        notes = [TWO_NUMBERS.format(target, *two, as_two_classes(*two))]
+        say(f"warning: {notes[0]}")
     of_classes, division = question.public.target.classes is not None, arguments.division
     fitter, regression = fitter_of(
         arguments.model, division, of_classes=of_classes, fit_intercept=question.intercept
@@ -262,24 +267,30 @@ def plan(arguments: PlanArguments) -> None:
         "range_share": fitter.range_share,
     }
 
+    said = [legend(selection)]
+    if model is None:
+        lacking = listed(question.without_range)
+        said.append(f"A model of fit is left out: its coefficients need a range of {lacking}.")
+    else:
+        said.append(legend_of_the_model(model, how))
+    said += [advice] if advice else []
+    rate = 0.5 if question.guesses.target_rate is None else question.guesses.target_rate
+    said.append(
+        f"Assumed: the right columns have an R² of {question.guesses.effect:g} together "
+        f"(--effect), any two fields a correlation of {question.guesses.correlation:g} "
+        "(--correlation)"
+        + f"; {rate:.3g} of the rows are of the second class (--target-rate)" * of_classes
+        + "."
+    )
+    said += [] if schema.weight is None else [UNWEIGHTED.format(schema.weight.name)]
+    said += [SIMULATED] if plot is None else [SIMULATED, f"Drawn in {plot}."]
+
     def show(console: Console) -> None:
         """Print the table, and what its numbers are."""
         heading(console, f"{path}: {title_of(selection)}")
-        _print_rows(console, selection, model)
-        line(console, legend(selection))
-        if model is None:
-            fields = listed(question.without_range)
-            line(console, f"A model of fit is left out: its coefficients need a range of {fields}.")
-        else:
-            line(console, legend_of_the_model(model, how))
-        if advice:
-            line(console, advice)
-        line(console, assumed(question.guesses, of_classes=of_classes))
-        if schema.weight is not None:
-            line(console, UNWEIGHTED.format(schema.weight.name))
-        line(console, SIMULATED)
-        if plot is not None:
-            line(console, f"Drawn in {plot}.")
+        print_plan(console, selection, model)
+        for text in said:
+            line(console, text)
 
     report = {
         "command": "plan",
@@ -311,21 +322,6 @@ def plan(arguments: PlanArguments) -> None:
     arguments.delivery.deliver(report, show)
 
 
-def notes_of_the_target(target: Encoder) -> list[str]:
-    """Say that a target of two whole numbers is simulated as a number, and what is better."""
-    from mipselect.tables.encoders import two_numbers
-    from mipselect.tables.fields import as_two_classes
-
-    two = two_numbers(target)
-    if two is None:
-        return []
-    return [
-        f"{target.field.name} is a number here, {two[0]} or {two[1]}, and is simulated as any "
-        "number between these, so that the plan says too much of it: for probabilities, and AUC, "
-        f"{as_two_classes(*two)}"
-    ]
-
-
 class PlanRow(NamedTuple):
     """A row of the table of a plan, with a cell for every ε, and what is drawn of it."""
 
@@ -340,35 +336,36 @@ def rows_of(selection: SelectionPlan, model: ModelPlan | None) -> list[PlanRow]:
     from mipselect.planning.selection import WITHOUT_PRIVACY
 
     rows, count = list[PlanRow](), len(selection.question.epsilons)
+
+    def add(name: str, cells: list[str], means: list[float], errors: list[Any]) -> None:
+        rows.append(PlanRow(name, cells, means, errors))
+
+    def level(name: str, value: float, form: str) -> None:
+        add(name, [f"{value:{form}}"] * count, [value] * count, [None] * count)
+
     for each in selection.lines:
-        name = f"found {'' if each.method == WITHOUT_PRIVACY else 'by '}{each.name}"
-        cells = [f"{one.found:.0%} ({one.all_found:.0%})" for one in each.cells]
-        errors = [one.standard_error for one in each.cells]
-        rows += [PlanRow(name, cells, [one.found for one in each.cells], errors)] * bool(cells)
-    unknown: list[float | None] = [None] * count
-    level = selection.chance_level
-    rows.append(PlanRow(BY_CHANCE, [f"{level:.0%}"] * count, [level] * count, unknown))
+        if found := each.cells:
+            name = f"found {'' if each.method == WITHOUT_PRIVACY else 'by '}{each.name}"
+            cells = [f"{one.found:.0%} ({one.all_found:.0%})" for one in found]
+            add(name, cells, [one.found for one in found], [one.standard_error for one in found])
+    level(BY_CHANCE, selection.chance_level, ".0%")
     if model is not None and model.without_privacy is not None:
-        models, best = model.forecasts, model.without_privacy
+        models = model.forecasts
         tenths = [f" ({one.low:.2f} to {one.high:.2f})" * (model.tables > 1) for one in models]
         cells = [f"{one.expected:.2f}{ends}" for one, ends in zip(models, tenths, strict=True)]
         errors = [one.standard_error for one in models]
-        rows.append(
-            PlanRow(f"{model.measure} of fit", cells, [one.expected for one in models], errors)
-        )
-        name = f"{model.measure} without privacy"
-        rows.append(PlanRow(name, [f"{best:.2f}"] * count, [best] * count, unknown))
+        add(f"{model.measure} of fit", cells, [one.expected for one in models], errors)
+        level(f"{model.measure} without privacy", model.without_privacy, ".2f")
     return rows
 
 
-def _print_rows(console: Console, selection: SelectionPlan, model: ModelPlan | None) -> None:
-    """Print the table of a plan: a row for each number, and a column for every ε."""
-    titles = ("", *(f"ε = {epsilon:g}" for epsilon in selection.question.epsilons))
+def print_plan(console: Console, selection: SelectionPlan, model: ModelPlan | None) -> None:
+    """Print a row for each number, and a column for every ε."""
     rows = [(row.name, *row.cells) for row in rows_of(selection, model)]
     if model is not None and model.quality_share is not None and model.forecasts:
-        intervals = map(_interval, model.forecasts)
-        rows.append((f"{LEVEL:.0%} interval of {model.measure}", *intervals))
-    print_table(console, titles, rows, left=titles[:1])
+        rows.append((f"{LEVEL:.0%} interval of {model.measure}", *map(_interval, model.forecasts)))
+    epsilons = [f"ε = {epsilon:g}" for epsilon in selection.question.epsilons]
+    print_table(console, ("", *epsilons), rows, left=("",))
 
 
 def _interval(models: ModelForecast) -> str:
@@ -458,16 +455,6 @@ def _of(tables: int) -> str:
     """Say how many tables numbers are means of; of less than `ENOUGH` they are a guess."""
     mean = "Means of" if tables >= ENOUGH else "A rough guess from"
     return f" {mean} {plural(tables, 'simulated table')}." if tables else ""
-
-
-def assumed(guesses: Guesses, *, of_classes: bool) -> str:
-    """Say what the plan takes for granted, and which options change it."""
-    rate = 0.5 if guesses.target_rate is None else guesses.target_rate
-    classes = f"; {rate:.3g} of the rows are of the second class (--target-rate)" * of_classes
-    return (
-        f"Assumed: the right columns have an R² of {guesses.effect:g} together (--effect), any two "
-        f"fields a correlation of {guesses.correlation:g} (--correlation){classes}."
-    )
 
 
 def model_report(plan: ModelPlan) -> dict[str, Any]:

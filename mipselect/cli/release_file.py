@@ -125,7 +125,16 @@ def _selection_or_model(report: Mapping[str, Any]) -> ReportedRelease:
         releases: tuple[Release, ...] = (model,)
         one = total = Guarantee.from_dict(report["guarantee"])
     else:
-        releases = tuple(map(_release, report["releases"]))
+        releases = tuple(
+            Release(
+                tuple(entry["support"]),
+                tuple(entry["feature_names"]),
+                Guarantee.from_dict(entry["guarantee"]),
+                entry["mechanism"],
+                entry["private"],
+            )
+            for entry in report["releases"]
+        )
         one = Guarantee.from_dict(report["guarantee_of_one_draw"])
         total = Guarantee.from_dict(report["guarantee_of_all_draws"])
     if not releases:
@@ -182,14 +191,21 @@ def _evaluation(report: Mapping[str, Any]) -> ReportedRelease:
 
 def _common(report: Mapping[str, Any]) -> dict[str, Any]:
     """Read what releases of every kind have: table, target, unit, ledger and software."""
-    target, unit, ledger = (report.get(key) for key in ("target", "protected_unit", "ledger"))
-    data = _file_name(report, "data" if "data" in report else "instance")
+    target, unit, paid = (report.get(key) for key in ("target", "protected_unit", "ledger"))
+    data, ledger = _file_name(report, "data" if "data" in report else "instance"), None
+    if paid is not None:
+        ledger = LedgerNote(
+            checked_name(paid["identity"], "the identity of the ledger"),
+            checked_name(paid["unit"], "the unit"),
+            checked_integer(paid["head"]["number"], "the row", 0),
+            checked_name(paid["head"]["hash"], "the hash"),
+        )
     return {
         "name": data,
         "data": data,
         "target": None if target is None else checked_name(target, "target"),
         "unit": ROW if unit is None else checked_name(unit, "the protected unit"),
-        "ledger": None if ledger is None else _ledger_note(ledger),
+        "ledger": ledger,
         "version": checked_name(report["mipselect"], "the version"),
     }
 
@@ -235,26 +251,6 @@ def _finite(value: Any, name: str) -> float:
 def _names(report: Mapping[str, Any], key: str, what: str) -> tuple[str, ...]:
     """Return the names under a key; none where it is missing."""
     return tuple(checked_name(name, what) for name in report.get(key) or ())
-
-
-def _release(entry: Mapping[str, Any]) -> Release:
-    return Release(
-        tuple(entry["support"]),
-        tuple(entry["feature_names"]),
-        Guarantee.from_dict(entry["guarantee"]),
-        entry["mechanism"],
-        entry["private"],
-    )
-
-
-def _ledger_note(note: Mapping[str, Any]) -> LedgerNote:
-    """Read the place in a ledger."""
-    return LedgerNote(
-        checked_name(note["identity"], "the identity of the ledger"),
-        checked_name(note["unit"], "the unit"),
-        checked_integer(note["head"]["number"], "the row", 0),
-        checked_name(note["head"]["hash"], "the hash"),
-    )
 
 
 def _twin(released: Mapping[str, Any]) -> str:

@@ -69,8 +69,6 @@ class Answer:
 
     Attributes
     ----------
-    private : bool
-        True if every draw came from the operating system's generator.
     report : mapping
     show : callable
         Takes the console, and the unit of whose rows the guarantee is.
@@ -78,7 +76,6 @@ class Answer:
         Sentences for standard error.
     """
 
-    private: bool
     report: Mapping[str, Any]
     show: Callable[[Console, str], None]
     warnings: tuple[str, ...] = ()
@@ -275,7 +272,7 @@ class ReleasePlan(ABC):
             report = {
                 **self.head,
                 # Whoever knows the seed can repeat the draw: it is a function of the data.
-                "sensitive": not answer.private,
+                "sensitive": not answer.report["private"],
                 **answer.report,
                 "nearly_blind": blind,
                 **recorded,
@@ -397,7 +394,7 @@ class SupportPlan(ReleasePlan):
 
         releases = [release.to_dict() for release in named]
         report = {**self.of_draws(one), "private": private, "releases": releases}
-        return Answer(private=private, report=report, show=show)
+        return Answer(report=report, show=show)
 
 
 def plan_draws(drawing: SupportDrawOptions, title: str, head: Mapping[str, Any]) -> SupportPlan:

@@ -19,7 +19,7 @@ from mipselect.quality.noisy_sums import (
     chosen,
     integers,
     noisy,
-    share_of_counts,
+    ratio_interval,
 )
 
 MIDDLE, WIDTH, CELLS = (Fraction(k, 10) for k in (1, 1, 8))
@@ -188,11 +188,17 @@ def cells(
 
 
 def share(counts: FloatArray, inside: NDArray[np.bool_], name: str, variance: float) -> Measure:
-    """Estimate the share of the rows in some cells, with an interval."""
+    """Estimate the share of the rows in some cells, by its odds, with an interval.
+
+    Given their shares the counts are independent and Poisson, with noise of that variance in each.
+    """
     inside = np.broadcast_to(inside, counts.shape)
     part, rest = float(counts[inside].sum()), float(counts[~inside].sum())
+    there, others = max(part, 0.0), max(rest, 0.0)
     noise = int(inside.sum()) * variance, int((~inside).sum()) * variance
-    return share_of_counts(name, part, rest, noise)
+    low, high = ratio_interval(part, rest, noise[0] + there, noise[1] + others)
+    value = there / (there + others) if there + others > 0.0 else None
+    return Measure(name, value, low / (1.0 + low), 1.0 if math.isinf(high) else high / (1.0 + high))
 
 
 def area_under_curve(first: FloatArray, second: FloatArray, variance: float) -> Measure:

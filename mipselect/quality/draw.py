@@ -16,7 +16,7 @@ from mipselect.privacy.decimals import exact
 from mipselect.privacy.guarantee import Guarantee
 from mipselect.quality.classes import quality_of_classes
 from mipselect.quality.measures import Quality
-from mipselect.quality.numbers import concordance_of_numbers, r2_of_numbers
+from mipselect.quality.numbers import r2_of_numbers
 
 
 def size_held_out(units: int, share: float) -> int:
@@ -65,7 +65,7 @@ class Predictions:
         Linear predictors, in the units of the target.
     of_classes : bool
     bound : float or None
-        For numbers: targets are clipped to ± this. None where they have no range.
+        For numbers: targets are clipped to ± this.
     scale : float
         Units of the user in one unit of the target.
     complete : bool
@@ -113,7 +113,7 @@ def quality_of(
         By `require_measurable`.
     """
     relation, epsilon = guarantee.relation, exact(guarantee.epsilon)
-    require_measurable(predictions.of_classes, predictions.bound, relation)
+    require_measurable(predictions.of_classes, predictions.bound)
     y, found = predictions.target, predictions.decisions
     weights, rows = predictions.weights, len(y) if relation == "replace-one" else None
     of_the_rows: dict[str, Any] = {"guarantee": guarantee, "rows": rows, "share": share}
@@ -128,10 +128,7 @@ def quality_of(
                 second_class=predictions.second_class,
                 **of_the_rows,
             )
-        if predictions.bound is None:
-            assert weights is None
-            ordered = concordance_of_numbers(np.nan_to_num(y), found, epsilon, source)
-            return Quality(measures=(ordered,), **of_the_rows)
+        assert predictions.bound is not None
         bound, known = predictions.bound, predictions.complete and weights is None
         r2, clip = r2_of_numbers(
             np.clip(y / bound, -1.0, 1.0),
@@ -146,13 +143,10 @@ def quality_of(
     return Quality(measures=(r2,), clip=clip * bound * predictions.scale, **of_the_rows)
 
 
-def require_measurable(of_classes: bool, bound: float | None, relation: str) -> None:
-    """Raise `InvalidInput` where no measure is private under the relation."""
-    if not of_classes and bound is None and relation == "add-remove":
-        raise InvalidInput(
-            "without a range of the target the quality is the concordance of pairs of rows, which "
-            "is private under replace-one only: give y_bound, or relation='replace-one'"
-        )
+def require_measurable(of_classes: bool, bound: float | None) -> None:
+    """Raise `InvalidInput` for numbers without a public range, whose squares nothing bounds."""
+    if not of_classes and bound is None:
+        raise InvalidInput("the quality of a model needs a public range of the target: y_bound")
 
 
 def within(guarantee: Guarantee) -> Guarantee:

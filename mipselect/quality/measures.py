@@ -22,17 +22,16 @@ from mipselect.validation import (
 LEVEL = 0.9
 """Share of repetitions in which an interval covers what it is about."""
 
-R2, AUC, ACCURACY, CONCORDANCE = "R²", "AUC", "accuracy", "concordance"
+R2, AUC, ACCURACY = "R²", "AUC", "accuracy"
 SECOND = "the second class"
 SHARE, PREDICTED = f"share of {SECOND}", f"predicted share of {SECOND}"
 
-CHANCE = {R2: 0.0, AUC: 0.5, CONCORDANCE: 0.5}
+CHANCE = {R2: 0.0, AUC: 0.5}
 """Value of each measure for a model without any knowledge of the row."""
 
 BETTER = {
     R2: "better than predicting the mean",
     AUC: "better than chance at ordering rows",
-    CONCORDANCE: "better than chance at ordering rows",
 }
 
 
@@ -158,8 +157,8 @@ class Quality:
     Attributes
     ----------
     measures : tuple of Measure
-        For numbers R², or the concordance where they have no range; for two classes the AUC, the
-        accuracy at one half, and the true and the predicted share of the second class.
+        For numbers R²; for two classes the AUC, the accuracy at one half, and the true and the
+        predicted share of the second class.
     guarantee : Guarantee
         Guarantee of these numbers alone.
     rows : int or None

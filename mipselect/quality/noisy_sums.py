@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray
 from mipselect.mechanisms.scores.noisy_max import exponential_coin, permute_and_flip
-from mipselect.quality.measures import Measure
 
 UNIT = 1 << 20
 """A contribution of 1 in integers: each row's is rounded to a multiple of 1/UNIT, and so the sums
@@ -118,15 +117,3 @@ def ratio_interval(
     if alpha > 0.0 or gamma <= 0.0 or beta + half <= 0.0:
         return 0.0, math.inf
     return gamma / (beta + half), math.inf
-
-
-def share_of_counts(name: str, part: float, rest: float, noise: tuple[float, float]) -> Measure:
-    """Estimate part/(part + rest) of two noisy counts, by their odds, with an interval.
-
-    Given their shares the counts are independent and Poisson; `noise` has its variance in each.
-    """
-    part_there, rest_there = max(part, 0.0), max(rest, 0.0)
-    low, high = ratio_interval(part, rest, noise[0] + part_there, noise[1] + rest_there)
-    whole = part_there + rest_there
-    value = part_there / whole if whole > 0.0 else None
-    return Measure(name, value, low / (1.0 + low), 1.0 if math.isinf(high) else high / (1.0 + high))

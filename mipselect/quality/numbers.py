@@ -1,7 +1,4 @@
-"""Quality of predictions of a number: R² within a public range, concordance without one.
-
-R² is from noisy sums of clipped squares, the concordance from disjoint pairs of rows.
-"""
+"""Quality of predictions of a number: R² in a public range, from noisy sums of clipped squares."""
 
 from __future__ import annotations
 
@@ -13,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mipselect.arrays import FloatArray
-from mipselect.quality.measures import CONCORDANCE, R2, Measure
+from mipselect.quality.measures import R2, Measure
 from mipselect.quality.noisy_sums import (
     UNIT,
     chosen,
     in_units,
     noisy,
     ratio_interval,
-    share_of_counts,
 )
 
 CENTRE, BOUND, SQUARES, SPREAD = (Fraction(k, 100) for k in (15, 15, 55, 15))
@@ -41,9 +37,6 @@ tails add to R²."""
 
 OF_SQUARES = 5.0
 """Variance of x² for Laplace's law, in units of the square of its mean."""
-
-HALVES = 2
-"""A pair is two halves: one goes to each side where the predictions are tied."""
 
 
 def r2_of_numbers(
@@ -145,43 +138,3 @@ def _bound(sizes: FloatArray, epsilon: Fraction, source: random.Random) -> float
     # One row more beyond a bound moves this by 20, and one row more by 1 the other way.
     distances = [abs(MOST_BEYOND * count - few) for count in beyond]
     return BOUNDS[chosen(distances, MOST_BEYOND, epsilon, source)]
-
-
-def concordance_of_numbers(
-    target: FloatArray, predicted: FloatArray, epsilon: Fraction, source: random.Random
-) -> Measure:
-    """Draw the share of pairs whose predictions order as their targets: ε-private, replacing a row.
-
-    Parameters
-    ----------
-    target, predicted : float arrays, shape (n,), finite
-    epsilon : Fraction
-    source : random.Random
-
-    Notes
-    -----
-    The pairs are disjoint and drawn without looking at the rows, so that one row is in one of
-    them. A pair with tied targets counts nowhere. Replacing a row moves one pair from one side to
-    the other: both counts by two halves.
-    """
-    counts = halves(target, predicted, random_pairs(len(target), source))
-    right, wrong = (c / HALVES for c in noisy(counts, 2 * HALVES, epsilon, source))
-    # Laplace noise of scale 2/ε in pairs.
-    noise = 2.0 * float(2 / epsilon) ** 2
-    return share_of_counts(CONCORDANCE, right, wrong, (noise, noise))
-
-
-def random_pairs(n: int, source: random.Random) -> NDArray[np.int64]:
-    """Return ⌊n/2⌋ disjoint pairs of 0..n-1, shape (⌊n/2⌋, 2), every matching equally likely."""
-    order = list(range(n))
-    source.shuffle(order)
-    return np.array(order[: n - n % 2], dtype=np.int64).reshape(-1, 2)
-
-
-def halves(target: FloatArray, predicted: FloatArray, pairs: NDArray[np.int64]) -> tuple[int, int]:
-    """Count the halves of pairs that are in the right order, and in the wrong one."""
-    first, second = pairs.T
-    of_targets = np.sign(target[first] - target[second])
-    of_predictions = np.sign(predicted[first] - predicted[second])
-    agree = (of_targets * of_predictions)[of_targets != 0.0]
-    return int((agree + 1.0).sum()), int((1.0 - agree).sum())

@@ -93,8 +93,6 @@ def evaluate_model(
     source_of_integers, private = source_of(random_state)
     guarantee = Guarantee(checked_budget(epsilon, "epsilon"), relation=relation, private=private)
     public = evaluation_map(measurable_table(model), schema, unit_rule)
-    bound = None if public.target.classes is not None else 1.0
-    require_measurable(public.target.classes is not None, bound, relation)
     parts = open_table(source, public)
     with paid(ledger, guarantee, EVALUATION):
         predictions = predictions_of(model, parts, public)
@@ -147,10 +145,10 @@ class HeldOut:
         Raises
         ------
         InvalidInput
-            Where no measure is private under the relation.
+            For numbers without a bound.
         """
         of_classes, bound = is_classifier(estimator), getattr(estimator, "y_bound", None)
-        require_measurable(of_classes, bound, estimator.relation)
+        require_measurable(of_classes, bound)
         mask = held_out(len(X), share, estimator.relation, source)
 
         def predictions(model: ModelRelease) -> Predictions:

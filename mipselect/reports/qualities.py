@@ -7,7 +7,6 @@ import math
 from mipselect.quality import Measure, Quality
 from mipselect.quality.measures import (
     ACCURACY,
-    AUC,
     CHANCE,
     PREDICTED,
     R2,
@@ -69,14 +68,11 @@ def _first(quality: Quality, target: str) -> str:
             f"The model explains {_percent(value)} of the variation of {target}; {its} is "
             f"{_whole(one.low)} to {_percent(one.high)}."
         )
-    if one.name == AUC:
-        pair = "Of two rows, one of each class, the model finds out which is which"
-    else:
-        pair = f"Of two rows, the model finds out which has more of {target}"
     by = "" if quality.beats_chance else ", by the estimate,"
     held = one.low <= CHANCE[one.name] <= one.high
     return (
-        f"{pair}{by} in {_whole(value)} of 100 cases; {its} is {_whole(one.low)} to "
+        "Of two rows, one of each class, the model finds out which is which"
+        f"{by} in {_whole(value)} of 100 cases; {its} is {_whole(one.low)} to "
         f"{_whole(one.high)}. Guessing would find it in 50"
         f"{f', which {its} does not rule out' if held else ''}."
     )

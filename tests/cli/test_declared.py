@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from inspect import signature
-from typing import Any
-
 import pytest
 import typer
 
 from mipselect.cli.commands import typed
-from mipselect.cli.declared import (
-    argument,
-    command,
-    given,
-    group,
-    names_of,
-    option,
-    options,
-    refuse,
-    required,
-)
+from mipselect.cli.declared import given, refuse
+from mipselect.cli.extension import argument, command, group, option, options, required
 from mipselect.errors import InvalidInput
 
 
 @options
 class Depth:
-    """A group with a panel."""
-
     PANEL = "Depth"
 
     metres: float | None = option("--metres", "How deep.", show_default="not")
@@ -59,36 +45,27 @@ def called(*arguments: str) -> Dive:
     return got[0]
 
 
-@command
-def dive(arguments: Dive) -> None:
-    """Dive."""
-
-
-def told(option: str) -> Any:
-    return signature(typed("dive", dive)).parameters[option].annotation.__metadata__[0]
-
-
 def test_a_command_gets_its_dataclass() -> None:
-    assert called("Ann", "Bo", "--site", "reef", "--metres", "3") == Dive(
-        names=["Ann", "Bo"], site="reef", depth=Depth(metres=3.0)
+    assert called("Ann", "Bo", "--site", "reef", "--metres", "3", "--delta", "7") == Dive(
+        names=["Ann", "Bo"], site="reef", depth=Depth(metres=3.0, delta=0.5), delta=7
     )
 
 
-def test_an_option_that_a_group_is_without_is_another_one() -> None:
-    found = called("Ann", "--site", "reef", "--delta", "7")
-    assert (found.delta, found.depth.delta) == (7, 0.5)
+def test_help_has_the_words_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(IndexError):
+        called("--help")
+    text = capsys.readouterr().out
+    assert "How deep a dive." in text
+    assert "Of the dive." in text
+    assert "─ Depth ─" in text
+    assert "Elsewhere" not in text
 
 
-def test_arguments_come_first_and_then_what_must_be_given() -> None:
-    made = typed("dive", dive)
-    assert list(signature(made).parameters) == ["name", "site", "delta", "metres", "night"]
-    assert made.__doc__ == "Dive."
-
-
-def test_the_words_are_those_of_the_command() -> None:
-    assert (told("metres").help, told("metres").show_default) == ("How deep a dive.", "not")
-    assert (told("metres").rich_help_panel, told("delta").rich_help_panel) == ("Depth", None)
-    assert names_of(Depth) == ("--metres", "--delta")
+def test_arguments_are_missed_first_and_then_what_must_be_given() -> None:
+    for arguments, missed in (((), "NAME"), (("Ann",), "--site")):
+        with pytest.raises(typer.BadParameter.__mro__[1]) as raised:
+            called(*arguments)
+        assert missed in raised.value.format_message()
 
 
 def test_what_was_given_is_what_is_not_at_its_default() -> None:

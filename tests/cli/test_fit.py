@@ -135,24 +135,6 @@ def test_the_features_of_a_release_are_not_drawn_again(
     assert len(Ledger.open(ledger).entries) <= ledger_before + 2
 
 
-def test_terms_that_say_nothing_without_such_values(run: Run, table: Path, tmp_path: Path) -> None:
-    output = tmp_path / "m.json"
-    intervals = ("--regression", "adassp", "--delta", "1e-6", "--output", output, "--replace")
-    aside = ("ward is missing, compared with a", "ward is in no list, compared with a")
-    short = fit(run, table, *intervals).out
-    assert not any(words in short for words in aside)
-    (row,) = (line for line in short.splitlines() if "ward is b and not a" in line)
-    assert re.fullmatch(r" *[+-]\S+  \[\S+, \S+\] +ward is b and not a", row)
-    assert "Brackets are 95 % intervals" in short
-    terms = json.loads(output.read_text())["in_units"]["terms"]
-    assert [term["meaning"] for term in terms if term["aside"]] == list(aside)
-    assert set(aside) <= set(json.loads(output.read_text())["intervals"]["names"])
-    text = run("report", output).out
-    assert not any(words in text for words in aside)
-    assert "2 terms of the model for values that are missing" in text
-    assert "replacing all rows of one id" in str(ModelRelease.load(output))
-
-
 def test_a_delta_that_nothing_else_needs_buys_intervals(run: Run, table: Path) -> None:
     told = "--delta is spent on --regression adassp, which has intervals"
     outcome = fit(run, table, "--delta", "1e-6")
@@ -383,23 +365,15 @@ def test_ranges_that_a_schema_does_not_state(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (("--regression", "adassp"), "--delta must be given for --regression adassp"),
         (("--method", "mcmc"), "--delta must be given for --method mcmc"),
-        (("--delta", "1e-6", "--regression", "objective"), "both are pure"),
         (("--delta", "1e-6", "--model-loss", "squared"), "both are pure"),
         (("--delta", "1e-6", "--target", "died"), "both are pure"),
         (("--delta", "2", "--regression", "adassp"), "--delta: delta must be"),
-        (("--selection-share", "1"), "--selection-share must be"),
         (("--selection-share", "0"), "--selection-share must be"),
         (("--range-share", "1"), "--range-share must be"),
         (("--range-share", "-0.1"), "--range-share must be"),
-        (
-            ("--range-share", "0.1", "--regression", "tukey", "--delta", "1e-6"),
-            "--range-share does not apply to --regression tukey",
-        ),
         (("--relation", "both"), "--relation must be"),
         (("--relation", "add-remove", "--method", "mcmc", "--delta", "1e-6"), "only"),
-        (("--regression", "adassp", "--delta", "1e-6", "--model-loss", "huber"), "does not apply"),
         (("--model-loss", "cubic"), "--model-loss: loss must be one of"),
         (("--model-loss", "huber(-1)"), "--model-loss: the parameter"),
         (("--loss", "cubic"), "--loss: loss 'cubic' is unknown"),
@@ -462,24 +436,19 @@ def test_the_ledger_refuses_before_the_table_is_opened(run: Run, table: Path) ->
     fit(run, table, "--ledger", pays).failed_with(2, "no such file")
 
 
-def test_the_relation_of_a_ledger(run: Run, table: Path) -> None:
-    file = table.with_name("study.ledger")
-    ledger = Ledger.create(file, epsilon=60.0, relation="add-remove", unit="patient")
-    more = ("--ledger", file, "--json")
-    report = fit(run, table, *more).report
-    assert report["guarantee"]["relation"] == "add-remove"
-    assert report["ledger"]["unit"] == "patient"
-    assert len(ledger.entries) == 1
-    assert report["n"] is None
-
-
-def test_a_selection_that_cannot_see_says_so(run: Run, tmp_path: Path) -> None:
-    path = written(tmp_path / "t.csv", rows(20))
+def test_the_relation_of_a_ledger_hides_n_and_what_follows_from_it(
+    run: Run, tmp_path: Path
+) -> None:
+    path, file = written(tmp_path / "t.csv", rows(20)), tmp_path / "study.ledger"
     outcome = fit(run, path, "--epsilon", "0.01", "--json")
     assert outcome.report["nearly_blind"] is True
     assert "warning: " in outcome.err
-    hidden = fit(run, path, "--epsilon", "0.01", "--relation", "add-remove", "--json")
-    assert (hidden.report["nearly_blind"], hidden.unforeseen) == (None, "")
+    ledger = Ledger.create(file, epsilon=60.0, relation="add-remove", unit="patient")
+    hidden = fit(run, path, "--epsilon", "0.01", "--ledger", file, "--json")
+    report = hidden.report
+    assert (report["nearly_blind"], report["n"], hidden.unforeseen) == (None, None, "")
+    assert report["guarantee"]["relation"] == "add-remove"
+    assert (report["ledger"]["unit"], len(ledger.entries)) == ("patient", 1)
 
 
 def test_a_seed_marks_the_model(run: Run, table: Path, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -139,23 +138,6 @@ def test_bad_options_of_show(run: Run, file: Path) -> None:
     run("ledger", "show", file, "--delta", "2").failed_with(2, "--delta")
     run("ledger", "show", file, "--output", file).failed_with(2, "would be replaced")
     run("ledger", "create", file, "--epsilon", "1").failed_with(2, "exists already")
-
-
-def test_a_row_that_does_not_fit_is_named(run: Run, file: Path) -> None:
-    ledger = Ledger.create(file, epsilon=1.0)
-    for _ in range(3):
-        ledger.spend(Guarantee(0.1))
-    connection = sqlite3.connect(file)
-    connection.execute("DROP TRIGGER no_update")
-    connection.execute("UPDATE entries SET time = 'now' WHERE number = 2")
-    connection.execute(
-        "CREATE TRIGGER no_update BEFORE UPDATE ON entries "
-        "BEGIN SELECT RAISE(ABORT, 'a ledger is only appended to'); END"
-    )
-    connection.commit()
-    connection.close()
-    for command in ("verify", "show", "export"):
-        run("ledger", command, file).failed_with(1, "row 2 does not fit: its hash")
 
 
 def test_a_hash_that_was_kept_shows_an_older_copy(run: Run, file: Path) -> None:

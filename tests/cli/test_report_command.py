@@ -94,7 +94,7 @@ def test_every_kind_has_its_words(run: Run, made: Path) -> None:
         "arXiv:2010.12603", "arXiv:1803.02596", "arXiv:0912.0071",
         "## For ethics boards and registries", "### How fields.json was made",
         "### How classes.json was made", "permute-and-flip over all supports, drawn exactly",
-        "TO BE FILLED IN",
+        "TO BE FILLED IN", "of the model for values that are missing",
     ):  # fmt: skip
         assert words in text, words
     assert "How quality.json was made" not in text

@@ -33,8 +33,7 @@ from mipselect.search.soft.totals import LargestWeight
 from tests.mechanisms.test_exact_draws import correlated
 from tests.support.designs import LOSSES, of_classes, random_instance, random_loss_instance
 from tests.support.enumeration import frequencies_agree
-from tests.support.flips import flip_law
-from tests.support.soft_draws import Judged, hostile
+from tests.support.soft_draws import Judged, flip_law, hostile
 
 
 def flipping(*of: Any, **options: Any) -> Judged:

@@ -25,7 +25,7 @@ from mipselect.quality.classes import (
 )
 from mipselect.quality.draw import Predictions, quality_of
 from mipselect.quality.noisy_sums import ratio_interval
-from mipselect.quality.numbers import concordance_of_numbers, halves, r2_of_numbers, random_pairs
+from mipselect.quality.numbers import r2_of_numbers
 from mipselect.reports.qualities import calibration
 
 REPLACE = "replace-one"
@@ -92,18 +92,6 @@ def test_intervals_of_classes_hold_the_truth_as_often_as_they_say() -> None:
         for one in found.measures:
             held[one.name] += one.low <= truth[one.name] <= one.high
     assert all(0.86 <= count / runs <= 0.96 for count in held.values()), held
-
-
-def test_intervals_of_concordance_hold_the_truth_as_often_as_they_say() -> None:
-    y, fitted = population(200_000)
-    rng, held, runs = np.random.default_rng(3), 0, 300
-    # Of two normal variables with correlation r.
-    truth = 0.5 + math.asin(np.corrcoef(y, fitted)[0, 1]) / math.pi
-    for seed in range(runs):
-        rows = rng.integers(0, len(y), 1000)
-        found = concordance_of_numbers(y[rows], fitted[rows], Fraction(1), random.Random(seed))
-        held += found.low <= truth <= found.high
-    assert 0.86 <= held / runs <= 0.96
 
 
 def test_auc_of_exact_counts_is_that_of_the_bins() -> None:
@@ -188,16 +176,6 @@ def test_linear_predictors_that_are_no_log_odds_say_nothing_of_probabilities() -
     assert known.matching_threshold is not None
     assert len(known.bins) > 0
     assert (unknown.matching_threshold, unknown.bins) == (None, ())
-
-
-def test_pairs_are_disjoint_and_ties_are_shared() -> None:
-    pairs = random_pairs(7, random.Random(0))
-    assert pairs.shape == (3, 2)
-    assert len(set(pairs.ravel().tolist())) == 6
-    assert random_pairs(1, random.Random(0)).shape == (0, 2)
-    y = np.array([1.0, 2.0, 5.0, 3.0, 1.0, 1.0, 2.0, 1.0])
-    fitted = np.array([0.0, 1.0, 7.0, 9.0, 0.0, 3.0, 4.0, 4.0])
-    assert halves(y, fitted, np.arange(8).reshape(4, 2)) == (3, 3)
 
 
 def test_a_ratio_interval_holds_the_roots_of_its_inequality() -> None:

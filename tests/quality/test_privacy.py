@@ -130,25 +130,10 @@ def test_measures_of_classes_keep_epsilon(
     assert 0.8 * float(EPSILON) <= worst * (1.0 + 1e-9) <= float(EPSILON) * (1.0 + 1e-8)
 
 
-def test_concordance_keeps_epsilon_and_reaches_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows: Rows = [(0.3, 0.1), (0.1, 0.4), (0.8, 0.2)]
-    extremes = [(9.0, -9.0), (9.0, 9.0), (0.3, 0.0), (-1e300, 1e300)]
-    worst = 0.0
-    for one, other in neighbours(rows, extremes, "replace-one"):
-        draws = []
-        for each in (one, other):
-            table = np.array(each)
-            predictions = Predictions(table[:, 0], table[:, 1], False, None, True)
-            guarantee = Guarantee(float(EPSILON))
-            draws.append(lambda p=predictions, g=guarantee: quality_of(p, g, random.Random(0)))
-        worst = max(worst, audited(monkeypatch, *draws, 0))
-    assert worst == pytest.approx(float(EPSILON))
-
-
-def test_concordance_is_refused_where_rows_may_be_added() -> None:
+def test_numbers_without_a_range_have_no_quality() -> None:
     unbounded = Predictions(np.zeros(2), np.zeros(2), False, None, True)
-    with pytest.raises(InvalidInput, match="replace-one"):
-        quality_of(unbounded, Guarantee(1.0, relation="add-remove"), random.Random(0))
+    with pytest.raises(InvalidInput, match="needs a public range"):
+        quality_of(unbounded, Guarantee(1.0), random.Random(0))
 
 
 def test_the_quality_costs_no_more_than_the_fit() -> None:

@@ -106,7 +106,6 @@ def test_all_rows_of_a_person_stay_together() -> None:
     ("regressor", "name"),
     [
         (AdaSSPRegressor(x_bound=1.0, y_bound=1.0), "R²"),
-        (BoostedAdaSSPRegressor(x_bound=1.0), "concordance"),
         (ObjectivePerturbationRegressor(x_bound=1.0, y_bound=1.0, coef_bound=2.0), "R²"),
         (ObjectivePerturbationClassifier(x_bound=1.0), "AUC"),
     ],
@@ -121,6 +120,16 @@ def test_arrays_have_the_measure_of_their_target(regressor: Any, name: str) -> N
     assert fitted.quality_.first.name == name
     assert fitted.quality_.rows == 1500
     assert fitted.quality_.beats_chance
+
+
+def test_numbers_without_a_range_are_refused_before_anything_is_paid() -> None:
+    ledger = Ledger(4.0, 1e-6)
+    selector = SISSelector(1, x_bound=1.0, y_bound=1.0, relation="replace-one")
+    regressor = BoostedAdaSSPRegressor(x_bound=1.0)
+    asked = SelectThenRegress(selector, regressor, quality_share=0.25, ledger=ledger)
+    with pytest.raises(InvalidInput, match="needs a public range of the target: y_bound"):
+        asked.fit(np.zeros((50, 3)), np.ones(50))
+    assert ledger.spent.epsilon == 0.0
 
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])

@@ -12,8 +12,14 @@ from mipselect.errors import InvalidInput
 from mipselect.losses.expression import LARGEST, SMALLEST, ExpressionLoss
 from mipselect.restricted import box_dual
 from mipselect.restricted.fenchel import squared_products
-from tests.soak.exact_values import EXPRESSIONS, LOSSES, failures_of, near_copies
-from tests.support.brackets import ExactProblem, exact_loss
+from tests.soak.exact_values import (
+    EXPRESSIONS,
+    LOSSES,
+    ExactProblem,
+    exact_loss,
+    failures_of,
+    near_copies,
+)
 
 TINY_RESPONSES = [165, 252]
 """Seeds of responses far below their bound: 1/y overflowed."""

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from mipselect import Instance, mistake_levels, top_supports
+from mipselect import mistake_levels, top_supports
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.backends.protocols import (
     Capability,
@@ -23,15 +23,8 @@ from mipselect.errors import SolverFailure
 from mipselect.search.bounds.modular import ModularBound
 from mipselect.search.cuts import CutProof, least_value, scaled, tightened
 from mipselect.search.tuning import TUNING
+from tests.support.scripted_solvers import weak_levels
 from tests.support.searches import levels_by, supports_by
-
-
-def noisy() -> Instance:
-    rng = np.random.default_rng(2)
-    return Instance(
-        rng.standard_normal((50, 12)), rng.standard_normal(50), support_size=4,
-        x_bound=2.0, y_bound=2.0, coef_bound=2.0, ridge=5.0,
-    )  # fmt: skip
 
 
 class Tree(LazyMaster):
@@ -99,9 +92,9 @@ class Trees:
 @pytest.mark.parametrize("loses", [False, True])
 def test_only_a_tree_that_lost_a_choice_is_grown_again(weak: float, loses: bool) -> None:
     """Its bound decides nothing: whether a choice is left open is told by the cuts."""
-    expected = mistake_levels(noisy(), tolerance=0.0)
+    expected = mistake_levels(weak_levels(), tolerance=0.0)
     solver = Trees(weak, loses=loses)
-    levels = levels_by(noisy(), solver, 0.0, enumerated=0)
+    levels = levels_by(weak_levels(), solver, 0.0, enumerated=0)
     assert levels.certified
     assert levels.values == pytest.approx(expected.values, rel=1e-9)
     trees = sum(master.trees for master in solver.made)
@@ -112,8 +105,8 @@ def test_only_a_tree_that_lost_a_choice_is_grown_again(weak: float, loses: bool)
 
 @pytest.mark.parametrize("weak", [0.0, np.inf])
 def test_a_tree_that_is_given_up_leaves_the_work_to_the_division(weak: float) -> None:
-    expected = top_supports(noisy(), 30, tolerance=0.0)
-    pool = supports_by(noisy(), 30, Trees(weak), 0.0, enumerated=0, patience=0)
+    expected = top_supports(weak_levels(), 30, tolerance=0.0)
+    pool = supports_by(weak_levels(), 30, Trees(weak), 0.0, enumerated=0, patience=0)
     assert pool.values == pytest.approx(expected.values, rel=1e-9)
     assert np.array_equal(pool.supports, expected.supports)
 
@@ -143,7 +136,7 @@ class Endings(Trees):
 def test_a_master_that_fails_ends_the_search() -> None:
     message = "trees failed on a master: its own words; stopped"
     with pytest.raises(SolverFailure, match=message) as caught:
-        supports_by(noisy(), 30, Endings(MipStatus.FAILED), enumerated=0)
+        supports_by(weak_levels(), 30, Endings(MipStatus.FAILED), enumerated=0)
     assert np.isfinite(caught.value.bound)
     assert not caught.value.partial.certified
     assert caught.value.partial.values[0] == caught.value.incumbent
@@ -151,8 +144,8 @@ def test_a_master_that_fails_ends_the_search() -> None:
 
 def test_a_master_that_takes_too_long_is_taken_from_its_solver() -> None:
     """There is time left, so the division does the work."""
-    expected = top_supports(noisy(), 30, tolerance=0.0)
-    pool = supports_by(noisy(), 30, Endings(MipStatus.TIME_LIMIT), 0.0, enumerated=0)
+    expected = top_supports(weak_levels(), 30, tolerance=0.0)
+    pool = supports_by(weak_levels(), 30, Endings(MipStatus.TIME_LIMIT), 0.0, enumerated=0)
     assert pool.certified
     assert np.array_equal(pool.supports, expected.supports)
 

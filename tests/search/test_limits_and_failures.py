@@ -218,15 +218,6 @@ def test_unknown_solvers_are_named_with_what_would_work() -> None:
     assert {"native", "highs"} <= set(available_solvers())
 
 
-def test_the_scripted_back_end_works_when_it_changes_nothing() -> None:
-    expected = mistake_levels(weak_levels(), solver="native")
-    levels = levels_by(weak_levels(), Scripted(lambda solution: solution), enumerated=0)
-    assert levels.values == pytest.approx(expected.values, rel=1e-9)
-    assert levels.effort.masters > 0
-    assert levels.effort.iterations > levels.effort.masters
-    assert levels.effort.solver == "scripted"
-
-
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -258,12 +249,3 @@ def test_a_bound_above_a_known_value_is_noticed(
     monkeypatch.setattr(cuts, "sparse_diagonal_cut", raised)
     with pytest.raises(SolverFailure, match="its cuts or its bound are wrong"):
         supports_by(weak_levels(), 100, solver, enumerated=0)
-
-
-def test_a_weak_bound_is_never_dressed_as_a_proof() -> None:
-    """A back end that proves nothing leaves the work to the division, and stays exact."""
-    expected = mistake_levels(weak_levels(), solver="native")
-    nothing_proven = Scripted(change_of(bound=-np.inf))
-    levels = levels_by(weak_levels(), nothing_proven, 0.0, enumerated=0)
-    assert levels.values == pytest.approx(expected.values, rel=1e-9)
-    assert np.all(levels.bounds <= levels.values)

@@ -41,7 +41,7 @@ from mipselect.search.soft.cells import Family, Origin
 from mipselect.search.soft.least_squares import LeastSquaresSpace
 from mipselect.search.soft.polynomials import subset_law
 from mipselect.search.tuning import TUNING
-from tests.support.brackets import DIGITS
+from tests.soak.exact_values import DIGITS
 from tests.support.designs import SINGULAR, least_ridge, of_singular
 
 

@@ -1,7 +1,6 @@
 """Every bound of the squared loss at every support of hostile small problems.
 
-The checks are those of `test_cuts.py` and `test_branch_and_bound.py`; every other problem has data
-in single precision.
+The checks are those of three tests; every other problem has data in single precision.
 """
 
 from __future__ import annotations
@@ -15,10 +14,8 @@ from tests.search.test_branch_and_bound import (
     has_six_features,
     test_every_set_below_the_threshold_is_offered,
 )
-from tests.search.test_cuts import (
-    test_root_cut_holds_at_every_distance,
-    test_sparse_diagonal_cuts_and_shares,
-)
+from tests.search.test_cuts import test_sparse_diagonal_cuts_and_shares
+from tests.search.test_levels import test_root_cut_holds_at_every_distance
 from tests.support.designs import DESIGNS, Design
 
 

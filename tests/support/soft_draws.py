@@ -6,6 +6,7 @@ import itertools
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any
 
@@ -25,7 +26,6 @@ from tests.support.designs import (
     random_loss_instance,
     with_loss,
 )
-from tests.support.flips import flip_law
 
 Supports = tuple[int, ...]
 
@@ -268,3 +268,21 @@ def of_a_prior_alone(seed: int, support_size: int) -> Judged:
     bounds = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.0, "ridge": 1.0}
     instance = Instance(np.zeros((2, 7)), np.zeros(2), support_size=support_size, **bounds)
     return Judged(instance, 1.0, steps_before=0, prior_weights=prior)
+
+
+def flip_law(log_weights: np.ndarray) -> np.ndarray:
+    """Logs of ∫₀¹ w_k Π_{l≠k} (1 - w_l t) dt: polynomials in t with rational coefficients."""
+    weights = [Fraction(float(np.exp(log))) for log in log_weights - np.max(log_weights)]
+    found = []
+    for k, own in enumerate(weights):
+        product = [Fraction(1)]
+        for weight in weights[:k] + weights[k + 1 :]:
+            shifted = [Fraction(0), *(-weight * c for c in product)]
+            product = [a + b for a, b in zip([*product, Fraction(0)], shifted, strict=True)]
+        found.append(own * sum(c / (j + 1) for j, c in enumerate(product)))
+    return np.array([_log(probability) for probability in found])
+
+
+def _log(ratio: Fraction) -> float:
+    shift = ratio.denominator.bit_length() - ratio.numerator.bit_length()
+    return float(np.log(float(ratio * 2**shift)) - shift * np.log(2.0))
