@@ -125,9 +125,10 @@ class PublicMap(InputMap):
 
     Examples
     --------
-    >>> from mipselect.tables import PublicMap, TableSchema
+    >>> from mipselect.tables import TableSchema
+    >>> from mipselect.tables.public_map import TableQuestion
     >>> schema = TableSchema.of_numbers(dict.fromkeys(("a", "b", "y"), (0, 10)))
-    >>> public = PublicMap.of(schema, target="y", always=["b"])
+    >>> public = TableQuestion(schema, "y", always=["b"]).public
     >>> [encoder.field.name for encoder in public.features]
     ['a']
     """
@@ -137,25 +138,6 @@ class PublicMap(InputMap):
     weight: Field | None = None
     ignored: tuple[str, ...] = ()
     unit_rule: str = "first"
-
-    @classmethod
-    def of(
-        cls,
-        schema: TableSchema,
-        *,
-        target: str,
-        always: Sequence[str] = (),
-        never: Sequence[str] = (),
-        ranges: Ranges | None = None,
-    ) -> PublicMap:
-        """Choose the fields; see `TableQuestion` for the arguments.
-
-        Raises
-        ------
-        InvalidInput
-            Naming the fields of which the schema says too little, and what is lacking.
-        """
-        return TableQuestion(schema, target, always, never, ranges or {}).public
 
     @property
     def dtype(self) -> type[np.float32] | type[np.float64]:

@@ -11,13 +11,13 @@ import pytest
 
 from mipselect import Instance
 from mipselect.errors import InvalidInput
-from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, check_table
+from mipselect.tables import SchemaEncoder, TableSchema, check_table
 from mipselect.tables.described import (
     described,
     looks_ignored,
 )
 from mipselect.tables.moments import Moments
-from tests.support.mapped_tables import map_table
+from tests.support.mapped_tables import map_table, public_map
 
 LIMITS = {"minimum": 0, "maximum": 9}
 FIELDS: list[dict[str, Any]] = [
@@ -53,7 +53,7 @@ def test_the_map_is_that_of_a_schema_without_them() -> None:
     assert np.array_equal(one.y, other.y)
     assert (one.public.columns, one.feature_names) == (other.public.columns, other.feature_names)
     assert WITH.ignored == ("who", "when", "kind", "size")
-    assert PublicMap.of(WITH, target="y").names == PublicMap.of(WITHOUT, target="y").names
+    assert public_map(WITH, target="y").names == public_map(WITHOUT, target="y").names
     never = map_table(TABLE, WITH, target="y", never=["who", "b"])
     assert never.feature_names == ("a",)
     assert SchemaEncoder(WITH, target="y").fit(TABLE).get_feature_names_out().tolist() == [
