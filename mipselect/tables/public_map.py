@@ -118,8 +118,6 @@ class PublicMap(InputMap):
         The field that says whose row it is.
     weight : Field or None
         The field that says how much a row counts; it is no feature.
-    ignored : tuple of str
-        Columns that the table must have, and of which nothing is read.
     unit_rule : {"first", "last", "mean"}
         What becomes of several rows of one person.
 
@@ -136,7 +134,6 @@ class PublicMap(InputMap):
     target: Target
     unit: Field | None
     weight: Field | None = None
-    ignored: tuple[str, ...] = ()
     unit_rule: str = "first"
 
     @property
@@ -321,7 +318,6 @@ def _map_of(question: TableQuestion, schema: TableSchema, *, scaled: bool) -> Pu
         aim,
         unit_of(schema),
         schema.weight,
-        schema.ignored,
         question.unit_rule,
     )
     require_names(result.columns)
