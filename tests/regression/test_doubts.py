@@ -107,9 +107,8 @@ def test_bounds_of_every_column_are_looked_at(bounds: list[float]) -> None:
 
 
 def table(n: int) -> tuple[pd.DataFrame, TableSchema]:
-    between = {"type": "number", "constraints": {"minimum": -1, "maximum": 1}}
     X, y = rows(n)
-    schema = TableSchema.of({"fields": [{"name": name, **between} for name in "abcdy"]})
+    schema = TableSchema.of_numbers(dict.fromkeys("abcdy", (-1, 1)))
     return pd.DataFrame(np.column_stack([X, y]), columns=list("abcdy")), schema
 
 
