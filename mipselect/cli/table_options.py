@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # Reading tables takes long to import.
 
 TABLE_PANEL = "Table with a schema"
 BOUNDS_PANEL = "Public bounds of --score loss and of single methods"
-BEFORE_THE_DATA = "Choose it without looking at the data; with --schema it has a default."
+BEFORE_THE_DATA = "Choose it without looking at the data; a schema gives it a default."
 MOMENTS_PANEL = "Moments (M.npz) in place of INSTANCE; of 'solve' also a table"
 
 SCHEMA = "Public ranges and categories: a Table Schema, see 'mipselect describe'."
@@ -34,7 +34,10 @@ NAME = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?=,|$)|([^",]*)(?=,|$)')
 """One of several names."""
 
 
-TABLE = "A .csv, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx file, a folder or a pattern"
+TABLE = (
+    "A .csv, .csv.gz, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx file, or with a "
+    "schema a folder or a pattern"
+)
 TAB = ("tab", "\\t")
 """Ways to give a tab."""
 
@@ -97,11 +100,6 @@ class TableArgument:
 class TableOptions(TableArgument):
     """A table that something is drawn from, and the column to predict."""
 
-    data: str = argument(
-        "DATA",
-        "A .csv, .csv.gz, .parquet, .arrow, .sav, .dta, .sas7bdat, .xpt or .xlsx file; with "
-        "--schema also a folder or a pattern.",
-    )
     target: str = required("--target", "The column to predict.")
     schema: Path | None = option("--schema", SCHEMA, metavar="FILE", panel=TABLE_PANEL)
 
@@ -245,24 +243,9 @@ class MomentsOptions:
     """SchemaOptions about moments, which an instance has in its file."""
 
     support_size: int | None = option("--support-size", "How many to pick.", panel=MOMENTS_PANEL)
-    regularisation: Regularisation = group(
-        Regularisation,
-        panel=MOMENTS_PANEL,
-        help={
-            "--coef-bound": "Largest length ‖β‖₂ of the coefficients; of a table it has a public "
-            "default.",
-            "--ridge": "λ of the penalty (λ/2n)‖β‖²; 1 of a table.",
-        },
-        show_default={"--ridge": "1"},
-    )
+    regularisation: Regularisation = group(Regularisation, panel=MOMENTS_PANEL)
     question: SchemaOptions = group(
-        SchemaOptions,
-        without=("--range", "--unit-rule"),
-        panel=MOMENTS_PANEL,
-        help={
-            "--always": "Fields that are in whatever is chosen.",
-            "--never": "Fields that are left out.",
-        },
+        SchemaOptions, without=("--range", "--unit-rule"), panel=MOMENTS_PANEL
     )
 
 

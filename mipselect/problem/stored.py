@@ -408,15 +408,12 @@ class StoredData:
         `ClippedRows` of a table with a schema, whose public map leaves nothing to clip.
     settings : mapping
         Arguments of `Instance` that were given.
-    data_seed : int or None
-        Seed of the recipe that drew the data; None if they come from elsewhere.
     """
 
     path: Path
     problem: Problem
     data: Rows | ExactSums | BlockScores = field(repr=False)
     settings: Mapping[str, Any]
-    data_seed: int | None = None
 
     @classmethod
     def of_arrays(
@@ -424,7 +421,6 @@ class StoredData:
         path: Path,
         arrays: Loaded,
         settings: Mapping[str, Any],
-        data_seed: int | None = None,
         target_shift: float = 0.0,
     ) -> StoredData:
         """Put arrays, with a public shift of y, under the problem that settings describe.
@@ -437,9 +433,11 @@ class StoredData:
         X, y, names = arrays
         with about(str(path)):
             matrix = numeric_matrix(X)[0]
-            problem = _problem_of(settings, matrix.shape[1], names, target_shift)
+            problem = Problem.of_columns(
+                matrix.shape[1], names, target_shift=target_shift, **settings
+            )
             y = shifted(y, target_shift)
-        return cls(path, problem, Rows(problem.layout.ordered(matrix), y), settings, data_seed)
+        return cls(path, problem, Rows(problem.layout.ordered(matrix), y), settings)
 
     @classmethod
     def of_made(
@@ -453,11 +451,6 @@ class StoredData:
     def name(self) -> str:
         """Name of the file, without its folder and its ending."""
         return self.path.stem
-
-    @property
-    def synthetic(self) -> bool:
-        """True if a recipe drew the data, so that they are about nobody."""
-        return self.data_seed is not None
 
     @property
     def mapped(self) -> bool:
@@ -513,13 +506,6 @@ class StoredData:
         return Rows(data.X, y)
 
 
-def _problem_of(
-    settings: Mapping[str, Any], n_columns: int, names: Sequence[str] | None, target_shift: float
-) -> Problem:
-    """Return the problem that settings describe, on columns of these names."""
-    return Problem.of_columns(n_columns, names, target_shift=target_shift, **settings)
-
-
 @dataclass(frozen=True)
 class Expected:
     """Results that a search must find, from the [expected] section.
@@ -555,7 +541,7 @@ def stored_data(description: Description, **changes: Any) -> StoredData:
             f"{path}: the data are too large for the memory here: {error}"
         ) from error
     shift = data.get("target_shift", 0.0)
-    return StoredData.of_arrays(path, arrays, description.settings, data.get("seed"), shift)
+    return StoredData.of_arrays(path, arrays, description.settings, shift)
 
 
 def public_problem(name_or_path: str | Path) -> tuple[Problem, int | None]:
@@ -571,7 +557,8 @@ def public_problem(name_or_path: str | Path) -> tuple[Problem, int | None]:
     with about(str(description.path)):
         n, p, names = description.source.head(data, description.path.parent)
         shift = data.get("target_shift", 0.0)
-        return _problem_of(description.settings, p, names, shift), n
+        problem = Problem.of_columns(p, names, target_shift=shift, **description.settings)
+    return problem, n
 
 
 def files_of(name_or_path: str | Path) -> tuple[Path, ...]:

@@ -365,23 +365,15 @@ def test_ranges_that_a_schema_does_not_state(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (("--regression", "adassp"), "--delta must be given for --regression adassp"),
         (("--method", "mcmc"), "--delta must be given for --method mcmc"),
-        (("--delta", "1e-6", "--regression", "objective"), "both are pure"),
         (("--delta", "1e-6", "--model-loss", "squared"), "both are pure"),
         (("--delta", "1e-6", "--target", "died"), "both are pure"),
         (("--delta", "2", "--regression", "adassp"), "--delta: delta must be"),
-        (("--selection-share", "1"), "--selection-share must be"),
         (("--selection-share", "0"), "--selection-share must be"),
         (("--range-share", "1"), "--range-share must be"),
         (("--range-share", "-0.1"), "--range-share must be"),
-        (
-            ("--range-share", "0.1", "--regression", "tukey", "--delta", "1e-6"),
-            "--range-share does not apply to --regression tukey",
-        ),
         (("--relation", "both"), "--relation must be"),
         (("--relation", "add-remove", "--method", "mcmc", "--delta", "1e-6"), "only"),
-        (("--regression", "adassp", "--delta", "1e-6", "--model-loss", "huber"), "does not apply"),
         (("--model-loss", "cubic"), "--model-loss: loss must be one of"),
         (("--model-loss", "huber(-1)"), "--model-loss: the parameter"),
         (("--loss", "cubic"), "--loss: loss 'cubic' is unknown"),

@@ -18,7 +18,7 @@ from mipselect.planning import Guesses, plan_fit, plan_selection
 from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegress
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
-from mipselect.tables.problems import default_coef_bound
+from mipselect.tables.instances import default_coef_bound
 from tests.support.commandline import LISTENING, Run
 
 
@@ -214,9 +214,6 @@ def test_bad_usage_is_one_line(
     run: Run, question: tuple[str | Path, ...], options: str, message: str
 ) -> None:
     run(*question, *options.split()).failed_with(2, message)
-
-
-def test_the_schema_is_not_replaced(run: Run, question: tuple[str | Path, ...]) -> None:
     link = Path(question[2]).with_name("link.svg")
     link.hardlink_to(question[2])
     run(*question, "--plot", link).failed_with(2, "would be replaced")
@@ -270,33 +267,20 @@ def test_options_of_fit_are_refused_with_its_words(
     assert last[0] == last[1]
 
 
-def test_a_delta_without_a_regression_is_that_of_intervals(
-    run: Run, question: tuple[str | Path, ...]
-) -> None:
-    model = run(*question, "--delta", "1e-6", "--json").report["model"]
-    assert (model["regression"], model["delta"]) == ("adassp", 1e-6)
-
-
 @pytest.mark.parametrize(
-    ("options", "size", "share"), [((), 2, 0.3), (("--score", "loss"), 2, 0.5), ((), 5, 0.0)]
+    ("options", "size", "share"),
+    [((), 2, 0.3), (("--score", "loss"), 2, 0.5), (("--delta", "1e-6"), 5, 0.0)],
 )
 def test_the_share_of_the_draw_is_that_of_fit(
     run: Run, question: tuple[str | Path, ...], options: tuple[str, ...], size: int, share: float
 ) -> None:
     asked = (*question, *options, "--support-size", size)
     assert f"may cost {share:g} of it." in run(*asked, "--epsilon", "1").out
-    assert run(*asked, "--json").report["model"]["selection_share"] == share
-
-
-def test_a_regression_without_weights_is_refused_for_a_table_with_weights(
-    run: Run, question: tuple[str | Path, ...], schema: Path
-) -> None:
-    fields = json.loads(schema.read_text())["fields"]
-    ends = {"minimum": 0, "maximum": 4}
-    fields.append({"name": "w", "type": "number", "constraints": ends, "mipselect:role": "weight"})
-    schema.write_text(json.dumps({"fields": fields}))
-    run(*question, "--regression", "tukey", "--delta", "1e-6").failed_with(2, "weight")
-    assert run(*question, "--regression", "adassp", "--delta", "1e-6").code == 0
+    model = run(*asked, "--json").report["model"]
+    assert model["selection_share"] == share
+    # For a δ that nothing else needs.
+    regression = ("adassp", 1e-6) if options[:1] == ("--delta",) else ("objective", None)
+    assert (model["regression"], model["delta"]) == regression
 
 
 def test_the_width_of_the_interval_of_the_quality_is_told(

@@ -144,3 +144,4 @@ def test_a_plan_says_that_weights_are_not_simulated(run: Run, path: Path) -> Non
     assert report["not_simulated"] == ["w"]
     assert [blocks["score"] for blocks in report["blocks"]] == ["blocks"]
     run(*plan, "--score", "block-r2").failed_with(2, "'block-r2' counts every row the same")
+    run(*plan, "--regression", "tukey", "--delta", "1e-6").failed_with(2, "weight")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from mipselect.backends.protocols import Capability
 from mipselect.problem.instance import Instance
 from mipselect.problem.stored import load_instance
 from mipselect.search import mistake_levels
+from tests.soak.certificates import Liar, check, grouped_problem, problem
 from tests.support.back_ends import BY_PYOMO, back_ends
 from tests.support.brute_force import check_search
 from tests.support.designs import (
@@ -105,3 +108,18 @@ def test_threads_and_seeds_reach_the_search(name: str) -> None:
     for levels in found:
         assert levels.values == pytest.approx(found[0].values, rel=1e-9)
         assert levels.effort.solver == name
+
+
+def test_no_certificate_is_wrong(name: str) -> None:
+    solver = solver_by_name(name, threads=1)
+    for number in range(2):
+        check(solver, 1, number, largest=38)
+    assert check(solver, 1, 2, largest=38, make=grouped_problem) > 0
+
+
+@pytest.mark.parametrize(("seed", "make"), [(1, problem), (2, grouped_problem)])
+def test_a_back_end_that_lies_certifies_nothing_false(
+    seed: int, make: Callable[..., Instance]
+) -> None:
+    """Of every master it says that nothing is left; each claim is then proven or disproved."""
+    assert sum(check(Liar(), seed, number, largest=45, make=make) for number in range(20)) > 10

@@ -21,6 +21,7 @@ from mipselect.search.monolithic.forms import Form
 from mipselect.search.monolithic.formulations import LeastSquaresModels
 from mipselect_solvers import gurobi, scip
 from mipselect_solvers.pyomo_models import PyomoSolver
+from tests.support.back_ends import back_ends
 from tests.support.searches import levels_by
 from tests.support.wants import skip_for_want_of
 
@@ -45,6 +46,21 @@ def test_every_documented_solver_is_known_and_every_unusable_one_says_why() -> N
         assert status.name == name
         assert status.usable == (status.reason == "")
         assert status.usable == (name in available_solvers())
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("threads", [None, 1])
+@pytest.mark.parametrize("name", back_ends(Capability.MILP))
+def test_standard_output_belongs_to_the_caller(name: str, threads: int | None) -> None:
+    """In a process of its own: HiGHS greets once a process."""
+    printed = python(
+        "import numpy as np\n"
+        "from mipselect.backends.discovery import solver_by_name\n"
+        f"master = solver_by_name({name!r}, threads={threads}).master(4, 2)\n"
+        "master.add_row(np.array([1.0, 2.0, 3.0, 4.0, -1.0]), -np.inf, 0.0)\n"
+        "assert master.run(cutoff=np.inf, time_limit=60.0).chosen is not None"
+    )
+    assert printed == ""
 
 
 @pytest.mark.deep
