@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from mipselect.cli.extension import (
-    CountedProgress,
     Interrupted,
+    Spinner,
     regular_file,
     say,
     unreadable,
@@ -248,10 +248,10 @@ def run(
         if todo and file.rest:
             say(f"the last line of {path} was half-written and is cut off")
         try:
-            with CountedProgress(kept, total) as watch:
-                for trial, row in all_measured(todo, processes, apart=apart):
-                    watch.begin(f"{trial.experiment}: {trial.recipe.title}")
-                    watch.advance()
+            with Spinner(f"{kept:,} of {total:,} trials") as watch:
+                found = all_measured(todo, processes, apart=apart)
+                for number, (trial, row) in enumerate(found, start=kept + 1):
+                    watch.tick(f"{number:,} of {total:,}, {trial.experiment}: {trial.recipe.title}")
                     if row["status"] == DONE:
                         file.append(row)
                         done[trial.identity] = row

@@ -16,16 +16,16 @@ from mipselect.cli.output import (
     heading,
     write_whole,
 )
-from mipselect.cli.progress import CountedProgress
+from mipselect.cli.progress import Spinner
 from mipselect.cli.start import say
 from mipselect.disk import regular_file, unreadable
 from mipselect.validation import checked_integer
 
 __all__ = [
     "SENSITIVE",
-    "CountedProgress",
     "Delivery",
     "Interrupted",
+    "Spinner",
     "argument",
     "banner",
     "check_output",

@@ -100,36 +100,3 @@ class Watch(Spinner):
                 f"done, bound {progress.bound:.6g} of {progress.incumbent:.6g}"
             )
         self.tick(line)
-
-
-class CountedProgress(Spinner):
-    """Shows how many trials are done; a context manager.
-
-    Parameters
-    ----------
-    done, total : int
-        Trials.
-    """
-
-    def __init__(self, done: int, total: int) -> None:
-        self._what, self._done, self._total = "", done, total
-        self._before, self._began = done, time.monotonic()
-        super().__init__("")
-
-    def begin(self, what: str) -> None:
-        """Say what is run next."""
-        self._what = what
-        self._show()
-
-    def advance(self, trials: int = 1) -> None:
-        """Count trials that are done or given up."""
-        self._done += trials
-        self._show()
-
-    def _show(self) -> None:
-        """Say how many are done and, if the trials are alike, how long the rest takes."""
-        line = f"{self._done} of {self._total} trials, at {self._what}"
-        if now := self._done - self._before:
-            seconds = (time.monotonic() - self._began) / now * (self._total - self._done)
-            line += f", about {seconds:.0f} s left"
-        self.tick(line)

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mipselect.cli.extension import CountedProgress
 from mipselect.errors import InvalidInput, NotCertified
 from mipselect_papers import runner
 from mipselect_papers.catalogue import EXPERIMENTS
@@ -205,24 +204,6 @@ def test_what_fails_is_said_and_tried_again(
     monkeypatch.undo()
     assert run(*COPIES, "--output", tmp_path).code == 0
     assert "Not run" not in (tmp_path / "kendall-copies-quick.md").read_text()
-
-
-def test_progress_is_a_rare_plain_line_without_a_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [0.0]
-    monkeypatch.setattr("mipselect.cli.progress.time.monotonic", lambda: now[0])
-    with CountedProgress(5, 30) as watch:
-        watch.begin("sis, ε = 1")
-        for second in range(25):
-            now[0] = float(second)
-            watch.advance()
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.splitlines() == [
-        "mipselect: 16 of 30 trials, at sis, ε = 1, about 13 s left, 10 s",
-        "mipselect: 26 of 30 trials, at sis, ε = 1, about 4 s left, 20 s",
-    ]
 
 
 @pytest.mark.parametrize(
