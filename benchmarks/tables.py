@@ -30,9 +30,8 @@ from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.data import Rows
 from mipselect.selectors import KendallSelector, SISSelector
 from mipselect.tables import TableSchema
-from mipselect.tables.instances import ScoredTable
+from mipselect.tables.instances import ScoredTable, problem_of_table
 from mipselect.tables.mapping import open_table, read_rows
-from mipselect.tables.problems import problem_of_table
 from mipselect.tables.public_map import PublicMap, TableQuestion
 
 SCHEMAS = Path(__file__).parents[1] / "docs" / "tables"

@@ -22,9 +22,8 @@ from mipselect.problem.stored import (
     load_problem,
     public_problem,
 )
-from mipselect.tables.instances import ScoredTable
+from mipselect.tables.instances import ScoredTable, problem_of_moments
 from mipselect.tables.moments import Moments
-from mipselect.tables.problems import problem_of_moments
 
 if TYPE_CHECKING:
     pass

@@ -15,8 +15,8 @@ from mipselect.problem.problem import checked_ridge
 from mipselect.problem.scores import BLOCKS, LOSS, R2, SCORES
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.encoders import Encoder, Ranked, Scaled, Unscaled
+from mipselect.tables.instances import DEFAULT_RIDGE, default_coef_bound
 from mipselect.tables.moments.columns import parts_of_table
-from mipselect.tables.problems import DEFAULT_RIDGE, default_coef_bound
 from mipselect.tables.public_map import Ranges, TableQuestion
 from mipselect.validation import (
     checked_choice,

@@ -36,9 +36,8 @@ from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.tables.encoders import Encoder, two_numbers
 from mipselect.tables.fields import as_two_classes
-from mipselect.tables.instances import ScoredTable, instance_of_table
+from mipselect.tables.instances import ScoredTable, instance_of_table, layout_of_table
 from mipselect.tables.model_table import ModelTable
-from mipselect.tables.problems import layout_of_table
 from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
 
 ModelOf = Callable[[Support, random.Random], tuple[PrivateLinearModel, ModelRows]]

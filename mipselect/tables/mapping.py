@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ GROWTH = 1.25
 
 def open_table(source: Any, public: PublicMap) -> tuple[Part, ...]:
     """Look at the headers of a table; raise `InvalidInput` for a column that is not there."""
-    parts = open_columns(source, (*public.names, *public.ignored), public.roles)
+    parts = open_columns(source, (*public.names, *public.ignored))
     if not isinstance(source, str | Path | TableFile):
         _look_at_types(parts[0], public)
     return parts
@@ -71,13 +71,11 @@ def known_rows(source: Any, public: PublicMap) -> int | None:
     return total_rows(part.rows for part in parts) if known else None
 
 
-def open_columns(
-    source: Any, names: Sequence[str], roles: Mapping[str, str] | None = None
-) -> tuple[Part, ...]:
+def open_columns(source: Any, names: Sequence[str]) -> tuple[Part, ...]:
     """Look at the headers; raise `InvalidInput` unless each has each of these names once."""
     parts = open_source(source)
     for part in parts:
-        require_columns(part.label, names, part.names, roles or {})
+        require_columns(part.label, names, part.names)
     return parts
 
 

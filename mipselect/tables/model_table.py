@@ -17,18 +17,12 @@ from mipselect.tables.check import ABOVE, BELOW, MISSING, UNLISTED, UNREADABLE, 
 from mipselect.tables.derived import FEATURES
 from mipselect.tables.encoders import Scaled, checked_range
 from mipselect.tables.equation import TableEquation, equation
-from mipselect.tables.fields import POINTS, Field
+from mipselect.tables.fields import Field
 from mipselect.tables.mapping import mapped_batches
 from mipselect.tables.parts import positions_of
 from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import checked_epsilon, checked_name, checked_names, set_fields
-
-OF_A_FIELD = (
-    *("name", "title", "unit", "type", "categories", "categoriesOrdered", "missingValues"),
-    *("trueValues", "falseValues", "decimalChar", "groupChar"),
-)
-OF_CONSTRAINTS = ("required", "enum")
 
 
 @dataclass(frozen=True)
@@ -105,25 +99,19 @@ class ModelTable:
         kept = [public.features[j] for j in chosen]
         encoders = {e.field.name: e for e in (*kept, *public.always, public.target.encoder)}
         read = {encoder.field.source.name for encoder in encoders.values()}
-        fields = []
-        for entry in content["fields"]:
-            if entry["name"] not in read:
-                continue
-            encoder = encoders.get(entry["name"])
-            given = entry.get("constraints", {})
-            constraints = {key: given[key] for key in OF_CONSTRAINTS if key in given}
-            if isinstance(encoder, Scaled):
-                constraints |= {"minimum": encoder.low, "maximum": encoder.high}
-            own = {key: entry[key] for key in OF_A_FIELD if key in entry}
-            if entry.get("type") in POINTS and "format" in entry:
-                own["format"] = entry["format"]
-            fields.append({**own, "constraints": constraints})
-        made = []
-        for entry in content.get(FEATURES, ()):
-            encoder = encoders.get(entry["name"])
-            if isinstance(encoder, Scaled):
-                entry = {**entry, "minimum": encoder.low, "maximum": encoder.high}
-            made += [] if encoder is None else [entry]
+        ranges = {
+            name: {"minimum": encoder.low, "maximum": encoder.high}
+            for name, encoder in encoders.items()
+            if isinstance(encoder, Scaled)
+        }
+        fields = [entry for entry in content["fields"] if entry["name"] in read]
+        for entry in fields:
+            entry["constraints"] = entry.get("constraints", {}) | ranges.get(entry["name"], {})
+        made = [
+            entry | ranges.get(entry["name"], {})
+            for entry in content.get(FEATURES, ())
+            if entry["name"] in encoders
+        ]
         features = {FEATURES: made} if made else {}
         missing = {key: content[key] for key in ("missingValues",) if key in content}
         return cls(

@@ -83,9 +83,7 @@ def near_column(label: str, name: str, columns: Sequence[str], wanted: Iterable[
     return did_you_mean(name, [one for one in columns if one not in taken]) + hint
 
 
-def require_columns(
-    label: str, names: Sequence[str], columns: Sequence[str], roles: Mapping[str, str]
-) -> None:
+def require_columns(label: str, names: Sequence[str], columns: Sequence[str]) -> None:
     """Raise `InvalidInput` unless each of these names is that of one column.
 
     Parameters
@@ -95,8 +93,6 @@ def require_columns(
     names : sequence of str
     columns : sequence of str
         Those of the table.
-    roles : mapping of str to str
-        What some of the names are for, such as "person column".
     """
     counts = Counter(columns)
     absent = [name for name in names if name not in counts]
@@ -107,16 +103,12 @@ def require_columns(
             if repeated
             else near_column(label, absent[0], columns, names)
         )
-        plain = [name for name in absent if name not in roles]
-        said = [f"column {listed(plain)}"] if plain else []
-        said += [f"{roles[name]} {name}" for name in absent if name in roles]
         raise InvalidInput(
-            f"{label}: there is no {' and no '.join(said)}; columns: {listed(columns)}{hint}"
+            f"{label}: there is no column {listed(absent)}; columns: {listed(columns)}{hint}"
         )
     repeated = [name for name in names if counts[name] > 1]
     if repeated:
-        why = [f" (for the {roles[name]})" for name in repeated if name in roles]
-        raise InvalidInput(f"{label}: two columns are called {listed(repeated)}{''.join(why)}")
+        raise InvalidInput(f"{label}: two columns are called {listed(repeated)}")
 
 
 def arrow_part(label: str, schema: pa.Schema, rows: int | None, read: Read) -> Part:

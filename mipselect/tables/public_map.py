@@ -30,7 +30,7 @@ from mipselect.tables.encoders import (
     target_of,
 )
 from mipselect.tables.fields import IGNORED, ROLE, Field
-from mipselect.tables.schema import TableSchema, roles_of, unit_of
+from mipselect.tables.schema import TableSchema, unit_of
 from mipselect.validation import (
     LARGEST_SCALE,
     checked_choice,
@@ -169,11 +169,6 @@ class PublicMap(InputMap):
         """The columns of the table that are read; those of X, of the target and of the unit."""
         apart = (field.name for field in (self.weight, self.unit) if field is not None)
         return (*self.inputs, self.target.encoder.field.source.name, *apart)
-
-    @property
-    def roles(self) -> Mapping[str, str]:
-        """Roles of the columns that are no features, for messages."""
-        return roles_of(self.unit, self.weight)
 
     @property
     def target_name(self) -> str:

@@ -233,11 +233,6 @@ class TableSchema:
         """The name of that field."""
         return None if self.weight is None else self.weight.name
 
-    @property
-    def roles(self) -> dict[str, str]:
-        """Roles of the fields that are no features, for messages."""
-        return roles_of(unit_of(self), self.weight)
-
     def field(self, name: str, what: str) -> Field:
         """Return a field or derived feature by its name; `what` is how a message calls it."""
         for field in self.features:
@@ -281,12 +276,6 @@ def unit_of(schema: TableSchema) -> Field | None:
     """Return the field that says whose row it is; None if one row is one person."""
     name = schema.privacy_unit
     return None if name is None else schema.field(name, "privacy unit")
-
-
-def roles_of(unit: Field | None, weight: Field | None) -> dict[str, str]:
-    """Return what columns are for that are no features, for messages."""
-    named = (unit, "person column"), (weight, "weight column")
-    return {field.name: role for field, role in named if field is not None}
 
 
 def unknown_name(name: object, known: Iterable[str]) -> str:

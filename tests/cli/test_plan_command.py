@@ -18,7 +18,7 @@ from mipselect.planning import Guesses, plan_fit, plan_selection
 from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegress
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
-from mipselect.tables.problems import default_coef_bound
+from mipselect.tables.instances import default_coef_bound
 from tests.support.commandline import LISTENING, Run
 
 

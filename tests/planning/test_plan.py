@@ -26,8 +26,7 @@ from mipselect.planning.simulation import Simulation, numbers_in_time
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.search.progress import Deadline
 from mipselect.tables import PublicMap, TableSchema
-from mipselect.tables.instances import ScoredTable
-from mipselect.tables.problems import DEFAULT_RIDGE, default_coef_bound
+from mipselect.tables.instances import DEFAULT_RIDGE, ScoredTable, default_coef_bound
 from tests.support.derived_by_hand import CLINIC
 
 

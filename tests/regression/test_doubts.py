@@ -56,7 +56,9 @@ def test_what_the_test_needs_is_enough() -> None:
 
 def test_a_private_number_of_rows_is_not_told() -> None:
     hidden = TukeyRegressor(epsilon=2.0, relation="add-remove")
-    assert told(lambda: hidden.fit(*rows(300))) == []
+    (needed,) = told(lambda: hidden.fit(*rows(300)))
+    assert needed.startswith("its test needs about ")
+    assert told(lambda: hidden.fit(*rows(900))) == [needed]
 
 
 @pytest.mark.parametrize("loss", ["squared", "huber"])
@@ -105,9 +107,8 @@ def test_bounds_of_every_column_are_looked_at(bounds: list[float]) -> None:
 
 
 def table(n: int) -> tuple[pd.DataFrame, TableSchema]:
-    between = {"type": "number", "constraints": {"minimum": -1, "maximum": 1}}
     X, y = rows(n)
-    schema = TableSchema.of({"fields": [{"name": name, **between} for name in "abcdy"]})
+    schema = TableSchema.of_numbers(dict.fromkeys("abcdy", (-1, 1)))
     return pd.DataFrame(np.column_stack([X, y]), columns=list("abcdy")), schema
 
 

@@ -291,11 +291,7 @@ def test_no_part_of_a_range_is_drawn_from_few_rows(n: int) -> None:
 
 
 def test_a_range_that_doubles_cannot_divide_stays_as_it_is() -> None:
-    fields = [
-        {"name": "x", "type": "number", "constraints": {"minimum": 1e15, "maximum": 1e15 + 4}},
-        {"name": "y", "type": "number", "constraints": {"minimum": 0, "maximum": 1}},
-    ]
-    schema = TableSchema.of({"fields": fields})
+    schema = TableSchema.of_numbers({"x": (1e15, 1e15 + 4), "y": (0, 1)})
     frame = pd.DataFrame({"x": np.full(100, 1e15 + 1), "y": np.linspace(0, 1, 100)})
     model = pair().fit_table(frame, schema, target="y")
     assert model.release_.table.ranges == {"x": (1e15, 1e15 + 4)}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mipselect import Instance
-from mipselect.tables.problems import DEFAULT_RIDGE, default_coef_bound
+from mipselect.tables.instances import DEFAULT_RIDGE, default_coef_bound
 
 
 @pytest.mark.parametrize("size", [1, 5, 20])

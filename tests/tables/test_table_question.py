@@ -84,3 +84,14 @@ def test_a_range_of_a_field_that_is_left_out_of_moments_says_nothing() -> None:
     assert one.matrix.tolist() == other.matrix.tolist()
     with pytest.raises(InvalidInput, match="ranges: fields that are not used: crp"):
         map_table(rows, ROWS, ranges={"crp": (0.0, 1.0)}, **out)
+
+
+@pytest.mark.parametrize("asked", [{"target": "who"}, {"target": "days", "always": ["who"]}])
+def test_the_person_column_is_no_target_and_no_feature(asked: dict[str, Any]) -> None:
+    limits = {"minimum": 0, "maximum": 9}
+    fields = [
+        {"name": name, "type": "integer", "constraints": limits} for name in ("who", "days", "a")
+    ]
+    schema = TableSchema.of({"csvw-eo:privacyUnit": "who", "fields": fields})
+    with pytest.raises(InvalidInput, match="the person column 'who' says whose row it is"):
+        _ = TableQuestion(schema, **asked).public

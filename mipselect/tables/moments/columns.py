@@ -8,7 +8,7 @@ table, and on nothing else. For blocks they are x and y as they are: no range of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NoReturn
 
@@ -79,7 +79,8 @@ class TableColumns:
     Attributes
     ----------
     question : TableQuestion
-        No field is always in: the columns stand as their fields in the schema, whatever is.
+        No field is always in: the columns stand as their fields in the schema, whatever is. A
+        range of a field that is left out says nothing.
 
     Raises
     ------
@@ -92,7 +93,7 @@ class TableColumns:
     blocks: ClassVar[None] = None
 
     def __post_init__(self) -> None:
-        set_fields(self, question=replace(self.question, always=()))
+        set_fields(self, question=self.question.of_moments())
         _ = self.public
         rule = self.question.unit_rule
         if rule != "first":
@@ -101,10 +102,10 @@ class TableColumns:
                 "pass: use first, or make one row of each person before, with SQL"
             )
 
-    @cached_property
+    @property
     def public(self) -> PublicMap:
-        """The map of a row; a range of a field that is left out says nothing."""
-        return self.question.of_moments().public
+        """The map of a row."""
+        return self.question.public
 
     @cached_property
     def names(self) -> tuple[str, ...]:
