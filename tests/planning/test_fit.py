@@ -25,7 +25,22 @@ from mipselect.regression import (
 )
 from mipselect.selectors import ExponentialSelector, PermuteAndFlipSelector
 from mipselect.tables import TableSchema
-from tests.support.planned_schemas import NUMBERS, PEOPLE
+
+NUMBERS = TableSchema.of_numbers(dict.fromkeys(("a", "b", "c", "d", "e", "y"), (0.0, 10.0)))
+PEOPLE = TableSchema.of(
+    {
+        "csvw-eo:privacyUnit": "id",
+        "fields": [
+            {"name": "id", "type": "string"},
+            *(
+                {"name": name, "type": "number", "constraints": {"minimum": 0, "maximum": 1}}
+                for name in ("a", "b", "c")
+            ),
+            {"name": "kind", "type": "string", "categories": ["u", "v", "w"]},
+            {"name": "ill", "type": "string", "categories": ["no", "yes"]},
+        ],
+    }
+)
 
 HUBER = ObjectivePerturbationRegressor(loss="huber")
 LOGISTIC = ObjectivePerturbationClassifier()
