@@ -73,6 +73,8 @@ class Ahead:
         Whether larger numbers are better.
     never_behind : bool
         Whether it is enough not to be worse anywhere.
+    of_all : bool
+        Whether it is a superlative, which one that is level leaves open.
     margin : float
         A difference up to it is none, whatever the errors.
     """
@@ -85,6 +87,7 @@ class Ahead:
     panels: tuple[str, ...] | None = None
     higher: bool = True
     never_behind: bool = False
+    of_all: bool = False
     margin: float = 0.0
 
     def judged(self, results: Results) -> Finding:
@@ -101,12 +104,14 @@ class Ahead:
         if not total:
             return Finding(OPEN, "nothing of it was measured")
         told = ", ".join(f"{word} at {count}" for word, count in counts.items())
-        verdict = self._verdict(counts[AHEAD], counts[BEHIND])
+        verdict = self._verdict(counts[AHEAD], counts[LEVEL], counts[BEHIND])
         return Finding(verdict, f"{told} of {total} places; closest {where}")
 
-    def _verdict(self, ahead: int, behind: int) -> str:
+    def _verdict(self, ahead: int, level: int, behind: int) -> str:
         if self.never_behind:
             return NOT_SEEN if behind else SEEN
+        if self.of_all:
+            return NOT_SEEN if behind else OPEN if level else SEEN
         if behind and ahead:
             return IN_PART
         return NOT_SEEN if behind else SEEN if ahead else OPEN
@@ -195,31 +200,6 @@ class Somewhere:
         ]
         told = f"at {len(found)} of {len(pairs)} places"
         return Finding(SEEN if found else NOT_SEEN, "; first ".join([told, *found[:1]]))
-
-
-@dataclass(frozen=True)
-class AheadOfAll:
-    """One method is better than every other one: a superlative, which a level one leaves open."""
-
-    ahead: Ahead
-
-    @property
-    def text(self) -> str:
-        """See `Claim`."""
-        return self.ahead.text
-
-    def judged(self, results: Results) -> Finding:
-        """Look at every place, and name those where it is not ahead."""
-        states, told = [], []
-        for place, first, second in self.ahead.pairs(results):
-            states.append(compared(first, second, self.ahead.margin, higher=self.ahead.higher))
-            if states[-1] != AHEAD:
-                told.append(f"{states[-1]} with {place}: {first} against {second}")
-        if not states:
-            return Finding(OPEN, "nothing of it was measured")
-        verdict = NOT_SEEN if BEHIND in states else OPEN if LEVEL in states else SEEN
-        counts = f"ahead at {states.count(AHEAD)} of {len(states)} places"
-        return Finding(verdict, "; ".join([counts, *told]))
 
 
 @dataclass(frozen=True)

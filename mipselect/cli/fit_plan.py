@@ -17,12 +17,11 @@ from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import amount
 from mipselect.problem.problem import Problem
 from mipselect.problem.stored import StoredData
-from mipselect.regression import ModelRelease, SelectThenRegress, TukeyRegressor
+from mipselect.regression import ModelRelease, SelectThenRegress
 from mipselect.regression.coefficients import LEVEL, CoefficientTable, summary_text
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.plan import TablePlan
 from mipselect.regression.shares import share_of_selection
-from mipselect.regression.tukey import FAILS
 from mipselect.reports.released import ReportedRelease
 from mipselect.search.progress import ProgressCallback
 from mipselect.selectors.all_features import AllFeaturesSelector
@@ -140,14 +139,8 @@ class FitPlan(ReleasePlan):
         return {**told, "epsilon": self.fitter.epsilon, "delta": self.delta}
 
     def doubts(self, n: int | None) -> tuple[str, ...]:
-        """See `ReleasePlan`; of unknown rows also how many the test of Tukey's mechanism needs."""
-        told, widest = self.drawn.doubts(n), self.drawn.widest
-        model = self.drawn.model_on(widest)
-        if n is not None or not isinstance(model, TukeyRegressor):
-            return told
-        enough = float(f"{model.enough_rows(len(self.drawn.columns_of(widest))):.2g}")
-        needs = f"--regression tukey needs about {enough:,.0f} rows at this ε"
-        return (*told, f"{needs}: with far fewer {FAILS}")
+        """See `ReleasePlan`."""
+        return self.drawn.doubts(n)
 
     @cached_property
     def apart(self) -> HeldOut | None:

@@ -195,13 +195,13 @@ class TukeyRegressor(PrivateRegressor):
     def doubt(self, rows: int | None, size: int) -> str:
         """Say that its test is likely to fail; see `PrivateLinearModel.doubt`."""
         enough, height = self.enough_rows(size), self.block_size or size + self.fit_intercept
-        if rows is None or rows // height >= TOO_FEW * enough / height:
+        about = f"about {float(f'{enough:.2g}'):,.0f} rows"
+        if rows is None:
+            return f"its test needs {about} at this ε: with far fewer {FAILS}"
+        if rows // height >= TOO_FEW * enough / height:
             return ""
         larger = float(f"{self.epsilon * enough / rows:.2g}")
-        return (
-            f"few rows, {rows:,}, for this ε: {FAILS}; about {float(f'{enough:.2g}'):,.0f} rows "
-            f"or ε = {larger:g} for the model would do"
-        )
+        return f"few rows, {rows:,}, for this ε: {FAILS}; {about} or ε = {larger:g} would do"
 
     def _draw(self, rows: ModelRows, source: random.Random, private: bool) -> Drawn:
         assert rows.weights is None

@@ -201,6 +201,6 @@ def test_a_private_test_that_must_fail_is_told_before_the_draw(run: Run, table: 
     rows_needed = note.partition("; about ")[2].partition(" or ε")[0]
     for more in (("--dry-run",), ("--relation", "add-remove")):
         (unknown,) = run(*draw, "1", *more, "--json").report["notes"]
-        assert unknown.startswith("--regression tukey needs about ")
+        assert unknown.startswith("its test needs about ")
         assert "300" not in unknown
     assert rows_needed in run(*draw, "1", "--dry-run").err

@@ -16,7 +16,6 @@ from mipselect_papers.claims import (
     SEEN,
     Ahead,
     AheadInTheEnd,
-    AheadOfAll,
     Claim,
     Number,
     Rises,
@@ -86,10 +85,10 @@ RISES = Rises("", "m", ("a",))
         (Somewhere("", ahead(margin=0.6)), CROSSING, NOT_SEEN),
         (Somewhere("", ahead(worse=("c",))), CROSSING, OPEN),
         # A superlative is left open by one that is level.
-        (AheadOfAll(ahead(worse=("b", "c"))), OF_FOUR, SEEN),
-        (AheadOfAll(ahead(worse=("b", "d"))), OF_FOUR, OPEN),
-        (AheadOfAll(ahead(worse=("b", "d"))), {**OF_FOUR, "d": [0.6]}, NOT_SEEN),
-        (AheadOfAll(ahead(worse=("e",))), OF_FOUR, OPEN),
+        (ahead(worse=("b", "c"), of_all=True), OF_FOUR, SEEN),
+        (ahead(worse=("b", "d"), of_all=True), OF_FOUR, OPEN),
+        (ahead(worse=("b", "d"), of_all=True), {**OF_FOUR, "d": [0.6]}, NOT_SEEN),
+        (ahead(worse=("e",), of_all=True), OF_FOUR, OPEN),
         (AheadInTheEnd("", "m", "a", ("b", "d")), {**OF_FOUR, "d": [0.9]}, IN_PART),
         (AheadInTheEnd("", "m", "a", ("e",)), OF_FOUR, OPEN),
         (AheadInTheEnd("", "m", "a", ("d",), higher=False), {**OF_FOUR, "d": [0.9]}, SEEN),
@@ -104,8 +103,6 @@ def test_evidence_says_where() -> None:
     assert "a step back at 3" in RISES.judged(results({"a": [0.1, 0.95, 0.9]})).evidence
     place = Somewhere("", ahead()).judged(results(CROSSING)).evidence
     assert "at 1 of 2 places; first b, 2: 1 against 0.5" in place
-    level = AheadOfAll(ahead(worse=("b", "d"))).judged(results(OF_FOUR)).evidence
-    assert level == "ahead at 1 of 2 places; level with d, 1: 0.5 against 0.5"
 
 
 def test_means_leave_out_no_answer_and_medians_count_it_as_the_worst() -> None:

@@ -56,7 +56,9 @@ def test_what_the_test_needs_is_enough() -> None:
 
 def test_a_private_number_of_rows_is_not_told() -> None:
     hidden = TukeyRegressor(epsilon=2.0, relation="add-remove")
-    assert told(lambda: hidden.fit(*rows(300))) == []
+    (needed,) = told(lambda: hidden.fit(*rows(300)))
+    assert needed.startswith("its test needs about ")
+    assert told(lambda: hidden.fit(*rows(900))) == [needed]
 
 
 @pytest.mark.parametrize("loss", ["squared", "huber"])
