@@ -181,33 +181,6 @@ def test_a_forecast_sums_up_models() -> None:
     assert (of_a_coin.above_chance, of_a_coin.standard_error) == (0.0, None)
 
 
-@pytest.mark.parametrize(
-    ("regressor", "rows", "epsilon", "share"),
-    [(HUBER, 3000, 2.0, 0.2), (AdaSSPRegressor(delta=1e-6), 3000, 4.0, 0.4)],
-)
-def test_widths_are_those_of_fits_of_tables_that_the_forecast_has_not_seen(
-    regressor: Any, rows: int, epsilon: float, share: float
-) -> None:
-    fitted, guesses = model(regressor, quality_share=share), Guesses(effect=0.5)
-    plan = planned(fitted, rows=rows, epsilons=[epsilon], guesses=guesses, tables=16)
-    (expected,) = plan.forecasts
-    simulation = Simulation(plan.question, RATIO)
-    real = []
-    for number in range(100, 116):
-        one = clone(fitted).set_params(epsilon=epsilon)
-        one.selector.random_state = one.regressor.random_state = number
-        one.fit_table(simulation.table(number, rows), NUMBERS, target="y")
-        assert (one.quality_.rows, one.quality_.share) == (round(share * rows), share)
-        real.append((one.quality_.first.value, one.quality_))
-    found = forecast(epsilon, real, 0.0)
-    assert found.half_width is not None
-    assert found.half_width < 0.3
-    assert expected.half_width == pytest.approx(found.half_width, rel=0.15)
-    assert expected.above_chance == pytest.approx(found.above_chance, abs=0.3)
-    # The interval is one of the quality, not of the score on fresh rows.
-    assert found.expected == pytest.approx(expected.expected, abs=0.1)
-
-
 def test_a_draw_that_takes_too_long_leaves_the_models_out(monkeypatch: pytest.MonkeyPatch) -> None:
     honest, asked = fit.scored_table, list[tuple[int, float]]()
 
