@@ -147,7 +147,7 @@ def choose_columns(
         if name not in counts:
             raise InvalidInput(
                 f"{path}: there is no column {name!r}; columns: {listed(columns)}"
-                f"{near_column(str(path), name, columns, (target, *chosen))}"
+                f"{near_column(name, columns, (target, *chosen))}"
             )
     if not chosen:
         raise InvalidInput(f"{path}: there is no feature besides the target {target!r}")

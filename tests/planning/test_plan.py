@@ -25,9 +25,10 @@ from mipselect.planning.selection import (
 from mipselect.planning.simulation import Simulation, numbers_in_time
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.search.progress import Deadline
-from mipselect.tables import PublicMap, TableSchema
+from mipselect.tables import TableSchema
 from mipselect.tables.instances import DEFAULT_RIDGE, ScoredTable, default_coef_bound
 from tests.support.derived_by_hand import CLINIC
+from tests.support.mapped_tables import public_map
 
 
 def number(name: str, low: float = 0.0, high: float = 100.0, **more: Any) -> dict[str, Any]:
@@ -452,4 +453,4 @@ def test_guesses_are_checked(wrong: dict[str, float]) -> None:
     with pytest.raises(InvalidInput, match=next(iter(wrong))):
         Guesses(**wrong)
     with pytest.raises(InvalidInput, match="for a target with a range"):
-        Guesses(target_sd=1.0).target_law(PublicMap.of(MIXED, target="smoker"))
+        Guesses(target_sd=1.0).target_law(public_map(MIXED, target="smoker"))
