@@ -26,7 +26,7 @@ from mipselect.arrays import FloatArray
 from mipselect.disk import regular_file, unreadable
 from mipselect.errors import InvalidInput
 from mipselect.frames import ADVICE, refuse_stored_index
-from mipselect.problem.stored import WAYS
+from mipselect.problem.descriptions import WAYS
 from mipselect.tables import values
 from mipselect.tables.csv_rows import BYTE_FOR_BYTE, not_in, opened_text
 from mipselect.tables.fields import BLANKS, NUMBERS, POINTS, Field, field_of
