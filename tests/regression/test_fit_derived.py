@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from mipselect.regression import (
 )
 from mipselect.selectors import ExponentialSelector
 from mipselect.tables import TableSchema
+from tests.support.all_regressors import public_part
 from tests.support.clinic import CONTENT, clinic
 from tests.support.mapped_tables import map_table
 
@@ -111,19 +111,9 @@ def test_nothing_public_depends_on_hostile_rows() -> None:
     hostile = ["", "x", "1e999", "-1", "31.02.2020", "10000-01-01", "nan", "\x00", "9" * 400]
     frame = clinic(60).astype(str)
     noise: dict[tuple[str, ...], Any] = {}
-    drawn = {"coefficients", "intercept", "support", "feature_names", "columns", "rows", "table"}
 
     def public(table: Any) -> Any:
-        release = fitted(table, 1, epsilon=1.0)
-        stored = {key: v for key, v in release.to_dict().items() if key not in drawn}
-        bounds = stored.pop("bounds")
-        assert noise.setdefault(release.columns, bounds) == bounds
-        assert release.has_model
-        with warnings.catch_warnings():
-            # A prediction says what it replaces.
-            warnings.simplefilter("ignore", UserWarning)
-            assert np.isfinite(release.predict(table)).all()
-        return stored
+        return public_part(fitted(table, 1, epsilon=1.0), table, noise)
 
     expected = public(frame)
     for value in hostile:

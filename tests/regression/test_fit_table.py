@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +39,7 @@ from mipselect.selectors import (
 )
 from mipselect.tables import TableSchema
 from mipselect.tables.public_map import TableQuestion
+from tests.support.all_regressors import public_part
 from tests.support.mapped_tables import map_table
 from tests.support.patients import SCHEMA, patients
 
@@ -302,8 +302,9 @@ def test_a_share_of_ranges_is_of_a_table() -> None:
     for wrong in (-0.1, 1.0, float("nan")):
         with pytest.raises(InvalidInput, match="range_share"):
             pair(range_share=wrong).fit_table(frame, schema, target="stay")
-    with pytest.raises(InvalidInput, match="range_share and ranges are of a table"):
-        pair(range_share=0.1).fit(np.zeros((10, 2)), np.zeros(10))
+    for asked in ({"range_share": 0.1}, {"ranges": "private"}):
+        with pytest.raises(InvalidInput, match="range_share and ranges are of a table"):
+            pair(**asked).fit(np.zeros((10, 2)), np.zeros(10))
 
 
 @pytest.mark.parametrize(
@@ -378,26 +379,8 @@ def test_no_field_of_a_release_depends_on_hostile_rows() -> None:
     noise: dict[tuple[str, ...], Any] = {}
 
     def public(table: Any) -> Any:
-        release = pair(epsilon=1.0).fit_table(table, SCHEMA, target="stay", never=["ward"]).release_
-        drawn = (
-            "coefficients",
-            "intercept",
-            "support",
-            "feature_names",
-            "columns",
-            "rows",
-            "table",
-        )
-        stored = {key: v for key, v in release.to_dict().items() if key not in drawn}
-        # How much noise there is follows from what was drawn, and from nothing else.
-        bounds = stored.pop("bounds")
-        assert noise.setdefault(release.columns, bounds) == bounds
-        assert release.has_model
-        with warnings.catch_warnings():
-            # Predictions tell what they replace; the fit has no word of it.
-            warnings.simplefilter("ignore", UserWarning)
-            assert np.isfinite(release.predict(table)).all()
-        return stored
+        model = pair(epsilon=1.0).fit_table(table, SCHEMA, target="stay", never=["ward"])
+        return public_part(model.release_, table, noise)
 
     expected = public(frame)
     for value in hostile:

@@ -197,20 +197,17 @@ def test_a_gram_that_cannot_be_inverted_leaves_open_what_it_does_not_see() -> No
     assert np.isinf(ends).all()
 
 
-@pytest.mark.parametrize("name", [name for name in REGRESSORS if name not in ("adassp", "tukey")])
+@pytest.mark.parametrize("name", [name for name in REGRESSORS if name != "adassp"])
 def test_what_has_no_intervals_says_why(name: str) -> None:
-    X, y = sample(300, 9)
-    release = all_models(epsilon=1.0)[name].fit(X, y).release_
+    X, y = sample(9000, 9)
+    release = all_models(epsilon=3.0)[name].fit(X, y).release_
     with pytest.raises(InvalidInput, match=r"no intervals: .* not released"):
         confidence_intervals(release)
 
 
-def test_tukey_no_model_and_what_is_no_release() -> None:
-    X, y = sample(9000, 10)
-    release = TukeyRegressor(epsilon=3.0, delta=1e-3).fit(X, y).release_
-    with pytest.raises(InvalidInput, match="no intervals: the Tukey mechanism"):
-        confidence_intervals(release)
-    without = TukeyRegressor(epsilon=0.1).fit(X[:50], y[:50]).release_
+def test_no_model_and_what_is_no_release() -> None:
+    X, y = sample(50, 10)
+    without = TukeyRegressor(epsilon=0.1).fit(X, y).release_
     with pytest.raises(InvalidInput, match="no model was released"):
         confidence_intervals(without)
     with pytest.raises(InvalidInput, match="ModelRelease"):

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
-from mipselect import Guarantee, Ledger
+from mipselect import Ledger
 from mipselect.errors import (
     BudgetExceeded,
     InvalidInput,
@@ -30,6 +30,7 @@ from tests.support.all_regressors import (
     REGRESSORS,
     all_classifiers,
     all_models,
+    release,
     selection,
 )
 
@@ -227,21 +228,6 @@ def test_classes_that_are_public_need_not_be_in_the_data() -> None:
     assert fitted.release_.classes == ("a", "b")
     with pytest.raises(ValueError, match="needs two classes"):
         model.set_params(classes=None).fit(X, ["a"] * 60)
-
-
-def release(**changes: Any) -> ModelRelease:
-    fields: dict[str, Any] = {
-        "support": (2, 4),
-        "feature_names": ("age", "dose"),
-        "guarantee": Guarantee(1.0, 1e-6),
-        "mechanism": "adassp",
-        "private": True,
-        "coefficients": (0.5, -0.25),
-        "intercept": 1.0,
-        "rows": RowMap(2, x_bound=(1.0, 2.0), unit=(1.0, 2.0), row_bound=2.0),
-        "bounds": {"y_bound": 3.0},
-    }
-    return ModelRelease(**{**fields, **changes})
 
 
 def test_a_feature_may_have_several_columns() -> None:

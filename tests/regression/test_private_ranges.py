@@ -236,11 +236,6 @@ def test_bad_questions(more: dict[str, Any], asked: dict[str, Any], words: str) 
         model.fit_table(table(50), schema_of(), target="y", **asked)
 
 
-def test_private_ranges_are_of_tables() -> None:
-    with pytest.raises(InvalidInput, match="range_share and ranges are of a table"):
-        pair().fit(np.zeros((4, 4)), np.zeros(4))
-
-
 def law_of_whole(values: list[float], epsilon: float) -> list[float]:
     utilities = np.array([float(log_odds_of_whole(np.array(values), epsilon)), 0.0])
     return [permute_and_flip_log_probability(utilities - utilities.max(), k) for k in (0, 1)]

@@ -122,10 +122,11 @@ def test_arrays_have_the_measure_of_their_target(regressor: Any, name: str) -> N
     assert fitted.quality_.beats_chance
 
 
-def test_numbers_without_a_range_are_refused_before_anything_is_paid() -> None:
-    ledger = Ledger(4.0, 1e-6)
-    selector = SISSelector(1, x_bound=1.0, y_bound=1.0, relation="replace-one")
-    regressor = BoostedAdaSSPRegressor(x_bound=1.0)
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_numbers_without_a_range_are_refused_before_anything_is_paid(relation: str) -> None:
+    ledger = Ledger(4.0, 1e-6, relation=relation)
+    selector = SISSelector(1, x_bound=1.0, y_bound=1.0, relation=relation)
+    regressor = BoostedAdaSSPRegressor(x_bound=1.0, relation=relation)
     asked = SelectThenRegress(selector, regressor, quality_share=0.25, ledger=ledger)
     with pytest.raises(InvalidInput, match="needs a public range of the target: y_bound"):
         asked.fit(np.zeros((50, 3)), np.ones(50))
@@ -185,24 +186,6 @@ def test_a_share_of_a_part_is_refused_for_it_would_be_ignored() -> None:
         regressor.set_params(quality_share=1.5).fit(np.zeros((50, 3)), np.ones(50))
 
 
-def test_a_model_without_a_range_is_refused_under_add_remove_before_a_charge() -> None:
-    ledger = Ledger(4.0, 1e-6, relation="add-remove")
-    regressor = BoostedAdaSSPRegressor(x_bound=1.0, relation="add-remove")
-    selector = SISSelector(1, x_bound=1.0, y_bound=1.0, relation="add-remove")
-    fitted = SelectThenRegress(selector, regressor, epsilon=4.0, quality_share=0.2, ledger=ledger)
-    with pytest.raises(InvalidInput, match="y_bound"):
-        fitted.fit(np.zeros((50, 3)), np.zeros(50))
-    assert not ledger.entries
-
-
-def test_where_no_model_is_released_there_is_no_quality() -> None:
-    fitted = model(TukeyRegressor(delta=1e-6)).fit_table(
-        frame(60), ROWS, target="effect", never=["well"]
-    )
-    assert not fitted.release_.has_model
-    assert fitted.quality_ is None
-
-
 @pytest.mark.parametrize("n", [50, 200, 500])
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_a_useless_model_of_a_small_table_is_not_said_to_be_good(n: int, relation: str) -> None:
@@ -219,13 +202,9 @@ def test_a_useless_model_of_a_small_table_is_not_said_to_be_good(n: int, relatio
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_one_row_or_none_apart_is_no_error(relation: str) -> None:
-    asked = model(relation=relation, quality_share=1e-9, epsilon=1.0)
-    fitted = asked.fit_table(frame(20), ROWS, target="effect", never=["well"])
+    fitted = model(relation=relation, quality_share=1e-9, epsilon=1.0)
+    fitted.fit_table(frame(20), ROWS, target="effect", never=["well"])
     assert not fitted.quality_.beats_chance
-
-
-@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
-def test_one_row_of_arrays_or_none_apart_is_no_error(relation: str) -> None:
     asked = {"x_bound": 1.0, "relation": relation}
     selector = SISSelector(1, y_bound=1.0, **asked)
     classes = ObjectivePerturbationClassifier(**asked, classes=(0, 1))
@@ -303,8 +282,9 @@ def test_models_that_cannot_be_evaluated_are_refused() -> None:
     of_arrays = AdaSSPRegressor(x_bound=1.0, y_bound=1.0).fit(X, X[:, 0]).release_
     with pytest.raises(InvalidInput, match="one of arrays"):
         evaluate_model(of_arrays, frame(10), epsilon=1.0)
-    failed = model(TukeyRegressor(delta=1e-6), quality_share=None)
+    failed = model(TukeyRegressor(delta=1e-6))
     failed.fit_table(frame(60), ROWS, target="effect", never=["well"])
+    assert failed.quality_ is None
     with pytest.raises(InvalidInput, match="no model was released"):
         evaluate_model(failed.release_, frame(10), epsilon=1.0)
 

@@ -27,6 +27,7 @@ from mipselect.regression.rows import RowMap
 from mipselect.selectors import ExponentialSelector
 from mipselect.tables import TableSchema
 from tests.support.all_regressors import CLASSIFIERS, REGRESSORS, all_classifiers, all_models
+from tests.support.all_regressors import release as of_arrays
 from tests.support.patients import SCHEMA, patients
 
 EVIL = r"<script>alert('$\frac$')</script>"
@@ -52,20 +53,6 @@ def agg() -> Iterator[None]:
     pyplot.switch_backend("agg")
     yield
     pyplot.close("all")
-
-
-def of_arrays(**changes: Any) -> ModelRelease:
-    fields: dict[str, Any] = {
-        "support": (0, 1),
-        "feature_names": ("age", "dose"),
-        "guarantee": Guarantee(1.0, 1e-6),
-        "mechanism": "adassp",
-        "private": True,
-        "coefficients": (0.5, -0.25),
-        "intercept": 1.0,
-        "rows": RowMap(2, row_bound=2.0),
-    }
-    return ModelRelease(**{**fields, **changes})
 
 
 class Page(HTMLParser):

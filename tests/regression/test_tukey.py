@@ -14,9 +14,7 @@ import pytest
 from scipy.stats import chisquare
 
 from mipselect.mechanisms.scores.sample_aggregate import random_blocks
-from mipselect.regression import (
-    TukeyRegressor,
-)
+from mipselect.regression import TukeyRegressor
 from mipselect.regression.box_depth import DepthLaw, draw_in_shell, margin, passes
 from mipselect.regression.tukey import block_model, block_models, on_integer_grid
 from tests.support.depth_cells import cells_of, probabilities, probabilities_with_test

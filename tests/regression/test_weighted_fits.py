@@ -32,6 +32,7 @@ from mipselect.regression.smooth_losses import (
 )
 from mipselect.selectors import ExponentialSelector, SISSelector
 from mipselect.tables import TableSchema
+from tests.support.perturbed_laws import PerturbedMinimiser
 
 LOSSES: list[SmoothLoss] = [Squared(), Huber(0.4), LogisticLoss()]
 
@@ -54,22 +55,14 @@ def test_a_weight_is_how_often_a_row_stands_there(loss: SmoothLoss, radius: floa
 def log_densities(
     model: Any, table: np.ndarray, weights: np.ndarray, betas: np.ndarray
 ) -> np.ndarray:
-    """Exact log densities of a model's coefficients inside of the ball, up to a constant.
-
-    The noise is a function of the minimiser: b(β) = -(Σ w∇ℓ + cβ), with a Jacobian that is known.
-    """
+    """Exact log densities of a model's coefficients inside of the ball."""
     size = table.shape[1] - 1
-    rows, loss, (balls, _) = model._rows(size)(table[:, :-1]), model._loss(), model._change(size)
-    chosen = model._perturbation(size, len(table))
-    found = []
-    for beta in betas:
-        _, slopes, curvatures = loss.values(table[:, -1], rows @ beta)
-        b = -(rows.T @ (weights * slopes) + chosen.ridge * beta)
-        hessian = (rows * (weights * curvatures)[:, None]).T @ rows
-        hessian += chosen.ridge * np.eye(rows.shape[1])
-        length = balls.norms(b[None, :])[0] / chosen.noise_scale
-        found.append(np.linalg.slogdet(hessian)[1] - length)
-    return np.array(found)
+    rows, chosen = model._rows(size)(table[:, :-1]), model._perturbation(size, len(table))
+    balls, radius = model._change(size)[0], model._radius(size)
+    law = PerturbedMinimiser(
+        model._loss(), rows, table[:, -1], chosen, radius, balls, shares=weights
+    )
+    return law.log_density(betas)
 
 
 def largest_loss(model: Any, most: float) -> float:
