@@ -18,7 +18,7 @@ from mipselect.privacy.guarantee import Guarantee
 from mipselect.quality import Measure, Quality
 from mipselect.quality.draw import Predictions, quality_of
 from mipselect.tables.mapping import open_table, read_rows
-from mipselect.tables.public_map import PublicMap
+from mipselect.tables.public_map import TableQuestion
 
 
 def r_squared(y: np.ndarray, fitted: np.ndarray, clip: float = np.inf) -> float:
@@ -31,7 +31,7 @@ class Half:
     """The half of a table that is measured, and what a fixed model says of it."""
 
     def __init__(self, table: Table, *, of_classes: bool) -> None:
-        public = PublicMap.of(table.schema, **table.question)
+        public = TableQuestion(table.schema, **table.question).public
         X, y, _ = read_rows(open_table(table.frame, public), public)
         there = np.isfinite(y)
         X, y = X[there].astype(float), y[there]

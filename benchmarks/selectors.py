@@ -16,7 +16,8 @@ import numpy as np
 
 from benchmarks.declared import Record, benchmark
 from mipselect import Instance, mistake_levels
-from mipselect.problem.stored import read_description, stored_data
+from mipselect.problem.descriptions import read_description
+from mipselect.problem.stored import stored_data
 from mipselect.selectors import (
     ExponentialSelector,
     KendallSelector,

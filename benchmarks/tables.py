@@ -292,13 +292,13 @@ def by_draws(
 
 def mapped(table: Table) -> tuple[np.ndarray, np.ndarray]:
     """X and y after the public map; a missing target is the midpoint."""
-    public = PublicMap.of(table.schema, **table.question)
+    public = TableQuestion(table.schema, **table.question).public
     X, y, _ = read_rows(open_table(table.frame, public), public)
     return X.astype(float), np.nan_to_num(y)
 
 
 def _of_rows(table: Table, selector: Any, seed: int) -> Any:
-    (X, y), public = mapped(table), PublicMap.of(table.schema, **table.question)
+    (X, y), public = mapped(table), TableQuestion(table.schema, **table.question).public
     # With an intercept SIS centres.
     problem = problem_of_table(public, support_size=table.support_size, intercept=True)
     rows = np.column_stack([X, np.ones(len(y))])

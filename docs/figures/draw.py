@@ -16,7 +16,7 @@ from matplotlib import pyplot as plt
 
 HERE = Path(__file__).parent
 GREY, BLUE, GREEN, RED, VIOLET = "#808080", "#2f6fb0", "#2b7a4b", "#b0492f", "#7a55a8"
-LINES = ((BLUE, "o"), (RED, "s"), (GREEN, "^"), (VIOLET, "D"), (GREY, "v"), (GREY, "x"))
+LINES = ((BLUE, "o"), (RED, "s"), (GREEN, "^"), (VIOLET, "D"))
 """Colour and mark of each line of a plot."""
 
 mpl.rcParams.update(
@@ -37,7 +37,6 @@ mpl.rcParams.update(
 )
 
 
-HEADING = "| ε | 0.05"
 SHOWN = {
     "the default of `select`": "default of select",
     "`KendallSelector`": "rank correlations (kendall)",
@@ -51,7 +50,7 @@ def found(name: str) -> tuple[list[float], list[float]]:
     """Return ε, and what is found at each, of the row that begins with a name."""
     text = (HERE.parent / "which-selector.md").read_text(encoding="utf-8")
     tables = re.findall(r"(?:^\|.*\|$\n?)+", text, re.MULTILINE)
-    (table,) = (table for table in tables if table.startswith(HEADING))
+    (table,) = (table for table in tables if table.startswith("| ε | 0.05"))
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in table.splitlines()]
     heading, _, *rows = cells
     (row,) = (row for row in rows if row[0].startswith(name))

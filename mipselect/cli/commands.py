@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, wraps
 from importlib import import_module
 from importlib.metadata import entry_points, version
-from importlib.util import find_spec
 from inspect import Signature
 from itertools import chain, pairwise
 from pathlib import Path
@@ -73,9 +72,6 @@ def known_commands() -> Mapping[str, tuple[str, str]]:
     A package that cannot be loaded is named on standard error, and its commands are missing.
     """
     found = {name: (f"{__package__}.{name}", line) for name, line in OWN.items()}
-    for name, (module, line) in found.items():
-        if find_spec(f"{module}_options") is not None:
-            found[name] = (f"{module}_options", line)
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
             others = point.load()
@@ -267,6 +263,10 @@ def _section(command: str) -> Mapping[str, Any]:
     return section
 
 
+def _is_short(value: object) -> bool:
+    return abs(value) <= LARGEST_INTEGER if isinstance(value, int) else value != ""
+
+
 def as_typed(option: DeclaredOption, value: Any) -> list[tuple[str, ...]]:
     """Return a value of TOML as one types it; raise an error for one that is not of the option."""
     wanted = {bool: "true or false", list: "a list of texts"}.get(option.kind, "a text or a number")
@@ -275,9 +275,7 @@ def as_typed(option: DeclaredOption, value: Any) -> list[tuple[str, ...]]:
     texts = value if option.kind is list else [value]
     kinds = (str,) if option.kind is list else (str, int, float)
     fits = option.kind is not bool and isinstance(texts, list) and texts
-    if not fits or not all(type(text) in kinds and text != "" for text in texts):
-        raise InvalidInput(f"must be {wanted}, got {shown(value)}")
-    if any(isinstance(text, int) and abs(text) > LARGEST_INTEGER for text in texts):
+    if not fits or not all(type(text) in kinds and _is_short(text) for text in texts):
         raise InvalidInput(f"must be {wanted}, got {shown(value)}")
     for text in texts:
         if option.parser is not None:

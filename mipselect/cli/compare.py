@@ -91,7 +91,8 @@ def compare(arguments: CompareArguments) -> None:
     Fails if two answers contradict each other or what the file expects, or if one
     is not certified. A solver that cannot be used here is skipped and named.
     """
-    from mipselect.problem.stored import expected, files_of, load_instance
+    from mipselect.problem.descriptions import expected, files_of
+    from mipselect.problem.stored import load_instance
 
     arguments.search.settings()
     delivery, names = arguments.delivery, arguments.instances

@@ -6,27 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mipselect.cli.declared import refuse
 from mipselect.cli.options import parse_sizes, stated
 from mipselect.cli.table_options import SourceOptions
 from mipselect.errors import InvalidInput, about
+from mipselect.problem.descriptions import Expected, expected, files_of
 from mipselect.problem.instance import Instance
 from mipselect.problem.problem import Problem
-from mipselect.problem.stored import (
-    Expected,
-    StoredData,
-    expected,
-    files_of,
-    load_problem,
-    public_problem,
-)
+from mipselect.problem.stored import StoredData, load_problem, public_problem
 from mipselect.tables.instances import ScoredTable, problem_of_moments
 from mipselect.tables.moments import Moments
-
-if TYPE_CHECKING:
-    pass
 
 ENDING = ".npz"
 

@@ -12,7 +12,7 @@ from mipselect.cli.options import NO_FILE, Delivery
 from mipselect.cli.output import print_table
 
 if TYPE_CHECKING:
-    from mipselect.problem.stored import Description
+    from mipselect.problem.descriptions import Description
 
 EXAMPLES = "Example: mipselect instances --json"
 
@@ -27,7 +27,7 @@ class InstancesArguments:
 @command
 def instances(arguments: InstancesArguments) -> None:
     """List the stored instances."""
-    from mipselect.problem.stored import read_description, stored_names
+    from mipselect.problem.descriptions import read_description, stored_names
 
     listed = [{"name": name, **_in_short(read_description(name))} for name in stored_names()]
 

@@ -42,8 +42,9 @@ from mipselect.validation import checked_integer
 
 if TYPE_CHECKING:  # --help imports none of them.
     from mipselect.cli.inputs import Source
+    from mipselect.problem.descriptions import Expected
     from mipselect.problem.instance import Instance
-    from mipselect.problem.stored import Expected, StoredData
+    from mipselect.problem.stored import StoredData
     from mipselect.search import Effort, MistakeLevels, SupportPool
     from mipselect.search.options import SearchSettings
 

@@ -571,7 +571,7 @@ def check_table(
     unit = unit_of(schema)
     people = None if unit is None else PersonCounts(unit)
     names = [each.name for each in fields] + ([] if unit is None else [unit.name])
-    parts = open_columns(source, [*names, *schema.ignored])
+    parts = open_columns(source, names)
     rows = empty = 0
     for part in parts:
         for batch in part.read(names):

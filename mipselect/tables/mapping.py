@@ -30,7 +30,7 @@ GROWTH = 1.25
 
 def open_table(source: Any, public: PublicMap) -> tuple[Part, ...]:
     """Look at the headers of a table; raise `InvalidInput` for a column that is not there."""
-    parts = open_columns(source, (*public.names, *public.ignored))
+    parts = open_columns(source, public.names)
     if not isinstance(source, str | Path | TableFile):
         _look_at_types(parts[0], public)
     return parts

@@ -26,7 +26,7 @@ from mipselect.arrays import FloatArray
 from mipselect.disk import regular_file, unreadable
 from mipselect.errors import InvalidInput
 from mipselect.frames import ADVICE, refuse_stored_index
-from mipselect.problem.stored import WAYS
+from mipselect.problem.descriptions import WAYS
 from mipselect.tables import values
 from mipselect.tables.csv_rows import BYTE_FOR_BYTE, not_in, opened_text
 from mipselect.tables.fields import BLANKS, NUMBERS, POINTS, Field, field_of
@@ -147,7 +147,7 @@ def choose_columns(
         if name not in counts:
             raise InvalidInput(
                 f"{path}: there is no column {name!r}; columns: {listed(columns)}"
-                f"{near_column(str(path), name, columns, (target, *chosen))}"
+                f"{near_column(name, columns, (target, *chosen))}"
             )
     if not chosen:
         raise InvalidInput(f"{path}: there is no feature besides the target {target!r}")

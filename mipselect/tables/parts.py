@@ -72,15 +72,13 @@ def positions_of(names: Sequence[str], columns: Sequence[str]) -> list[int]:
     return [first[name] for name in names]
 
 
-def near_column(label: str, name: str, columns: Sequence[str], wanted: Iterable[str]) -> str:
+def near_column(name: str, columns: Sequence[str], wanted: Iterable[str]) -> str:
     """Write a hint for the end of a message that there is no such column.
 
     No column that is `wanted` by its own name is proposed for another.
     """
-    one_name = len(columns) == 1 and ".csv" in label.lower()
-    hint = " (is --delimiter what separates the values?)" if one_name else ""
     taken = set(wanted)
-    return did_you_mean(name, [one for one in columns if one not in taken]) + hint
+    return did_you_mean(name, [one for one in columns if one not in taken])
 
 
 def require_columns(label: str, names: Sequence[str], columns: Sequence[str]) -> None:
@@ -97,12 +95,7 @@ def require_columns(label: str, names: Sequence[str], columns: Sequence[str]) ->
     counts = Counter(columns)
     absent = [name for name in names if name not in counts]
     if absent:
-        repeated = [name for name, count in counts.items() if count > 1]
-        hint = (
-            f"; several columns are called {listed(repeated)}: is one of these meant?"
-            if repeated
-            else near_column(label, absent[0], columns, names)
-        )
+        hint = near_column(absent[0], columns, names)
         raise InvalidInput(
             f"{label}: there is no column {listed(absent)}; columns: {listed(columns)}{hint}"
         )

@@ -118,16 +118,15 @@ class PublicMap(InputMap):
         The field that says whose row it is.
     weight : Field or None
         The field that says how much a row counts; it is no feature.
-    ignored : tuple of str
-        Columns that the table must have, and of which nothing is read.
     unit_rule : {"first", "last", "mean"}
         What becomes of several rows of one person.
 
     Examples
     --------
-    >>> from mipselect.tables import PublicMap, TableSchema
+    >>> from mipselect.tables import TableSchema
+    >>> from mipselect.tables.public_map import TableQuestion
     >>> schema = TableSchema.of_numbers(dict.fromkeys(("a", "b", "y"), (0, 10)))
-    >>> public = PublicMap.of(schema, target="y", always=["b"])
+    >>> public = TableQuestion(schema, "y", always=["b"]).public
     >>> [encoder.field.name for encoder in public.features]
     ['a']
     """
@@ -135,27 +134,7 @@ class PublicMap(InputMap):
     target: Target
     unit: Field | None
     weight: Field | None = None
-    ignored: tuple[str, ...] = ()
     unit_rule: str = "first"
-
-    @classmethod
-    def of(
-        cls,
-        schema: TableSchema,
-        *,
-        target: str,
-        always: Sequence[str] = (),
-        never: Sequence[str] = (),
-        ranges: Ranges | None = None,
-    ) -> PublicMap:
-        """Choose the fields; see `TableQuestion` for the arguments.
-
-        Raises
-        ------
-        InvalidInput
-            Naming the fields of which the schema says too little, and what is lacking.
-        """
-        return TableQuestion(schema, target, always, never, ranges or {}).public
 
     @property
     def dtype(self) -> type[np.float32] | type[np.float64]:
@@ -339,7 +318,6 @@ def _map_of(question: TableQuestion, schema: TableSchema, *, scaled: bool) -> Pu
         aim,
         unit_of(schema),
         schema.weight,
-        schema.ignored,
         question.unit_rule,
     )
     require_names(result.columns)

@@ -211,7 +211,7 @@ class TableSchema:
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """The fields that are never features; a table has them, and nothing is read of them."""
+        """The fields that are never features; nothing is read of them, and they may be lacking."""
         return tuple(field.name for field in self.fields if field.role == IGNORED)
 
     def refuse_ignored(self, names: Collection[str], what: str) -> None:

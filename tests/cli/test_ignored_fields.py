@@ -67,11 +67,6 @@ def test_a_model_predicts_from_tables_without_them(
     assert run("predict", model, other).code == 0
 
 
-def test_a_table_without_them_is_refused(run: Run, table: Path) -> None:
-    table.write_text(table.read_text().replace("sex", "gender", 1))
-    run(*asked("select", table, "ignoring.json")).failed_with(2, "there is no column sex")
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [

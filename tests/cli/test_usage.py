@@ -193,33 +193,22 @@ def test_progress_lines_are_rare_and_tell_only_what_they_may(
     now = [0.0]
     monkeypatch.setattr("mipselect.cli.progress.time.monotonic", lambda: now[0])
     report = Progress("level 2", 1.0, 0.125, 0.25, done=3, total=7, nodes=11)
+    draw = Progress("cells", 1.0, -np.inf, np.inf, done=3, total=7, nodes=1234)
     with Watch("diabetes", details=details) as watch:
         for second in range(25):
             now[0] = float(second)
             watch(report)
+        now[0] = 36.0
+        watch(draw)
     captured = capsys.readouterr()
     assert captured.out == ""
-    lines = captured.err.splitlines()
+    *lines, last = captured.err.splitlines()
+    assert last == "mipselect: preparing an exact draw from diabetes, 36 s"
     assert len(lines) == 2
     for line in lines:
         assert ("sensitive" in line) is details
         assert ("level 2" in line) is details
         assert ("0.125" in line) is details
-
-
-def test_a_long_draw_tells_its_stage(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    now = [0.0]
-    monkeypatch.setattr("mipselect.cli.progress.time.monotonic", lambda: now[0])
-    with Watch("diabetes", details=False) as watch:
-        for second, stage, cells in ((12.0, "cells", 1234), (24.0, "draw", 0)):
-            now[0] = second
-            watch(Progress(stage, second, -np.inf, np.inf, done=3, total=7, nodes=cells))
-    assert capsys.readouterr().err.splitlines() == [
-        "mipselect: preparing an exact draw from diabetes, 12 s",
-        "mipselect: drawing from diabetes, 24 s",
-    ]
 
 
 EVERY = [(name, run) for name in known_commands() for run in runs_of(name)]

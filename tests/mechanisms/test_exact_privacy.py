@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from math import comb
 
 import numpy as np
 import pytest
@@ -214,9 +213,3 @@ def test_the_test_of_the_gap_uses_its_epsilon() -> None:
         one, two = (build(member, 0)._tested.test for member in (data, other))
         used = max(used, abs(one.log_pass - two.log_pass), abs(one.log_fail - two.log_fail))
     assert 0.8 < used <= ROUNDING
-
-
-def test_sizes_of_pools_cover_what_they_say() -> None:
-    data = pairs()[0][0]
-    assert pool_size(data, "all") == comb(6, 2)
-    assert pool_size(data, "one-swap") == 10

@@ -25,7 +25,22 @@ from mipselect.regression import (
 )
 from mipselect.selectors import ExponentialSelector, PermuteAndFlipSelector
 from mipselect.tables import TableSchema
-from tests.support.planned_schemas import NUMBERS, PEOPLE
+
+NUMBERS = TableSchema.of_numbers(dict.fromkeys(("a", "b", "c", "d", "e", "y"), (0.0, 10.0)))
+PEOPLE = TableSchema.of(
+    {
+        "csvw-eo:privacyUnit": "id",
+        "fields": [
+            {"name": "id", "type": "string"},
+            *(
+                {"name": name, "type": "number", "constraints": {"minimum": 0, "maximum": 1}}
+                for name in ("a", "b", "c")
+            ),
+            {"name": "kind", "type": "string", "categories": ["u", "v", "w"]},
+            {"name": "ill", "type": "string", "categories": ["no", "yes"]},
+        ],
+    }
+)
 
 HUBER = ObjectivePerturbationRegressor(loss="huber")
 LOGISTIC = ObjectivePerturbationClassifier()
@@ -164,33 +179,6 @@ def test_a_forecast_sums_up_models() -> None:
     classes = Quality(measures=(Measure("AUC", 0.6, 0.4, 0.8),), guarantee=Guarantee(1.0))
     of_a_coin = forecast(1.0, [(0.6, classes)], 0.5)
     assert (of_a_coin.above_chance, of_a_coin.standard_error) == (0.0, None)
-
-
-@pytest.mark.parametrize(
-    ("regressor", "rows", "epsilon", "share"),
-    [(HUBER, 3000, 2.0, 0.2), (AdaSSPRegressor(delta=1e-6), 3000, 4.0, 0.4)],
-)
-def test_widths_are_those_of_fits_of_tables_that_the_forecast_has_not_seen(
-    regressor: Any, rows: int, epsilon: float, share: float
-) -> None:
-    fitted, guesses = model(regressor, quality_share=share), Guesses(effect=0.5)
-    plan = planned(fitted, rows=rows, epsilons=[epsilon], guesses=guesses, tables=16)
-    (expected,) = plan.forecasts
-    simulation = Simulation(plan.question, RATIO)
-    real = []
-    for number in range(100, 116):
-        one = clone(fitted).set_params(epsilon=epsilon)
-        one.selector.random_state = one.regressor.random_state = number
-        one.fit_table(simulation.table(number, rows), NUMBERS, target="y")
-        assert (one.quality_.rows, one.quality_.share) == (round(share * rows), share)
-        real.append((one.quality_.first.value, one.quality_))
-    found = forecast(epsilon, real, 0.0)
-    assert found.half_width is not None
-    assert found.half_width < 0.3
-    assert expected.half_width == pytest.approx(found.half_width, rel=0.15)
-    assert expected.above_chance == pytest.approx(found.above_chance, abs=0.3)
-    # The interval is one of the quality, not of the score on fresh rows.
-    assert found.expected == pytest.approx(expected.expected, abs=0.1)
 
 
 def test_a_draw_that_takes_too_long_leaves_the_models_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,9 +25,10 @@ from mipselect.planning.selection import (
 from mipselect.planning.simulation import Simulation, numbers_in_time
 from mipselect.problem.block_scores import BlockOptions
 from mipselect.search.progress import Deadline
-from mipselect.tables import PublicMap, TableSchema
+from mipselect.tables import TableSchema
 from mipselect.tables.instances import DEFAULT_RIDGE, ScoredTable, default_coef_bound
 from tests.support.derived_by_hand import CLINIC
+from tests.support.mapped_tables import public_map
 
 
 def number(name: str, low: float = 0.0, high: float = 100.0, **more: Any) -> dict[str, Any]:
@@ -343,16 +344,6 @@ def test_a_schema_without_ranges_is_enough() -> None:
     assert abs(frame["bp"].std() - 1.0) < 0.05
 
 
-def test_ranges_change_nothing_that_blocks_find() -> None:
-    """A number is scaled by its range, and blocks see none of it."""
-    wide = TableSchema.of(
-        {"fields": [*(number(f"x{j}", -1e4, 1e4) for j in range(6)), number("y", -1e4, 1e4)]}
-    )
-    one, other = (small_plan(schema, tables=2).lines[0].cells for schema in (NUMBERS, wide))
-    for k in range(2):
-        assert one[k].found == pytest.approx(other[k].found, abs=1e-3)
-
-
 def test_a_plan_is_reproducible_and_more_epsilon_or_rows_find_more() -> None:
     plan = small_plan()
     assert plan.lines == small_plan().lines
@@ -462,4 +453,4 @@ def test_guesses_are_checked(wrong: dict[str, float]) -> None:
     with pytest.raises(InvalidInput, match=next(iter(wrong))):
         Guesses(**wrong)
     with pytest.raises(InvalidInput, match="for a target with a range"):
-        Guesses(target_sd=1.0).target_law(PublicMap.of(MIXED, target="smoker"))
+        Guesses(target_sd=1.0).target_law(public_map(MIXED, target="smoker"))

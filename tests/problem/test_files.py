@@ -10,7 +10,8 @@ import pytest
 
 from mipselect.datasets import correlated_gaussian
 from mipselect.errors import InvalidInput
-from mipselect.problem.stored import expected, load_instance, load_problem
+from mipselect.problem.descriptions import expected
+from mipselect.problem.stored import load_instance, load_problem
 
 ENUMERABLE = (
     pytest.param("breast-cancer", marks=pytest.mark.deep),

@@ -1,4 +1,4 @@
-"""R(S) with survey weights against weighted least squares by hand; searches, moments and blocks."""
+"""R(S) with survey weights against weighted least squares by hand; moments and blocks."""
 
 from __future__ import annotations
 
@@ -13,13 +13,7 @@ import pytest
 from pyarrow import parquet
 from scipy.optimize import minimize
 
-from mipselect import (
-    BlockScores,
-    ExponentialMechanism,
-    Instance,
-    mistake_levels,
-    top_supports,
-)
+from mipselect import BlockScores, Instance
 from mipselect.blocks.normalised import ColumnsOfFeatures, normalised
 from mipselect.errors import InvalidInput
 from mipselect.grid import GRID
@@ -32,7 +26,6 @@ from mipselect.tables.public_map import TableQuestion
 from tests.support.ball import least
 from tests.support.exact_audit import Data
 from tests.support.mapped_tables import map_table
-from tests.support.soft_draws import Judged
 from tests.support.weighted_tables import (
     MOST,
     PLAIN,
@@ -106,30 +99,6 @@ def test_the_quantile_loss_by_an_independent_solver() -> None:
 def test_other_losses_are_refused_before_a_row_is_read(loss: str) -> None:
     with pytest.raises(InvalidInput, match="go with the squared and the quantile loss"):
         Instance.from_table("no such file.csv", WEIGHTED, **{**ASKED, "loss": loss})
-
-
-def test_searches_and_draws_agree_with_enumeration() -> None:
-    for seed in range(4):
-        instance = instance_of(drawn(80, np.random.default_rng(seed)), coef_bound=0.4 + seed)
-        data = Data(instance)
-        order = np.argsort(data.values)
-        pool = top_supports(instance, 4)
-        assert pool.supports.tolist() == data.supports[order[:4]].tolist()
-        best = set(data.supports[order[0]].tolist())
-        for level, found in enumerate(mistake_levels(instance).values):
-            mistakes = [len(set(S) - best) for S in data.supports.tolist()]
-            assert found == pytest.approx(data.values[np.array(mistakes) == level].min())
-        mechanism = ExponentialMechanism(instance, 2.0)
-        logs = -mechanism.rate * data.values
-        logs -= np.logaddexp.reduce(logs)
-        listed = [mechanism.log_probability(S) for S in data.supports]
-        np.testing.assert_allclose(listed, logs, rtol=1e-9, atol=1e-9)
-        judged = Judged(instance, 2.0)
-        law = judged.try_once()
-        law.pop(None, None)
-        total = sum(law.values())
-        by_cells = [np.log(law[tuple(S)] / total) for S in data.supports.tolist()]
-        np.testing.assert_allclose(by_cells, logs, rtol=1e-6, atol=1e-6)
 
 
 def test_the_sensitivity_is_that_without_weights() -> None:

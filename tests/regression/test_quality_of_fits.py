@@ -27,8 +27,9 @@ from mipselect.regression import (
 )
 from mipselect.regression.evaluation import evaluation_map
 from mipselect.selectors import ExponentialSelector, SISSelector
-from mipselect.tables import PublicMap, TableSchema
+from mipselect.tables import TableSchema
 from mipselect.tables.mapping import chosen_rows, open_table, read_rows
+from tests.support.mapped_tables import public_map
 
 FIELDS = [
     {"name": "who", "type": "integer"},
@@ -86,7 +87,7 @@ def test_a_table_is_charged_once_and_no_more_than_without_quality(relation: str)
 
 def test_all_rows_of_a_person_stay_together() -> None:
     data = of_people(500)
-    public = PublicMap.of(PEOPLE, target="effect", never=["well"])
+    public = public_map(PEOPLE, target="effect", never=["well"])
     parts = open_table(data, public)
 
     def every_fifth(people: int) -> np.ndarray:

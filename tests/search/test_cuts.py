@@ -39,8 +39,12 @@ def close_below(bound: np.ndarray, value: np.ndarray) -> bool:
     return bool(np.all(bound <= value * (1 + 1e-9)))
 
 
+FIRST = [24, 26, 44]
+"""Seeds at which a share is found that leaves out one of the other features."""
+
+
 @pytest.mark.parametrize("design", DESIGNS)
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", [*FIRST, *(seed for seed in range(60) if seed not in FIRST)])
 def test_sparse_diagonal_cuts_and_shares(seed: int, design: Design) -> None:
     instance = design(seed)
     problem = instance.prepared

@@ -74,18 +74,14 @@ def test_removed_sets_come_in_order_and_completely(count: int) -> None:
     assert all(total == costs[positions].sum() for total, positions in found)
 
 
-def jointly_strong_pair() -> Instance:
+def test_a_pair_that_is_only_jointly_strong_is_not_cut_off() -> None:
     """Features 2 and 3 are nearly opposite, weak alone, and together explain y almost wholly."""
     rng = np.random.default_rng(0)
-    n = 400
-    X = rng.standard_normal((n, 4))
-    X[:, 3] = -X[:, 2] + 0.2 * rng.standard_normal(n)
+    X = rng.standard_normal((400, 4))
+    X[:, 3] = -X[:, 2] + 0.2 * rng.standard_normal(400)
     y = 3.0 * (X[:, 2] + X[:, 3]) + 0.02 * X[:, 0]
-    return Instance(X, y, support_size=2, x_bound=9.0, y_bound=9.0, coef_bound=50.0, ridge=1.0)
-
-
-def test_a_pair_that_is_only_jointly_strong_is_not_cut_off() -> None:
-    instance = jointly_strong_pair()
+    bounds = {"x_bound": 9.0, "y_bound": 9.0, "coef_bound": 50.0, "ridge": 1.0}
+    instance = Instance(X, y, support_size=2, **bounds)
     problem = instance.prepared
     assert isinstance(problem, PreparedSquared)
     weak = np.array([0, 1])

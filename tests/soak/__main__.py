@@ -17,7 +17,6 @@ CHECKS = (
     "every_bound",
     "exact_values",
     "hostile_pairs",
-    "restricted_problems",
     "squared_values",
 )
 REPORTED = 500

@@ -34,10 +34,10 @@ import pyreadstat
 from pyarrow import parquet
 
 from mipselect.errors import InferredTypesWarning
-from mipselect.tables import PublicMap, TableSchema
+from mipselect.tables import TableSchema
 from mipselect.tables.mapping import open_table
 from mipselect.tables.values import identities
-from tests.support.mapped_tables import map_table
+from tests.support.mapped_tables import map_table, public_map
 
 Cells = list[Any]
 Table = dict[str, Cells]
@@ -384,7 +384,7 @@ SCHEMAS = {kind: schema_of(kind) for kind in ("string", "integer")}
 
 
 def delivered(source: Any, schema: TableSchema) -> Delivered:
-    public = PublicMap.of(schema, target="y")
+    public = public_map(schema, target="y")
     Xs, ys, who = [], [], []
     for part in open_table(source, public):
         for batch in part.read(public.names):

@@ -10,9 +10,7 @@ from typing import Any
 
 BLANKS = " \t\r\n\v\f"
 NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
-MONTHS = "January February March April May June July August September October November December"
 NEVER = datetime.datetime(1900, 1, 1)
-DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday"
 
 CLINIC: dict[str, Any] = {
     "missingValues": ["", "NA", "-99", "1900-01-01"],
@@ -166,11 +164,3 @@ def _part(entry: Mapping[str, Any], at: datetime.datetime | None) -> list[float]
         return [within(entry["minimum"], entry["maximum"], at.year)]
     place = {"month": at.month - 1, "weekday": at.weekday(), "hour": at.hour}[entry["part"]]
     return [float(k == place) for k in range(LEVELS[entry["part"]])]
-
-
-def names_of_months() -> list[str]:
-    return MONTHS.split()
-
-
-def names_of_weekdays() -> list[str]:
-    return DAYS.split()

@@ -46,8 +46,12 @@ class FeatureTable:
         return tuple(j for group in self.always_groups for j in group)
 
 
+def public_map(schema: TableSchema, **question: Any) -> PublicMap:
+    return TableQuestion(schema, **question).public
+
+
 def map_table(source: Any, schema: TableSchema, **question: Any) -> FeatureTable:
     """Map every row, whatever stands in it."""
-    public = TableQuestion(schema, **question).public
+    public = public_map(schema, **question)
     X, y, weights = read_rows(open_table(source, public), public)
     return FeatureTable(X, np.nan_to_num(y, nan=0.0), weights, public)

@@ -12,11 +12,11 @@ import pyreadstat
 import pytest
 
 from mipselect.errors import InvalidInput
-from mipselect.tables import PublicMap, SchemaEncoder, TableSchema, check_table
+from mipselect.tables import SchemaEncoder, TableSchema, check_table
 from mipselect.tables.described import confirmed, described, proposed_types
 from mipselect.tables.moments import Moments
 from mipselect.tables.public_map import TableQuestion
-from tests.support.mapped_tables import map_table
+from tests.support.mapped_tables import map_table, public_map
 from tests.support.stored_tables import as_dta, as_sav, as_xpt, columns
 
 LABELLED = [
@@ -220,7 +220,7 @@ def test_nothing_uses_types_that_nobody_confirmed(tmp_path: Path) -> None:
     uses = (
         lambda s: map_table(table, s, target="n"),
         lambda s: Moments.of(table, s, target="n"),
-        lambda s: PublicMap.of(s, target="n"),
+        lambda s: public_map(s, target="n"),
         lambda s: TableQuestion(s, "n").without_ranges,
         lambda s: SchemaEncoder(s).fit(pd.read_csv(table)),
     )

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mipselect.errors import InvalidInput
-from mipselect.tables import PublicMap, TableSchema
+from mipselect.tables import TableSchema
 from mipselect.tables.csv_rows import BLOCK, CsvRows
 from mipselect.tables.mapping import read_rows
 from mipselect.tables.parts import Part
-from tests.support.mapped_tables import FeatureTable, map_table
+from tests.support.mapped_tables import FeatureTable, map_table, public_map
 from tests.support.one_row_at_a_time import HOSTILE
 
 SCHEMA = TableSchema.of(
@@ -84,7 +84,7 @@ def in_blocks(folder: Path, rows: list[bytes], block: int) -> Columns:
     part = Part("t.csv", records.header, fields, None, records.batches)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        X, y, _ = read_rows([part], PublicMap.of(SCHEMA, target="y"))
+        X, y, _ = read_rows([part], public_map(SCHEMA, target="y"))
     return Columns(X, np.nan_to_num(y))
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from mipselect import Instance
-from mipselect.tables import ModelTable, PublicMap, TableEquation, TableSchema, Term
+from mipselect.tables import ModelTable, TableEquation, TableSchema, Term
 from tests.support.derived_by_hand import (
     CLINIC,
     CLINIC_HOSTILE,
@@ -23,7 +23,7 @@ from tests.support.derived_by_hand import (
     moment,
     number,
 )
-from tests.support.mapped_tables import map_table
+from tests.support.mapped_tables import map_table, public_map
 
 SCHEMA = TableSchema.of(CLINIC)
 MADE = {entry["name"]: entry for entry in CLINIC["mipselect:features"]}
@@ -93,7 +93,7 @@ def _value(field: dict[str, Any], text: str) -> Any:
 
 def test_the_equation_in_words_gives_what_the_columns_give() -> None:
     question = {"target": "stay", "never": [n for n in NAMES[:7] if n != "income"]}
-    public = PublicMap.of(SCHEMA, always=["root of visits"], **question)
+    public = public_map(SCHEMA, always=["root of visits"], **question)
     kept = [k for k, e in enumerate(public.features) if e.field.name in MADE]
     model = ModelTable.of(SCHEMA, public, kept)
     read = ModelTable.from_dict(json.loads(json.dumps(model.to_dict())))
@@ -125,7 +125,7 @@ def test_a_unit_is_written_in_the_singular() -> None:
 
 
 def test_coefficients_are_reported_in_words_that_fit() -> None:
-    public = PublicMap.of(SCHEMA, target="stay")
+    public = public_map(SCHEMA, target="stay")
     model = ModelTable.of(SCHEMA, public, range(len(public.features)))
     rule = model.equation(np.ones(len(public.columns)), 0.0)
     meanings = [term.meaning for term in rule.terms]
@@ -152,7 +152,7 @@ def test_coefficients_are_reported_in_words_that_fit() -> None:
 
 
 def test_a_model_keeps_ranges_of_features_apart_from_those_of_fields() -> None:
-    public = PublicMap.of(SCHEMA, target="stay", ranges={"age": (30.0, 50.0)})
+    public = public_map(SCHEMA, target="stay", ranges={"age": (30.0, 50.0)})
     names = ["age", "root of visits", "log income"]
     kept = [k for k, e in enumerate(public.features) if e.field.name in names]
     model = ModelTable.from_dict(ModelTable.of(SCHEMA, public, kept).to_dict())

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mipselect.errors import InferredTypesWarning, InvalidInput
-from mipselect.tables import PublicMap, TableSchema
+from mipselect.tables import TableSchema
 from mipselect.tables.derived import NO_POINT, seconds
 from mipselect.tables.fields import field_of
 from mipselect.tables.mapping import open_table, read_rows
@@ -28,7 +28,7 @@ from tests.support.derived_by_hand import (
     NAMES,
     derived_row,
 )
-from tests.support.mapped_tables import map_table
+from tests.support.mapped_tables import map_table, public_map
 
 SCHEMA = TableSchema.of(CLINIC)
 MADE = {entry["name"]: entry for entry in CLINIC["mipselect:features"]}
@@ -82,30 +82,30 @@ def test_fields_of_dates_are_read_and_are_no_features() -> None:
     with pytest.raises(
         InvalidInput, match=r"admitted.*type datetime is used through mipselect:features"
     ):
-        PublicMap.of(TableSchema.of(content), target="stay")
+        public_map(TableSchema.of(content), target="stay")
     with pytest.raises(InvalidInput, match=r"always: 'admitted' .* through mipselect:features"):
-        PublicMap.of(SCHEMA, target="stay", always=["admitted"])
+        public_map(SCHEMA, target="stay", always=["admitted"])
     with pytest.raises(InvalidInput, match="through mipselect:features"):
-        PublicMap.of(SCHEMA, target="admitted")
+        public_map(SCHEMA, target="admitted")
 
 
 def test_what_is_made_of_the_target_is_left_out() -> None:
-    names = {e.field.name for e in PublicMap.of(SCHEMA, target="age").features}
+    names = {e.field.name for e in public_map(SCHEMA, target="age").features}
     assert not names & {"age", "root of age"}
     assert {"log income", "root of visits"} <= names
-    public = PublicMap.of(SCHEMA, target="log income", ranges={"log income": (2, 9)})
+    public = public_map(SCHEMA, target="log income", ranges={"log income": (2, 9)})
     assert "income" not in {e.field.name for e in public.features}
     assert (public.target.scale, public.target.offset) == (3.5, 5.5)
     with pytest.raises(InvalidInput, match="'income' is made of what the target 'log income'"):
-        PublicMap.of(SCHEMA, target="log income", always=["income"])
+        public_map(SCHEMA, target="log income", always=["income"])
     table = map_table(table_of(CLINIC_ROWS), SCHEMA, target="log income")
     assert table.y[:2].tolist() == pytest.approx([-1.0, 1.0])
     with pytest.raises(InvalidInput, match="12 categories without an order"):
-        PublicMap.of(SCHEMA, target="month of birth")
+        public_map(SCHEMA, target="month of birth")
 
 
 def test_a_feature_may_be_made_of_a_field_that_is_never_one() -> None:
-    public = PublicMap.of(SCHEMA, target="stay", never=["income", "age"])
+    public = public_map(SCHEMA, target="stay", never=["income", "age"])
     names = [encoder.field.name for encoder in public.features]
     assert not {"income", "age"} & set(names)
     assert {"log income", "root of age"} <= set(names)
@@ -113,13 +113,13 @@ def test_a_feature_may_be_made_of_a_field_that_is_never_one() -> None:
 
 def test_ranges_of_the_question_are_of_the_feature_that_they_name() -> None:
     ranges = {"age": (30.0, 70.0), "log income": (3.0, 9.0)}
-    public = PublicMap.of(SCHEMA, target="stay", ranges=ranges)
+    public = public_map(SCHEMA, target="stay", ranges=ranges)
     encoders = {encoder.field.name: encoder for encoder in public.encoders}
     assert (encoders["age"].low, encoders["age"].high) == (30.0, 70.0)  # type: ignore[attr-defined]
     assert encoders["root of age"].low == 4.0  # type: ignore[attr-defined]
     assert encoders["log income"].high == 9.0  # type: ignore[attr-defined]
     with pytest.raises(InvalidInput, match="must be one of numbers"):
-        PublicMap.of(SCHEMA, target="stay", ranges={"weekday": (0, 1)})
+        public_map(SCHEMA, target="stay", ranges={"weekday": (0, 1)})
 
 
 def test_without_ranges_numbers_are_as_they_are() -> None:
@@ -134,7 +134,7 @@ def test_without_ranges_numbers_are_as_they_are() -> None:
     ]
     schema = TableSchema.of(content)
     with pytest.raises(InvalidInput) as refused:
-        PublicMap.of(schema, target="stay", never=["born", "at"])
+        public_map(schema, target="stay", never=["born", "at"])
     for words in (
         "'log income' needs a range of income, or minimum and maximum of its own",
         "'year' needs minimum and maximum of its own",
@@ -245,7 +245,7 @@ def test_odd_rows_of_any_type_change_no_other_row(kind: Any, wrapped: str) -> No
         tables.append(np.hstack(found))
     before, after = tables
     np.testing.assert_array_equal(before, after[:3])
-    for block in PublicMap.of(SCHEMA, target="stay").blocks:
+    for block in public_map(SCHEMA, target="stay").blocks:
         lengths = (after[:, block.start : block.stop].astype(float) ** 2).sum(axis=1)
         assert (lengths <= 1.0).all()
 

@@ -14,7 +14,7 @@ import pytest
 from mipselect.errors import InvalidInput
 from mipselect.tables import ModelTable, PublicMap, TableEquation, TableSchema, Term
 from mipselect.tables.equation import equation, in_digits
-from tests.support.mapped_tables import map_table
+from tests.support.mapped_tables import map_table, public_map
 
 CONTENT: dict[str, Any] = {
     "title": "kept nowhere",
@@ -59,7 +59,7 @@ ROWS: list[dict[str, str]] = [
 
 
 def public(target: str = "stay", **asked: Any) -> PublicMap:
-    return PublicMap.of(SCHEMA, target=target, never=["note"], **asked)
+    return public_map(SCHEMA, target=target, never=["note"], **asked)
 
 
 def table_of(rows: list[dict[str, str]]) -> pa.Table:
@@ -194,7 +194,7 @@ def test_terms_of_missing_values_are_listed_where_the_schema_says_that_there_are
         {"name": "y", "type": "number", "constraints": limits},
     ]
     schema = TableSchema.of({"missingValues": ["", "?"], "fields": fields})
-    asked = PublicMap.of(schema, target="y")
+    asked = public_map(schema, target="y")
     model = ModelTable.of(schema, asked, range(3))
     rule = model.equation(np.arange(1.0, 1.0 + len(model.column_names)), 0.0)
     assert len(rule.terms) == 8
@@ -216,7 +216,7 @@ def test_terms_of_missing_values_are_listed_where_the_schema_says_that_there_are
 
 def test_a_rule_without_such_terms_counts_none() -> None:
     schema = TableSchema.of_numbers({"dose": (0.0, 1.0), "y": (0.0, 1.0)})
-    model = ModelTable.of(schema, PublicMap.of(schema, target="y"), [0])
+    model = ModelTable.of(schema, public_map(schema, target="y"), [0])
     rule = model.equation([1.0], 0.0)
     assert rule.left_out == ""
     assert rule.lines == rule.all_lines
@@ -230,12 +230,12 @@ def test_a_target_of_ordered_categories_says_that_it_is_a_number() -> None:
         ]
     }
     schema = TableSchema.of(content)
-    model = ModelTable.of(schema, PublicMap.of(schema, target="pain"), [0])
+    model = ModelTable.of(schema, public_map(schema, target="pain"), [0])
     rule = model.equation([0.5, 0.0], 0.0)
     assert rule.places == ("3", "1", "2")
     assert rule.lines[0] == "pain from 0 (3) to 2 (2) = 0.5"
     assert rule.to_dict()["target_categories"] == ["3", "1", "2"]
-    model = ModelTable.of(schema, PublicMap.of(schema, target="dose"), [0])
+    model = ModelTable.of(schema, public_map(schema, target="dose"), [0])
     rule = model.equation([0.5, 0.0], 0.0)
     assert (rule.places, rule.aim, rule.to_dict()["target_categories"]) == ((), "dose", None)
 
@@ -248,7 +248,7 @@ def test_odds_are_multiplied_by_the_exponential_of_a_coefficient() -> None:
         ]
     }
     schema = TableSchema.of(content)
-    model = ModelTable.of(schema, PublicMap.of(schema, target="ill"), [0])
+    model = ModelTable.of(schema, public_map(schema, target="ill"), [0])
     rule = model.equation([5.0, 0.0], 0.0, log_odds=True)
     assert [in_digits(ratio, 3) for ratio in (1.0, 1.0004, 0.9999957, 2.7182)] == [
         *("1", "1.0004", "0.999996", "2.72")
@@ -281,7 +281,7 @@ def test_labels_of_categories_are_the_words_of_their_terms() -> None:
             ]
         }
     )
-    public = PublicMap.of(schema, target="y")
+    public = public_map(schema, target="y")
     rule = equation(public.encoders, public.target, [0.1] * len(public.columns), 0.0)
     meanings = [term.meaning for term in rule.terms]
     assert meanings[:2] == ["smoking is 2 and not never", r"smoking is now\x07 and not never"]

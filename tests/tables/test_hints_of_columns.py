@@ -15,7 +15,6 @@ from mipselect.errors import InvalidInput
 from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegress
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableFile, TableSchema
-from mipselect.tables.numbers import read_table
 from mipselect.tables.spreadsheet import read_spreadsheet
 from mipselect.validation import did_you_mean
 from tests.support.mapped_tables import map_table
@@ -34,23 +33,6 @@ def test_a_column_that_is_meant_by_its_own_name_is_no_hint() -> None:
     assert "did you mean" not in refusal(lambda: map_table(plain, BODY, target="y"))
     other = pa.table({"weight_kg": [1.0], "y": [1.0], "height_m": [1.0]})
     assert "did you mean 'height_m'?" in refusal(lambda: map_table(other, BODY, target="y"))
-
-
-def test_repeated_names_are_told_where_a_column_is_lacking(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("weight_kg,age,age,y\n1,2,3,4\n")
-    told = refusal(lambda: map_table(path, BODY, target="y"))
-    assert told.endswith("; several columns are called age: is one of these meant?")
-
-
-def test_the_delimiter_is_for_files_of_csv(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"x": [1.0]})
-    assert "--delimiter" not in refusal(lambda: map_table(frame, BODY, target="y"))
-    frame.to_parquet(tmp_path / "t.parquet")
-    assert "--delimiter" not in refusal(lambda: map_table(tmp_path / "t.parquet", BODY, target="y"))
-    (tmp_path / "t.csv").write_text("x\n1\n")
-    for act in (lambda p: map_table(p, BODY, target="y"), lambda p: read_table(p, target="y")):
-        assert "is --delimiter what separates" in refusal(lambda act=act: act(tmp_path / "t.csv"))  # type: ignore[misc]
 
 
 def test_the_beginning_of_a_name_finds_it() -> None:

@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mipselect.errors import InvalidInput
-from mipselect.tables import PublicMap, TableSchema
+from mipselect.tables import TableSchema
 from mipselect.tables.fields import field_of
 from mipselect.tables.values import numbers
-from tests.support.mapped_tables import FeatureTable, map_table
+from tests.support.mapped_tables import FeatureTable, map_table, public_map
 from tests.support.one_row_at_a_time import HOSPITAL, HOSTILE, ROWS, mapped_row
 
 SCHEMA = TableSchema.of(HOSPITAL)
@@ -279,11 +279,11 @@ def test_fields_without_range_or_categories_are_refused_together() -> None:
     content["fields"] += [{"name": "note", "type": "string"}, {"name": "day", "type": "date"}]
     schema = TableSchema.of(content)
     with pytest.raises(InvalidInput) as caught:
-        PublicMap.of(schema, target="los_days")
+        public_map(schema, target="los_days")
     message = str(caught.value)
     for part in ("'age' needs constraints.maximum", "'note' needs categories", "type date"):
         assert part in message
-    public = PublicMap.of(schema, target="los_days", never=["note", "day"], ranges={"age": (0, 99)})
+    public = public_map(schema, target="los_days", never=["note", "day"], ranges={"age": (0, 99)})
     assert len(public.features) == 7
 
 
@@ -291,7 +291,7 @@ def test_columns_must_not_be_called_the_same() -> None:
     content = json.loads(json.dumps(HOSPITAL))
     content["fields"].append({"name": "icd=E", "type": "boolean"})
     with pytest.raises(InvalidInput, match="two columns would be called 'icd=E'"):
-        PublicMap.of(TableSchema.of(content), target="los_days")
+        public_map(TableSchema.of(content), target="los_days")
 
 
 def test_a_category_with_many_levels_is_one_feature() -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from mipselect.tables import ModelTable, PublicMap, TableSchema
+from mipselect.tables import ModelTable, TableSchema
 from mipselect.tables.encoders import Scaled
+from tests.support.mapped_tables import public_map
 
 NUMBER = {"type": "number", "constraints": {"minimum": 0, "maximum": 100}}
 SCHEMA = TableSchema.of(
@@ -27,7 +28,7 @@ SCHEMA = TableSchema.of(
     }
 )  # fmt: skip
 FINE = {"age": "50", "dose": "5", "smoker": "true", "ward": "a", "day": "2020-01-31"}
-PUBLIC = PublicMap.of(SCHEMA, target="y")
+PUBLIC = public_map(SCHEMA, target="y")
 EVERYTHING = range(len(PUBLIC.features))
 
 

@@ -225,17 +225,6 @@ def test_duckdb(tmp_path: Path) -> None:
         same(connection.table("people").project("y, dose, sex, age, smoker"))
 
 
-class Stream:
-    """What is known only by its Arrow stream."""
-
-    def __arrow_c_stream__(self, requested: object = None) -> object:
-        return TABLE.__arrow_c_stream__(requested)
-
-
-def test_anything_with_an_arrow_stream() -> None:
-    same(Stream())
-
-
 def test_what_is_no_table(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("a")
     (tmp_path / "bad.parquet").write_text("a")

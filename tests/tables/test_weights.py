@@ -11,9 +11,9 @@ import pytest
 
 from mipselect import Instance
 from mipselect.errors import InvalidInput
-from mipselect.tables import PublicMap, SchemaEncoder, TableSchema
+from mipselect.tables import SchemaEncoder, TableSchema
 from mipselect.tables.public_map import TableQuestion
-from tests.support.mapped_tables import map_table
+from tests.support.mapped_tables import map_table, public_map
 
 UNIT = {"minimum": -1, "maximum": 1}
 W: dict[str, Any] = {
@@ -150,7 +150,7 @@ def test_a_weight_is_nothing_else(question: dict[str, Any]) -> None:
 
 def test_a_range_of_the_question_is_no_maximum() -> None:
     with pytest.raises(InvalidInput, match="ranges: fields that are not used: w"):
-        PublicMap.of(schema(W), target="y", ranges={"w": (0, 9)})
+        public_map(schema(W), target="y", ranges={"w": (0, 9)})
 
 
 def test_a_minimum_changes_nothing() -> None:

@@ -1,0 +1,432 @@
+"""Descriptions of stored instances: what a TOML file says of a problem and its data.
+
+    [instance]  support_size, x_bound, y_bound, coef_bound, ridge; optional: loss, description,
+                groups, always, intercept, always_bound
+    [data]      source, and the keys of that source; a new source is a loader and an entry of
+                `SOURCES`
+    [expected]  optional: support, value; optional in it: level_values
+
+Paths in a file are relative to the file. An unknown section, key or source is an error.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import zipfile
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mipselect.arrays import FloatArray
+from mipselect.datasets import BUNDLED, bundled, correlated_gaussian, logistic_gaussian
+from mipselect.disk import DAMAGE, read_toml, regular_file
+from mipselect.errors import InvalidInput
+from mipselect.validation import did_you_mean, shown
+
+WAYS = {"delimiter": str, "encoding": str, "sheet": str}
+"""Keys of a table, and arguments of `TableFile`."""
+
+MOST_NUMBERS = sys.maxsize // 8
+
+Loaded = tuple[FloatArray, FloatArray, Sequence[str] | None]
+Head = tuple[int | None, int, Sequence[str] | None]
+
+
+@dataclass(frozen=True)
+class Source:
+    """One kind of [data]: its keys with their types, and how arrays of numbers are read by it.
+
+    Attributes
+    ----------
+    required, optional : mapping of str to type
+    load : callable
+        Takes the [data] section and the folder of the file; returns X, y and names or None.
+    head : callable
+        Takes the same; returns n, p and the same names, and reads or draws no row. Where n would
+        have to be counted it is None.
+    """
+
+    required: Mapping[str, type]
+    optional: Mapping[str, type]
+    load: Callable[[Mapping[str, Any], Path], Loaded]
+    head: Callable[[Mapping[str, Any], Path], Head]
+
+
+def _load_npz(data: Mapping[str, Any], folder: Path) -> Loaded:
+    path = regular_file(folder / data["path"])
+    return _member(path, "X"), _member(path, "y"), None
+
+
+def _member(path: Path, name: str) -> FloatArray:
+    """Read one array of an .npz file, of finite numbers."""
+    try:
+        with path.open("rb") as file:
+            stored = np.load(file, allow_pickle=False)
+            found = stored.get(name) if isinstance(stored, np.lib.npyio.NpzFile) else None
+    except (*DAMAGE, MemoryError) as error:
+        raise InvalidInput(f"{path}: cannot be read as .npz: {error}") from error
+    if not isinstance(found, np.ndarray):
+        raise InvalidInput(f"{path}: must be an .npz file with the arrays X and y; {name} is none")
+    if found.dtype.kind not in "biuf":
+        raise InvalidInput(f"{path}: {name} must hold real numbers, got dtype {found.dtype}")
+    bad = np.argwhere(~np.isfinite(found))
+    if bad.size:
+        where = ", ".join(
+            f"{what} {at}" for what, at in zip(("row", "column"), bad[0], strict=False)
+        )
+        raise InvalidInput(
+            f"{path}: (sensitive) {name} must be finite: {where} (counted from 0) is not; remove "
+            "or impute such rows first"
+        )
+    return found
+
+
+def _npz_shape(path: Path) -> tuple[int, int]:
+    """Read (n, p) of X from the head of the array."""
+    regular_file(path)
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open("X.npy") as file:
+            version = np.lib.format.read_magic(file)
+            read = {
+                (1, 0): np.lib.format.read_array_header_1_0,
+                (2, 0): np.lib.format.read_array_header_2_0,
+            }[version]
+            n, p = read(file)[0]
+    except (*DAMAGE, MemoryError) as error:
+        raise InvalidInput(f"{path}: cannot be read as .npz with a table X: {error}") from error
+    return int(n), int(p)
+
+
+def shifted(y: FloatArray, shift: float) -> FloatArray:
+    """Subtract a public constant from the target: the model has no intercept."""
+    if shift == 0.0:
+        return y
+    if not math.isfinite(shift):
+        raise InvalidInput(f"target_shift must be a finite number, got {shift}")
+    with np.errstate(over="ignore"):
+        difference = y - float(shift)
+    if not np.isfinite(difference).all():
+        raise InvalidInput("(sensitive) the target minus target_shift is beyond all floats")
+    return difference
+
+
+def _recipe(draw: Callable[..., tuple[FloatArray, FloatArray]]) -> Source:
+    """Make a synthetic source: its keys are the parameters of `draw`."""
+
+    def load(data: Mapping[str, Any], _: Path) -> Loaded:
+        if data["n"] * data["p"] > MOST_NUMBERS:
+            raise InvalidInput("n · p is more than any machine can store")
+        settings = {key: value for key, value in data.items() if key != "source"}
+        return *draw(**settings), None
+
+    return Source(
+        required={"n": int, "p": int, "rho": float, "snr": float, "support_size": int, "seed": int},
+        optional={},
+        load=load,
+        head=lambda data, _: (data["n"], data["p"], None),
+    )
+
+
+def _load_table(data: Mapping[str, Any], folder: Path) -> Loaded:
+    from mipselect.tables.numbers import read_table, table_file
+
+    return read_table(table_file(data, folder), data["target"], data.get("features"))
+
+
+def _head_of_table(data: Mapping[str, Any], folder: Path) -> Head:
+    from mipselect.tables.numbers import header, table_file
+
+    names = header(table_file(data, folder), data["target"], data.get("features"))
+    return None, len(names), names
+
+
+def _head_of_bundled(data: Mapping[str, Any], _: Path) -> Head:
+    known = BUNDLED[data["name"]]
+    return known.n, known.p, known.names
+
+
+SOURCES = {
+    "table": Source(
+        required={"path": str, "target": str},
+        optional={"features": list, "target_shift": float, **WAYS},
+        load=_load_table,
+        head=_head_of_table,
+    ),
+    "npz": Source(
+        required={"path": str},
+        optional={"target_shift": float},
+        load=_load_npz,
+        head=lambda data, folder: (*_npz_shape(folder / data["path"]), None),
+    ),
+    "sklearn": Source(
+        required={"name": str},
+        optional={"target_shift": float},
+        load=lambda data, _: bundled(data["name"]),
+        head=_head_of_bundled,
+    ),
+    "correlated-gaussian": _recipe(correlated_gaussian),
+    "logistic-gaussian": _recipe(logistic_gaussian),
+}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Requirement on a value, in words, and the test whether one meets it."""
+
+    words: str
+    holds: Callable[[object], bool]
+
+
+def is_number(value: object) -> bool:
+    """Return whether a TOML value is a float, or an integer that is not beyond all floats."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    return isinstance(value, float)
+
+
+def is_list(value: object, kind: type) -> bool:
+    """Return whether a TOML value is a list of this kind; integers count as floats."""
+    if not isinstance(value, list):
+        return False
+    if kind is float:
+        return all(is_number(entry) for entry in value)
+    return all(isinstance(entry, kind) and not isinstance(entry, bool) for entry in value)
+
+
+def _all_finite(values: Any) -> bool:
+    return all(map(math.isfinite, values))
+
+
+def _is_column(value: object) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)
+
+
+def _are_columns(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_column, value))
+
+
+def _are_groups(value: object) -> bool:
+    if isinstance(value, dict):
+        return all(map(_are_columns, value.values()))
+    return isinstance(value, list) and all(map(_are_columns, value))
+
+
+def _are_parts(value: object) -> bool:
+    return isinstance(value, list) and all(_is_column(v) or _are_columns(v) for v in value)
+
+
+KINDS = {
+    str: Kind("a text", lambda value: isinstance(value, str)),
+    int: Kind("an integer", lambda value: isinstance(value, int) and not isinstance(value, bool)),
+    float: Kind("a number", is_number),
+    bool: Kind("true or false", lambda value: isinstance(value, bool)),
+    list: Kind("a list of texts", lambda value: is_list(value, str)),
+}
+
+Kinds = Mapping[str, type | Kind]
+
+BOUNDS = Kind(
+    "a number, or a list of numbers, one for every feature",
+    lambda value: is_number(value) or is_list(value, float),
+)
+GROUPS = Kind("a list of lists of columns, or a table of names with such lists", _are_groups)
+PARTS = Kind("a list of columns, or of lists of those that are bounded together", _are_parts)
+
+INSTANCE_KEYS: Kinds = {
+    "support_size": int,
+    "x_bound": BOUNDS,
+    "y_bound": float,
+    "coef_bound": float,
+    "ridge": float,
+}
+OPTIONAL_KEYS: Kinds = {
+    "loss": str,
+    "description": str,
+    "groups": GROUPS,
+    "always": PARTS,
+    "intercept": bool,
+    "always_bound": float,
+}
+"""Columns are indices from 0, or names."""
+
+NUMBERS = Kind("a list of numbers, all finite", lambda v: is_list(v, float) and _all_finite(v))
+EXPECTED_KEYS: Kinds = {
+    "support": Kind("a list of indices of features", lambda value: is_list(value, int)),
+    "value": Kind("a number, finite", lambda v: is_number(v) and _all_finite([v])),
+}
+
+MOST_BYTES = 1 << 20
+"""An instance file is written by hand; more is something else."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """A parsed file whose sections and keys are known to be right; values may still be wrong."""
+
+    path: Path
+    instance: Mapping[str, Any]
+    data: Mapping[str, Any]
+    expected: Mapping[str, Any] | None
+    source: Source
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The arguments of `Instance`."""
+        return {key: value for key, value in self.instance.items() if key != "description"}
+
+
+def stored_names() -> list[str]:
+    """List the instances that come with the package."""
+    return sorted(
+        Path(entry.name).stem
+        for entry in resources.files("mipselect_instances").iterdir()
+        if entry.name.endswith(".toml")
+    )
+
+
+def _locate(name_or_path: str | Path) -> Path:
+    name = str(name_or_path)
+    stored = stored_names()
+    if name in stored:
+        return Path(str(resources.files("mipselect_instances"))) / f"{name}.toml"
+    path = Path(name_or_path)
+    # A name that is too long, or may not be looked up, names no file.
+    with suppress(OSError):
+        if path.suffix == ".toml" or path.is_file():
+            return path
+    raise InvalidInput(
+        f"{name!r} is neither a stored instance nor a file; stored: {', '.join(stored)}"
+        f"{did_you_mean(name, stored)}"
+    )
+
+
+def read_description(name_or_path: str | Path) -> Description:
+    """Parse a stored instance or a file; raise `InvalidInput`, naming it and what is wrong."""
+    if not isinstance(name_or_path, str | Path):
+        raise InvalidInput(
+            f"an instance is the name of a stored one or the path of a file, got {name_or_path!r}"
+        )
+    path = _locate(name_or_path)
+    if path.suffix != ".toml":
+        _refuse_table(path)
+    return described(path, read_toml(path, MOST_BYTES))
+
+
+def _refuse_table(path: Path) -> None:
+    """Raise `InvalidInput` for a file with the ending of a table."""
+    from mipselect.tables.stored_files import is_table
+
+    if is_table(str(path)):
+        raise InvalidInput(
+            f"{path}: is a table, and an instance is a .toml file that names one; 'mipselect "
+            "select' and 'mipselect fit' take the table itself, with --target and a --schema "
+            "(begin one with 'mipselect describe')"
+        )
+
+
+def described(path: Path, content: Mapping[str, Any]) -> Description:
+    """Check the sections of an instance, whose data are named from the folder of `path`."""
+    _check_keys(path, "the file", content, required=("instance", "data"), optional=("expected",))
+    for name, section in content.items():
+        if not isinstance(section, dict):
+            raise InvalidInput(f"{path}: {name} must be a section, [{name}]")
+    instance, data, wanted = content["instance"], content["data"], content.get("expected")
+    _check_section(path, "[instance]", instance, INSTANCE_KEYS, OPTIONAL_KEYS)
+    if "source" not in data:
+        raise InvalidInput(f"{path}: [data] has no source; known: {', '.join(SOURCES)}")
+    if not isinstance(data["source"], str) or data["source"] not in SOURCES:
+        raise InvalidInput(
+            f"{path}: [data] source {data['source']!r} is unknown; known: {', '.join(SOURCES)}"
+        )
+    source = SOURCES[data["source"]]
+    _check_section(path, "[data]", data, {"source": str, **source.required}, source.optional)
+    if data["source"] == "sklearn" and data["name"] not in BUNDLED:
+        raise InvalidInput(
+            f"{path}: [data] name {data['name']!r} is unknown; known: {', '.join(sorted(BUNDLED))}"
+        )
+    if wanted is not None:
+        _check_section(path, "[expected]", wanted, EXPECTED_KEYS, {"level_values": NUMBERS})
+    return Description(path, instance, data, wanted, source)
+
+
+def _check_section(
+    path: Path,
+    where: str,
+    section: Mapping[str, Any],
+    required: Kinds,
+    optional: Kinds,
+) -> None:
+    """Check keys and types; ranges are checked where the values are used."""
+    _check_keys(path, where, section, required, optional)
+    for key, value in section.items():
+        known = {**required, **optional}[key]
+        kind = known if isinstance(known, Kind) else KINDS[known]
+        if not kind.holds(value):
+            raise InvalidInput(f"{path}: {where} {key} must be {kind.words}, got {shown(value)}")
+
+
+def _check_keys(
+    path: Path,
+    where: str,
+    section: Mapping[str, Any],
+    required: Collection[str],
+    optional: Collection[str],
+) -> None:
+    known = [*required, *optional]
+    for key in section:
+        if key not in known:
+            hint = did_you_mean(key, known)
+            raise InvalidInput(
+                f"{path}: {where} has the unknown key {key!r}; known: {', '.join(known)}{hint}"
+            )
+    missing = [key for key in required if key not in section]
+    if missing:
+        raise InvalidInput(f"{path}: {where} lacks {', '.join(missing)}")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Results that a search must find, from the [expected] section.
+
+    Attributes
+    ----------
+    support : tuple of int
+        An optimal support: features, 0-based and sorted.
+    value : float
+        Its value R(S), in units of the loss.
+    level_values : tuple of float or None
+        The best value of every mistake level, level 0 first.
+    """
+
+    support: tuple[int, ...]
+    value: float
+    level_values: tuple[float, ...] | None
+
+
+def files_of(name_or_path: str | Path) -> tuple[Path, ...]:
+    """List the files that an instance is read from: its own, and those of its data if any."""
+    description = read_description(name_or_path)
+    named = [description.data["path"]] if "path" in description.data else []
+    return (description.path, *(description.path.parent / name for name in named))
+
+
+def expected(name_or_path: str | Path) -> Expected | None:
+    """Return what the file expects of a search, or None if it has no [expected] section."""
+    description = read_description(name_or_path)
+    section = description.expected
+    if section is None:
+        return None
+    s, support = description.instance["support_size"], section["support"]
+    if len(support) != s or sorted(set(support)) != support:
+        raise InvalidInput(
+            f"{description.path}: [expected] support must be {s} sorted indices of features, "
+            f"got {shown(support)}"
+        )
+    levels = section.get("level_values")
+    return Expected(tuple(support), section["value"], None if levels is None else tuple(levels))
