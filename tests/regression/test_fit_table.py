@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 from typing import Any
@@ -39,7 +38,7 @@ from mipselect.selectors import (
 )
 from mipselect.tables import TableSchema
 from mipselect.tables.public_map import TableQuestion
-from tests.support.all_regressors import public_part
+from tests.support.all_regressors import public_part, stored_again
 from tests.support.mapped_tables import map_table
 from tests.support.patients import SCHEMA, patients
 
@@ -87,8 +86,7 @@ def test_every_regressor_on_columns_of_the_public_map(name: str) -> None:
     columns = [table.column_names.index(column) for column in release.columns]
     scaled = table.X[:, columns].astype(float) @ model.coef_ + model.intercept_
     np.testing.assert_allclose(model.predict(frame), 30.0 + 30.0 * scaled, rtol=1e-9)
-    read = ModelRelease.from_dict(json.loads(json.dumps(release.to_dict())))
-    assert read == release
+    read = stored_again(release)
     np.testing.assert_array_equal(read.predict(frame), model.predict(frame))
     without = frame.drop(columns=["stay", "died"])
     np.testing.assert_array_equal(read.predict(without), model.predict(frame))
@@ -206,8 +204,7 @@ def test_numbers_keep_to_where_most_of_their_values_lie() -> None:
     scores = {share: model.score(frame, frame["stay"]) for share, model in found.items()}
     assert scores[None] > 0.5 > 0.3 > scores[0.0]
     assert f"age {low:.6g} to {high:.6g}" in str(found[None].release_)
-    read = ModelRelease.from_dict(json.loads(json.dumps(found[None].release_.to_dict())))
-    assert read == found[None].release_
+    stored_again(found[None].release_)
 
 
 def test_a_model_is_fitted_to_the_rows_that_it_predicts() -> None:
@@ -350,7 +347,7 @@ def test_classes(loss: str) -> None:
     # Rows without a class do not count: with them as the first class nobody would be in the other.
     known = frame.loc[401:]
     assert model.score(known, known["died"] == "True") > 0.75
-    read = ModelRelease.from_dict(json.loads(json.dumps(model.release_.to_dict())))
+    read = stored_again(model.release_)
     np.testing.assert_array_equal(read.predict(frame), predicted)
     assert str(read.in_units).startswith("log-odds of died=true = ")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from typing import Any
 
@@ -32,6 +31,7 @@ from tests.support.all_regressors import (
     all_models,
     release,
     selection,
+    stored_again,
 )
 
 NAMES = REGRESSORS + CLASSIFIERS
@@ -69,9 +69,7 @@ def test_a_fit_is_one_private_release_that_predicts(name: str, relation: str) ->
     np.testing.assert_array_equal(model.coef_, release.coefficients)
     assert model.intercept_ == release.intercept
     np.testing.assert_array_equal(model.predict(X), release.predict(X))
-    stored = json.loads(json.dumps(release.to_dict()))
-    read = ModelRelease.from_dict(stored)
-    assert read == release
+    read = stored_again(release)
     np.testing.assert_array_equal(read.predict(X), model.predict(X))
 
 
@@ -236,7 +234,7 @@ def test_a_feature_may_have_several_columns() -> None:
         coefficients=(1.0, 2.0, 3.0),
         rows=RowMap(3, row_bound=9.0),
     )
-    assert ModelRelease.from_dict(json.loads(json.dumps(of_three.to_dict()))) == of_three
+    stored_again(of_three)
     assert of_three.predict([[1.0, 0.0, 1.0]]).tolist() == [5.0]
     assert "+3  per unit of dose=high" in str(of_three)
     with pytest.raises(InvalidInput):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from mipselect.regression.evaluation import evaluation_map
 from mipselect.selectors import ExponentialSelector, SISSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.mapping import chosen_rows, open_table, read_rows
+from tests.support.all_regressors import stored_again
 from tests.support.mapped_tables import public_map
 
 FIELDS = [
@@ -81,8 +81,7 @@ def test_a_table_is_charged_once_and_no_more_than_without_quality(relation: str)
     assert quality.beats_chance
     assert quality.first.value == pytest.approx(0.97, abs=0.1)
     assert "Better than predicting the mean" in str(fitted.release_)
-    stored = json.loads(json.dumps(fitted.release_.to_dict()))
-    assert ModelRelease.from_dict(stored).quality == quality
+    assert stored_again(fitted.release_).quality == quality
 
 
 def test_all_rows_of_a_person_stay_together() -> None:
@@ -103,24 +102,38 @@ def test_all_rows_of_a_person_stay_together() -> None:
     assert fitted.quality_.rows == 100
 
 
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("alone", [True, False])
 @pytest.mark.parametrize(
-    ("regressor", "name"),
+    ("kind", "bounds", "name"),
     [
-        (AdaSSPRegressor(x_bound=1.0, y_bound=1.0), "R²"),
-        (ObjectivePerturbationRegressor(x_bound=1.0, y_bound=1.0, coef_bound=2.0), "R²"),
-        (ObjectivePerturbationClassifier(x_bound=1.0), "AUC"),
+        (AdaSSPRegressor, {"y_bound": 1.0}, "R²"),
+        (ObjectivePerturbationRegressor, {"y_bound": 1.0, "coef_bound": 2.0}, "R²"),
+        (ObjectivePerturbationClassifier, {}, "AUC"),
     ],
 )
-def test_arrays_have_the_measure_of_their_target(regressor: Any, name: str) -> None:
+def test_rows_of_arrays_that_a_model_has_not_seen_measure_it(
+    kind: type[Any], bounds: dict[str, float], name: str, alone: bool, relation: str
+) -> None:
     rng = np.random.default_rng(0)
-    X = rng.uniform(-1.0, 1.0, (6000, 4))
-    y = np.clip(0.6 * X[:, 2] + 0.1 * rng.normal(size=6000), -1.0, 1.0)
-    selector = SISSelector(1, x_bound=1.0, y_bound=1.0, relation="replace-one")
-    fitted = SelectThenRegress(selector, regressor, epsilon=4.0, quality_share=0.25)
-    fitted.fit(X, np.sign(y) if name == "AUC" else y)
-    assert fitted.quality_.first.name == name
-    assert fitted.quality_.rows == 1500
-    assert fitted.quality_.beats_chance
+    X = rng.uniform(-1.0, 1.0, (6000, 2))
+    y = np.clip(0.7 * X[:, 1] + 0.1 * rng.normal(size=6000), -1.0, 1.0)
+    y = np.sign(y) if name == "AUC" else y
+    ledger = Ledger(4.0, 1e-6, relation=relation)
+    asked: dict[str, Any] = {"epsilon": 4.0, "quality_share": 0.25, "ledger": ledger}
+    regressor = kind(x_bound=1.0, relation=relation, **bounds)
+    selector = SISSelector(1, x_bound=1.0, y_bound=1.0, relation=relation)
+    fitted = regressor if alone else SelectThenRegress(selector, regressor)
+    quality = fitted.set_params(**asked).fit(X, y).quality_
+    assert quality == fitted.release_.quality
+    assert (quality.first.name, quality.share) == (name, 0.25)
+    assert quality.rows == (1500 if relation == "replace-one" else None)
+    assert quality.beats_chance
+    # Rows apart cost nothing on top.
+    (entry,) = ledger.entries
+    assert entry.guarantee.epsilon == 4.0
+    assert quality.guarantee == within(entry.guarantee)
+    assert fitted.set_params(quality_share=None, ledger=None).fit(X, y).quality_ is None
 
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
@@ -132,30 +145,6 @@ def test_numbers_without_a_range_are_refused_before_anything_is_paid(relation: s
     with pytest.raises(InvalidInput, match="needs a public range of the target: y_bound"):
         asked.fit(np.zeros((50, 3)), np.ones(50))
     assert ledger.spent.epsilon == 0.0
-
-
-@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
-@pytest.mark.parametrize("kind", [ObjectivePerturbationRegressor, ObjectivePerturbationClassifier])
-def test_a_model_alone_measures_itself_on_rows_that_it_has_not_seen(
-    kind: type[Any], relation: str
-) -> None:
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1.0, 1.0, (6000, 2))
-    y = np.clip(0.7 * X[:, 1] + 0.1 * rng.normal(size=6000), -1.0, 1.0)
-    of_classes = kind is ObjectivePerturbationClassifier
-    bounds = {} if of_classes else {"y_bound": 1.0, "coef_bound": 2.0}
-    ledger = Ledger(4.0, relation=relation)
-    asked = {"epsilon": 4.0, "x_bound": 1.0, "relation": relation, "quality_share": 0.25, **bounds}
-    fitted = kind(**asked, ledger=ledger).fit(X, np.sign(y) if of_classes else y)
-    quality = fitted.quality_
-    assert quality == fitted.release_.quality
-    assert (quality.first.name, quality.share) == ("AUC" if of_classes else "R²", 0.25)
-    assert quality.rows == (1500 if relation == "replace-one" else None)
-    assert quality.beats_chance
-    # Rows apart cost nothing on top.
-    assert [entry.guarantee.epsilon for entry in ledger.entries] == [4.0]
-    assert quality.guarantee.epsilon == 4.0
-    assert kind(**{**asked, "quality_share": None}).fit(X, np.sign(y)).quality_ is None
 
 
 def test_a_row_is_fitted_to_or_measures_and_never_both() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from mipselect.regression import (
 )
 from mipselect.selectors import ExponentialSelector, SISSelector
 from mipselect.tables import TableSchema
+from tests.support.all_regressors import stored_again
 from tests.support.mapped_tables import map_table
 from tests.support.patients import SCHEMA, patients
 
@@ -108,8 +108,7 @@ def test_classes_are_of_the_type_of_their_field(field: dict[str, Any], classes: 
     content = SCHEMA.content
     content["fields"][-1] = {"name": "died", **field}
     model = model_of("died", ObjectivePerturbationClassifier(), TableSchema.of(content))
-    release = ModelRelease.from_dict(json.loads(json.dumps(model.release_.to_dict())))
-    assert release == model.release_
+    release = stored_again(model.release_)
     for found in (release.classes, model.release_.classes, tuple(model.classes_.tolist())):
         assert found == classes
         assert [type(one) for one in found] == [type(one) for one in classes]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from dataclasses import replace
 
@@ -35,6 +34,7 @@ from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.public_map import TableQuestion
+from tests.support.all_regressors import stored_again
 from tests.support.listed_intervals import every_interval, logs_of
 from tests.support.perturbed_laws import PerturbedMinimiser
 
@@ -182,7 +182,7 @@ def test_a_wide_range_of_the_target_costs_little() -> None:
         errors[name] = float(np.abs(release.predict(there) - there["y"]).mean())
         assert ("most values of the target lie" in str(release)) is (name == "huber")
         assert release.guarantee.epsilon <= 2.0
-        assert ModelRelease.from_dict(json.loads(json.dumps(release.to_dict()))) == release
+        stored_again(release)
     assert errors["huber"] < 2.0 < 8.0 < min(errors["as stated"], errors["a κ of the user"])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from mipselect.errors import InvalidInput
 from mipselect.regression import (
     AdaSSPRegressor,
     BoostedAdaSSPRegressor,
-    ModelRelease,
     ObjectivePerturbationClassifier,
     ObjectivePerturbationRegressor,
     SelectThenRegress,
@@ -32,6 +30,7 @@ from mipselect.regression.smooth_losses import (
 )
 from mipselect.selectors import ExponentialSelector, SISSelector
 from mipselect.tables import TableSchema
+from tests.support.all_regressors import stored_again
 from tests.support.perturbed_laws import PerturbedMinimiser
 
 LOSSES: list[SmoothLoss] = [Squared(), Huber(0.4), LogisticLoss()]
@@ -157,7 +156,7 @@ def test_a_model_is_that_of_the_rows_that_count(name: str) -> None:
     assert release.table is not None
     assert release.table.weight == "w"
     assert "Rows counted by the survey weight w." in release.summary()
-    stored = ModelRelease.from_dict(json.loads(json.dumps(release.to_dict())))
+    stored = stored_again(release)
     assert stored.table is not None
     assert stored.table.weight == "w"
     assert stored.table.column_names == ("a",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from typing import Any
 
@@ -62,6 +63,13 @@ def release(**changes: Any) -> ModelRelease:
         "bounds": {"y_bound": 3.0},
     }
     return ModelRelease(**{**fields, **changes})
+
+
+def stored_again(release: ModelRelease) -> ModelRelease:
+    """What is read of its JSON, which is the same."""
+    again = ModelRelease.from_dict(json.loads(json.dumps(release.to_dict())))
+    assert again == release
+    return again
 
 
 DRAWN = ("coefficients", "intercept", "support", "feature_names", "columns", "rows", "table")
