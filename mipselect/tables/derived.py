@@ -285,7 +285,8 @@ def checked_format(field: Field, where: str) -> None:
         return
     letters = re.findall("%(.)", field.format)
     needed = {"date": "Ymd", "datetime": "YmdH", "time": "H"}[field.type]
-    if set(letters) - set("YmdHMS") or not set(needed) <= set(letters) or _repeats(letters):
+    once = len(set(letters)) == len(letters)
+    if not once or set(letters) - set("YmdHMS") or not set(needed) <= set(letters):
         wanted = ", ".join(f"%{letter}" for letter in needed)
         raise InvalidInput(
             f'{where}: format must be "default" (ISO 8601) or a pattern of %Y, %m, %d, %H, %M and '
@@ -299,10 +300,6 @@ def checked_format(field: Field, where: str) -> None:
             f"{where}: format {shown(field.format)} can be mistaken for ISO 8601: {shown(sample)} "
             "is another date there; write the file in another way"
         )
-
-
-def _repeats(letters: Sequence[str]) -> bool:
-    return len(set(letters)) < len(letters)
 
 
 def _of_one_kind(column: pa.Array, field: Field) -> NDArray[np.int64]:

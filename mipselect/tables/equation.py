@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -205,16 +205,13 @@ class TableEquation:
     @property
     def lines(self) -> list[str]:
         """The rule in words, a line for each coefficient but those aside, which are counted."""
-        lines = [self.all_lines[0], *self._lines(term for term in self.terms if not term.aside)]
+        lines = [f"{self.aim} = {self.intercept:.6g}"]
+        lines += [
+            f"  {term.coefficient:+.6g}  {term.meaning}{self.odds_of(term)}"
+            for term in self.terms
+            if not term.aside
+        ]
         return [*lines, f"  and {self.left_out}"] if self.left_out else lines
-
-    @property
-    def all_lines(self) -> list[str]:
-        """The rule in words, a line for each coefficient."""
-        return [f"{self.aim} = {self.intercept:.6g}", *self._lines(self.terms)]
-
-    def _lines(self, terms: Iterable[Term]) -> list[str]:
-        return [f"  {term.coefficient:+.6g}  {term.meaning}{self.odds_of(term)}" for term in terms]
 
     def odds_of(self, term: Term) -> str:
         """Return by what a term multiplies the odds, in words; "" if it multiplies none."""

@@ -36,7 +36,7 @@ def shaped(seed: int, loss: str = "squared") -> Instance:
     X = np.repeat(rng.standard_normal((n, p)), copies, axis=1)
     y = X[:, 0] + 0.1 * rng.standard_normal(n)
     return Instance(
-        X, y > 0.0 if loss != "squared" and of_classes(loss) else y, support_size=s, x_bound=2.0,
+        X, y > 0.0 if of_classes(loss) else y, support_size=s, x_bound=2.0,
         y_bound=3.0, coef_bound=0.9, ridge=1.0, loss=loss,
     )  # fmt: skip
 

@@ -16,26 +16,13 @@ from tests.search.test_branch_and_bound import (
 )
 from tests.search.test_cuts import test_sparse_diagonal_cuts_and_shares
 from tests.search.test_levels import test_root_cut_holds_at_every_distance
-from tests.support.designs import DESIGNS, Design
+from tests.support.designs import DESIGNS, Design, with_loss
 
 
 def in_single_precision(design: Design, seed: int) -> Instance:
     """The problem of a design whose columns are rounded to float32, where it has columns."""
     instance = design(seed)
-    if not instance.has_rows:
-        return instance
-    return Instance(
-        instance.X.astype(np.float32),
-        instance.y,
-        support_size=instance.support_size,
-        x_bound=instance.x_bound,
-        y_bound=instance.y_bound,
-        coef_bound=instance.coef_bound,
-        ridge=instance.ridge,
-        groups=instance.groups,
-        always=instance.always,
-        intercept=instance.intercept,
-    )
+    return with_loss(instance, "squared", np.float32) if instance.has_rows else instance
 
 
 def failures(seed: int) -> list[str]:

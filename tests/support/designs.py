@@ -154,9 +154,9 @@ def of_classes(loss: str | Loss) -> bool:
     return wants_classes(checked_loss(loss))
 
 
-def with_loss(base: Instance, loss: str | Loss) -> Instance:
+def with_loss(base: Instance, loss: str | Loss, dtype: type | None = None) -> Instance:
     """The same problem with another loss; its classes, if it is of classes, by the sign of y."""
-    X, y = base.X, base.y
+    X, y = base.X if dtype is None else base.X.astype(dtype), base.y
     if of_classes(loss):
         X, y = np.vstack([X, X[:1]]), np.where(y > 0.0, 1, 0)
         y = np.append(y, 1 - y[0])
