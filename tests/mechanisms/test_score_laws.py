@@ -213,6 +213,13 @@ def test_canonical_is_the_exponential_mechanism_on_all_subsets(
         )
         expected = canonical_law(x, k, epsilon, gamma)
         np.testing.assert_allclose(log_law(mechanism, subsets(d, k)), expected, atol=1e-11)
+        classes = np.exp(mechanism.class_log_probabilities())
+        by_class = np.zeros(classes.size)
+        order = np.argsort(-x, kind="stable").tolist()
+        for subset, log in zip(subsets(d, k), expected, strict=True):
+            ranks = tuple(sorted(order.index(j) + 1 for j in subset))
+            by_class[mechanism.classes.index(ranks)] += np.exp(log)
+        np.testing.assert_allclose(classes, by_class, atol=1e-12)
 
 
 @pytest.mark.parametrize("gamma", [0.5, 1.0])
@@ -223,6 +230,7 @@ def test_canonical_with_other_noise_is_noisy_max_on_all_subsets(gamma: float) ->
         over_subsets = NoisyMax(-losses, 3.0, noise=noise)
         expected = log_law(over_subsets, range(len(losses)))
         np.testing.assert_allclose(log_law(mechanism, subsets(6, 3)), expected, atol=1e-9)
+        assert logsumexp(mechanism.class_log_probabilities()) == pytest.approx(0.0, abs=1e-10)
 
 
 @pytest.mark.parametrize("noise", ["gumbel", "exponential"])

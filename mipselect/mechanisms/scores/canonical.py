@@ -215,7 +215,7 @@ class CanonicalLipschitz(TopKMechanism):
 
     @cached_property
     def classes(self) -> HeadTailClasses | TailClasses:
-        """The utility classes. Public."""
+        """The utility classes, in the order of `class_log_probabilities`. Public."""
         d = np.size(self.scores)
         return TailClasses(d, self.k) if self.gamma == 1.0 else HeadTailClasses(d, self.k)
 
@@ -245,6 +245,20 @@ class CanonicalLipschitz(TopKMechanism):
             return Estimate(log, 0.0, "closed form")
         logs, errors = self._competitors.log_wins(self._utilities[[index]], np.zeros(1))
         return Estimate(float(logs[0]), float(errors[0]), "quadrature")
+
+    def class_log_probabilities(self) -> FloatArray:
+        """Return the log of the probability of each utility class. Sensitive.
+
+        Returns
+        -------
+        float array, shape (k (d - k) + 1,), or (d - k + 1,) for γ = 1
+            In the order of `classes`: first the k best items, then (h, t) for h = 0..k-1 and
+            t = k+1..d; for γ = 1, t = k..d.
+        """
+        if self.noise == "gumbel":
+            return self._weights.log_probabilities()
+        logs, _ = self._competitors.log_wins(self._utilities, self.classes.log_sizes)
+        return logs
 
     def event_probability(self, event: str) -> float:
         """Return the probability that the outcome is as good as `event` says. Sensitive.
