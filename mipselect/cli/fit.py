@@ -190,7 +190,7 @@ def fit(arguments: FitArguments) -> None:
     with --ranges private, the ranges of what was drawn are drawn as well.
     """
     from mipselect.cli.cautions import note_of_the_target
-    from mipselect.cli.inputs import Source
+    from mipselect.cli.inputs import ProblemSource
     from mipselect.regression.ranges import ADVICE
 
     table, plan = arguments.table, plan_of(arguments)
@@ -199,7 +199,7 @@ def fit(arguments: FitArguments) -> None:
     if plan.regression != arguments.model.way.value:
         say(f"note: {FOR_DELTA}.")
     note_of_the_target(plan.drawn.question.schema, table.target)
-    source = Source(plan.problem, plan.data)
+    source = ProblemSource(plan.problem, plan.data)
     plan.deliver(source, arguments.delivery, dry_run=arguments.drawing.dry_run)
 
 

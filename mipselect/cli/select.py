@@ -30,7 +30,7 @@ from mipselect.errors import InvalidInput, about
 from mipselect.validation import checked_integer
 
 if TYPE_CHECKING:  # --help imports none of them.
-    from mipselect.cli.inputs import Source
+    from mipselect.cli.inputs import ProblemSource
     from mipselect.cli.releasing import SupportPlan
     from mipselect.problem.block_scores import BlockOptions
     from mipselect.problem.problem import Problem
@@ -114,7 +114,7 @@ def titles_of(schema: TableSchema | None) -> dict[str, Any]:
 
 def table_asked_of(
     arguments: SelectArguments, schema: TableSchema | None, plan: SupportPlan
-) -> Source:
+) -> ProblemSource:
     """Name a table of numbers, or one with a schema, and the score of what is selected from it."""
     from mipselect.cli.arguments import blocks_for, chosen_loss, refuse_bounds
     from mipselect.cli.cautions import note_of_the_target
@@ -203,7 +203,7 @@ def number_table(
     blocks: BlockOptions | None,
     size_named: str,
     settings: Mapping[str, Any],
-) -> Source:
+) -> ProblemSource:
     """Name a table of numbers, with public bounds or scored from blocks of rows.
 
     Parameters
@@ -219,7 +219,7 @@ def number_table(
     settings : mapping
         The other arguments of `Instance`.
     """
-    from mipselect.cli.inputs import Source
+    from mipselect.cli.inputs import ProblemSource
     from mipselect.problem.data import Rows
     from mipselect.problem.problem import Problem
     from mipselect.problem.stored import StoredData
@@ -249,4 +249,4 @@ def number_table(
             made = blocks.of_rows(stored.problem, rows)
         return StoredData.of_made(path, made, settings)
 
-    return Source(problem, data)
+    return ProblemSource(problem, data)

@@ -41,7 +41,7 @@ from mipselect.search.monolithic.forms import Form, Formulation
 from mipselect.validation import checked_integer
 
 if TYPE_CHECKING:  # --help imports none of them.
-    from mipselect.cli.inputs import Source
+    from mipselect.cli.inputs import ProblemSource
     from mipselect.problem.descriptions import Expected
     from mipselect.problem.instance import Instance
     from mipselect.problem.stored import StoredData
@@ -202,7 +202,7 @@ def solve(arguments: SolveArguments) -> None:
         raise MipselectError(f"(sensitive) {name}: {comparison.sentence}")
 
 
-def _source(arguments: SolveArguments) -> Source:
+def _source(arguments: SolveArguments) -> ProblemSource:
     """Choose a table by its ending, else moments or an instance."""
     from mipselect.cli.inputs import asked_of, scored_table
     from mipselect.tables.instances import ScoredTable, table_within_its_rows
