@@ -15,7 +15,6 @@ from mipselect.cli.ledger_entry import check_ledger, opened, relation_of
 from mipselect.cli.options import (
     METHODS_IN_WORDS,
     PRIVACY_PANEL,
-    Delivery,
     DrawOptions,
     MethodOptions,
     check_seed,
@@ -23,7 +22,7 @@ from mipselect.cli.options import (
     require_positive,
     stated,
 )
-from mipselect.cli.output import check_output
+from mipselect.cli.output import Delivery, check_output
 from mipselect.cli.start import say
 from mipselect.cli.table_options import (
     HAS_SCHEMA,

@@ -24,8 +24,8 @@ from mipselect.cli.ledger_entry import (
     print_charged,
 )
 from mipselect.cli.ledger_entry import in_words as left_in_words
-from mipselect.cli.options import AUTO, Delivery, SupportDrawOptions, check_seed
-from mipselect.cli.output import NOT_PRIVATE, banner, heading, line, print_table
+from mipselect.cli.options import AUTO, SupportDrawOptions, check_seed
+from mipselect.cli.output import NOT_PRIVATE, Delivery, banner, heading, line, print_table
 from mipselect.cli.progress import Watch
 from mipselect.cli.start import say
 from mipselect.errors import (

@@ -8,14 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mipselect.cli.declared import command, group, option, options, refuse
-from mipselect.cli.options import (
-    Delivery,
-    SupportDrawOptions,
-    option_named,
-    require_positive,
-    stated,
-)
-from mipselect.cli.output import check_output
+from mipselect.cli.options import SupportDrawOptions, option_named, require_positive, stated
+from mipselect.cli.output import Delivery, check_output
 from mipselect.cli.table_options import (
     HAS_SCHEMA,
     NEEDS_SCHEMA,

@@ -14,17 +14,11 @@ from rich.console import Console
 
 from mipselect import search
 from mipselect.cli.declared import command, group, names_of, option, options, refuse
-from mipselect.cli.options import (
-    AUTO,
-    ONE_SWAP,
-    SEARCH_PANEL,
-    Delivery,
-    SearchArguments,
-    stated,
-)
+from mipselect.cli.options import AUTO, ONE_SWAP, SEARCH_PANEL, SearchArguments, stated
 from mipselect.cli.output import (
     BOUNDS,
     SENSITIVE,
+    Delivery,
     banner,
     bounds_in_words,
     check_output,
