@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import random
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +38,7 @@ from mipselect.selectors import (
 )
 from mipselect.tables import TableSchema
 from mipselect.tables.public_map import TableQuestion
+from tests.support.all_regressors import public_part, stored_again
 from tests.support.mapped_tables import map_table
 from tests.support.patients import SCHEMA, patients
 
@@ -87,8 +86,7 @@ def test_every_regressor_on_columns_of_the_public_map(name: str) -> None:
     columns = [table.column_names.index(column) for column in release.columns]
     scaled = table.X[:, columns].astype(float) @ model.coef_ + model.intercept_
     np.testing.assert_allclose(model.predict(frame), 30.0 + 30.0 * scaled, rtol=1e-9)
-    read = ModelRelease.from_dict(json.loads(json.dumps(release.to_dict())))
-    assert read == release
+    read = stored_again(release)
     np.testing.assert_array_equal(read.predict(frame), model.predict(frame))
     without = frame.drop(columns=["stay", "died"])
     np.testing.assert_array_equal(read.predict(without), model.predict(frame))
@@ -206,8 +204,7 @@ def test_numbers_keep_to_where_most_of_their_values_lie() -> None:
     scores = {share: model.score(frame, frame["stay"]) for share, model in found.items()}
     assert scores[None] > 0.5 > 0.3 > scores[0.0]
     assert f"age {low:.6g} to {high:.6g}" in str(found[None].release_)
-    read = ModelRelease.from_dict(json.loads(json.dumps(found[None].release_.to_dict())))
-    assert read == found[None].release_
+    stored_again(found[None].release_)
 
 
 def test_a_model_is_fitted_to_the_rows_that_it_predicts() -> None:
@@ -302,8 +299,9 @@ def test_a_share_of_ranges_is_of_a_table() -> None:
     for wrong in (-0.1, 1.0, float("nan")):
         with pytest.raises(InvalidInput, match="range_share"):
             pair(range_share=wrong).fit_table(frame, schema, target="stay")
-    with pytest.raises(InvalidInput, match="range_share and ranges are of a table"):
-        pair(range_share=0.1).fit(np.zeros((10, 2)), np.zeros(10))
+    for asked in ({"range_share": 0.1}, {"ranges": "private"}):
+        with pytest.raises(InvalidInput, match="range_share and ranges are of a table"):
+            pair(**asked).fit(np.zeros((10, 2)), np.zeros(10))
 
 
 @pytest.mark.parametrize(
@@ -349,7 +347,7 @@ def test_classes(loss: str) -> None:
     # Rows without a class do not count: with them as the first class nobody would be in the other.
     known = frame.loc[401:]
     assert model.score(known, known["died"] == "True") > 0.75
-    read = ModelRelease.from_dict(json.loads(json.dumps(model.release_.to_dict())))
+    read = stored_again(model.release_)
     np.testing.assert_array_equal(read.predict(frame), predicted)
     assert str(read.in_units).startswith("log-odds of died=true = ")
 
@@ -378,26 +376,8 @@ def test_no_field_of_a_release_depends_on_hostile_rows() -> None:
     noise: dict[tuple[str, ...], Any] = {}
 
     def public(table: Any) -> Any:
-        release = pair(epsilon=1.0).fit_table(table, SCHEMA, target="stay", never=["ward"]).release_
-        drawn = (
-            "coefficients",
-            "intercept",
-            "support",
-            "feature_names",
-            "columns",
-            "rows",
-            "table",
-        )
-        stored = {key: v for key, v in release.to_dict().items() if key not in drawn}
-        # How much noise there is follows from what was drawn, and from nothing else.
-        bounds = stored.pop("bounds")
-        assert noise.setdefault(release.columns, bounds) == bounds
-        assert release.has_model
-        with warnings.catch_warnings():
-            # Predictions tell what they replace; the fit has no word of it.
-            warnings.simplefilter("ignore", UserWarning)
-            assert np.isfinite(release.predict(table)).all()
-        return stored
+        model = pair(epsilon=1.0).fit_table(table, SCHEMA, target="stay", never=["ward"])
+        return public_part(model.release_, table, noise)
 
     expected = public(frame)
     for value in hostile:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from itertools import count
 
 import numpy as np
@@ -14,7 +13,7 @@ from mipselect.errors import InvalidInput
 from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.ranges import PrivateRanges
 from mipselect.tables import TableSchema
-from mipselect.tables.mapping import open_table, read_rows
+from mipselect.tables.mapping import read_rows
 from mipselect.tables.public_map import TableQuestion
 from mipselect.tables.sources import read_again
 
@@ -53,16 +52,6 @@ def test_private_ranges_keep_a_row_with_its_target() -> None:
     drawn = PrivateRanges(question(), 400.0)
     rows, *_ = drawn.rows(read_again(shuffled()), (0,), random.Random(2))
     assert abs(np.corrcoef(rows.X[:, 0], rows.y)[0, 1]) > 0.9
-
-
-def test_what_reads_again_gives_the_same_rows_each_time() -> None:
-    asked = question(**STATED)
-    source = read_again(shuffled())
-
-    def read() -> Iterator[int]:
-        yield from values(open_table(source, asked.public), asked)
-
-    assert list(read()) == list(read())
 
 
 def test_a_lazy_frame_that_fails_says_nothing_of_a_row() -> None:

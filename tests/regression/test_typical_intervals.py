@@ -31,7 +31,7 @@ from mipselect.regression.typical_intervals import (
     part_of,
     weights_of_places,
 )
-from tests.support.listed_intervals import every_interval, logs_of
+from tests.support.listed_intervals import every_interval, held_by, logs_of
 
 NAN, INF = math.nan, math.inf
 SLACK = 1e-9
@@ -50,13 +50,9 @@ TABLES = [
 
 
 def intervals_of(*tables: list[float]) -> list[ListedInterval]:
-    """All intervals that hold a value of one of some tables, and one that holds none."""
-    found = {
-        ListedInterval(EVERYWHERE.first + size.step, place)
-        for table in tables
-        for size in IntervalLaw(np.array(table), 1.0, 2).occupied()
-        for place in size.places.tolist()
-    }
+    """All intervals that hold a value of one of some tables, and two that hold none."""
+    laws = (IntervalLaw(np.array(table), 1.0, 2) for table in tables)
+    found = {interval for law in laws for interval in held_by(law)}
     empty = ListedInterval(-64, 3)
     return [*found, empty, ListedInterval(10, -12345)]
 
@@ -118,26 +114,9 @@ def test_the_law_is_the_exponential_mechanism(
     largest = max(terms)
     whole = largest + math.log(math.fsum(math.exp(t - largest) for t in terms))
     expected = np.array([*map(log_weight, chosen)]) - whole
-    assert all_logs(law, chosen) == pytest.approx(expected, abs=1e-9)
+    assert logs_of(law, chosen) == pytest.approx(expected, abs=1e-9)
     for interval in (chosen[0], chosen[len(chosen) // 2], empty):
         assert law.log_probability(interval) == pytest.approx(log_weight(interval) - whole)
-
-
-def held_by(law: IntervalLaw) -> dict[ListedInterval, int]:
-    """How many values the intervals hold that hold one."""
-    return {
-        ListedInterval(EVERYWHERE.first + size.step, place): inside
-        for size in law.occupied()
-        for place, inside in zip(size.places.tolist(), size.inside.tolist(), strict=True)
-    }
-
-
-def all_logs(law: IntervalLaw, intervals: list[ListedInterval]) -> np.ndarray:
-    """`log_probability` of many intervals, with one look at the values."""
-    held, (scores, weights) = held_by(law), law._levels
-    levels = np.searchsorted(scores, law._scores(0, [held.get(each, 0) for each in intervals]))
-    shares = np.array([*map(EVERYWHERE.weight, intervals)]) / weights[levels]
-    return law._law.log_probabilities()[levels] + np.log(shares)
 
 
 HOSTILE = [0.0, 1.0, -5.0, 1e9, 1e-20, INF, NAN, 2.0**40, 2.0**40 + 1.0]
@@ -162,7 +141,7 @@ def test_private_under_both_relations(table: list[float], epsilon: float, outsid
     for other in neighbours(table):
         two = IntervalLaw(np.array(other), epsilon, outside)
         chosen = intervals_of(table, other)
-        losses = all_logs(one, chosen) - all_logs(two, chosen)
+        losses = logs_of(one, chosen) - logs_of(two, chosen)
         assert np.abs(losses).max() <= epsilon + SLACK
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import random
 from dataclasses import replace
 
@@ -35,7 +34,9 @@ from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.selectors.all_features import AllFeaturesSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.public_map import TableQuestion
+from tests.support.all_regressors import stored_again
 from tests.support.listed_intervals import every_interval, logs_of
+from tests.support.perturbed_laws import PerturbedMinimiser
 
 
 @pytest.mark.parametrize(
@@ -115,7 +116,7 @@ def planned(rows: int) -> TablePlan:
 
 
 def law_of_pairs(plan: TablePlan, rows: list[tuple[bool, float]]) -> np.ndarray:
-    """Log densities of all parts, and of coefficients of a grid in units of each."""
+    """Log densities of all parts, and of coefficients of a grid in units of each, together."""
     x = np.array([[1.0 if a else -1.0, 1.0] for a, _ in rows])
     y = np.array([t for _, t in rows])
     epsilon = plan.epsilon_of_target
@@ -123,16 +124,13 @@ def law_of_pairs(plan: TablePlan, rows: list[tuple[bool, float]]) -> np.ndarray:
     chosen, loss = model._perturbation(1, len(rows)), model._loss()
     balls, _ = model._change(1)
     law = law_of_part(y, epsilon, halves(4, 4))
+    thetas = np.array([*itertools.product(np.linspace(-3.0, 3.0, 7), repeat=2)])
     found = []
     for interval, log_part in zip(every_interval(law.listed), logs_of(law), strict=True):
         target = TargetPart(*ends_of_part(interval), epsilon).units(y)
-        for theta in itertools.product(np.linspace(-3.0, 3.0, 7), repeat=2):
-            _, slopes, curvatures = loss.values(target, x @ theta)
-            noise = -(slopes @ x + chosen.ridge * np.array(theta))
-            hessian = (x * curvatures[:, None]).T @ x + chosen.ridge * np.eye(2)
-            log_noise = -balls.norms(noise[None])[0] / chosen.noise_scale
-            found.append(log_part + log_noise + np.linalg.slogdet(hessian)[1])
-    return np.array(found)
+        minimiser = PerturbedMinimiser(loss, x, target, chosen, model._radius(1), balls)
+        found.append(log_part + minimiser.log_density(thetas))
+    return np.concatenate(found)
 
 
 def test_part_and_coefficients_keep_epsilon_together(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +182,7 @@ def test_a_wide_range_of_the_target_costs_little() -> None:
         errors[name] = float(np.abs(release.predict(there) - there["y"]).mean())
         assert ("most values of the target lie" in str(release)) is (name == "huber")
         assert release.guarantee.epsilon <= 2.0
-        assert ModelRelease.from_dict(json.loads(json.dumps(release.to_dict()))) == release
+        stored_again(release)
     assert errors["huber"] < 2.0 < 8.0 < min(errors["as stated"], errors["a κ of the user"])
 
 
