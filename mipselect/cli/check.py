@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from mipselect.cli.declared import command, group, option, options, required
-from mipselect.cli.options import Delivery, stated
+from mipselect.cli.options import stated
 from mipselect.cli.output import (
     SENSITIVE,
+    Delivery,
     banner,
     check_output,
-    deliver,
     heading,
     line,
     print_table,
@@ -122,14 +122,7 @@ def check(arguments: CheckArguments) -> None:
         "warning": SENSITIVE,
         **found.to_dict(),
     }
-    deliver(
-        report,
-        render,
-        as_json=delivery.as_json,
-        output=delivery.output,
-        content=page,
-        replace=delivery.replace,
-    )
+    delivery.deliver(report, render, content=page)
 
 
 def _rows(found: TableCheck) -> list[list[str]]:

@@ -12,9 +12,10 @@ from rich.console import Console
 
 from mipselect import search
 from mipselect.cli.declared import argument, command, group, option, options
-from mipselect.cli.options import SEARCH_PANEL, Delivery, SearchArguments
+from mipselect.cli.options import SEARCH_PANEL, SearchArguments
 from mipselect.cli.output import (
     SENSITIVE,
+    Delivery,
     banner,
     check_output,
     finite_or_none,

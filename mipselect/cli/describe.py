@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from mipselect.cli.declared import command, group, option, options
-from mipselect.cli.options import Delivery
 from mipselect.cli.output import (
     SENSITIVE,
+    Delivery,
     banner,
     check_output,
-    deliver,
     line,
     print_table,
     write_whole,
@@ -134,7 +134,7 @@ def describe(arguments: DescribeArguments) -> None:
         "notes": list(found.notes),
         "advice": f"{FROM_WHERE} {TYPICAL} {IDENTIFIERS}",
     }
-    deliver(report, render, as_json=delivery.as_json, output=None)
+    replace(delivery, output=None).deliver(report, render)
 
 
 def _uses(schema: TableSchema) -> Iterator[tuple[Field, str, str]]:

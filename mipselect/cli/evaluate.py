@@ -16,8 +16,8 @@ from mipselect.cli.ledger_entry import (
     print_charged,
     relation_of,
 )
-from mipselect.cli.options import PRIVACY_PANEL, ChargeOptions, Delivery, check_seed, stated
-from mipselect.cli.output import NOT_PRIVATE, banner, check_output, heading, line
+from mipselect.cli.options import PRIVACY_PANEL, ChargeOptions, check_seed, stated
+from mipselect.cli.output import NOT_PRIVATE, Delivery, banner, check_output, heading, line
 from mipselect.cli.progress import Spinner
 from mipselect.cli.start import say
 from mipselect.cli.table_options import TABLE, TableArgument

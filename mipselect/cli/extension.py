@@ -5,14 +5,13 @@ Such a package names its commands under the entry points `mipselect.commands`; s
 """
 
 from mipselect.cli.declared import argument, command, group, option, options, required
-from mipselect.cli.options import Delivery
 from mipselect.cli.output import (
     SENSITIVE,
+    Delivery,
     Interrupted,
     banner,
     check_output,
     check_writable,
-    deliver,
     heading,
     write_whole,
 )
@@ -32,7 +31,6 @@ __all__ = [
     "check_writable",
     "checked_integer",
     "command",
-    "deliver",
     "group",
     "heading",
     "option",

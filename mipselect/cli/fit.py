@@ -15,7 +15,6 @@ from mipselect.cli.ledger_entry import check_ledger, opened, relation_of
 from mipselect.cli.options import (
     METHODS_IN_WORDS,
     PRIVACY_PANEL,
-    Delivery,
     DrawOptions,
     MethodOptions,
     check_seed,
@@ -23,7 +22,7 @@ from mipselect.cli.options import (
     require_positive,
     stated,
 )
-from mipselect.cli.output import check_output
+from mipselect.cli.output import Delivery, check_output
 from mipselect.cli.start import say
 from mipselect.cli.table_options import (
     HAS_SCHEMA,
@@ -190,7 +189,7 @@ def fit(arguments: FitArguments) -> None:
     with --ranges private, the ranges of what was drawn are drawn as well.
     """
     from mipselect.cli.cautions import note_of_the_target
-    from mipselect.cli.inputs import Source
+    from mipselect.cli.inputs import ProblemSource
     from mipselect.regression.ranges import ADVICE
 
     table, plan = arguments.table, plan_of(arguments)
@@ -199,7 +198,7 @@ def fit(arguments: FitArguments) -> None:
     if plan.regression != arguments.model.way.value:
         say(f"note: {FOR_DELTA}.")
     note_of_the_target(plan.drawn.question.schema, table.target)
-    source = Source(plan.problem, plan.data)
+    source = ProblemSource(plan.problem, plan.data)
     plan.deliver(source, arguments.delivery, dry_run=arguments.drawing.dry_run)
 
 

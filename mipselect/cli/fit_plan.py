@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from mipselect.cli.output import NOT_PRIVATE, heading, line
-from mipselect.cli.releasing import NOT_SPENT, Answer, ReleasePlan, spent_by, without_numbers
+from mipselect.cli.releasing import NOT_SPENT, Drawn, ReleasePlan, spent_by, without_numbers
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import amount
 from mipselect.problem.problem import Problem
@@ -159,12 +159,12 @@ class FitPlan(ReleasePlan):
         return self.source if self.apart is None else self.apart.fitted
 
     def problem(self) -> tuple[Problem, int | None]:
-        """See `Source`; the number of rows is told where the score depends on it."""
+        """See `ProblemSource`; the number of rows is told where the score depends on it."""
         problem, n = self.drawn.scored(self.source).problem()
         return problem, None if self.drawn.blocks is None else n
 
     def data(self) -> StoredData:
-        """See `Source`; nothing is raised because of the rows."""
+        """See `ProblemSource`; nothing is raised because of the rows."""
         made = self.drawn.scored(self.rows).made()
         return StoredData.of_made(Path(self.path), made, self.drawn.of_loss)
 
@@ -201,7 +201,7 @@ class FitPlan(ReleasePlan):
             found.append(f"Quality: on {apart}, kept apart from the fit, at no further ε.")
         return found
 
-    def draw(self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback) -> Answer:
+    def draw(self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback) -> Drawn:
         """See `ReleasePlan`."""
         private = self.seed is None
         source = random.SystemRandom() if private else random.Random(self.seed)
@@ -217,7 +217,7 @@ class FitPlan(ReleasePlan):
                 model = self.apart.measured(model)
         return self._answer(model)
 
-    def _answer(self, model: ModelRelease) -> Answer:
+    def _answer(self, model: ModelRelease) -> Drawn:
         """Say what is in a model, or in features without one, where the private test failed."""
         table = CoefficientTable.of(model) if model.has_model else None
         report = {
@@ -249,4 +249,4 @@ class FitPlan(ReleasePlan):
             warnings = (NO_MODEL,)
         elif quality is not None and not quality.beats_chance:
             warnings = (quality.verdict,)
-        return Answer(report=report, show=show, warnings=warnings)
+        return Drawn(report=report, show=show, warnings=warnings)

@@ -23,7 +23,7 @@ ENDING = ".npz"
 
 
 @dataclass(frozen=True)
-class Source:
+class ProblemSource:
     """Source of a problem and its data: an instance, moments or a table.
 
     Attributes
@@ -47,7 +47,7 @@ class Source:
     ranges: str = ""
 
 
-def asked_of(source: SourceOptions, sizes: str | None) -> Source:
+def asked_of(source: SourceOptions, sizes: str | None) -> ProblemSource:
     """Choose moments where the instance ends in .npz, else an instance, which has its own question.
 
     Parameters
@@ -61,7 +61,7 @@ def asked_of(source: SourceOptions, sizes: str | None) -> Source:
         refuse(
             moments, f"is for moments (a file ending in {ENDING}); an instance has it in its file"
         )
-        return Source(
+        return ProblemSource(
             partial(public_problem, instance),
             partial(load_problem, instance),
             files_of(instance),
@@ -89,13 +89,13 @@ def asked_of(source: SourceOptions, sizes: str | None) -> Source:
             made = Instance.from_moments(summed, **settings)
         return StoredData(path, made.problem, made.data, settings)
 
-    return Source(problem, data, (path,))
+    return ProblemSource(problem, data, (path,))
 
 
-def scored_table(path: str, table: ScoredTable, **more: Any) -> Source:
-    """Name a table with a schema, and what is asked of it; see `Source` for `more`."""
+def scored_table(path: str, table: ScoredTable, **more: Any) -> ProblemSource:
+    """Name a table with a schema, and what is asked of it; see `ProblemSource` for `more`."""
 
     def data() -> StoredData:
         return StoredData.of_made(Path(path), table.made(), table.of_loss)
 
-    return Source(table.problem, data, **more)
+    return ProblemSource(table.problem, data, **more)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from mipselect.cli.declared import command, group, options
-from mipselect.cli.options import NO_FILE, Delivery
-from mipselect.cli.output import print_table
+from mipselect.cli.output import NO_FILE, Delivery, print_table
 
 if TYPE_CHECKING:
     from mipselect.problem.descriptions import Description

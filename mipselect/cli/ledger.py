@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +12,7 @@ from rich.console import Console
 from mipselect import privacy
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.ledger_entry import table_named, tables_of
-from mipselect.cli.options import NO_FILE, Delivery
-from mipselect.cli.output import check_output, deliver, heading, line, picked, print_table
+from mipselect.cli.output import NO_FILE, Delivery, check_output, heading, line, picked, print_table
 from mipselect.errors import InvalidInput, LedgerBroken
 from mipselect.privacy.guarantee import Guarantee, amount, checked_relation
 from mipselect.validation import checked_share, listed
@@ -210,8 +209,8 @@ def export(arguments: ExportArguments) -> None:
     Anybody can check the chain from it: a hash is the SHA-256 of number, event, time, content and
     previous, one a line.
     """
-    output = arguments.delivery.output
-    check_output(output, [arguments.file], replace=arguments.delivery.replace)
+    delivery = replace(arguments.delivery, as_json=True)
+    check_output(delivery.output, [arguments.file], replace=delivery.replace)
     ledger = privacy.Ledger.open(arguments.file)
     report = {
         "command": "ledger export",
@@ -220,7 +219,7 @@ def export(arguments: ExportArguments) -> None:
         **_head(ledger),
         "rows": [row._asdict() for row in ledger.rows()],
     }
-    deliver(report, lambda console: None, as_json=True, output=output)
+    delivery.deliver(report, lambda console: None)
 
 
 def _head(ledger: Ledger) -> dict[str, Any]:

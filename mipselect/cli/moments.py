@@ -8,8 +8,8 @@ from typing import Any
 from rich.console import Console
 
 from mipselect.cli.declared import argument, command, group, option, options, required
-from mipselect.cli.options import Delivery, stated
-from mipselect.cli.output import SENSITIVE, banner, check_output, heading, line
+from mipselect.cli.options import stated
+from mipselect.cli.output import SENSITIVE, Delivery, banner, check_output, heading, line
 from mipselect.cli.progress import Spinner
 from mipselect.cli.table_options import (
     SCHEMA,

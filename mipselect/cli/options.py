@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rich.console import Console
-
 from mipselect.cli.declared import group, option, options, required
-from mipselect.cli.output import Report, deliver
 from mipselect.errors import InvalidInput, about
 from mipselect.selectors import BY_NAME
 from mipselect.validation import (
@@ -29,9 +26,6 @@ if TYPE_CHECKING:
 AUTO = "auto"
 ONE_SWAP: Literal["one-swap"] = "one-swap"
 
-NO_FILE = ("--output", "--replace")
-"""Options of a delivery that a command without an output has not."""
-
 SEARCH_PANEL = "Search"
 PRIVACY_PANEL = "Privacy"
 METHOD_PANEL = "Of some methods"
@@ -42,26 +36,6 @@ METHODS_IN_WORDS = (
     "sample-aggregate draw from scores of columns; mcmc walks, private if it has mixed. What else "
     "one takes is shown by '--method NAME --help'."
 )
-
-
-@options
-class Delivery:
-    """Form of a report, and the file that it is written to."""
-
-    as_json: bool = option(
-        "--json", "Print one JSON object and nothing else on standard output.", default=False
-    )
-    output: Path | None = option("--output", "Also write the JSON object to FILE.", metavar="FILE")
-    replace: bool = option(
-        "--replace",
-        "Replace a file, whatever it holds. Without it none is replaced but an empty one, and "
-        "JSON of mipselect that cost nothing.",
-        default=False,
-    )
-
-    def deliver(self, report: Report, render: Callable[[Console], None]) -> None:
-        """Print a report in its form and write it to its file; see `output.deliver`."""
-        deliver(report, render, as_json=self.as_json, output=self.output, replace=self.replace)
 
 
 @options

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -21,15 +21,13 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from mipselect.cli.declared import option, options
 from mipselect.cli.start import abandon, ignore_signals, let_signals_raise, say
 from mipselect.disk import small_text
 from mipselect.disk import write_whole as write_to_disk
 from mipselect.errors import InvalidInput, MipselectError
 from mipselect.pictures import SUFFIXES, require_matplotlib
 from mipselect.problem.scores import LOSS
-
-if TYPE_CHECKING:
-    pass
 
 SENSITIVE = (
     "SENSITIVE: computed from the data without any privacy. Do not publish, share or store it "
@@ -51,6 +49,9 @@ WANTED = "may hold what somebody wants to keep"
 
 MOST_BYTES = 100_000_000
 """Bytes of a file of a release."""
+
+NO_FILE = ("--output", "--replace")
+"""Options of a delivery that a command without an output has not."""
 
 GUARANTEES = ("guarantee", "guarantee_of_all_draws")
 """Keys of a report of draws, of which it has one."""
@@ -169,52 +170,57 @@ def about_output(path: Path, option: str = "--output") -> Iterator[None]:
         raise InvalidInput(f"{option} {path}: {error.strerror or error}") from error
 
 
-def deliver(
-    report: Report,
-    render: Callable[[Console], None],
-    *,
-    as_json: bool,
-    output: Path | None,
-    content: bytes | None = None,
-    replace: bool = False,
-) -> None:
-    """Write `report` to `output`, if any, and then to standard output.
+@options
+class Delivery:
+    """Form of a report, and the file that it is written to."""
 
-    Parameters
-    ----------
-    report : mapping
-        JSON-ready; with the key "sensitive". No NaN and no infinity.
-    render : callable
-        Prints the same as text to the console it is given.
-    as_json : bool
-        Print the one JSON object instead of text.
-    output : Path or None
-        Receives the JSON object, whole or not at all; for a sensitive report readable by its
-        owner only.
-    content : bytes, optional
-        What `output` receives in place of the JSON object; the text says so.
-    replace : bool
-        What --replace says; see `why_kept`.
+    as_json: bool = option(
+        "--json", "Print one JSON object and nothing else on standard output.", default=False
+    )
+    output: Path | None = option("--output", "Also write the JSON object to FILE.", metavar="FILE")
+    replace: bool = option(
+        "--replace",
+        "Replace a file, whatever it holds. Without it none is replaced but an empty one, and "
+        "JSON of mipselect that cost nothing.",
+        default=False,
+    )
 
-    Raises
-    ------
-    MipselectError
-        If standard output cannot be written, or the file: then nothing was printed.
-    Interrupted
-    """
-    text = json.dumps(report, allow_nan=False) + "\n"
-    written = text.encode() if content is None else content
-    with delivering(lambda: _in_the_file(output, written)):
-        if output is not None:
-            output = write_beside(output, written, sensitive=report["sensitive"], replace=replace)
-        if as_json:
-            sys.stdout.write(text)
-        else:
-            console = text_console()
-            render(console)
-            if content is not None:
-                line(console, f"Written to {output}.")
-        sys.stdout.flush()
+    def deliver(
+        self, report: Report, render: Callable[[Console], None], content: bytes | None = None
+    ) -> None:
+        """Write a report to its file, if any, and then to standard output.
+
+        The file is there whole or not at all; of a sensitive report only its owner reads it.
+
+        Parameters
+        ----------
+        report : mapping
+            JSON-ready; with the key "sensitive". No NaN and no infinity.
+        render : callable
+            Prints the same as text to the console it is given.
+        content : bytes, optional
+            What the file receives in place of the JSON object; the text says so.
+
+        Raises
+        ------
+        MipselectError
+            If standard output cannot be written, or the file: then nothing was printed.
+        Interrupted
+        """
+        text, output = json.dumps(report, allow_nan=False) + "\n", self.output
+        written = text.encode() if content is None else content
+        with delivering(lambda: _in_the_file(output, written)):
+            if output is not None:
+                sensitive = report["sensitive"]
+                output = write_beside(output, written, sensitive=sensitive, replace=self.replace)
+            if self.as_json:
+                sys.stdout.write(text)
+            else:
+                console = text_console()
+                render(console)
+                if content is not None:
+                    line(console, f"Written to {output}.")
+            sys.stdout.flush()
 
 
 @contextmanager

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from mipselect.cli.declared import command, group, option, options, required
 from mipselect.cli.fit import fitter_of
-from mipselect.cli.options import Delivery
 from mipselect.cli.output import (
+    Delivery,
     check_figure,
     finite_or_none,
     heading,

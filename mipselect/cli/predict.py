@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mipselect.cli.declared import argument, command, group, option, options
-from mipselect.cli.options import Delivery
-from mipselect.cli.output import check_output, delivering, write_whole
+from mipselect.cli.output import Delivery, check_output, delivering, write_whole
 from mipselect.cli.progress import Spinner
 from mipselect.cli.start import say
 from mipselect.cli.table_options import TABLE, TableArgument

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from mipselect.cli.declared import command, group, options
-from mipselect.cli.options import Delivery, SupportDrawOptions
-from mipselect.cli.output import check_output
+from mipselect.cli.options import SupportDrawOptions
+from mipselect.cli.output import Delivery, check_output
 from mipselect.cli.table_options import SourceOptions
 
 EXAMPLES = """Examples:

@@ -24,8 +24,8 @@ from mipselect.cli.ledger_entry import (
     print_charged,
 )
 from mipselect.cli.ledger_entry import in_words as left_in_words
-from mipselect.cli.options import AUTO, Delivery, SupportDrawOptions, check_seed
-from mipselect.cli.output import NOT_PRIVATE, banner, heading, line, print_table
+from mipselect.cli.options import AUTO, SupportDrawOptions, check_seed
+from mipselect.cli.output import NOT_PRIVATE, Delivery, banner, heading, line, print_table
 from mipselect.cli.progress import Watch
 from mipselect.cli.start import say
 from mipselect.errors import (
@@ -57,14 +57,14 @@ from mipselect.tables.public_map import people_in_words
 from mipselect.validation import checked_integer, listed, sizes_in_words
 
 if TYPE_CHECKING:
-    from mipselect.cli.inputs import Source
+    from mipselect.cli.inputs import ProblemSource
     from mipselect.selectors import MCMCSelector
 
 MOST_DRAWS = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class Drawn:
     """Releases that were drawn: `report` is part of a JSON object, and `show` prints the same.
 
     Attributes
@@ -151,7 +151,7 @@ class ReleasePlan(ABC):
         return []
 
     @abstractmethod
-    def draw(self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback) -> Answer:
+    def draw(self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback) -> Drawn:
         """Charge the ledger, if there is one, and draw.
 
         Raises
@@ -204,13 +204,13 @@ class ReleasePlan(ABC):
         said = ["" if chance is None else chance.sentence, of_nothing(self.method, problem)]
         return None if chance is None else chance.near, [text for text in said if text]
 
-    def deliver(self, source: Source, delivery: Delivery, *, dry_run: bool) -> None:
+    def deliver(self, source: ProblemSource, delivery: Delivery, *, dry_run: bool) -> None:
         """Say what would be drawn, or draw it; then deliver the report."""
         found = self._planned(source, delivery) if dry_run else self._drawn(source, delivery)
         for sentence in found:
             say(f"warning: {sentence}")
 
-    def _planned(self, source: Source, delivery: Delivery) -> list[str]:
+    def _planned(self, source: ProblemSource, delivery: Delivery) -> list[str]:
         """Check all that can be checked without the rows; no row is read and nothing is charged.
 
         Where the number of rows is known and public it is told if the draw would stay near chance.
@@ -250,7 +250,7 @@ class ReleasePlan(ABC):
         delivery.deliver(report, render)
         return self.near_chance(problem, n)[1]
 
-    def _drawn(self, source: Source, delivery: Delivery) -> list[str]:
+    def _drawn(self, source: ProblemSource, delivery: Delivery) -> list[str]:
         """Read, charge, draw and deliver."""
         data = source.data()
         problem, n = data.problem, data.data.n
@@ -359,7 +359,7 @@ class SupportPlan(ReleasePlan):
         together = f"Guarantee of all draws together: {total.of_unit(unit)}."
         return [drawn, *self.budget(total), together]
 
-    def draw(self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback) -> Answer:
+    def draw(self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback) -> Drawn:
         """See `ReleasePlan`."""
         rng = None if self.seed is None else random.Random(self.seed)
         with without_numbers(self.selector, NOT_SPENT):
@@ -394,7 +394,7 @@ class SupportPlan(ReleasePlan):
 
         releases = [release.to_dict() for release in named]
         report = {**self.of_draws(one), "private": private, "releases": releases}
-        return Answer(report=report, show=show)
+        return Drawn(report=report, show=show)
 
 
 def plan_draws(drawing: SupportDrawOptions, title: str, head: Mapping[str, Any]) -> SupportPlan:

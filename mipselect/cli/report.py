@@ -11,8 +11,8 @@ from rich.console import Console
 
 from mipselect.cli.declared import argument, command, group, option, options
 from mipselect.cli.ledger_entry import opened
-from mipselect.cli.options import Delivery, LedgerOptions
-from mipselect.cli.output import check_output, line, picked, write_whole
+from mipselect.cli.options import LedgerOptions
+from mipselect.cli.output import Delivery, check_output, line, picked, write_whole
 from mipselect.cli.start import say
 from mipselect.disk import read_toml
 from mipselect.errors import InvalidInput

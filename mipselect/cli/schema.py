@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from mipselect.cli.declared import argument, command, group, option, options
-from mipselect.cli.options import NO_FILE, Delivery
-from mipselect.cli.output import check_output, check_writable, line, write_whole
+from mipselect.cli.output import NO_FILE, Delivery, check_output, check_writable, line, write_whole
 from mipselect.errors import InvalidInput, about
 from mipselect.validation import listed, shown
 

@@ -8,14 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mipselect.cli.declared import command, group, option, options, refuse
-from mipselect.cli.options import (
-    Delivery,
-    SupportDrawOptions,
-    option_named,
-    require_positive,
-    stated,
-)
-from mipselect.cli.output import check_output
+from mipselect.cli.options import SupportDrawOptions, option_named, require_positive, stated
+from mipselect.cli.output import Delivery, check_output
 from mipselect.cli.table_options import (
     HAS_SCHEMA,
     NEEDS_SCHEMA,
@@ -30,7 +24,7 @@ from mipselect.errors import InvalidInput, about
 from mipselect.validation import checked_integer
 
 if TYPE_CHECKING:  # --help imports none of them.
-    from mipselect.cli.inputs import Source
+    from mipselect.cli.inputs import ProblemSource
     from mipselect.cli.releasing import SupportPlan
     from mipselect.problem.block_scores import BlockOptions
     from mipselect.problem.problem import Problem
@@ -114,7 +108,7 @@ def titles_of(schema: TableSchema | None) -> dict[str, Any]:
 
 def table_asked_of(
     arguments: SelectArguments, schema: TableSchema | None, plan: SupportPlan
-) -> Source:
+) -> ProblemSource:
     """Name a table of numbers, or one with a schema, and the score of what is selected from it."""
     from mipselect.cli.arguments import blocks_for, chosen_loss, refuse_bounds
     from mipselect.cli.cautions import note_of_the_target
@@ -203,7 +197,7 @@ def number_table(
     blocks: BlockOptions | None,
     size_named: str,
     settings: Mapping[str, Any],
-) -> Source:
+) -> ProblemSource:
     """Name a table of numbers, with public bounds or scored from blocks of rows.
 
     Parameters
@@ -219,7 +213,7 @@ def number_table(
     settings : mapping
         The other arguments of `Instance`.
     """
-    from mipselect.cli.inputs import Source
+    from mipselect.cli.inputs import ProblemSource
     from mipselect.problem.data import Rows
     from mipselect.problem.problem import Problem
     from mipselect.problem.stored import StoredData
@@ -249,4 +243,4 @@ def number_table(
             made = blocks.of_rows(stored.problem, rows)
         return StoredData.of_made(path, made, settings)
 
-    return Source(problem, data)
+    return ProblemSource(problem, data)

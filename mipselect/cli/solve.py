@@ -14,17 +14,11 @@ from rich.console import Console
 
 from mipselect import search
 from mipselect.cli.declared import command, group, names_of, option, options, refuse
-from mipselect.cli.options import (
-    AUTO,
-    ONE_SWAP,
-    SEARCH_PANEL,
-    Delivery,
-    SearchArguments,
-    stated,
-)
+from mipselect.cli.options import AUTO, ONE_SWAP, SEARCH_PANEL, SearchArguments, stated
 from mipselect.cli.output import (
     BOUNDS,
     SENSITIVE,
+    Delivery,
     banner,
     bounds_in_words,
     check_output,
@@ -41,7 +35,7 @@ from mipselect.search.monolithic.forms import Form, Formulation
 from mipselect.validation import checked_integer
 
 if TYPE_CHECKING:  # --help imports none of them.
-    from mipselect.cli.inputs import Source
+    from mipselect.cli.inputs import ProblemSource
     from mipselect.problem.descriptions import Expected
     from mipselect.problem.instance import Instance
     from mipselect.problem.stored import StoredData
@@ -202,7 +196,7 @@ def solve(arguments: SolveArguments) -> None:
         raise MipselectError(f"(sensitive) {name}: {comparison.sentence}")
 
 
-def _source(arguments: SolveArguments) -> Source:
+def _source(arguments: SolveArguments) -> ProblemSource:
     """Choose a table by its ending, else moments or an instance."""
     from mipselect.cli.inputs import asked_of, scored_table
     from mipselect.tables.instances import ScoredTable, table_within_its_rows

@@ -9,8 +9,7 @@ from rich.console import Console
 from mipselect.backends.discovery import known_solvers
 from mipselect.backends.protocols import SolverStatus
 from mipselect.cli.declared import command, group, options
-from mipselect.cli.options import NO_FILE, Delivery
-from mipselect.cli.output import picked, print_table
+from mipselect.cli.output import NO_FILE, Delivery, picked, print_table
 
 EXAMPLES = "Example: mipselect solvers --json"
 

@@ -34,18 +34,12 @@ OPEN = "open"
 
 
 def rule_of(
-    release: ModelRelease,
-    coefficients: Sequence[float] | None = None,
-    intercept: float | None = None,
+    release: ModelRelease, coefficients: Sequence[float], intercept: float
 ) -> TableEquation:
-    """Return the linear rule of a release: in units of its table, or per unit of each column.
+    """Return the linear rule of coefficients of the columns of a release and of an intercept.
 
-    Of other coefficients and another intercept of its columns, if they are given.
+    It is in units of its table, or per unit of each column.
     """
-    if coefficients is None:
-        coefficients = release._released()
-    if intercept is None:
-        intercept = release.intercept
     if release.table is not None:
         log_odds = release.has_probabilities
         return release.table.equation(coefficients, intercept, log_odds=log_odds)
@@ -315,7 +309,7 @@ class CoefficientTable:
             if strict:
                 raise
             reason = f"{str(error)[:1].upper()}{str(error)[1:]}."
-        rule = rule_of(release)
+        rule = rule_of(release, release._released(), release.intercept)
         terms = all_terms(release, rule)
         pairs = [(None, None)] * len(terms) if reason else ends
         rows = (CoefficientRow(term, *pair) for term, pair in zip(terms, pairs, strict=True))

@@ -186,10 +186,7 @@ class HeldOut:
 
         def predictions(model: ModelRelease) -> Predictions:
             known = evaluation_map(measurable_table(model), question.schema, question.unit_rule)
-            if len(apart):
-                return predictions_of(model, apart.opened(), known)
-            none = np.empty(0)
-            return _predictions(model, none, none, known, none if known.weight else None)
+            return predictions_of(model, apart.opened() if len(apart) else (), known)
 
         return cls(~apart, share, source, predictions)
 
@@ -261,18 +258,15 @@ def evaluation_map(table: ModelTable, schema: TableSchema | None, unit_rule: str
 
 
 def predictions_of(model: ModelRelease, parts: Sequence[Part], public: PublicMap) -> Predictions:
-    """Read the rows of a table, one for each person, with their targets; sensitive."""
-    X, y, weights = read_rows(parts, public)
-    return _predictions(model, y, model.decision(X), public, weights)
+    """Read the rows of a table, one for each person, with their targets; sensitive.
 
-
-def _predictions(
-    model: ModelRelease,
-    y: FloatArray,
-    decisions: FloatArray,
-    public: PublicMap,
-    weights: FloatArray | None,
-) -> Predictions:
+    Without parts there are no rows.
+    """
+    none: FloatArray = np.empty(0)
+    y, decisions, weights = none, none, none if public.weight else None
+    if parts:
+        X, y, weights = read_rows(parts, public)
+        decisions = model.decision(X)
     classes, field = public.target.classes, public.target.encoder.field
     of_classes = classes is not None
     second = None if classes is None else printable(f"{field.name}={classes[1]}")

@@ -39,6 +39,7 @@ from mipselect.tables.fields import as_two_classes
 from mipselect.tables.instances import ScoredTable, instance_of_table, layout_of_table
 from mipselect.tables.model_table import ModelTable
 from mipselect.tables.public_map import PublicMap, Ranges, TableQuestion
+from mipselect.validation import set_fields
 
 ModelOf = Callable[[Support, random.Random], tuple[PrivateLinearModel, ModelRows]]
 """Function from a support to the estimator of its coefficients and the rows for it. It may draw."""
@@ -57,13 +58,9 @@ class Plan(ABC):
         Not fitted.
     """
 
+    layout: Layout
     method: PrivateSelector
     regressor: PrivateLinearModel
-
-    @property
-    @abstractmethod
-    def _layout(self) -> Layout:
-        """Return `layout`."""
 
     @property
     @abstractmethod
@@ -127,8 +124,7 @@ class Plan(ABC):
 
     def columns_of(self, support: Support) -> tuple[int, ...]:
         """Return the columns of some features, and those that are always in."""
-        layout = self._layout
-        parts = (*(layout.groups[j] for j in support), *layout.always)
+        parts = (*(self.layout.groups[j] for j in support), *self.layout.always)
         return tuple(c for part in parts for c in part)
 
     def draw(
@@ -163,7 +159,7 @@ class Plan(ABC):
             support = (outcome,) if isinstance(outcome, int) else tuple(sorted(outcome))
             model, rows = model_of(support, model_source)
             drawn = model._draw(rows, model_source, private).in_units_of(rows)
-        layout = self._layout
+        layout = self.layout
         plain = not layout.always and all(len(group) == 1 for group in layout.groups)
         named = () if plain and rows.table is None else self.columns_of(support)
         return ModelRelease.of(
@@ -184,10 +180,6 @@ class ArrayPlan(Plan):
     layout: Layout
     method: PrivateSelector
     regressor: PrivateLinearModel
-
-    @property
-    def _layout(self) -> Layout:
-        return self.layout
 
     @property
     def classes(self) -> Classes | None:
@@ -275,8 +267,10 @@ class TablePlan(Plan):
     ranges: PrivateRanges | None = None
     rows: int | None = None
     of_loss: Mapping[str, Any] = field(default_factory=dict)
+    layout: Layout = field(init=False)
 
     def __post_init__(self) -> None:
+        set_fields(self, layout=layout_of_table(self.public, intercept=False, bound=None))
         if self.ranges is not None and self.blocks is None:
             raise InvalidInput(
                 "private ranges are drawn after the fields, which must be drawn from blocks of "
@@ -302,10 +296,6 @@ class TablePlan(Plan):
     def whole(self) -> ModelTable:
         """Part of the table that a model on all fields would remember."""
         return ModelTable.of(self.question.schema, self.public, range(len(self.public.features)))
-
-    @property
-    def _layout(self) -> Layout:
-        return layout_of_table(self.public, intercept=False, bound=None)
 
     @property
     def classifies(self) -> bool:

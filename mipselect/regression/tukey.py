@@ -189,7 +189,7 @@ class TukeyRegressor(PrivateRegressor):
     def enough_rows(self, size: int) -> int:
         """Return how many rows the test needs for a model on so many columns; public."""
         columns = size + self.fit_intercept
-        blocks = enough_blocks(columns, self._halves()[0], self.delta)
+        blocks = enough_blocks(columns, self._half, self.delta)
         return (self.block_size or columns) * blocks
 
     def doubt(self, rows: int | None, size: int) -> str:
@@ -207,7 +207,6 @@ class TukeyRegressor(PrivateRegressor):
         assert rows.weights is None
         n, size = rows.X.shape
         row_map = RowMap(size, self.fit_intercept)
-        test, draw = self._halves()
         bounds = self._bounds(size)
         steps = bounds / STEPS
         height, count = self._blocks(n, row_map.columns, source, private)
@@ -218,9 +217,9 @@ class TukeyRegressor(PrivateRegressor):
         models = block_models(
             rows.X, rows.y, blocks, guesses, row_map.fit_intercept, self.block_ridge
         )
-        law = DepthLaw(on_integer_grid(models, bounds, steps), draw)
+        law = DepthLaw(on_integer_grid(models, bounds, steps), self._half)
         distance = law.distance(self.delta)
-        if passes(margin(distance, test, self.delta), source) and count > 0:
+        if passes(margin(distance, self._half, self.delta), source) and count > 0:
             return Drawn(
                 np.array([float(v) for v in law.draw(source)]) * steps,
                 row_map,
@@ -234,11 +233,10 @@ class TukeyRegressor(PrivateRegressor):
         bounds = list(checked_scales(self.coef_bound, "coef_bound", size))
         return np.array([*bounds, max(bounds)] if self.fit_intercept else bounds)
 
-    def _halves(self) -> tuple[float, float]:
-        """Compute ε_t and ε_s, rounded down."""
-        left = exact(self.epsilon) - exact(self._count_epsilon)
-        half = round_down(left / 2)
-        return half, half
+    @property
+    def _half(self) -> float:
+        """ε_t and ε_s, which are the same; rounded down."""
+        return round_down((exact(self.epsilon) - exact(self._count_epsilon)) / 2)
 
     @property
     def _count_epsilon(self) -> float:
@@ -257,8 +255,7 @@ class TukeyRegressor(PrivateRegressor):
         if epsilon > 0.0:
             noisy = plus_laplace(known, epsilon, 1.0, source, private=private)
             known = max(0.0, noisy - math.log(0.5 / PADDING_RISK) / epsilon)
-        test = self._halves()[0]
-        wanted = enough_blocks(columns, test, self.delta)
+        wanted = enough_blocks(columns, self._half, self.delta)
         height = self.block_size or max(columns, int(min(known / wanted, MOST_ROWS)))
         return height, int(min(known / height, MOST_BLOCKS))
 

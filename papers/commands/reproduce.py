@@ -21,7 +21,6 @@ from mipselect.cli.extension import (
     check_writable,
     checked_integer,
     command,
-    deliver,
     group,
     heading,
     option,
@@ -186,11 +185,11 @@ def reproduce(arguments: ReproduceArguments) -> None:
     in --data is SENSITIVE. Figures need matplotlib, which comes with mipselect's
     extra "plot".
     """
-    names, data, as_json = arguments.names, arguments.data, arguments.delivery.as_json
+    names, data = arguments.names, arguments.data
     if arguments.listing:
         if names:
             raise InvalidInput("--list takes no name")
-        _deliver_list(as_json=as_json)
+        _deliver_list(arguments.delivery)
         return
     if not names:
         raise InvalidInput("which experiment? A name, or 'all' (see mipselect reproduce --list)")
@@ -350,7 +349,7 @@ def _deliver(made: Sequence[Made], left_out: Sequence[str], arguments: Reproduce
                 console.print(f"  not run: {reason}", markup=False, soft_wrap=True)
             console.print(f"  {', '.join(entry['files'])}", markup=False, soft_wrap=True)
 
-    deliver(report, render, as_json=arguments.delivery.as_json, output=None)
+    arguments.delivery.deliver(report, render)
 
 
 def _entry(made: Made) -> dict[str, Any]:
@@ -371,7 +370,7 @@ def _entry(made: Made) -> dict[str, Any]:
     }
 
 
-def _deliver_list(*, as_json: bool) -> None:
+def _deliver_list(delivery: Delivery) -> None:
     """Print every experiment with its paper, its row in the list, and its times."""
     report: dict[str, Any] = {
         "command": "reproduce --list",
@@ -402,7 +401,7 @@ def _deliver_list(*, as_json: bool) -> None:
                     line += f" ({quick} quick, {full} in full{needs})"
                     console.print(line, markup=False, soft_wrap=True)
 
-    deliver(report, render, as_json=as_json, output=None)
+    delivery.deliver(report, render)
 
 
 def as_csv(results: Results) -> str:

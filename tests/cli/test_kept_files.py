@@ -80,7 +80,7 @@ WRITERS: dict[str, tuple[str, ...]] = {
     "compare": ("instance.toml", "--output"),
     "report": ("paid.json", "--output"),
     "schema": ("to-csv", "begun.json"),
-    "ledger": ("show", "study.ledger", "--output"),
+    "ledger": ("export", "study.ledger", "--output"),
 }
 """Commands by which a file is written, whose name comes last."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from mipselect.regression import (
 )
 from mipselect.selectors import ExponentialSelector
 from mipselect.tables import TableSchema
+from tests.support.all_regressors import public_part, stored_again
 from tests.support.clinic import CONTENT, clinic
 from tests.support.mapped_tables import map_table
 
@@ -48,8 +48,7 @@ def test_a_model_finds_what_the_rows_were_made_of_and_predicts_by_it() -> None:
     assert by_meaning["per doubling of income"] == pytest.approx(2.0, abs=0.2)
     assert by_meaning["month is July and not January"] == pytest.approx(-6.0, abs=1.5)
     assert by_meaning["per unit of √age"] == pytest.approx(2.5, abs=0.3)
-    read = ModelRelease.from_dict(json.loads(json.dumps(release.to_dict())))
-    assert read == release
+    read = stored_again(release)
     # A table with what the features are made of is enough.
     given = frame[["income", "admitted", "age"]]
     np.testing.assert_array_equal(read.predict(given), release.predict(frame))
@@ -91,7 +90,7 @@ def test_quality_and_people_and_private_ranges() -> None:
     assert set(release.table.private_ranges) == {"log income"}
     low, high = release.table.ranges["log income"]
     assert low < 10 < high
-    assert ModelRelease.from_dict(json.loads(json.dumps(release.to_dict()))) == release
+    stored_again(release)
     quality = evaluate_model(release, frame, epsilon=20.0, schema=schema)
     assert quality.rows == len(frame) // 2
     assert quality.beats_chance
@@ -111,19 +110,9 @@ def test_nothing_public_depends_on_hostile_rows() -> None:
     hostile = ["", "x", "1e999", "-1", "31.02.2020", "10000-01-01", "nan", "\x00", "9" * 400]
     frame = clinic(60).astype(str)
     noise: dict[tuple[str, ...], Any] = {}
-    drawn = {"coefficients", "intercept", "support", "feature_names", "columns", "rows", "table"}
 
     def public(table: Any) -> Any:
-        release = fitted(table, 1, epsilon=1.0)
-        stored = {key: v for key, v in release.to_dict().items() if key not in drawn}
-        bounds = stored.pop("bounds")
-        assert noise.setdefault(release.columns, bounds) == bounds
-        assert release.has_model
-        with warnings.catch_warnings():
-            # A prediction says what it replaces.
-            warnings.simplefilter("ignore", UserWarning)
-            assert np.isfinite(release.predict(table)).all()
-        return stored
+        return public_part(fitted(table, 1, epsilon=1.0), table, noise)
 
     expected = public(frame)
     for value in hostile:

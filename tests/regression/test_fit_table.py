@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import random
-import warnings
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.base import clone, is_classifier
@@ -25,7 +25,9 @@ from mipselect.regression import (
     SelectThenRegress,
     TukeyRegressor,
 )
+from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.plan import TablePlan
+from mipselect.regression.ranges import PrivateRanges
 from mipselect.regression.rows import ModelRows
 from mipselect.regression.shares import default_range_share
 from mipselect.selectors import (
@@ -39,7 +41,10 @@ from mipselect.selectors import (
     TopRSelector,
 )
 from mipselect.tables import TableSchema
+from mipselect.tables.mapping import read_rows
 from mipselect.tables.public_map import TableQuestion
+from mipselect.tables.sources import read_again
+from tests.support.all_regressors import public_part, stored_again
 from tests.support.mapped_tables import map_table
 from tests.support.patients import SCHEMA, patients
 
@@ -87,8 +92,7 @@ def test_every_regressor_on_columns_of_the_public_map(name: str) -> None:
     columns = [table.column_names.index(column) for column in release.columns]
     scaled = table.X[:, columns].astype(float) @ model.coef_ + model.intercept_
     np.testing.assert_allclose(model.predict(frame), 30.0 + 30.0 * scaled, rtol=1e-9)
-    read = ModelRelease.from_dict(json.loads(json.dumps(release.to_dict())))
-    assert read == release
+    read = stored_again(release)
     np.testing.assert_array_equal(read.predict(frame), model.predict(frame))
     without = frame.drop(columns=["stay", "died"])
     np.testing.assert_array_equal(read.predict(without), model.predict(frame))
@@ -206,8 +210,7 @@ def test_numbers_keep_to_where_most_of_their_values_lie() -> None:
     scores = {share: model.score(frame, frame["stay"]) for share, model in found.items()}
     assert scores[None] > 0.5 > 0.3 > scores[0.0]
     assert f"age {low:.6g} to {high:.6g}" in str(found[None].release_)
-    read = ModelRelease.from_dict(json.loads(json.dumps(found[None].release_.to_dict())))
-    assert read == found[None].release_
+    stored_again(found[None].release_)
 
 
 def test_a_model_is_fitted_to_the_rows_that_it_predicts() -> None:
@@ -302,8 +305,9 @@ def test_a_share_of_ranges_is_of_a_table() -> None:
     for wrong in (-0.1, 1.0, float("nan")):
         with pytest.raises(InvalidInput, match="range_share"):
             pair(range_share=wrong).fit_table(frame, schema, target="stay")
-    with pytest.raises(InvalidInput, match="range_share and ranges are of a table"):
-        pair(range_share=0.1).fit(np.zeros((10, 2)), np.zeros(10))
+    for asked in ({"range_share": 0.1}, {"ranges": "private"}):
+        with pytest.raises(InvalidInput, match="range_share and ranges are of a table"):
+            pair(**asked).fit(np.zeros((10, 2)), np.zeros(10))
 
 
 @pytest.mark.parametrize(
@@ -349,7 +353,7 @@ def test_classes(loss: str) -> None:
     # Rows without a class do not count: with them as the first class nobody would be in the other.
     known = frame.loc[401:]
     assert model.score(known, known["died"] == "True") > 0.75
-    read = ModelRelease.from_dict(json.loads(json.dumps(model.release_.to_dict())))
+    read = stored_again(model.release_)
     np.testing.assert_array_equal(read.predict(frame), predicted)
     assert str(read.in_units).startswith("log-odds of died=true = ")
 
@@ -378,26 +382,8 @@ def test_no_field_of_a_release_depends_on_hostile_rows() -> None:
     noise: dict[tuple[str, ...], Any] = {}
 
     def public(table: Any) -> Any:
-        release = pair(epsilon=1.0).fit_table(table, SCHEMA, target="stay", never=["ward"]).release_
-        drawn = (
-            "coefficients",
-            "intercept",
-            "support",
-            "feature_names",
-            "columns",
-            "rows",
-            "table",
-        )
-        stored = {key: v for key, v in release.to_dict().items() if key not in drawn}
-        # How much noise there is follows from what was drawn, and from nothing else.
-        bounds = stored.pop("bounds")
-        assert noise.setdefault(release.columns, bounds) == bounds
-        assert release.has_model
-        with warnings.catch_warnings():
-            # Predictions tell what they replace; the fit has no word of it.
-            warnings.simplefilter("ignore", UserWarning)
-            assert np.isfinite(release.predict(table)).all()
-        return stored
+        model = pair(epsilon=1.0).fit_table(table, SCHEMA, target="stay", never=["ward"])
+        return public_part(model.release_, table, noise)
 
     expected = public(frame)
     for value in hostile:
@@ -454,3 +440,51 @@ def test_a_part_of_a_range_that_was_drawn_is_no_reason_for_a_warning() -> None:
     drawn = pair(ranges="private").fit_table(frame, unstated, target="effect").release_.table
     assert set(drawn.private_ranges) == {"dose"}
     assert drawn.stated_ranges == {}
+
+
+# A lazy frame may give its rows in another order each time; a fit that reads it twice must not.
+
+ROWS = 400
+STATED = {"constraints": {"minimum": 0, "maximum": ROWS}}
+
+
+def shuffled() -> pl.LazyFrame:
+    """Rows in another order each time, as Polars gives them after a join or a group."""
+    frame = pl.DataFrame({"a": np.arange(ROWS), "b": np.arange(ROWS) % 7, "y": np.arange(ROWS)})
+    turns = count()
+    return frame.lazy().map_batches(lambda df: df.sample(ROWS, shuffle=True, seed=next(turns)))
+
+
+def question_of(**constraints: object) -> TableQuestion:
+    fields = [{"name": name, "type": "number", **constraints} for name in "aby"]
+    return TableQuestion(TableSchema.of({"fields": fields}), "y", (), (), {}, "first")
+
+
+def values_of(parts: object, asked: TableQuestion) -> list[int]:
+    X, _, _ = read_rows(parts, asked.public)  # type: ignore[arg-type]
+    found: list[int] = np.rint((X[:, 0] + 1.0) * ROWS / 2.0).astype(int).tolist()
+    return found
+
+
+def test_no_row_is_both_in_a_fit_and_in_its_quality() -> None:
+    """Else the two would cost ε each, and not together."""
+    asked = question_of(**STATED)
+    held = HeldOut.of_table(shuffled(), asked, 0.3, "replace-one", random.Random(1))
+    apart, fitted = (values_of(one.opened(), asked) for one in (~held.fitted, held.fitted))
+    assert sorted(apart + fitted) == list(range(ROWS))
+
+
+def test_private_ranges_keep_a_row_with_its_target() -> None:
+    """Else one person would be in two rows of the fit."""
+    drawn = PrivateRanges(question_of(), 400.0)
+    rows, *_ = drawn.rows(read_again(shuffled()), (0,), random.Random(2))
+    assert abs(np.corrcoef(rows.X[:, 0], rows.y)[0, 1]) > 0.9
+
+
+def test_a_lazy_frame_that_fails_says_nothing_of_a_row() -> None:
+    def fails(frame: pl.DataFrame) -> pl.DataFrame:
+        raise pl.exceptions.ComputeError("the value SECRET")
+
+    with pytest.raises(InvalidInput, match="could not be computed") as told:
+        read_again(shuffled().map_batches(fails))
+    assert "SECRET" not in str(told.value)

@@ -20,7 +20,7 @@ from mipselect.regression import (
 )
 from mipselect.regression.coefficients import NoisyNormalEquations, fieller
 from mipselect.selectors import ExponentialSelector
-from tests.support.all_regressors import REGRESSORS, all_models, selection
+from tests.support.all_regressors import REGRESSORS, all_models, stored_again
 from tests.support.patients import SCHEMA, patients
 
 RELATIONS = ["add-remove", "replace-one"]
@@ -139,20 +139,11 @@ def test_they_are_in_units_of_the_columns_and_come_from_the_release_alone() -> N
     one = AdaSSPRegressor(x_bound=1.0, **options).fit(X, y).release_
     other = AdaSSPRegressor(x_bound=units, **options).fit(X * units, y).release_
     np.testing.assert_allclose(ends_of(other) * [*units, 1.0], ends_of(one), rtol=1e-3)
-    read = ModelRelease.from_dict(json.loads(json.dumps(other.to_dict())))
+    read = stored_again(other)
     found = confidence_intervals(read)
     assert found == confidence_intervals(other)
     assert found.intervals()["names"] == ["x0", "x1", "x2", "intercept"]
     assert "per unit of x1" in str(found)
-
-
-def test_a_selection_before_changes_nothing_about_how() -> None:
-    X, y = sample(3000, 7)
-    model = selection(epsilon=4.0, random_state=1).fit(X, y)
-    found = confidence_intervals(model.release_)
-    intercept, row = found.rows
-    assert (intercept.term.field, row.term.field) == ("intercept", *model.release_.feature_names)
-    assert row.low < model.release_.coefficients[0] < row.high
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -197,20 +188,17 @@ def test_a_gram_that_cannot_be_inverted_leaves_open_what_it_does_not_see() -> No
     assert np.isinf(ends).all()
 
 
-@pytest.mark.parametrize("name", [name for name in REGRESSORS if name not in ("adassp", "tukey")])
+@pytest.mark.parametrize("name", [name for name in REGRESSORS if name != "adassp"])
 def test_what_has_no_intervals_says_why(name: str) -> None:
-    X, y = sample(300, 9)
-    release = all_models(epsilon=1.0)[name].fit(X, y).release_
+    X, y = sample(9000, 9)
+    release = all_models(epsilon=3.0)[name].fit(X, y).release_
     with pytest.raises(InvalidInput, match=r"no intervals: .* not released"):
         confidence_intervals(release)
 
 
-def test_tukey_no_model_and_what_is_no_release() -> None:
-    X, y = sample(9000, 10)
-    release = TukeyRegressor(epsilon=3.0, delta=1e-3).fit(X, y).release_
-    with pytest.raises(InvalidInput, match="no intervals: the Tukey mechanism"):
-        confidence_intervals(release)
-    without = TukeyRegressor(epsilon=0.1).fit(X[:50], y[:50]).release_
+def test_no_model_and_what_is_no_release() -> None:
+    X, y = sample(50, 10)
+    without = TukeyRegressor(epsilon=0.1).fit(X, y).release_
     with pytest.raises(InvalidInput, match="no model was released"):
         confidence_intervals(without)
     with pytest.raises(InvalidInput, match="ModelRelease"):

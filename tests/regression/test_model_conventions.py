@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from typing import Any
 
@@ -16,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
-from mipselect import Guarantee, Ledger
+from mipselect import Ledger
 from mipselect.errors import (
     BudgetExceeded,
     InvalidInput,
@@ -30,7 +29,9 @@ from tests.support.all_regressors import (
     REGRESSORS,
     all_classifiers,
     all_models,
+    release,
     selection,
+    stored_again,
 )
 
 NAMES = REGRESSORS + CLASSIFIERS
@@ -68,9 +69,7 @@ def test_a_fit_is_one_private_release_that_predicts(name: str, relation: str) ->
     np.testing.assert_array_equal(model.coef_, release.coefficients)
     assert model.intercept_ == release.intercept
     np.testing.assert_array_equal(model.predict(X), release.predict(X))
-    stored = json.loads(json.dumps(release.to_dict()))
-    read = ModelRelease.from_dict(stored)
-    assert read == release
+    read = stored_again(release)
     np.testing.assert_array_equal(read.predict(X), model.predict(X))
 
 
@@ -229,28 +228,13 @@ def test_classes_that_are_public_need_not_be_in_the_data() -> None:
         model.set_params(classes=None).fit(X, ["a"] * 60)
 
 
-def release(**changes: Any) -> ModelRelease:
-    fields: dict[str, Any] = {
-        "support": (2, 4),
-        "feature_names": ("age", "dose"),
-        "guarantee": Guarantee(1.0, 1e-6),
-        "mechanism": "adassp",
-        "private": True,
-        "coefficients": (0.5, -0.25),
-        "intercept": 1.0,
-        "rows": RowMap(2, x_bound=(1.0, 2.0), unit=(1.0, 2.0), row_bound=2.0),
-        "bounds": {"y_bound": 3.0},
-    }
-    return ModelRelease(**{**fields, **changes})
-
-
 def test_a_feature_may_have_several_columns() -> None:
     of_three = release(
         columns=("age", "dose=low", "dose=high"),
         coefficients=(1.0, 2.0, 3.0),
         rows=RowMap(3, row_bound=9.0),
     )
-    assert ModelRelease.from_dict(json.loads(json.dumps(of_three.to_dict()))) == of_three
+    stored_again(of_three)
     assert of_three.predict([[1.0, 0.0, 1.0]]).tolist() == [5.0]
     assert "+3  per unit of dose=high" in str(of_three)
     with pytest.raises(InvalidInput):

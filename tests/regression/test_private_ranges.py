@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import warnings
 from typing import Any
@@ -16,7 +15,6 @@ from mipselect import Ledger
 from mipselect.errors import BudgetExceeded, InvalidInput
 from mipselect.mechanisms.scores.noisy_max import permute_and_flip_log_probability
 from mipselect.regression import (
-    ModelRelease,
     ObjectivePerturbationClassifier,
     ObjectivePerturbationRegressor,
     SelectThenRegress,
@@ -31,6 +29,7 @@ from mipselect.regression.ranges import (
 from mipselect.regression.typical_intervals import IntervalLaw
 from mipselect.selectors import PermuteAndFlipSelector
 from mipselect.tables import TableSchema
+from tests.support.all_regressors import stored_again
 
 HUBER = ObjectivePerturbationRegressor(loss="huber(0.25)", random_state=2)
 FIELDS = ("age", "year", "dose", "group", "y")
@@ -83,8 +82,7 @@ def test_ranges_of_the_drawn_fields_are_drawn_and_released() -> None:
         fields = {field.name: field for field in release.table.schema.fields}
         assert (fields[name].minimum, fields[name].maximum) == (each["minimum"], each["maximum"])
     assert model.score(frame, frame["y"]) > 0.8
-    again = ModelRelease.from_dict(json.loads(json.dumps(release.to_dict())))
-    assert again == release
+    again = stored_again(release)
     assert again.drawn_ranges == release.drawn_ranges
 
 
@@ -234,11 +232,6 @@ def test_bad_questions(more: dict[str, Any], asked: dict[str, Any], words: str) 
     model = pair(size=1).set_params(**more)
     with pytest.raises(InvalidInput, match=words):
         model.fit_table(table(50), schema_of(), target="y", **asked)
-
-
-def test_private_ranges_are_of_tables() -> None:
-    with pytest.raises(InvalidInput, match="range_share and ranges are of a table"):
-        pair().fit(np.zeros((4, 4)), np.zeros(4))
 
 
 def law_of_whole(values: list[float], epsilon: float) -> list[float]:

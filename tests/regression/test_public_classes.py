@@ -18,7 +18,7 @@ from mipselect import Instance
 from mipselect.errors import InvalidInput
 from mipselect.losses import HingeLoss
 from mipselect.losses.classes import checked_classes, class_signs
-from mipselect.regression import ModelRelease, ObjectivePerturbationClassifier, SelectThenRegress
+from mipselect.regression import ObjectivePerturbationClassifier, SelectThenRegress
 from mipselect.regression.release import model_in
 from mipselect.selectors import ExponentialSelector, KendallSelector, SISSelector, TopRSelector
 from tests.support.all_regressors import all_classifiers
@@ -190,7 +190,8 @@ def test_classes_stay_what_they_were(given: Any, kept: tuple[Any, Any], declared
     model = ObjectivePerturbationClassifier(
         x_bound=1.0, coef_bound=2.0, classes=given if declared else None
     ).fit(X, labels)
-    release = model_in({"command": "fit", "model": json.loads(_json(model.release_))}, "the model")
+    stored = json.loads(json.dumps(model.release_.to_dict()))
+    release = model_in({"command": "fit", "model": stored}, "the model")
     assert release == model.release_
     for classes in (model.classes_.tolist(), release.classes, model.release_.classes):
         assert tuple(classes) == kept
@@ -198,11 +199,6 @@ def test_classes_stay_what_they_were(given: Any, kept: tuple[Any, Any], declared
     np.testing.assert_array_equal(release.predict(X), model.predict(X))
     assert release.predict(X).dtype.kind == np.array(kept).dtype.kind
     assert model.score(X, labels) >= 0.0
-
-
-def _json(release: ModelRelease) -> str:
-
-    return json.dumps(release.to_dict())
 
 
 def test_a_text_is_a_number_only_as_everybody_writes_it() -> None:

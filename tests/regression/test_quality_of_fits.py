@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from mipselect.regression.evaluation import evaluation_map
 from mipselect.selectors import ExponentialSelector, SISSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.mapping import chosen_rows, open_table, read_rows
+from tests.support.all_regressors import stored_again
 from tests.support.mapped_tables import public_map
 
 FIELDS = [
@@ -81,8 +81,7 @@ def test_a_table_is_charged_once_and_no_more_than_without_quality(relation: str)
     assert quality.beats_chance
     assert quality.first.value == pytest.approx(0.97, abs=0.1)
     assert "Better than predicting the mean" in str(fitted.release_)
-    stored = json.loads(json.dumps(fitted.release_.to_dict()))
-    assert ModelRelease.from_dict(stored).quality == quality
+    assert stored_again(fitted.release_).quality == quality
 
 
 def test_all_rows_of_a_person_stay_together() -> None:
@@ -103,58 +102,49 @@ def test_all_rows_of_a_person_stay_together() -> None:
     assert fitted.quality_.rows == 100
 
 
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("alone", [True, False])
 @pytest.mark.parametrize(
-    ("regressor", "name"),
+    ("kind", "bounds", "name"),
     [
-        (AdaSSPRegressor(x_bound=1.0, y_bound=1.0), "R²"),
-        (ObjectivePerturbationRegressor(x_bound=1.0, y_bound=1.0, coef_bound=2.0), "R²"),
-        (ObjectivePerturbationClassifier(x_bound=1.0), "AUC"),
+        (AdaSSPRegressor, {"y_bound": 1.0}, "R²"),
+        (ObjectivePerturbationRegressor, {"y_bound": 1.0, "coef_bound": 2.0}, "R²"),
+        (ObjectivePerturbationClassifier, {}, "AUC"),
     ],
 )
-def test_arrays_have_the_measure_of_their_target(regressor: Any, name: str) -> None:
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1.0, 1.0, (6000, 4))
-    y = np.clip(0.6 * X[:, 2] + 0.1 * rng.normal(size=6000), -1.0, 1.0)
-    selector = SISSelector(1, x_bound=1.0, y_bound=1.0, relation="replace-one")
-    fitted = SelectThenRegress(selector, regressor, epsilon=4.0, quality_share=0.25)
-    fitted.fit(X, np.sign(y) if name == "AUC" else y)
-    assert fitted.quality_.first.name == name
-    assert fitted.quality_.rows == 1500
-    assert fitted.quality_.beats_chance
-
-
-def test_numbers_without_a_range_are_refused_before_anything_is_paid() -> None:
-    ledger = Ledger(4.0, 1e-6)
-    selector = SISSelector(1, x_bound=1.0, y_bound=1.0, relation="replace-one")
-    regressor = BoostedAdaSSPRegressor(x_bound=1.0)
-    asked = SelectThenRegress(selector, regressor, quality_share=0.25, ledger=ledger)
-    with pytest.raises(InvalidInput, match="needs a public range of the target: y_bound"):
-        asked.fit(np.zeros((50, 3)), np.ones(50))
-    assert ledger.spent.epsilon == 0.0
-
-
-@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
-@pytest.mark.parametrize("kind", [ObjectivePerturbationRegressor, ObjectivePerturbationClassifier])
-def test_a_model_alone_measures_itself_on_rows_that_it_has_not_seen(
-    kind: type[Any], relation: str
+def test_rows_of_arrays_that_a_model_has_not_seen_measure_it(
+    kind: type[Any], bounds: dict[str, float], name: str, alone: bool, relation: str
 ) -> None:
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0, 1.0, (6000, 2))
     y = np.clip(0.7 * X[:, 1] + 0.1 * rng.normal(size=6000), -1.0, 1.0)
-    of_classes = kind is ObjectivePerturbationClassifier
-    bounds = {} if of_classes else {"y_bound": 1.0, "coef_bound": 2.0}
-    ledger = Ledger(4.0, relation=relation)
-    asked = {"epsilon": 4.0, "x_bound": 1.0, "relation": relation, "quality_share": 0.25, **bounds}
-    fitted = kind(**asked, ledger=ledger).fit(X, np.sign(y) if of_classes else y)
-    quality = fitted.quality_
+    y = np.sign(y) if name == "AUC" else y
+    ledger = Ledger(4.0, 1e-6, relation=relation)
+    asked: dict[str, Any] = {"epsilon": 4.0, "quality_share": 0.25, "ledger": ledger}
+    regressor = kind(x_bound=1.0, relation=relation, **bounds)
+    selector = SISSelector(1, x_bound=1.0, y_bound=1.0, relation=relation)
+    fitted = regressor if alone else SelectThenRegress(selector, regressor)
+    quality = fitted.set_params(**asked).fit(X, y).quality_
     assert quality == fitted.release_.quality
-    assert (quality.first.name, quality.share) == ("AUC" if of_classes else "R²", 0.25)
+    assert (quality.first.name, quality.share) == (name, 0.25)
     assert quality.rows == (1500 if relation == "replace-one" else None)
     assert quality.beats_chance
     # Rows apart cost nothing on top.
-    assert [entry.guarantee.epsilon for entry in ledger.entries] == [4.0]
-    assert quality.guarantee.epsilon == 4.0
-    assert kind(**{**asked, "quality_share": None}).fit(X, np.sign(y)).quality_ is None
+    (entry,) = ledger.entries
+    assert entry.guarantee.epsilon == 4.0
+    assert quality.guarantee == within(entry.guarantee)
+    assert fitted.set_params(quality_share=None, ledger=None).fit(X, y).quality_ is None
+
+
+@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
+def test_numbers_without_a_range_are_refused_before_anything_is_paid(relation: str) -> None:
+    ledger = Ledger(4.0, 1e-6, relation=relation)
+    selector = SISSelector(1, x_bound=1.0, y_bound=1.0, relation=relation)
+    regressor = BoostedAdaSSPRegressor(x_bound=1.0, relation=relation)
+    asked = SelectThenRegress(selector, regressor, quality_share=0.25, ledger=ledger)
+    with pytest.raises(InvalidInput, match="needs a public range of the target: y_bound"):
+        asked.fit(np.zeros((50, 3)), np.ones(50))
+    assert ledger.spent.epsilon == 0.0
 
 
 def test_a_row_is_fitted_to_or_measures_and_never_both() -> None:
@@ -186,24 +176,6 @@ def test_a_share_of_a_part_is_refused_for_it_would_be_ignored() -> None:
         regressor.set_params(quality_share=1.5).fit(np.zeros((50, 3)), np.ones(50))
 
 
-def test_a_model_without_a_range_is_refused_under_add_remove_before_a_charge() -> None:
-    ledger = Ledger(4.0, 1e-6, relation="add-remove")
-    regressor = BoostedAdaSSPRegressor(x_bound=1.0, relation="add-remove")
-    selector = SISSelector(1, x_bound=1.0, y_bound=1.0, relation="add-remove")
-    fitted = SelectThenRegress(selector, regressor, epsilon=4.0, quality_share=0.2, ledger=ledger)
-    with pytest.raises(InvalidInput, match="y_bound"):
-        fitted.fit(np.zeros((50, 3)), np.zeros(50))
-    assert not ledger.entries
-
-
-def test_where_no_model_is_released_there_is_no_quality() -> None:
-    fitted = model(TukeyRegressor(delta=1e-6)).fit_table(
-        frame(60), ROWS, target="effect", never=["well"]
-    )
-    assert not fitted.release_.has_model
-    assert fitted.quality_ is None
-
-
 @pytest.mark.parametrize("n", [50, 200, 500])
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_a_useless_model_of_a_small_table_is_not_said_to_be_good(n: int, relation: str) -> None:
@@ -220,13 +192,9 @@ def test_a_useless_model_of_a_small_table_is_not_said_to_be_good(n: int, relatio
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_one_row_or_none_apart_is_no_error(relation: str) -> None:
-    asked = model(relation=relation, quality_share=1e-9, epsilon=1.0)
-    fitted = asked.fit_table(frame(20), ROWS, target="effect", never=["well"])
+    fitted = model(relation=relation, quality_share=1e-9, epsilon=1.0)
+    fitted.fit_table(frame(20), ROWS, target="effect", never=["well"])
     assert not fitted.quality_.beats_chance
-
-
-@pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
-def test_one_row_of_arrays_or_none_apart_is_no_error(relation: str) -> None:
     asked = {"x_bound": 1.0, "relation": relation}
     selector = SISSelector(1, y_bound=1.0, **asked)
     classes = ObjectivePerturbationClassifier(**asked, classes=(0, 1))
@@ -304,8 +272,9 @@ def test_models_that_cannot_be_evaluated_are_refused() -> None:
     of_arrays = AdaSSPRegressor(x_bound=1.0, y_bound=1.0).fit(X, X[:, 0]).release_
     with pytest.raises(InvalidInput, match="one of arrays"):
         evaluate_model(of_arrays, frame(10), epsilon=1.0)
-    failed = model(TukeyRegressor(delta=1e-6), quality_share=None)
+    failed = model(TukeyRegressor(delta=1e-6))
     failed.fit_table(frame(60), ROWS, target="effect", never=["well"])
+    assert failed.quality_ is None
     with pytest.raises(InvalidInput, match="no model was released"):
         evaluate_model(failed.release_, frame(10), epsilon=1.0)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from mipselect.regression import (
 )
 from mipselect.selectors import ExponentialSelector, SISSelector
 from mipselect.tables import TableSchema
+from tests.support.all_regressors import stored_again
 from tests.support.mapped_tables import map_table
 from tests.support.patients import SCHEMA, patients
 
@@ -88,13 +88,10 @@ def test_a_frame_is_read_by_the_names_of_the_columns(kind: Any) -> None:
         np.testing.assert_array_equal(release.predict(kind(other)), expected)
     with pytest.raises(InvalidInput, match=r"X must have the columns a, b, got a, B"):
         release.predict(kind(known.rename(columns={"b": "B"})))
-
-
-def test_columns_without_names_are_read_by_their_place() -> None:
-    X = np.array([[0.1, 0.3], [0.2, 0.4], [0.9, -0.5]])
-    release = AdaSSPRegressor(x_bound=1.0, y_bound=1.0).fit(X, [0.0, 1.0, 1.0]).release_
-    frame = pd.DataFrame(X, columns=["a", "b"])
-    np.testing.assert_array_equal(release.predict(frame), release.predict(X))
+    # Columns without names are read by their place.
+    rows, model = known.to_numpy(), AdaSSPRegressor(x_bound=1.0, y_bound=1.0)
+    nameless = model.fit(rows, [0.0, 1.0, 1.0]).release_
+    np.testing.assert_array_equal(nameless.predict(kind(known)), nameless.predict(rows))
 
 
 CLASSES = [
@@ -111,8 +108,7 @@ def test_classes_are_of_the_type_of_their_field(field: dict[str, Any], classes: 
     content = SCHEMA.content
     content["fields"][-1] = {"name": "died", **field}
     model = model_of("died", ObjectivePerturbationClassifier(), TableSchema.of(content))
-    release = ModelRelease.from_dict(json.loads(json.dumps(model.release_.to_dict())))
-    assert release == model.release_
+    release = stored_again(model.release_)
     for found in (release.classes, model.release_.classes, tuple(model.classes_.tolist())):
         assert found == classes
         assert [type(one) for one in found] == [type(one) for one in classes]

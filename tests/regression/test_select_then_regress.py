@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from typing import Any
 
@@ -35,6 +34,7 @@ from mipselect.selectors import (
     TopRSelector,
 )
 from mipselect.selectors.all_features import AllFeaturesSelector
+from tests.support.all_regressors import stored_again
 
 BOUNDS: dict[str, float] = {"x_bound": 1.0, "y_bound": 1.0, "coef_bound": 1.5}
 
@@ -78,7 +78,7 @@ def test_one_release_of_columns_and_coefficients(selector: Any, regressor: Any) 
     assert np.flatnonzero(model.support_).tolist() == [1, 3]
     np.testing.assert_allclose(model.coef_, [0.0, 0.5, 0.0, -0.4, 0.0, 0.0], atol=0.1)
     assert model.score(X, y) > 0.9
-    read = ModelRelease.from_dict(json.loads(json.dumps(release.to_dict())))
+    read = stored_again(release)
     np.testing.assert_array_equal(read.predict(X[list(read.feature_names)]), model.predict(X))
     assert not hasattr(selector, "release_")
     assert not hasattr(regressor, "release_")
@@ -203,17 +203,6 @@ def test_what_is_no_selector_and_no_regressor() -> None:
         SelectThenRegress(KendallSelector(1), inner).fit(X, y)
 
 
-def test_k_equals_p_and_no_model() -> None:
-    X, y = data(200)
-    model = SelectThenRegress(KendallSelector(6), adassp(relation="add-remove")).fit(X, y)
-    assert model.support_.all()
-    none = SelectThenRegress(KendallSelector(2), TukeyRegressor(relation="add-remove")).fit(X, y)
-    assert not none.release_.has_model
-    assert len(none.release_.support) == 2
-    with pytest.raises(InvalidInput, match="no model"):
-        none.predict(X)
-
-
 def three(n: int) -> tuple[pd.DataFrame, np.ndarray]:
     X, y = data(n)
     return X[["f1", "f2", "f3"]], y
@@ -228,6 +217,7 @@ def test_features_that_are_all_in_cost_nothing(epsilon: float | None) -> None:
         ExponentialSelector(3, epsilon=0.5), regressor, epsilon=epsilon, ledger=ledger
     ).fit(X, y)
     assert model.release_.support == (0, 1, 2)
+    assert model.support_.all()
     assert model.release_.mechanism.startswith("all features, then ")
     assert model.guarantee_ == Guarantee(2.0)
     assert ledger.remaining.epsilon == 0.0

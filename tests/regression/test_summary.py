@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -17,7 +16,6 @@ from mipselect.errors import InvalidInput
 from mipselect.privacy import Guarantee, Release
 from mipselect.regression import (
     AdaSSPRegressor,
-    ModelRelease,
     ObjectivePerturbationClassifier,
     ObjectivePerturbationRegressor,
     SelectThenRegress,
@@ -26,7 +24,14 @@ from mipselect.regression import (
 from mipselect.regression.rows import RowMap
 from mipselect.selectors import ExponentialSelector
 from mipselect.tables import TableSchema
-from tests.support.all_regressors import CLASSIFIERS, REGRESSORS, all_classifiers, all_models
+from tests.support.all_regressors import (
+    CLASSIFIERS,
+    REGRESSORS,
+    all_classifiers,
+    all_models,
+    stored_again,
+)
+from tests.support.all_regressors import release as of_arrays
 from tests.support.patients import SCHEMA, patients
 
 EVIL = r"<script>alert('$\frac$')</script>"
@@ -52,20 +57,6 @@ def agg() -> Iterator[None]:
     pyplot.switch_backend("agg")
     yield
     pyplot.close("all")
-
-
-def of_arrays(**changes: Any) -> ModelRelease:
-    fields: dict[str, Any] = {
-        "support": (0, 1),
-        "feature_names": ("age", "dose"),
-        "guarantee": Guarantee(1.0, 1e-6),
-        "mechanism": "adassp",
-        "private": True,
-        "coefficients": (0.5, -0.25),
-        "intercept": 1.0,
-        "rows": RowMap(2, row_bound=2.0),
-    }
-    return ModelRelease(**{**fields, **changes})
 
 
 class Page(HTMLParser):
@@ -124,7 +115,7 @@ def test_the_summary_says_what_it_is_and_how_to_read_it() -> None:
     assert "It is (20, 1e-06)-differentially private, replacing one row;" in text
     assert str(release) == release.summary()
     assert "few rows have, or none, is mostly noise" in text
-    again = ModelRelease.from_dict(json.loads(json.dumps(release.to_dict())))
+    again = stored_again(release)
     assert again.summary(0.9) == text
     with pytest.raises(InvalidInput, match="level"):
         release.summary(1.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from mipselect.errors import InvalidInput
 from mipselect.regression import (
     AdaSSPRegressor,
     BoostedAdaSSPRegressor,
-    ModelRelease,
     ObjectivePerturbationClassifier,
     ObjectivePerturbationRegressor,
     SelectThenRegress,
@@ -32,6 +30,8 @@ from mipselect.regression.smooth_losses import (
 )
 from mipselect.selectors import ExponentialSelector, SISSelector
 from mipselect.tables import TableSchema
+from tests.support.all_regressors import stored_again
+from tests.support.perturbed_laws import PerturbedMinimiser
 
 LOSSES: list[SmoothLoss] = [Squared(), Huber(0.4), LogisticLoss()]
 
@@ -54,22 +54,14 @@ def test_a_weight_is_how_often_a_row_stands_there(loss: SmoothLoss, radius: floa
 def log_densities(
     model: Any, table: np.ndarray, weights: np.ndarray, betas: np.ndarray
 ) -> np.ndarray:
-    """Exact log densities of a model's coefficients inside of the ball, up to a constant.
-
-    The noise is a function of the minimiser: b(β) = -(Σ w∇ℓ + cβ), with a Jacobian that is known.
-    """
+    """Exact log densities of a model's coefficients inside of the ball."""
     size = table.shape[1] - 1
-    rows, loss, (balls, _) = model._rows(size)(table[:, :-1]), model._loss(), model._change(size)
-    chosen = model._perturbation(size, len(table))
-    found = []
-    for beta in betas:
-        _, slopes, curvatures = loss.values(table[:, -1], rows @ beta)
-        b = -(rows.T @ (weights * slopes) + chosen.ridge * beta)
-        hessian = (rows * (weights * curvatures)[:, None]).T @ rows
-        hessian += chosen.ridge * np.eye(rows.shape[1])
-        length = balls.norms(b[None, :])[0] / chosen.noise_scale
-        found.append(np.linalg.slogdet(hessian)[1] - length)
-    return np.array(found)
+    rows, chosen = model._rows(size)(table[:, :-1]), model._perturbation(size, len(table))
+    balls, radius = model._change(size)[0], model._radius(size)
+    law = PerturbedMinimiser(
+        model._loss(), rows, table[:, -1], chosen, radius, balls, shares=weights
+    )
+    return law.log_density(betas)
 
 
 def largest_loss(model: Any, most: float) -> float:
@@ -164,7 +156,7 @@ def test_a_model_is_that_of_the_rows_that_count(name: str) -> None:
     assert release.table is not None
     assert release.table.weight == "w"
     assert "Rows counted by the survey weight w." in release.summary()
-    stored = ModelRelease.from_dict(json.loads(json.dumps(release.to_dict())))
+    stored = stored_again(release)
     assert stored.table is not None
     assert stored.table.weight == "w"
     assert stored.table.column_names == ("a",)

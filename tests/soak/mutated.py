@@ -289,8 +289,8 @@ REGRESSION = within(
     ),
     (
         "tukey.py",
-        "half = round_down(left / 2)",
-        "half = round_down(left)",
+        "round_down((exact(self.epsilon) - exact(self._count_epsilon)) / 2)",
+        "round_down(exact(self.epsilon) - exact(self._count_epsilon))",
         "the test and the draw cost the whole ε each",
         "test_tukey.py::test_the_shares_of_epsilon",
     ),

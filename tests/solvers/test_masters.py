@@ -174,12 +174,6 @@ def test_one_thread_and_one_seed_repeat_themselves(solver) -> None:
     assert runs[0] == runs[1]
 
 
-def test_status_is_data(solver) -> None:
-    assert solver.status.reason == ""
-    assert solver_by_name(solver.status.name).status == solver.status
-    assert solver.status.capabilities <= set(Capability)
-
-
 def test_one_tree_visits_every_choice_below_the_cutoff(lazy_solver) -> None:
     cuts = random_cuts(np.random.default_rng(8), 9, 3)
     values = {c: max(k + a[list(c)].sum() for k, a in cuts) for c in subsets(9, 3)}

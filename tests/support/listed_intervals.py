@@ -1,4 +1,4 @@
-"""All intervals of a short public list, and their probabilities."""
+"""Intervals of a public list, how many values they hold, and their probabilities."""
 
 from __future__ import annotations
 
@@ -15,15 +15,19 @@ def every_interval(listed: IntervalList) -> list[ListedInterval]:
     ]
 
 
-def logs_of(law: IntervalLaw) -> np.ndarray:
-    """`log_probability` of all of them, with one look at the values."""
-    listed, (scores, weights) = law.listed, law._levels
-    held = {
-        ListedInterval(listed.first + size.step, place): inside
+def held_by(law: IntervalLaw) -> dict[ListedInterval, int]:
+    """How many values the intervals hold that hold one."""
+    return {
+        ListedInterval(law.listed.first + size.step, place): inside
         for size in law.occupied()
         for place, inside in zip(size.places.tolist(), size.inside.tolist(), strict=True)
     }
-    chosen = every_interval(listed)
+
+
+def logs_of(law: IntervalLaw, chosen: list[ListedInterval] | None = None) -> np.ndarray:
+    """`log_probability` of some intervals, or of all, with one look at the values."""
+    listed, held, (scores, weights) = law.listed, held_by(law), law._levels
+    chosen = every_interval(listed) if chosen is None else chosen
     own = [law._scores(each.exponent - listed.first, held.get(each, 0)) for each in chosen]
     levels = np.searchsorted(scores, own)
     shares = np.array([*map(listed.weight, chosen)]) / weights[levels]

@@ -36,6 +36,8 @@ class PerturbedMinimiser:
         r of the ball.
     balls : Balls, optional
         In whose norm the noise is drawn; the Euclidean one without them.
+    shares : float array, shape (n,), optional
+        How much each row counts.
     """
 
     loss: SmoothLoss
@@ -44,6 +46,7 @@ class PerturbedMinimiser:
     chosen: Perturbation
     radius: float
     balls: Balls | None = None
+    shares: FloatArray | None = None
 
     @property
     def law(self) -> MixedLaw:
@@ -88,9 +91,15 @@ class PerturbedMinimiser:
         size = product.size
         return math.lgamma(size + 1.0) + volume + size * math.log(self.chosen.noise_scale)
 
+    def derivatives(self, betas: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """ℓ' and ℓ'' of each row at each of some coefficients, by its share; shapes (n, m)."""
+        _, slopes, curvatures = self.loss.values(self.y[:, None], self.rows @ betas.T)
+        shares = np.ones((len(self.y), 1)) if self.shares is None else self.shares[:, None]
+        return shares * slopes, shares * curvatures
+
     def noise_at(self, betas: FloatArray) -> FloatArray:
         """b(β) = -(Σ∇ℓ(β) + cβ), the noise that makes β the minimiser; shape (m, d) as `betas`."""
-        slopes = self.loss.values(self.y[:, None], self.rows @ betas.T)[1]
+        slopes, _ = self.derivatives(betas)
         result: FloatArray = -(slopes.T @ self.rows + self.chosen.ridge * betas)
         return result
 
@@ -101,7 +110,7 @@ class PerturbedMinimiser:
         determinant of Σ∇²ℓ + cI.
         """
         rows, chosen, size = self.rows, self.chosen, self.rows.shape[1]
-        curvatures = self.loss.values(self.y[:, None], rows @ betas.T)[2]
+        _, curvatures = self.derivatives(betas)
         hessian = np.einsum("nm,ni,nj->mij", curvatures, rows, rows) + chosen.ridge * np.eye(size)
         lengths = self.lengths(self.noise_at(betas)) / chosen.noise_scale
         found: FloatArray = np.linalg.slogdet(hessian)[1] - lengths - self._log_constant
@@ -123,7 +132,7 @@ class PerturbedMinimiser:
         out = np.column_stack([np.cos(angles), np.sin(angles)])
         tangent = np.column_stack([-out[:, 1], out[:, 0]])
         rows, radius, scale = self.rows, self.radius, self.chosen.noise_scale
-        curvatures = self.loss.values(self.y[:, None], radius * rows @ out.T)[2]
+        _, curvatures = self.derivatives(radius * out)
         along = radius * ((curvatures * (rows @ tangent.T) ** 2).sum(axis=0) + self.chosen.ridge)
         start = self.noise_at(radius * out)
         towards, beside = (start * out).sum(axis=1), (start * tangent).sum(axis=1)
