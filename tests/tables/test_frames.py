@@ -146,7 +146,7 @@ def test_decimals_and_whole_numbers_beyond_floats() -> None:
         ([[1.0, pd.NA]], r"row 0, column 1 \(x1\) holds <NA>"),
         ([[1.0, None]], r"row 0, column 1 \(x1\) holds nothing"),
         ([["SECRET", "2"]], r"row 0, column 0 \(x0\) holds text"),
-        ([[1.0, b"SECRET"]], r"row 0, column 0 \(x0\) holds a value of type bytes"),
+        ([[b"SECRET", 1.0]], r"row 0, column 0 \(x0\) holds a value of type bytes"),
         ([[datetime.date(1950, 3, 4)]], r"row 0, column 0 \(x0\) holds a date or a time"),
         ([[1j]], "complex128"),
         ([[10**400]], r"row 0, column 0 \(x0\) holds no finite number"),
