@@ -250,18 +250,6 @@ class TargetPart:
         found[-1] += self.middle
         return found
 
-    def bounds(self, of_part: Mapping[str, float]) -> dict[str, float]:
-        """Convert the public numbers of a model likewise."""
-        return {k: v * self.half if k in IN_UNITS else v for k, v in of_part.items()}
-
-    def note(self, scale: float, offset: float) -> str:
-        """Say where the part is, of a target that stands for offset + scale · y."""
-        low, high = (offset + scale * end for end in (self.low, self.high))
-        return (
-            f"most values of the target lie between {low:.6g} and {high:.6g}, drawn with ε = "
-            f"{self.epsilon:.6g} of the model; the loss and the noise are in units of half of that"
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class ModelRows:
@@ -324,13 +312,22 @@ class Drawn:
     footnotes: tuple[str, ...] = ()
 
     def in_units_of(self, rows: ModelRows) -> Drawn:
-        """Convert a model of rows whose target is in units of a part of its range to all of it."""
-        if rows.part is None or rows.table is None or self.theta is None:
+        """Convert a model of rows whose target is in units of a part of its range to all of it.
+
+        Its public numbers in these units are converted likewise, and a footnote says the part.
+        """
+        part = rows.part
+        if part is None or rows.table is None or self.theta is None:
             return self
         target = rows.table.public.target
+        low, high = (target.offset + target.scale * end for end in (part.low, part.high))
+        note = (
+            f"most values of the target lie between {low:.6g} and {high:.6g}, drawn with ε = "
+            f"{part.epsilon:.6g} of the model; the loss and the noise are in units of half of that"
+        )
         return replace(
             self,
-            theta=rows.part.coefficients(self.theta),
-            bounds=rows.part.bounds(self.bounds),
-            footnotes=(*self.footnotes, rows.part.note(target.scale, target.offset)),
+            theta=part.coefficients(self.theta),
+            bounds={k: v * part.half if k in IN_UNITS else v for k, v in self.bounds.items()},
+            footnotes=(*self.footnotes, note),
         )

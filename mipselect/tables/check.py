@@ -21,7 +21,7 @@ from mipselect.tables import values
 from mipselect.tables.csv_rows import SAVE_AS_UTF8
 from mipselect.tables.derived import NO_POINT, seconds
 from mipselect.tables.fields import POINTS, Field
-from mipselect.tables.mapping import PersonCounts, open_columns
+from mipselect.tables.mapping import open_columns
 from mipselect.tables.public_map import (
     Ranges,
     checked_fields,
@@ -351,20 +351,16 @@ def _some(codes: Sequence[str]) -> str:
     return f"{', '.join(map(repr, codes[:SHOWN]))}{more}"
 
 
-@dataclass(frozen=True)
+@dataclass
 class PersonCheck:
-    """Rows of people; sensitive.
+    """Rows of each person, counted by one number for each of them; sensitive.
 
     Attributes
     ----------
-    field : str
-        The privacy unit.
-    people : int
-        All rows without an identity are those of one person.
-    rows, most_rows, rows_without : int
-        In all, of the person with most of them, and without an identity.
-    repeated : int
-        People with several rows.
+    unit : Field
+        The privacy unit, which says whose row it is.
+    counts : dict of bytes or None to int
+        Rows by the identity; None is that of all rows without one, which are those of one person.
 
     Examples
     --------
@@ -378,30 +374,54 @@ class PersonCheck:
     (2, 2, 1)
     """
 
-    field: str
-    people: int
-    rows: int
-    most_rows: int
-    repeated: int
-    rows_without: int
+    unit: Field
+    counts: dict[bytes | None, int] = dataclasses.field(default_factory=dict, repr=False)
 
-    @classmethod
-    def of(cls, counts: PersonCounts) -> PersonCheck:
-        """Return what was counted."""
-        rows = counts.rows.values()
-        return cls(
-            field=counts.unit.name,
-            people=len(rows),
-            rows=sum(rows),
-            most_rows=max(rows, default=0),
-            repeated=sum(count > 1 for count in rows),
-            rows_without=counts.rows.get(None, 0),
-        )
+    def add(self, column: pa.Array) -> NDArray[np.intp]:
+        """Count the rows of a batch; return the places of those of people who are new."""
+        found = values.identities(column, self.unit).dictionary_encode("encode")
+        # As bytes, for a text need not be UTF-8.
+        who = found.dictionary.view(pa.binary()).to_pylist()
+        codes = found.indices.to_numpy()
+        places = np.empty(len(who), dtype=np.intp)
+        # Of the rows of one person the place that is written at last stays: the first.
+        places[codes[::-1]] = np.arange(len(codes))[::-1]
+        new = []
+        for one, first, count in zip(who, places, np.bincount(codes).tolist(), strict=True):
+            if one not in self.counts:
+                new.append(first)
+            self.counts[one] = self.counts.get(one, 0) + count
+        return np.array(sorted(new), dtype=np.intp)
+
+    @property
+    def people(self) -> int:
+        """How many there are."""
+        return len(self.counts)
+
+    @property
+    def rows(self) -> int:
+        """Rows of all of them."""
+        return sum(self.counts.values())
+
+    @property
+    def most_rows(self) -> int:
+        """Rows of the person with most of them."""
+        return max(self.counts.values(), default=0)
+
+    @property
+    def repeated(self) -> int:
+        """People with several rows."""
+        return sum(count > 1 for count in self.counts.values())
+
+    @property
+    def rows_without(self) -> int:
+        """Rows without an identity."""
+        return self.counts.get(None, 0)
 
     @property
     def summary(self) -> str:
         """The counts in words."""
-        people = f"{self.people:,} people by {self.field}"
+        people = f"{self.people:,} people by {self.unit.name}"
         if self.most_rows <= 1:
             return f"{people}, one row each"
         repeated = percent(self.repeated / self.people)
@@ -422,12 +442,12 @@ class PersonCheck:
             )
         else:
             return ()
-        return (Finding(self.field, f"{found}; see whether this column says whose row it is"),)
+        return (Finding(self.unit.name, f"{found}; see whether this column says whose row it is"),)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the counts, ready for JSON."""
         return {
-            "field": self.field,
+            "field": self.unit.name,
             "people": self.people,
             "rows": self.rows,
             "most_rows": self.most_rows,
@@ -569,7 +589,7 @@ def check_table(
         if target not in {each.name for each in fields}:
             raise InvalidInput(f"the target {target!r} cannot be in never, nor say whose row it is")
     unit = unit_of(schema)
-    people = None if unit is None else PersonCounts(unit)
+    people = None if unit is None else PersonCheck(unit)
     names = [each.name for each in fields] + ([] if unit is None else [unit.name])
     parts = open_columns(source, names)
     rows = empty = 0
@@ -589,7 +609,7 @@ def check_table(
         rows=rows,
         rows_without_values=empty,
         fields=tuple(fields),
-        people=None if people is None else PersonCheck.of(people),
+        people=people,
         target=target,
         ignored=tuple(dict.fromkeys(n for part in parts for n in part.names if n not in known)),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, warn_of_inferred_types
 from mipselect.tables import values
 from mipselect.tables.encoders import Scaled, Unscaled
-from mipselect.tables.fields import NUMBERS, Field
+from mipselect.tables.fields import NUMBERS
 from mipselect.tables.parts import ChosenRows, Part, require_columns, total_rows
 from mipselect.tables.public_map import InputMap, PublicMap, counted_shares
 from mipselect.tables.sources import open_source
@@ -251,38 +250,6 @@ def _means(
     count = np.bincount(person, weights=present).astype(np.int64)
     total = np.bincount(person, weights=np.where(present, numbers, 0.0))
     return total / np.maximum(count, 1), count
-
-
-@dataclass
-class PersonCounts:
-    """Rows of each person; what is remembered is one number for each of them.
-
-    Attributes
-    ----------
-    unit : Field
-        That says whose row it is.
-    rows : dict of bytes or None to int
-        By the identity; None is that of all rows without one.
-    """
-
-    unit: Field
-    rows: dict[bytes | None, int] = field(default_factory=dict)
-
-    def add(self, column: pa.Array) -> NDArray[np.intp]:
-        """Count the rows of a batch; return the places of those of people who are new."""
-        found = values.identities(column, self.unit).dictionary_encode("encode")
-        # As bytes, for a text need not be UTF-8.
-        who = found.dictionary.view(pa.binary()).to_pylist()
-        codes = found.indices.to_numpy()
-        places = np.empty(len(who), dtype=np.intp)
-        # Of the rows of one person the place that is written at last stays: the first.
-        places[codes[::-1]] = np.arange(len(codes))[::-1]
-        new = []
-        for one, first, count in zip(who, places, np.bincount(codes).tolist(), strict=True):
-            if one not in self.rows:
-                new.append(first)
-            self.rows[one] = self.rows.get(one, 0) + count
-        return np.array(sorted(new), dtype=np.intp)
 
 
 def chosen_rows(

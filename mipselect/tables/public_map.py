@@ -65,6 +65,16 @@ class InputMap:
     features: tuple[Encoder, ...]
     always: tuple[Encoder, ...]
 
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for name in (column.name for column in self.columns):
+            checked_name(name, "the name of a column, made of a field and a category,")
+            if name in seen:
+                raise InvalidInput(
+                    f"two columns would be called {shown(name)}; rename a field or a category"
+                )
+            seen.add(name)
+
     @property
     def encoders(self) -> tuple[Encoder, ...]:
         """All of them in the order of their columns: the features, then those always in."""
@@ -276,30 +286,48 @@ class TableQuestion:
 
 
 def _map_of(question: TableQuestion, schema: TableSchema, *, scaled: bool) -> PublicMap:
-    """Choose the fields; `schema` is that of the question, with its ranges where they are used."""
+    """Make the map; `schema` is that of the question, with its ranges where they are used."""
     target = question.target
-    aimed = schema.field(target, "target")
     if schema.weight_name in (target, *question.always, *question.never):
         raise InvalidInput(
             f"{shown(schema.weight_name)} is the survey weight ({ROLE}) and can be neither the "
             "target nor in always or never; take the role out of the schema to use it otherwise"
         )
-    schema.refuse_ignored({target}, "target")
+    chosen = chosen_encoders(schema, target, question.always, question.never, scaled=scaled)
+    aimed = schema.field(target, "target")
     require_complete([aimed], scaled=scaled)
     aim = target_of(aimed, scaled=scaled)
-    kept_in = checked_fields(schema, question.always, "always", target)
-    left_out = checked_fields(schema, question.never, "never", target)
+    return PublicMap(*chosen, aim, unit_of(schema), schema.weight, question.unit_rule)
+
+
+def chosen_encoders(
+    schema: TableSchema,
+    target: str | None,
+    always: Sequence[str],
+    never: Sequence[str],
+    *,
+    scaled: bool = True,
+) -> tuple[tuple[Encoder, ...], tuple[Encoder, ...]]:
+    """Return those of the fields to choose from and of those always in, in their order.
+
+    Left out is also what is made of a column that the target is made of, fields of dates and times
+    that are there for derived features, what the schema ignores, the unit and the weight.
+    """
+    aimed = None if target is None else schema.field(target, "target").source.name
+    schema.refuse_ignored(() if target is None else (target,), "target")
+    kept_in = checked_fields(schema, always, "always", target)
+    left_out = checked_fields(schema, never, "never", target)
     schema.refuse_ignored(kept_in, "always")
     both = sorted(kept_in & left_out)
     if both:
         raise InvalidInput(f"a field cannot be in always and in never: {listed(both)}")
-    if schema.privacy_unit in kept_in or schema.privacy_unit == target:
+    unit = schema.privacy_unit
+    if unit is not None and unit in {target, *kept_in}:
         raise InvalidInput(
-            f"the person column {shown(schema.privacy_unit)} says whose row it is and cannot "
-            "be used otherwise"
+            f"the person column {shown(unit)} says whose row it is and cannot be used otherwise"
         )
-    apart = {*left_out, schema.privacy_unit, schema.weight_name}
-    used = used_fields(schema, target, apart)
+    apart = {*left_out, *schema.only_read, *schema.ignored, target, unit, schema.weight_name}
+    used = [f for f in schema.features if f.name not in apart and f.source.name != aimed]
     for name in sorted(kept_in - {each.name for each in used}):
         if name in schema.only_read:
             raise InvalidInput(f"always: {shown(name)} {schema.field(name, 'always').gap}")
@@ -311,17 +339,7 @@ def _map_of(question: TableQuestion, schema: TableSchema, *, scaled: bool) -> Pu
     features = tuple(e for e in encoders if e.field.name not in kept_in)
     if not features:
         raise InvalidInput("there is no field to choose from besides target, always and never")
-    fixed = tuple(e for e in encoders if e.field.name in kept_in)
-    result = PublicMap(
-        features,
-        fixed,
-        aim,
-        unit_of(schema),
-        schema.weight,
-        question.unit_rule,
-    )
-    require_names(result.columns)
-    return result
+    return features, tuple(e for e in encoders if e.field.name in kept_in)
 
 
 def weight_shares(column: pa.Array, weight: Field) -> NDArray[np.float64]:
@@ -340,21 +358,6 @@ def counted_shares(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """Let a row without a weight count 0, in place."""
     shares[np.isnan(shares)] = 0.0
     return shares
-
-
-def used_fields(
-    schema: TableSchema, target: str | None, left_out: Collection[str | None]
-) -> list[Field]:
-    """Return the used fields and derived features, in their order, without the target.
-
-    Left out is what is made of a column that the target is made of, fields of dates and times
-    that are there for derived features, and what the schema ignores.
-    """
-    aimed = None if target is None else schema.field(target, "target").source.name
-    apart = {*left_out, *schema.only_read, *schema.ignored, target}
-    return [
-        field for field in schema.features if field.name not in apart and field.source.name != aimed
-    ]
 
 
 def checked_schema(schema: TableSchema, what: str = "schema") -> TableSchema:
@@ -437,18 +440,6 @@ def require_complete(fields: Sequence[Field], *, scaled: bool = True) -> None:
             "knowledge, or leave the fields out with never, and identifiers for good with "
             f"{ROLE} {IGNORED!r} in the schema): {says}{more}"
         )
-
-
-def require_names(columns: Sequence[Column]) -> None:
-    """Raise `InvalidInput` unless columns have names that are texts and differ."""
-    seen: set[str] = set()
-    for column in columns:
-        checked_name(column.name, "the name of a column, made of a field and a category,")
-        if column.name in seen:
-            raise InvalidInput(
-                f"two columns would be called {shown(column.name)}; rename a field or a category"
-            )
-        seen.add(column.name)
 
 
 def people_in_words(unit: str, rule: str) -> str:

@@ -11,16 +11,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from mipselect.errors import InvalidInput
 from mipselect.parameters import estimator, parameter
-from mipselect.tables.encoders import encoder_of
 from mipselect.tables.mapping import mapped_batches, open_columns
-from mipselect.tables.public_map import (
-    InputMap,
-    checked_fields,
-    checked_schema,
-    require_complete,
-    require_names,
-    used_fields,
-)
+from mipselect.tables.public_map import InputMap, checked_schema, chosen_encoders
 from mipselect.tables.schema import TableSchema
 from mipselect.validation import shown
 
@@ -143,18 +135,7 @@ class SchemaEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "a person's. If each person has one row, take csvw-eo:privacyUnit out of the "
                 f"schema, and leave the field out with never=[{shown(unit)}]"
             )
-        schema, target = self.schema, self.target
-        if target is not None:
-            schema.field(target, "target")
-            schema.refuse_ignored({target}, "target")
-        left_out = checked_fields(schema, self.never, "never", target)
-        used = used_fields(schema, target, {*left_out, schema.weight_name})
-        require_complete(used)
-        if not used:
-            raise InvalidInput("the schema has no field besides target and never")
-        result = InputMap(tuple(map(encoder_of, used)), ())
-        require_names(result.columns)
-        return result
+        return InputMap(*chosen_encoders(self.schema, self.target, (), self.never))
 
     def __sklearn_is_fitted__(self) -> bool:
         return True

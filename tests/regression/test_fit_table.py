@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 from sklearn.base import clone, is_classifier
@@ -23,7 +25,9 @@ from mipselect.regression import (
     SelectThenRegress,
     TukeyRegressor,
 )
+from mipselect.regression.evaluation import HeldOut
 from mipselect.regression.plan import TablePlan
+from mipselect.regression.ranges import PrivateRanges
 from mipselect.regression.rows import ModelRows
 from mipselect.regression.shares import default_range_share
 from mipselect.selectors import (
@@ -37,7 +41,9 @@ from mipselect.selectors import (
     TopRSelector,
 )
 from mipselect.tables import TableSchema
+from mipselect.tables.mapping import read_rows
 from mipselect.tables.public_map import TableQuestion
+from mipselect.tables.sources import read_again
 from tests.support.all_regressors import public_part, stored_again
 from tests.support.mapped_tables import map_table
 from tests.support.patients import SCHEMA, patients
@@ -434,3 +440,51 @@ def test_a_part_of_a_range_that_was_drawn_is_no_reason_for_a_warning() -> None:
     drawn = pair(ranges="private").fit_table(frame, unstated, target="effect").release_.table
     assert set(drawn.private_ranges) == {"dose"}
     assert drawn.stated_ranges == {}
+
+
+# A lazy frame may give its rows in another order each time; a fit that reads it twice must not.
+
+ROWS = 400
+STATED = {"constraints": {"minimum": 0, "maximum": ROWS}}
+
+
+def shuffled() -> pl.LazyFrame:
+    """Rows in another order each time, as Polars gives them after a join or a group."""
+    frame = pl.DataFrame({"a": np.arange(ROWS), "b": np.arange(ROWS) % 7, "y": np.arange(ROWS)})
+    turns = count()
+    return frame.lazy().map_batches(lambda df: df.sample(ROWS, shuffle=True, seed=next(turns)))
+
+
+def question_of(**constraints: object) -> TableQuestion:
+    fields = [{"name": name, "type": "number", **constraints} for name in "aby"]
+    return TableQuestion(TableSchema.of({"fields": fields}), "y", (), (), {}, "first")
+
+
+def values_of(parts: object, asked: TableQuestion) -> list[int]:
+    X, _, _ = read_rows(parts, asked.public)  # type: ignore[arg-type]
+    found: list[int] = np.rint((X[:, 0] + 1.0) * ROWS / 2.0).astype(int).tolist()
+    return found
+
+
+def test_no_row_is_both_in_a_fit_and_in_its_quality() -> None:
+    """Else the two would cost ε each, and not together."""
+    asked = question_of(**STATED)
+    held = HeldOut.of_table(shuffled(), asked, 0.3, "replace-one", random.Random(1))
+    apart, fitted = (values_of(one.opened(), asked) for one in (~held.fitted, held.fitted))
+    assert sorted(apart + fitted) == list(range(ROWS))
+
+
+def test_private_ranges_keep_a_row_with_its_target() -> None:
+    """Else one person would be in two rows of the fit."""
+    drawn = PrivateRanges(question_of(), 400.0)
+    rows, *_ = drawn.rows(read_again(shuffled()), (0,), random.Random(2))
+    assert abs(np.corrcoef(rows.X[:, 0], rows.y)[0, 1]) > 0.9
+
+
+def test_a_lazy_frame_that_fails_says_nothing_of_a_row() -> None:
+    def fails(frame: pl.DataFrame) -> pl.DataFrame:
+        raise pl.exceptions.ComputeError("the value SECRET")
+
+    with pytest.raises(InvalidInput, match="could not be computed") as told:
+        read_again(shuffled().map_batches(fails))
+    assert "SECRET" not in str(told.value)

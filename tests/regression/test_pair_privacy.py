@@ -8,7 +8,6 @@ support, every range of its number and every β. Ranges are halved twice at most
 from __future__ import annotations
 
 import itertools
-import math
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,6 +32,7 @@ from mipselect.selectors.base import PrivateSelector
 from mipselect.tables import TableSchema
 from mipselect.tables.public_map import TableQuestion
 from tests.support.listed_intervals import every_interval, logs_of
+from tests.support.perturbed_laws import PerturbedMinimiser
 
 RANGE = {"minimum": 0, "maximum": 10}
 SCHEMA = TableSchema.of(
@@ -103,30 +103,18 @@ def law(planned: TablePlan, rows: list[Row], grid: np.ndarray) -> dict[tuple[int
     result = {}
     for j in range(3):
         model = planned.model_on((j,))
-        chosen, map_, smooth = model._perturbation(1, known), model._rows(1), model._loss()
+        chosen, map_ = model._perturbation(1, known), model._rows(1)
         columns = instance.X[:, [j]].astype(float)
         known_columns = np.where(there[:, None], columns, np.nan)
         for index, part, log_range in ranges(planned, (j,), known_columns):
             within = {} if part is None else {NAMES[j]: part}
-            x = map_(planned.ranged_numbers((j,)).within(columns, within))[:, 0]
-
-            def noise_of(
-                beta: float, x: np.ndarray = x, smooth: Any = smooth, ridge: float = chosen.ridge
-            ) -> tuple[float, float]:
-                """b(β), which makes β the minimiser, and how fast it falls."""
-                _, slopes, curvatures = smooth.values(y, x * beta)
-                curvature = float((there * curvatures * x * x).sum()) + ridge
-                return -float((there * slopes * x).sum()) - ridge * beta, curvature
-
-            values = []
-            for beta in grid:
-                b, curvature = noise_of(beta)
-                values.append(
-                    math.log(curvature / (2.0 * chosen.noise_scale)) - abs(b) / chosen.noise_scale
-                )
-            high, low = noise_of(RADIUS)[0], -noise_of(-RADIUS)[0]
-            values += [_log_tail(-end / chosen.noise_scale) for end in (high, low)]
-            result[j, index] = np.array(values) + drawn.log_probability((j,)) + log_range
+            x = map_(planned.ranged_numbers((j,)).within(columns, within))
+            minimiser = PerturbedMinimiser(
+                model._loss(), x, y, chosen, RADIUS, shares=there.astype(float)
+            )
+            ends = [minimiser.log_of_end(sign) for sign in (1.0, -1.0)]
+            values = np.append(minimiser.log_density(grid[:, None]), ends)
+            result[j, index] = values + drawn.log_probability((j,)) + log_range
     return result
 
 
@@ -140,11 +128,6 @@ def ranges(
     law = law_of_part(columns[:, 0], epsilon, FEW[planned.promise.relation])
     parts = [*map(ends_of_part, every_interval(law.listed))]
     return [(k, part, log) for k, (part, log) in enumerate(zip(parts, logs_of(law), strict=True))]
-
-
-def _log_tail(t: float) -> float:
-    """log P(b > t) for the density ½exp(-|b|)."""
-    return math.log(0.5) - t if t > 0.0 else math.log1p(-0.5 * math.exp(t))
 
 
 def neighbours(relation: str, bases: Sequence[list[Row]]) -> list[tuple[list[Row], list[Row]]]:

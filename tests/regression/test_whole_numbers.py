@@ -71,14 +71,11 @@ def effects(model: SelectThenRegress) -> dict[str, float]:
     return {term.field: term.coefficient for term in model.release_.in_units.terms}
 
 
-def test_a_rare_zero_and_one_keeps_its_unit() -> None:
+def test_parts_of_whole_numbers_end_at_whole_numbers() -> None:
+    """So a rare 0 or 1 keeps its unit."""
     model = fitted(schema(), "days", "dead")
     assert effects(model)["diabetes"] == pytest.approx(4.0, abs=1.0)
     assert model.release_.table.ranges["diabetes"] == (0.0, 1.0)
-
-
-def test_a_part_of_whole_numbers_ends_at_whole_numbers() -> None:
-    model = fitted(schema(), "days", "dead")
     low, high = model.release_.table.ranges["visits"]
     assert (low, high) == pytest.approx((round(low), round(high)))
     assert 1.0 <= high - low < 10.0

@@ -18,7 +18,8 @@ from mipselect.blocks.r_squared import cores
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_matrix, numeric_target, refuse_another_order
 from mipselect.grid import MOST_ROWS, exact_sums
-from mipselect.tables.mapping import PersonCounts, open_table
+from mipselect.tables.check import PersonCheck
+from mipselect.tables.mapping import open_table
 from mipselect.tables.moments.columns import Columns, TableColumns
 from mipselect.tables.parts import ROWS, Part, refuse_twice
 from mipselect.tables.public_map import PublicMap
@@ -139,7 +140,7 @@ def count(
     """
     totals, turn = zero_sums(folds, len(columns.names) + 2), Lock()
     unit = columns.public.unit if isinstance(columns, TableColumns) else None
-    people = None if unit is None else PersonCounts(unit)
+    people = None if unit is None else PersonCheck(unit)
 
     def add(batch: Any, kept: Any) -> None:
         for piece in slices(batch, CACHED_ROWS) if kept is None else [batch]:
