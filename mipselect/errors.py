@@ -48,35 +48,11 @@ class MipselectError(Exception):
 
 
 class InvalidInput(MipselectError, ValueError):
-    """Data, a parameter or a file is not what it must be; the message says what would be right.
-
-    Examples
-    --------
-    >>> from mipselect import Guarantee
-    >>> from mipselect.errors import InvalidInput
-    >>> try:
-    ...     Guarantee(-1.0)
-    ... except InvalidInput as error:
-    ...     print("epsilon" in str(error))
-    ...
-    True
-    """
+    """Data, a parameter or a file is not what it must be; the message says what would be right."""
 
 
 class UnknownSolver(InvalidInput):
-    """No back end of that name is installed or usable here.
-
-    Examples
-    --------
-    >>> from mipselect.backends import solver_by_name
-    >>> from mipselect.errors import UnknownSolver
-    >>> try:
-    ...     solver_by_name("no such solver")
-    ... except UnknownSolver as error:
-    ...     print("usable here" in str(error))
-    ...
-    True
-    """
+    """No back end of that name is installed or usable here."""
 
 
 class NotCertified(MipselectError):
@@ -121,25 +97,11 @@ class NotCertified(MipselectError):
 
 
 class SolverFailure(NotCertified):
-    """A back end stopped with an unexpected status or contradicted a known value.
-
-    Examples
-    --------
-    >>> from mipselect.errors import NotCertified, SolverFailure
-    >>> issubclass(SolverFailure, NotCertified)
-    True
-    """
+    """A back end stopped with an unexpected status or contradicted a known value."""
 
 
 class BoundViolated(MipselectError):
-    """A weight was above the bound that was proven for it: an error of the package.
-
-    Examples
-    --------
-    >>> from mipselect.errors import BoundViolated, MipselectError
-    >>> issubclass(BoundViolated, MipselectError)
-    True
-    """
+    """A weight was above the bound that was proven for it: an error of the package."""
 
 
 class ConditionNotMet(MipselectError):
@@ -175,14 +137,7 @@ class BudgetExceeded(MipselectError):
 
 
 class LedgerForked(MipselectError):
-    """The ledger belongs to another process, which would not see what is spent here.
-
-    Examples
-    --------
-    >>> from mipselect.errors import LedgerForked, MipselectError
-    >>> issubclass(LedgerForked, MipselectError)
-    True
-    """
+    """The ledger belongs to another process, which would not see what is spent here."""
 
 
 class RelationMismatch(MipselectError):
@@ -221,14 +176,7 @@ class LedgerBroken(MipselectError):
 
 
 class LedgerNotWritten(MipselectError):
-    """A charge could not be written to the ledger's file; nothing was drawn.
-
-    Examples
-    --------
-    >>> from mipselect.errors import LedgerNotWritten, MipselectError
-    >>> issubclass(LedgerNotWritten, MipselectError)
-    True
-    """
+    """A charge could not be written to the ledger's file; nothing was drawn."""
 
 
 class UsefulnessWarning(UserWarning):
@@ -259,24 +207,6 @@ class InferredTypesWarning(UserWarning):
 
     It hangs on the types of columns, which the rows may have decided: it is for the curator, and
     not to be published. Nothing has been charged or drawn when it comes.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import pandas as pd
-    >>> from mipselect import Instance
-    >>> from mipselect.errors import InferredTypesWarning
-    >>> from mipselect.tables import TableSchema
-    >>> schema = TableSchema.of_numbers(dict.fromkeys(("a", "b", "y"), (0, 10)))
-    >>> frame = pd.DataFrame({"a": ["1", "none"], "b": [1, 2], "y": [1, 2]})
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("error", InferredTypesWarning)
-    ...     try:
-    ...         _ = Instance.from_table(frame, schema, target="y", support_size=1)
-    ...     except InferredTypesWarning as told:
-    ...         print(str(told)[:22])
-    ...
-    a of the data frame is
     """
 
 
@@ -284,12 +214,6 @@ class NoLedgerWarning(UserWarning):
     """A search or a cross-validation fits many times, and no ledger adds up what that costs.
 
     It comes once in a process, before anything is drawn.
-
-    Examples
-    --------
-    >>> from mipselect.errors import NoLedgerWarning
-    >>> issubclass(NoLedgerWarning, UserWarning)
-    True
     """
 
 

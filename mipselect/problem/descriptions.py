@@ -29,7 +29,48 @@ from mipselect.disk import DAMAGE, read_toml, regular_file
 from mipselect.errors import InvalidInput
 from mipselect.validation import did_you_mean, shown
 
-WAYS = {"delimiter": str, "encoding": str, "sheet": str}
+
+@dataclass(frozen=True)
+class Kind:
+    """Requirement on a value of TOML, in words, and the test whether one meets it."""
+
+    words: str
+    holds: Callable[[Any], bool]
+
+    def of_each(self, value: object) -> bool:
+        """Return whether a value is a list, and each of its entries is of this kind."""
+        return isinstance(value, list) and all(map(self.holds, value))
+
+
+def is_number(value: object) -> bool:
+    """Return whether a TOML value is a float, or an integer that is not beyond all floats."""
+    if isinstance(value, int):
+        return not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    return isinstance(value, float)
+
+
+TEXT = Kind("a text", lambda value: isinstance(value, str))
+INTEGER = Kind("an integer", lambda v: isinstance(v, int) and not isinstance(v, bool))
+NUMBER = Kind("a number", is_number)
+FINITE = Kind("a number, finite", lambda value: is_number(value) and math.isfinite(value))
+FLAG = Kind("true or false", lambda value: isinstance(value, bool))
+TEXTS = Kind("a list of texts", TEXT.of_each)
+COLUMN = Kind("an index from 0, or a name", lambda v: TEXT.holds(v) or INTEGER.holds(v))
+COLUMNS = Kind("a list of columns", COLUMN.of_each)
+BOUNDS = Kind(
+    "a number, or a list of numbers, one for every feature",
+    lambda value: is_number(value) or NUMBER.of_each(value),
+)
+GROUPS = Kind(
+    "a list of lists of columns, or a table of names with such lists",
+    lambda v: COLUMNS.of_each(list(v.values()) if isinstance(v, dict) else v),
+)
+PART = Kind("a column, or a list of them", lambda v: COLUMN.holds(v) or COLUMNS.holds(v))
+PARTS = Kind("a list of columns, or of lists of those that are bounded together", PART.of_each)
+
+Kinds = Mapping[str, Kind]
+
+WAYS = {"delimiter": TEXT, "encoding": TEXT, "sheet": TEXT}
 """Keys of a table, and arguments of `TableFile`."""
 
 MOST_NUMBERS = sys.maxsize // 8
@@ -44,7 +85,7 @@ class Source:
 
     Attributes
     ----------
-    required, optional : mapping of str to type
+    required, optional : mapping of str to Kind
     load : callable
         Takes the [data] section and the folder of the file; returns X, y and names or None.
     head : callable
@@ -52,8 +93,8 @@ class Source:
         have to be counted it is None.
     """
 
-    required: Mapping[str, type]
-    optional: Mapping[str, type]
+    required: Kinds
+    optional: Kinds
     load: Callable[[Mapping[str, Any], Path], Loaded]
     head: Callable[[Mapping[str, Any], Path], Head]
 
@@ -126,7 +167,10 @@ def _recipe(draw: Callable[..., tuple[FloatArray, FloatArray]]) -> Source:
         return *draw(**settings), None
 
     return Source(
-        required={"n": int, "p": int, "rho": float, "snr": float, "support_size": int, "seed": int},
+        required={
+            **dict.fromkeys(("n", "p", "support_size", "seed"), INTEGER),
+            **dict.fromkeys(("rho", "snr"), NUMBER),
+        },
         optional={},
         load=load,
         head=lambda data, _: (data["n"], data["p"], None),
@@ -153,20 +197,20 @@ def _head_of_bundled(data: Mapping[str, Any], _: Path) -> Head:
 
 SOURCES = {
     "table": Source(
-        required={"path": str, "target": str},
-        optional={"features": list, "target_shift": float, **WAYS},
+        required={"path": TEXT, "target": TEXT},
+        optional={"features": TEXTS, "target_shift": NUMBER, **WAYS},
         load=_load_table,
         head=_head_of_table,
     ),
     "npz": Source(
-        required={"path": str},
-        optional={"target_shift": float},
+        required={"path": TEXT},
+        optional={"target_shift": NUMBER},
         load=_load_npz,
         head=lambda data, folder: (*_npz_shape(folder / data["path"]), None),
     ),
     "sklearn": Source(
-        required={"name": str},
-        optional={"target_shift": float},
+        required={"name": TEXT},
+        optional={"target_shift": NUMBER},
         load=lambda data, _: bundled(data["name"]),
         head=_head_of_bundled,
     ),
@@ -175,91 +219,26 @@ SOURCES = {
 }
 
 
-@dataclass(frozen=True)
-class Kind:
-    """Requirement on a value, in words, and the test whether one meets it."""
-
-    words: str
-    holds: Callable[[object], bool]
-
-
-def is_number(value: object) -> bool:
-    """Return whether a TOML value is a float, or an integer that is not beyond all floats."""
-    if isinstance(value, int):
-        return not isinstance(value, bool) and abs(value) <= sys.float_info.max
-    return isinstance(value, float)
-
-
-def is_list(value: object, kind: type) -> bool:
-    """Return whether a TOML value is a list of this kind; integers count as floats."""
-    if not isinstance(value, list):
-        return False
-    if kind is float:
-        return all(is_number(entry) for entry in value)
-    return all(isinstance(entry, kind) and not isinstance(entry, bool) for entry in value)
-
-
-def _all_finite(values: Any) -> bool:
-    return all(map(math.isfinite, values))
-
-
-def _is_column(value: object) -> bool:
-    return isinstance(value, int | str) and not isinstance(value, bool)
-
-
-def _are_columns(value: object) -> bool:
-    return isinstance(value, list) and all(map(_is_column, value))
-
-
-def _are_groups(value: object) -> bool:
-    if isinstance(value, dict):
-        return all(map(_are_columns, value.values()))
-    return isinstance(value, list) and all(map(_are_columns, value))
-
-
-def _are_parts(value: object) -> bool:
-    return isinstance(value, list) and all(_is_column(v) or _are_columns(v) for v in value)
-
-
-KINDS = {
-    str: Kind("a text", lambda value: isinstance(value, str)),
-    int: Kind("an integer", lambda value: isinstance(value, int) and not isinstance(value, bool)),
-    float: Kind("a number", is_number),
-    bool: Kind("true or false", lambda value: isinstance(value, bool)),
-    list: Kind("a list of texts", lambda value: is_list(value, str)),
-}
-
-Kinds = Mapping[str, type | Kind]
-
-BOUNDS = Kind(
-    "a number, or a list of numbers, one for every feature",
-    lambda value: is_number(value) or is_list(value, float),
-)
-GROUPS = Kind("a list of lists of columns, or a table of names with such lists", _are_groups)
-PARTS = Kind("a list of columns, or of lists of those that are bounded together", _are_parts)
-
-INSTANCE_KEYS: Kinds = {
-    "support_size": int,
+INSTANCE_KEYS = {
+    "support_size": INTEGER,
     "x_bound": BOUNDS,
-    "y_bound": float,
-    "coef_bound": float,
-    "ridge": float,
+    "y_bound": NUMBER,
+    "coef_bound": NUMBER,
+    "ridge": NUMBER,
 }
-OPTIONAL_KEYS: Kinds = {
-    "loss": str,
-    "description": str,
+OPTIONAL_KEYS = {
+    "loss": TEXT,
+    "description": TEXT,
     "groups": GROUPS,
     "always": PARTS,
-    "intercept": bool,
-    "always_bound": float,
+    "intercept": FLAG,
+    "always_bound": NUMBER,
 }
-"""Columns are indices from 0, or names."""
-
-NUMBERS = Kind("a list of numbers, all finite", lambda v: is_list(v, float) and _all_finite(v))
-EXPECTED_KEYS: Kinds = {
-    "support": Kind("a list of indices of features", lambda value: is_list(value, int)),
-    "value": Kind("a number, finite", lambda v: is_number(v) and _all_finite([v])),
+EXPECTED_KEYS = {
+    "support": Kind("a list of indices of features", INTEGER.of_each),
+    "value": FINITE,
 }
+LEVELS = {"level_values": Kind("a list of numbers, all finite", FINITE.of_each)}
 
 MOST_BYTES = 1 << 20
 """An instance file is written by hand; more is something else."""
@@ -345,13 +324,13 @@ def described(path: Path, content: Mapping[str, Any]) -> Description:
             f"{path}: [data] source {data['source']!r} is unknown; known: {', '.join(SOURCES)}"
         )
     source = SOURCES[data["source"]]
-    _check_section(path, "[data]", data, {"source": str, **source.required}, source.optional)
+    _check_section(path, "[data]", data, {"source": TEXT, **source.required}, source.optional)
     if data["source"] == "sklearn" and data["name"] not in BUNDLED:
         raise InvalidInput(
             f"{path}: [data] name {data['name']!r} is unknown; known: {', '.join(sorted(BUNDLED))}"
         )
     if wanted is not None:
-        _check_section(path, "[expected]", wanted, EXPECTED_KEYS, {"level_values": NUMBERS})
+        _check_section(path, "[expected]", wanted, EXPECTED_KEYS, LEVELS)
     return Description(path, instance, data, wanted, source)
 
 
@@ -365,8 +344,7 @@ def _check_section(
     """Check keys and types; ranges are checked where the values are used."""
     _check_keys(path, where, section, required, optional)
     for key, value in section.items():
-        known = {**required, **optional}[key]
-        kind = known if isinstance(known, Kind) else KINDS[known]
+        kind = {**required, **optional}[key]
         if not kind.holds(value):
             raise InvalidInput(f"{path}: {where} {key} must be {kind.words}, got {shown(value)}")
 
