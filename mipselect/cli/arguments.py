@@ -11,7 +11,6 @@ from mipselect.cli.options import (
     option_named,
     parse_pool_size,
     parse_sizes,
-    require_positive,
 )
 from mipselect.cli.table_options import ScoreOptions
 from mipselect.errors import InvalidInput, about
@@ -24,7 +23,7 @@ from mipselect.selectors.base import PrivateSelector
 from mipselect.selectors.exact_draws import asked_sizes
 from mipselect.selectors.problem import ProblemSelector
 from mipselect.selectors.scored import ScoreSelector
-from mipselect.validation import checked_choice, checked_integer
+from mipselect.validation import checked_choice, checked_integer, checked_positive
 
 if TYPE_CHECKING:
     from mipselect.privacy import Ledger
@@ -45,7 +44,7 @@ PARSED: Mapping[str, Callable[[str], Any]] = {
 
 def method_asked_for(name: str, epsilon: float, options: MethodOptions) -> PrivateSelector:
     """Make a method; raise `InvalidInput`, naming the option, for what is wrong or not its own."""
-    require_positive("--epsilon", epsilon)
+    checked_positive(epsilon, "--epsilon")
     options.search.settings()
     kind, chosen = BY_NAME[name], given(options)
     flags = flags_of(kind)

@@ -19,7 +19,6 @@ from mipselect.cli.options import (
     MethodOptions,
     check_seed,
     option_named,
-    require_positive,
     stated,
 )
 from mipselect.cli.output import Delivery, check_output
@@ -46,6 +45,7 @@ from mipselect.validation import (
     checked_choice,
     checked_delta,
     checked_integer,
+    checked_positive,
     checked_scale,
     listed,
 )
@@ -351,7 +351,7 @@ def fitter_of(
     if delta is not None and not (of_classes or given(model) or selection_in_need):
         model = replace(model, regression=Regression.ADASSP)
     way = model.way.value
-    require_positive("--epsilon", epsilon)
+    checked_positive(epsilon, "--epsilon")
     checked_choice(relation, "--relation", RELATIONS)
     if division.range_share is not None and model.way is Regression.TUKEY:
         raise InvalidInput(

@@ -13,7 +13,6 @@ from mipselect.errors import InvalidInput, about
 from mipselect.selectors import BY_NAME
 from mipselect.validation import (
     checked_integer,
-    checked_positive,
     checked_time_limit,
     checked_tolerance,
     plain_digits,
@@ -193,11 +192,6 @@ class SupportDrawOptions(DrawOptions):
 def stated(**values: Any) -> dict[str, Any]:
     """Return the values that were given, for None stands for a default elsewhere."""
     return {name: value for name, value in values.items() if value is not None}
-
-
-def require_positive(option: str, value: float) -> None:
-    """Raise `InvalidInput` naming `option` unless `value` is finite and > 0."""
-    checked_positive(value, option)
 
 
 def check_seed(seed: int | None) -> None:

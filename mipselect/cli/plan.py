@@ -78,16 +78,13 @@ class GuessOptions:
         "Share of missing values in fields that are not required.",
         default=0.05,
     )
-    spread: float = option(
-        "--spread",
-        "Standard deviation of numbers, in halves of their range.",
-        default=0.25,
-    )
     target_mean: float | None = option(
         "--target-mean", "Of the target, in its units.", show_default="middle of its range"
     )
     target_sd: float | None = option(
-        "--target-sd", "Standard deviation of the target, in its units.", show_default="by --spread"
+        "--target-sd",
+        "Standard deviation of the target, in its units.",
+        show_default="an eighth of its range",
     )
     target_rate: float | None = option(
         "--target-rate",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mipselect.cli.declared import command, group, option, options, refuse
-from mipselect.cli.options import SupportDrawOptions, option_named, require_positive, stated
+from mipselect.cli.options import SupportDrawOptions, option_named, stated
 from mipselect.cli.output import Delivery, check_output
 from mipselect.cli.table_options import (
     HAS_SCHEMA,
@@ -21,7 +21,7 @@ from mipselect.cli.table_options import (
     TableOptions,
 )
 from mipselect.errors import InvalidInput, about
-from mipselect.validation import checked_integer
+from mipselect.validation import checked_integer, checked_positive
 
 if TYPE_CHECKING:  # --help imports none of them.
     from mipselect.cli.inputs import ProblemSource
@@ -186,7 +186,7 @@ def _checked_bounds(given: dict[str, float], plan: SupportPlan) -> dict[str, flo
             + ("; --score blocks needs none" if isinstance(plan.method, ProblemSelector) else "")
         )
     for name, value in given.items():
-        require_positive(option_named(name), value)
+        checked_positive(value, option_named(name))
     return given
 
 

@@ -99,12 +99,6 @@ class SolveArguments:
     )
     dialect: DialectOptions = group(DialectOptions)
     show: int = option("--show", "Rows of the pool to print.", default=5)
-    profile: bool = option(
-        "--profile",
-        "Report calls, successes and seconds of every strategy of the search.",
-        default=False,
-        panel=SEARCH_PANEL,
-    )
     delivery: Delivery = group(Delivery)
 
 
@@ -150,14 +144,13 @@ def solve(arguments: SolveArguments) -> None:
         "expected": None if comparison is None else picked(comparison, "agrees", "exact"),
         "clipped": clipped(data, instance),
         "effort": effort_counts(found.effort),
+        "profile": [asdict(strategy) for strategy in found.effort.strategies],
         "method": method.value,
     }
     if isinstance(found, search.SupportPool):
         report |= _of_pool(found)
     else:
         report |= _of_levels(found)
-    if arguments.profile:
-        report["profile"] = [asdict(strategy) for strategy in found.effort.strategies]
     if given.ranges:
         report["ranges"] = given.ranges
 
@@ -177,17 +170,6 @@ def solve(arguments: SolveArguments) -> None:
             )
         if comparison is not None:
             line(console, f"This result {comparison.sentence}.")
-        if arguments.profile:
-            heading(console, "What each strategy of the search did")
-            print_table(
-                console,
-                ("strategy", "calls", "successes", "seconds"),
-                (
-                    (own.name, own.calls, own.successes, f"{own.seconds:.3f}")
-                    for own in found.effort.strategies
-                ),
-                left=("strategy",),
-            )
 
     replace(delivery, output=None if refused else delivery.output).deliver(report, render)
     if refused is not None:

@@ -136,15 +136,13 @@ def test_what_has_no_time_left_is_named(run: Run, question: tuple[str | Path, ..
 
 def test_options_reach_the_plan(run: Run, question: tuple[str | Path, ...]) -> None:
     options = "--epsilon 3 --method top-r --always x0 --never x1 --range y=2:8 --target-mean 4"
-    more = "--target-sd 1 --effect 0.5 --correlation 0 --missing 0.5 --spread 0.4 --ridge 7"
+    more = "--target-sd 1 --effect 0.5 --correlation 0 --missing 0.5 --ridge 7"
     report = run(*question, *options.split(), *more.split(), "--no-intercept", "--json").report
     assert report["features"] == 3
     assert report["epsilons"] == [3.0]
     assert (report["ridge"], report["coef_bound"]) == (7.0, default_coef_bound(2, 1, False))
     assert report["guesses"] == asdict(
-        Guesses(
-            effect=0.5, correlation=0.0, missing=0.5, spread=0.4, target_mean=4.0, target_sd=1.0
-        )
+        Guesses(effect=0.5, correlation=0.0, missing=0.5, target_mean=4.0, target_sd=1.0)
     )
     assert [line["method"] for line in report["lines"]] == ["top-r", "without privacy"]
 
@@ -309,4 +307,4 @@ def test_an_open_interval_is_null_in_the_report(run: Run, question: tuple[str | 
 
 
 def test_guesses_of_the_command_are_those_of_python() -> None:
-    assert asdict(GuessOptions()) == asdict(Guesses())
+    assert Guesses(**asdict(GuessOptions())) == Guesses()

@@ -72,11 +72,10 @@ def test_text_is_loudly_sensitive_and_shows_as_many_rows_as_asked(run: Run) -> N
 
 
 def test_a_profile_has_calls_successes_and_seconds_by_strategy(run: Run) -> None:
-    profile = run("solve", "paper-p100", "--profile", "--json").report["profile"]
+    profile = run("solve", "paper-p100", "--json").report["profile"]
     assert {"completions", "screening", "root cuts", "swaps"} <= {own["name"] for own in profile}
     for own in profile:
         assert set(own) == {"name", "calls", "successes", "seconds"}
-    assert "successes" in run("solve", "paper-p100", "--profile").out
 
 
 def test_all_supports_listed_leaves_no_bound(run: Run) -> None:
