@@ -280,11 +280,11 @@ def about(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def advised(advice: str, *, where: str = "") -> Iterator[None]:
-    """Put advice behind a message about bad input, if it has `where` in it."""
+def advised(advice: str, *where: str) -> Iterator[None]:
+    """Put advice behind a message about bad input; if `where` is given, if it has one of these."""
     try:
         yield
     except InvalidInput as error:
-        if where not in str(error):
+        if where and not any(words in str(error) for words in where):
             raise
         raise InvalidInput(f"{error}; {advice}") from None

@@ -203,21 +203,15 @@ class PrivateEstimator(ScikitEstimator, ABC):
             # A warning of an overflowing sum would tell about the data.
             with np.errstate(all="ignore"):
                 _, target = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        except np.exceptions.DTypePromotionError:
-            numeric_matrix(X)  # Some columns are dates: this says which.
-            raise
-        except TypeError as error:
-            refuse_na(error, X, y)
-            if any(kind in str(error) for kind in ("Timestamp", "datetime")):
-                numeric_matrix(X)  # A column of objects has a date: this says which.
-            raise
-        except ValueError as error:
-            refuse_text(X)
+        except (TypeError, ValueError) as error:
             if "Complex data" in str(error):  # The message quotes all of X.
                 raise InvalidInput("Complex data not supported: X must be real numbers") from None
+            # Of other types in columns of objects scikit-learn has to speak itself.
+            if isinstance(error, ValueError) or any(
+                w in str(error) for w in ("NA", "Time", "date")
+            ):
+                refuse_what_is_no_number(X, y if "NA" in str(error) else None)
             if "NaN" in str(error) or "infinity" in str(error):
-                with advised(SCHEMA_TAKES_IT, where=MISSING):  # Not an imputer, as it would.
-                    numeric_matrix(X)
                 _require_all_there(plain_array(y, "y"))
             raise
         # scikit-learn overlooks masks, dates and a stored index, and with `assume_finite` NaN too.
@@ -318,34 +312,33 @@ def target_bound(more: str = "Public; required.", check: Check | None = None) ->
     )
 
 
-def refuse_text(X: ArrayLike) -> None:
-    """Raise `InvalidInput`, naming row and column, if X is a table that holds text."""
+def refuse_what_is_no_number(X: Any, y: Any = None) -> None:
+    """Raise `InvalidInput`, naming row and column, for texts, dates and missing values.
+
+    scikit-learn would not say where, or advise an imputer. What is no table is left to it.
+    """
     try:
-        array = np.asarray(X)
-    except ValueError:
-        return
-    if array.ndim != 2 or array.dtype.kind not in "OSTU":
-        return
-    with advised(SCHEMA_READS_IT):
-        numeric_matrix(X)
+        shape = () if hasattr(X, "toarray") else np.shape(X)
+    except ValueError:  # Its rows have several lengths.
+        shape = ()
+    with (
+        advised(SCHEMA_TAKES_IT, MISSING),
+        advised(SCHEMA_READS_IT, "text", "is of type", "holds nothing"),
+        advised(MISSING, "<NA>"),
+    ):
+        if len(shape) == 2 and 0 not in shape:
+            numeric_matrix(X)
+        if y is not None:
+            plain_array(y, "y")
 
 
 def _require_all_there(target: Any) -> None:
     """Raise `InvalidInput` unless every entry of y is a finite number or the name of a class."""
-    with advised(f"{SCHEMA_TAKES_IT}; {LEAVE_OUT}", where=MISSING):
+    with advised(f"{SCHEMA_TAKES_IT}; {LEAVE_OUT}", MISSING):
         if target.dtype.kind in "biuf":
             numeric_vector(target)
         elif any(value is None or value != value for value in target):
             raise InvalidInput(f"y must be finite: it has missing values; {MISSING}")
-
-
-def refuse_na(error: TypeError, X: Any, y: Any = None) -> None:
-    """Raise `InvalidInput` for NA of pandas among objects, which cannot be compared."""
-    if "NA" in str(error):
-        with advised(f"{MISSING}; {SCHEMA_TAKES_IT}"):
-            numeric_matrix(X)
-            if y is not None:
-                plain_array(y, "y")
 
 
 def warn_of_names(X: Any, y: Any) -> None:

@@ -35,6 +35,7 @@ from mipselect.blocks.r_squared import (
 )
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_target
+from mipselect.parameters import completed_by
 from mipselect.problem.data import Rows, problem_with_rows
 from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Always, Groups
@@ -66,6 +67,7 @@ def listed_features(problem: Problem, block_rows: int) -> ListedFeatures:
     return ListedFeatures(columns, problem.n_features, problem.support_size, block_rows)
 
 
+@completed_by(Instance.from_blocks)
 class BlockScores(OfProblem):
     """Block R²: the score F(S) of every support, which one row moves by at most 1.
 
@@ -77,21 +79,12 @@ class BlockScores(OfProblem):
 
     Parameters
     ----------
-    X, y : array_like
-        Shapes (n, p) and (n,), as for `Instance`. Classes are two numbers.
-    support_size : int
-        s, how many features to choose.
     block_rows : int, optional
         b > s + 2, rows of a block. Default: a public rule of n, ε, s and widths.
     partitions : int, optional
         T. Default: up to 8, as long as all of them take no more than three seconds by the estimate.
-    partition_seed : int, optional
-        The partitions are drawn from it; default from the operating system. Choose it without
-        looking at the data.
     epsilon : float
         ε for which the default of `block_rows` is chosen; a draw states its own.
-    groups, always, feature_names : optional
-        As for `Instance`.
     most_seconds : float
         Refuse if the scores would take longer on one core by a public estimate; ``inf`` never
         refuses.

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mipselect.arrays import FloatArray
 from mipselect.errors import InvalidInput, warn_of_little_use
-from mipselect.estimators import PrivateDraw, PrivateEstimator, refuse_na, refuse_repeated_names
+from mipselect.estimators import PrivateDraw, PrivateEstimator, refuse_repeated_names
 from mipselect.frames import numeric_matrix, numeric_vector
 from mipselect.losses.classes import Classes
 from mipselect.parameters import estimator, parameter
@@ -129,10 +129,10 @@ class ReleasedModel(PrivateEstimator):
             try:
                 table = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
             except TypeError as error:
-                refuse_na(error, X)
+                if "NA" in str(error):
+                    numeric_matrix(X)  # This says where.
                 raise
-        columns: FloatArray = numeric_matrix(table)[0][:, self._columns]
-        return columns
+        return numeric_matrix(table)[0].take(self._columns, axis=1)
 
 
 @estimator
