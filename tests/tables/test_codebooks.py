@@ -160,53 +160,48 @@ def test_types_of_cells(tmp_path: Path) -> None:
     assert [said["type"] for said in found.values()] == expected
 
 
-def test_booleans_of_two_words_and_days_are_proposed(tmp_path: Path) -> None:
-    columns = {
-        "smoker": ["yes", "No", "", "YES"],
-        "died": ["y", "N", "n", "NA"],
-        "day": ["2020-01-31", "", "1999-12-01", "2024-02-29"],
-        "mixed": ["yes", "n", "", "no"],
-        "code": ["yes", "1", "no", "0"],
-        "no day": ["2020-02-31", "2020-01-31", "", ""],
-        "moment": ["2020-01-31 07:30", "2020-01-31", "", ""],
-    }
+TEXT = {"type": "string"}
+COMMA = {"type": "number", "decimalChar": ","}
+YES = {
+    "type": "boolean",
+    "trueValues": ["yes", "Yes", "YES"],
+    "falseValues": ["no", "No", "NO"],
+}
+CELLS: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "smoker": (["yes", "No", "", "YES"], YES),
+    "died": (
+        ["y", "N", "n", "NA"],
+        {"type": "boolean", "trueValues": ["y", "Y"], "falseValues": ["n", "N"]},
+    ),
+    "mixed": (["yes", "n", "", "no"], TEXT),
+    "code": (["yes", "1", "no", "0"], TEXT),
+    "day": (["2020-01-31", "", "1999-12-01", "2024-02-29"], {"type": "date"}),
+    "no day": (["2020-02-31", "2020-01-31", "", ""], TEXT),
+    "moment": (["2020-01-31 07:30", "2020-01-31", "", ""], TEXT),
+    "European day": (["31.01.2020", "", "01.12.1999", ""], {"type": "date", "format": "%d.%m.%Y"}),
+    "no European day": (["31.02.2020", "", "", ""], TEXT),
+    "two ways": (["31.01.2020", "2020-01-31", "", ""], TEXT),
+    "height": (["1,80", "2", "-0,5", ""], COMMA),
+    "weight": (["0,650", "1,060", "12,345", "2"], COMMA),
+    "either": (["1,060", "12,345", "2", ""], TEXT),
+    "only either": (["1,060", "12,345", "2,000", ""], TEXT),
+    "both": (["1,80", "1.80", "", ""], TEXT),
+    "other digits": (["\u0661,\u0662", "", "", ""], TEXT),
+}
+"""Cells of columns of a CSV file, and what is proposed for them."""
+
+
+def test_booleans_days_and_decimal_commas_are_proposed_and_read(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    pd.DataFrame(columns).to_csv(path, index=False)
+    pd.DataFrame({name: cells for name, (cells, _) in CELLS.items()}).to_csv(path, index=False)
     types = proposed_types(path)
-    yes, no = ["yes", "Yes", "YES"], ["no", "No", "NO"]
-    assert types["smoker"] == {"type": "boolean", "trueValues": yes, "falseValues": no}
-    assert types["died"] == {"type": "boolean", "trueValues": ["y", "Y"], "falseValues": ["n", "N"]}
-    assert types["day"] == {"type": "date"}
-    for name in ("mixed", "code", "no day", "moment"):
-        assert types[name] == {"type": "string"}
+    assert types == {name: properties for name, (_, properties) in CELLS.items()}
     schema = confirmed(described(path, proposed=types).schema)
     counted = {field.name: field.kinds for field in check_table(path, schema).fields}
-    assert counted["smoker"] == {**dict.fromkeys(counted["smoker"], 0), "fine": 3, "missing": 1}
-    assert counted["day"]["fine"] == 3
-
-
-def test_decimal_commas_and_days_of_europe_are_proposed(tmp_path: Path) -> None:
-    columns = {
-        "height": ["1,80", "2", "-0,5", ""],
-        "weight": ["0,650", "1,060", "12,345", "2"],
-        "either": ["1,060", "12,345", "2", ""],
-        "only either": ["1,060", "12,345", "2,000", ""],
-        "both": ["1,80", "1.80", "", ""],
-        "day": ["31.01.2020", "", "01.12.1999", ""],
-        "no day": ["31.02.2020", "", "", ""],
-        "two ways": ["31.01.2020", "2020-01-31", "", ""],
-        "other digits": ["\u0661,\u0662", "", "", ""],
-    }
-    path = tmp_path / "t.csv"
-    pd.DataFrame(columns).to_csv(path, index=False)
-    types = proposed_types(path)
-    assert types["height"] == types["weight"] == {"type": "number", "decimalChar": ","}
-    assert types["day"] == {"type": "date", "format": "%d.%m.%Y"}
-    for name in ("either", "only either", "both", "no day", "two ways", "other digits"):
-        assert types[name] == {"type": "string"}
-    schema = confirmed(described(path, proposed=types).schema)
-    counted = {field.name: field.kinds["fine"] for field in check_table(path, schema).fields}
-    assert (counted["height"], counted["weight"], counted["day"]) == (3, 4, 2)
+    for name, (cells, properties) in CELLS.items():
+        if properties != TEXT and name != "died":  # What stands for no value is not proposed.
+            assert counted[name]["fine"] == sum(cell != "" for cell in cells), name
+            assert counted[name]["missing"] == cells.count(""), name
 
 
 def test_nothing_uses_types_that_nobody_confirmed(tmp_path: Path) -> None:

@@ -58,12 +58,17 @@ def _multiplier(term: Term, row: dict[str, str]) -> float:
     field = FIELDS[entry["from"]]
     value = _value(field, row[field["name"]])
     required = field.get("constraints", {}).get("required", False)
+    levels = ["false", "true"] if field["type"] == "boolean" else field.get("categories", [])
+    unlisted = bool(levels) and value is not None and value not in levels
     if term.kind == "missing":
         return float(value is None and not required)
     if term.kind == "in no list":
-        return float(value is None and required)
-    if value is None:
+        return float(unlisted or (value is None and required))
+    if value is None or unlisted:
         return 0.0 if term.counts_as is None else term.counts_as
+    if levels:
+        place = levels.index(value)
+        return float(place if term.kind == "ordered categories" else levels[place] == term.category)
     if "part" in entry:
         parts = {
             "year": lambda at: at.year,
@@ -88,34 +93,35 @@ def _value(field: dict[str, Any], text: str) -> Any:
         return moment(field, text)
     if field["type"] in ("integer", "number"):
         return number(text)
-    return None if text.strip() in CLINIC["missingValues"] else text.strip()
+    text = text.strip()
+    if field["type"] == "boolean":
+        truths = {"yes": "true", "1": "true", "no": "false", "0": "false"}
+        text = truths.get(text, text)
+    return None if text in CLINIC["missingValues"] else text
 
 
-def test_the_equation_in_words_gives_what_the_columns_give() -> None:
-    question = {"target": "stay", "never": [n for n in NAMES[:7] if n != "income"]}
-    public = public_map(SCHEMA, always=["root of visits"], **question)
-    kept = [k for k, e in enumerate(public.features) if e.field.name in MADE]
-    model = ModelTable.of(SCHEMA, public, kept)
+@pytest.mark.parametrize(("target", "cell"), [("stay", "1"), ("smoker", "yes")])
+def test_the_equation_in_words_gives_what_the_columns_give(target: str, cell: str) -> None:
+    question = {"target": target, "always": ["root of visits", "sex"]}
+    public = public_map(SCHEMA, **question)
+    model = ModelTable.of(SCHEMA, public, range(len(public.features)))
     read = ModelTable.from_dict(json.loads(json.dumps(model.to_dict())))
     assert read == model
     assert read.public == model.public
-    rng = np.random.default_rng(1)
-    coef = rng.normal(size=len(read.column_names))
+    coef = np.random.default_rng(1).normal(size=len(read.column_names))
     rule = read.equation(coef, 0.3)
+    assert rule.classes == (("no", "yes") if target == "smoker" else None)
     rows = [dict(zip(NAMES, row, strict=True)) for row in CLINIC_ROWS]
     rows += [dict.fromkeys(NAMES, value) for value in CLINIC_HOSTILE]
     rows += clinic(50).to_pylist()
-    table = pa.table({name: [row[name] for row in rows] for name in NAMES if name != "stay"})
+    # Neither the target nor other columns need be there.
+    table = pa.table({name: [row[name] for row in rows] for name in NAMES if name != target})
     (X,) = read.batches(table)
-    columns = 30.0 + 30.0 * (X.astype(float) @ coef + 0.3)
+    columns = public.target.offset + public.target.scale * (X.astype(float) @ coef + 0.3)
     found = [score(rule, row) for row in rows]
     np.testing.assert_allclose(found, columns, rtol=1e-5, atol=1e-4)
-    whole = map_table(
-        table.append_column("stay", pa.array(["1"] * len(rows))), SCHEMA,
-        always=["root of visits"], **question,
-    )  # fmt: skip
-    place = {name: j for j, name in enumerate(whole.column_names)}
-    np.testing.assert_array_equal(X, whole.X[:, [place[name] for name in read.column_names]])
+    whole = map_table(table.append_column(target, pa.array([cell] * len(rows))), SCHEMA, **question)
+    np.testing.assert_array_equal(X, whole.X)
 
 
 def test_a_unit_is_written_in_the_singular() -> None:
@@ -151,16 +157,21 @@ def test_coefficients_are_reported_in_words_that_fit() -> None:
     assert model.ranges["root of visits"] == (0.0, math.sqrt(50.0))
 
 
-def test_a_model_keeps_ranges_of_features_apart_from_those_of_fields() -> None:
-    public = public_map(SCHEMA, target="stay", ranges={"age": (30.0, 50.0)})
+def test_a_model_keeps_what_it_reads_and_the_ranges_of_features_apart() -> None:
+    schema = TableSchema.of({**CLINIC, "title": "kept nowhere"})
+    question = {"target": "stay", "always": ["sex"], "ranges": {"age": (30.0, 50.0)}}
+    public = public_map(schema, **question)
     names = ["age", "root of visits", "log income"]
     kept = [k for k, e in enumerate(public.features) if e.field.name in names]
-    model = ModelTable.from_dict(ModelTable.of(SCHEMA, public, kept).to_dict())
+    stored = ModelTable.of(schema, public, kept).to_dict()
+    assert not any(word in json.dumps(stored) for word in ("nowhere", "smoker", "icd", "weekday"))
+    model = ModelTable.from_dict(stored)
+    assert (model.target, model.always, model.unit) == ("stay", ("sex",), "row")
     assert model.ranges["age"] == (30.0, 50.0)
     assert model.ranges["log income"] == (math.log(100.0), math.log(1e5))
     assert model.sources == ("income", "visits")
-    (X,) = model.batches(clinic(20))
-    whole = map_table(clinic(20), SCHEMA, target="stay", ranges={"age": (30.0, 50.0)})
+    (X,) = model.batches(clinic(20).select(["sex", "visits", "income", "age"]))
+    whole = map_table(clinic(20), schema, **question)
     columns = [whole.column_names.index(name) for name in model.column_names]
     np.testing.assert_array_equal(X, whole.X[:, columns])
 

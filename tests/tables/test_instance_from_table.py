@@ -13,6 +13,7 @@ import pytest
 from mipselect import ExponentialMechanism, Instance, mistake_levels, top_supports
 from mipselect.errors import InvalidInput
 from mipselect.tables import TableSchema
+from mipselect.tables.instances import DEFAULT_RIDGE, default_coef_bound
 from tests.support.mapped_tables import map_table
 from tests.support.one_row_at_a_time import HOSPITAL, HOSTILE, ROWS
 
@@ -224,6 +225,27 @@ def test_defaults_depend_on_public_numbers_only() -> None:
     assert made(hospital(50), coef_bound=0.2, ridge=7).ridge == 7.0
 
 
+@pytest.mark.parametrize("size", [1, 5, 20])
+@pytest.mark.parametrize("always", [0, 3])
+def test_predictions_reach_as_far_whatever_the_size(size: int, always: int) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1, 1, (40, 25)), rng.uniform(-1, 1, 40)
+    for intercept, reach in ((True, 1.25), (False, 1.0)):
+        instance = Instance(
+            X,
+            y,
+            support_size=size,
+            x_bound=1,
+            y_bound=1,
+            coef_bound=default_coef_bound(size, always, intercept),
+            ridge=DEFAULT_RIDGE,
+            always=list(range(always)),
+            intercept=intercept,
+        )
+        assert instance.prediction_bound == pytest.approx(reach)
+        assert instance.sensitivity == pytest.approx(0.5 * (1 + reach) ** 2 / 40)
+
+
 @pytest.mark.parametrize(
     ("question", "message"),
     [
@@ -233,8 +255,6 @@ def test_defaults_depend_on_public_numbers_only() -> None:
         ({"coef_bound": -1}, "coef_bound must be"),
         ({"ridge": -1}, "ridge must be"),
         ({"intercept": 1}, "intercept must be True or False"),
-        ({"unit_rule": "last"}, "needs csvw-eo:privacyUnit"),
-        ({"target": "nobody"}, "target: the schema has no field"),
     ],
 )
 def test_a_wrong_question_is_refused_before_a_row_is_read(

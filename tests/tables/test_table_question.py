@@ -1,4 +1,4 @@
-"""`TableQuestion`: checked once, and each question that is made of one is the one by hand."""
+"""Each question that is made of a `TableQuestion` is the one by hand."""
 
 from __future__ import annotations
 
@@ -35,22 +35,6 @@ def frame(n: int = 60, people: int = 20) -> pd.DataFrame:
     numbers = {name: rng.uniform(0, 10, n).round(2) for name in ("age", "dose", "crp", "days")}
     who = [f"p{k}" for k in rng.integers(0, people, n)]
     return pd.DataFrame({"who": who, "ward": rng.choice(["J", "K", "L"], n), **numbers})
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"schema": "schema.json"}, "schema must be a TableSchema"),
-        ({"always": "age"}, "always must be a list of field names, got 'age'"),
-        ({"never": "age"}, "never must be a list of field names, got 'age'"),
-        ({"never": 5}, "never must be a list of field names, got 5"),
-        ({"unit_rule": "middle"}, "unit_rule must be one of 'first', 'last', 'mean'"),
-        ({"schema": ROWS}, "unit_rule 'last' needs csvw-eo:privacyUnit"),
-    ],
-)
-def test_what_is_wrong_with_it_is_said_at_once(change: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidInput, match=message):
-        replace(ASKED, **change)
 
 
 def test_about_some_fields_it_says_the_same_of_them_and_keeps_whose_row_it_is() -> None:
