@@ -152,7 +152,7 @@ def blocks_for(
     return BlockOptions(
         score=scores.score,
         epsilon=method.epsilon,
-        time_limit=method.longest,
+        most_seconds=method.most_seconds,
         lists=method.lists,
         partition_seed=seed,
         order_seed=seed,

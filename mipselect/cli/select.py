@@ -229,7 +229,7 @@ def number_table(
         checked(len(names))
         with about(str(path)):
             found = Problem.of_columns(len(names), names, **settings)
-            return (found if blocks is None else blocks.problem_of_arrays(found)), None
+            return (found if blocks is None else blocks.scored(found)), None
 
     def data() -> StoredData:
         arrays = read_table(source, target, features)

@@ -7,16 +7,18 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from mipselect.blocks.partitions import Blocks, default_rows_of_least_squares
-from mipselect.blocks.r_squared import ListedFeatures, r_squared_seconds
+from mipselect.blocks.r_squared import r_squared_seconds
 from mipselect.errors import InvalidInput
-from mipselect.problem.block_scores import UNWEIGHTED_R2, BlockOptions
+from mipselect.problem.block_scores import UNWEIGHTED_R2, BlockOptions, listed_features
 from mipselect.problem.problem import checked_ridge
 from mipselect.problem.scores import BLOCKS, LOSS, R2, SCORES
 from mipselect.tables import PublicMap, TableSchema
 from mipselect.tables.encoders import Encoder, Ranked, Scaled, Unscaled
-from mipselect.tables.instances import DEFAULT_RIDGE, default_coef_bound
-from mipselect.tables.moments.columns import parts_of_table
+from mipselect.tables.instances import (
+    DEFAULT_RIDGE,
+    default_coef_bound,
+    problem_without_ranges,
+)
 from mipselect.tables.public_map import Ranges, TableQuestion
 from mipselect.validation import (
     checked_choice,
@@ -261,19 +263,15 @@ class Question:
         InvalidInput
             If block R² was asked for and is too much, or there are too few rows.
         """
-        public = self.table.without_ranges
-        asked = (self.rows, parts_of_table(public), len(public.features), self.support_size)
-        score = BlockOptions(score=self.score, epsilon=epsilon).chosen(*asked)
-        if score == R2:
-            blocks = BlockOptions(epsilon=epsilon).settled(*asked)
-            assert blocks is not None
-            seconds = r_squared_seconds(self.rows, 1, ListedFeatures(*asked[1:], blocks.rows))
+        problem = problem_without_ranges(self.table, self.support_size)
+        scored = BlockOptions(score=self.score, epsilon=epsilon).scored(problem, self.rows)
+        blocks = scored.blocks
+        assert blocks is not None
+        if scored.score == R2:
+            seconds = r_squared_seconds(self.rows, 1, listed_features(problem, blocks.rows))
             in_time = max(1, int(SECONDS_OF_PARTITIONS / seconds))
             blocks = replace(blocks, partitions=min(blocks.partitions, in_time))
-        else:
-            classes = public.target.classes is not None
-            blocks = Blocks.of(default_rows_of_least_squares(classes=classes))
-        return BlockOptions(score=score, **blocks.public())
+        return BlockOptions(score=scored.score, **blocks.public())
 
 
 def stored_field(encoder: Encoder) -> dict[str, Any]:

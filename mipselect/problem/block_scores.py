@@ -13,7 +13,12 @@ from numpy.typing import ArrayLike
 
 from mipselect.arrays import FloatArray, IntArray
 from mipselect.blocks.normalised import ColumnsOfFeatures
-from mipselect.blocks.partitions import MOST_DEFAULT_SECONDS, Blocks, default_block_rows
+from mipselect.blocks.partitions import (
+    MOST_DEFAULT_SECONDS,
+    Blocks,
+    default_block_rows,
+    default_rows_of_least_squares,
+)
 from mipselect.blocks.r_squared import (
     MOST_SECONDS,
     MOST_SUPPORTS,
@@ -32,7 +37,7 @@ from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_target
 from mipselect.problem.data import Rows, problem_with_rows
 from mipselect.problem.instance import Instance
-from mipselect.problem.layout import Always, Groups, Layout
+from mipselect.problem.layout import Always, Groups
 from mipselect.problem.problem import OfProblem, Problem
 from mipselect.problem.scores import BLOCKS, R2, require_together
 from mipselect.validation import checked_choice, checked_epsilon, checked_time_limit, set_fields
@@ -43,36 +48,22 @@ UNWEIGHTED_R2 = (
 )
 
 
-def problem_of_block_r2(
-    problem: Problem, columns: ColumnsOfFeatures, options: BlockOptions, n: int | None
-) -> Problem:
-    """Return the problem of block R², with its blocks where n is known, or refuse what is too much.
+def listed_features(problem: Problem, block_rows: int) -> ListedFeatures:
+    """Return the features of a problem with the columns of each, in blocks of so many rows.
 
-    Parameters
-    ----------
-    problem : Problem
-        Its features, those always in and s count; bounds and loss do not.
-    columns : ColumnsOfFeatures
-        Those of the features come first, and the target is the last.
-    options : BlockOptions
-    n : int or None
-
-    Raises
-    ------
-    InvalidInput
+    Columns stand in the order of the layout, and the target is the last.
     """
-    if problem.weight_bound is not None:
-        raise InvalidInput(UNWEIGHTED_R2)
-    blocks = options.settled(n, columns, problem.n_features, problem.support_size)
-    return replace(problem.needing(()), score="block-r2", blocks=blocks)
+    if problem.units is not None:
+        from mipselect.tables.moments.columns import parts_of_table
 
-
-def columns_of_features(layout: Layout) -> ColumnsOfFeatures:
-    """Return the columns that are normalised together, in the order of a layout, and the target."""
-    widths = [len(part) for part in (*layout.groups, *layout.always)]
-    ends = np.cumsum([0, *widths, 1]).tolist()
-    parts = tuple(tuple(range(a, b)) for a, b in pairwise(ends))
-    return ColumnsOfFeatures(parts, np.zeros(ends[-1], dtype=np.bool_))
+        columns = parts_of_table(problem.units)
+    else:
+        layout = problem.layout
+        widths = [len(part) for part in (*layout.groups, *layout.always)]
+        ends = np.cumsum([0, *widths, 1]).tolist()
+        parts = tuple(tuple(range(a, b)) for a, b in pairwise(ends))
+        columns = ColumnsOfFeatures(parts, np.zeros(ends[-1], dtype=np.bool_))
+    return ListedFeatures(columns, problem.n_features, problem.support_size, block_rows)
 
 
 class BlockScores(OfProblem):
@@ -145,7 +136,6 @@ class BlockScores(OfProblem):
     """
 
     settings: BlockR2
-    n: int
 
     def __init__(
         self,
@@ -171,7 +161,6 @@ class BlockScores(OfProblem):
             always=always,
             loss=None,
         )
-        columns = columns_of_features(problem.layout)
         options = BlockOptions(
             block_rows=block_rows,
             partitions=partitions,
@@ -179,47 +168,31 @@ class BlockScores(OfProblem):
             epsilon=epsilon,
             most_seconds=most_seconds,
         )
-        settled = problem_of_block_r2(problem, columns, options, rows.n)
-        self._hold(settled, columns, _side_by_side(settled, rows))
+        set_fields(self, **vars(self.of_rows(options.of_r_squared(problem, rows.n), rows)))
 
     @classmethod
     def of_rows(cls, problem: Problem, rows: Rows) -> BlockScores:
         """Score the supports of a problem of block R² of arrays, whose blocks are settled.
-
-        Parameters
-        ----------
-        problem : Problem
-        rows : Rows
-            Finite.
 
         Raises
         ------
         InvalidInput
             For a target that is no number for each row.
         """
-        columns = columns_of_features(problem.layout)
-        return cls.of(problem, columns, _side_by_side(problem, rows))
+        target = numeric_target(rows.y, rows.n)
+        return cls.of(problem, np.column_stack([rows.columns(problem), target]))
 
     @classmethod
-    def of(cls, problem: Problem, columns: ColumnsOfFeatures, rows: FloatArray) -> BlockScores:
-        """Score the supports of rows that stand as these columns do, the target last."""
-        scores = cls.__new__(cls)
-        scores._hold(problem, columns, rows)
-        return scores
-
-    def _hold(self, problem: Problem, columns: ColumnsOfFeatures, rows: FloatArray) -> None:
+    def of(cls, problem: Problem, rows: FloatArray) -> BlockScores:
+        """Score the supports of rows whose columns stand as in the layout, the target last."""
         assert problem.blocks is not None
-        features = ListedFeatures(
-            columns, problem.n_features, problem.support_size, problem.blocks.rows
-        )
+        new, features = cls.__new__(cls), listed_features(problem, problem.blocks.rows)
         settings, n = BlockR2(problem.blocks), len(rows)
-        set_fields(self, problem=problem, settings=settings, n=n, _features=features, _rows=rows)
+        set_fields(new, problem=problem, settings=settings, n=n, _features=features, _rows=rows)
+        return new
 
     _features: ListedFeatures
     _rows: FloatArray
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"BlockScores are immutable; make new ones to change {name}")
 
     def __repr__(self) -> str:
         return (
@@ -227,16 +200,6 @@ class BlockScores(OfProblem):
             f"support_size={self.support_size}, block_rows={self.settings.blocks.rows}, "
             f"partitions={self.settings.blocks.partitions})"
         )
-
-    @property
-    def sensitivity(self) -> float:
-        """1: the most that F(S) moves, for any S, when one row is replaced."""
-        return 1.0
-
-    @property
-    def oscillation(self) -> float:
-        """1: half of the length of [-1, 1], which holds F'(S) - F(S) for all S."""
-        return 1.0
 
     def value_error_of(self, n: int) -> float:
         """Return 0: sums are exact."""
@@ -306,11 +269,6 @@ class BlockScores(OfProblem):
         return self
 
 
-def _side_by_side(problem: Problem, rows: Rows) -> FloatArray:
-    """Put the columns of a problem and the target side by side, shape (n, p + 1)."""
-    return np.column_stack([rows.columns(problem), numeric_target(rows.y, rows.n)])
-
-
 def _lexicographic_ranks(supports: IntArray, n_features: int) -> IntArray:
     """Compute lexicographic ranks of sorted supports, shape (m,)."""
     s = supports.shape[1]
@@ -340,14 +298,12 @@ class BlockOptions:
     epsilon : float
         ε for which b is chosen.
     most_seconds : float
-        Scores of block R² that take more are refused.
+        Scores of block R² that take more by a public estimate are refused.
     score : {"blocks", "block-r2"}, optional
         Least squares on blocks, or block R². Default: block R² where supports are few, see
         `chosen`.
     coef_bound, ridge : float, optional
         r and λ of least squares.
-    time_limit : float, optional
-        Seconds of a draw; more than `most_seconds` allow block R² so long by its public estimate.
     lists : bool
         True if what draws can list all supports, and draws one size.
     order_seed : int, optional
@@ -367,17 +323,16 @@ class BlockOptions:
     score: str | None = None
     coef_bound: float | None = None
     ridge: float | None = None
-    time_limit: float | None = None
     lists: bool = True
     order_seed: int | None = None
 
     def __post_init__(self) -> None:
-        seconds = checked_time_limit(self.most_seconds, "most_seconds")
         set_fields(
             self,
             epsilon=checked_epsilon(self.epsilon),
-            most_seconds=max(seconds, self.time_limit or 0.0),
+            most_seconds=checked_time_limit(self.most_seconds, "most_seconds"),
         )
+        _ = self.blocks
         if self.score is not None:
             checked_choice(self.score, "score", (BLOCKS, R2))
             require_together(self.score, vars(self), lists=self.lists)
@@ -387,70 +342,70 @@ class BlockOptions:
         """Blocks of what is given; the rest is as by default."""
         return Blocks.of(self.block_rows, self.partitions, self.partition_seed)
 
-    def settled(
-        self, n: int | None, columns: ColumnsOfFeatures, count: int, support_size: int
-    ) -> Blocks | None:
-        """Return the blocks of block R² of n rows, None where n is not known, or refuse too much.
-
-        `count` features are chosen from, the first parts of `columns`.
-        """
-        require_listable(count, support_size)
-        if self.block_rows is not None:
-            BlockR2(self.blocks).require_rows(support_size)
-        if n is None:
-            return None
-        b = self.block_rows or default_block_rows(n, self.epsilon, support_size)
-        features = ListedFeatures(columns, count, support_size, b)
-        return settled_blocks(n, features, self.partitions, self.partition_seed, self.most_seconds)
-
-    def chosen(
-        self, n: int | None, columns: ColumnsOfFeatures, count: int, support_size: int
-    ) -> str:
+    def chosen(self, problem: Problem, n: int | None) -> str:
         """Return "blocks" or "block-r2": what was asked for, or the default.
 
         Block R² is the default where all supports can be listed within a minute by a public
-        estimate. A bound, a ridge or b ≤ s + 2 ask for least squares.
-
-        Parameters
-        ----------
-        n : int or None
-            Rows; None where they are not known yet.
-        columns : ColumnsOfFeatures
-            Those of the features come first, and the target is the last.
-        count : int
-            Features to choose from.
-        support_size : int
-        """
-        if self.score is not None:
-            return self.score
-        stated = self.coef_bound is not None or self.ridge is not None
-        short = self.block_rows is not None and self.block_rows <= support_size + 2
-        if stated or short or not self.lists or math.comb(count, support_size) > MOST_SUPPORTS:
-            return BLOCKS
-        rows = UNKNOWN_ROWS if n is None else n
-        b = self.block_rows or default_block_rows(rows, self.epsilon, support_size)
-        if rows < b:
-            return BLOCKS
-        features = ListedFeatures(columns, count, support_size, b)
-        seconds = r_squared_seconds(rows, self.partitions or 1, features)
-        return R2 if seconds <= MOST_DEFAULT_SECONDS else BLOCKS
-
-    def of_rows(self, problem: Problem, rows: Rows) -> Instance | BlockScores:
-        """Return what is drawn from, of rows whose columns stand as in the layout of a problem.
+        estimate. A bound, a ridge, b ≤ s + 2 or a survey weight ask for least squares.
 
         Parameters
         ----------
         problem : Problem
-            Without a loss or bounds.
-        rows : Rows
+            Its columns, those always in and s count; bounds and loss do not.
+        n : int or None
+            Rows; None where they are not known yet.
         """
-        scored = self.problem_of_arrays(problem, rows.n)
+        if problem.weight_bound is not None and self.score == R2:
+            raise InvalidInput(UNWEIGHTED_R2)
+        if self.score is not None:
+            return self.score
+        stated = (problem.weight_bound, self.coef_bound, self.ridge) != (None, None, None)
+        short = self.block_rows is not None and self.block_rows <= problem.support_size + 2
+        if stated or short or not self.lists or problem.number_of_supports > MOST_SUPPORTS:
+            return BLOCKS
+        rows = UNKNOWN_ROWS if n is None else n
+        b = self.block_rows or default_block_rows(rows, self.epsilon, problem.support_size)
+        if rows < b:
+            return BLOCKS
+        seconds = r_squared_seconds(rows, self.partitions or 1, listed_features(problem, b))
+        return R2 if seconds <= MOST_DEFAULT_SECONDS else BLOCKS
+
+    def scored(self, problem: Problem, n: int | None = None) -> Problem:
+        """Return the problem with the score that is chosen; see `of_r_squared` for n."""
+        if self.chosen(problem, n) == R2:
+            return self.of_r_squared(problem, n)
+        return self.of_least_squares(problem)
+
+    def of_r_squared(self, problem: Problem, n: int | None) -> Problem:
+        """Return the problem of block R², with its blocks where n is known.
+
+        Raises
+        ------
+        InvalidInput
+            For too many supports, blocks of too few rows, or too long a time.
+        """
+        s, blocks = problem.support_size, None
+        require_listable(problem.n_features, s)
+        if self.block_rows is not None:
+            BlockR2(self.blocks).require_rows(s)
+        if n is not None:
+            b = self.block_rows or default_block_rows(n, self.epsilon, s)
+            asked = self.partitions, self.partition_seed, self.most_seconds
+            blocks = settled_blocks(n, listed_features(problem, b), *asked)
+        return replace(problem.needing(()), score=R2, blocks=blocks)
+
+    def of_least_squares(self, problem: Problem) -> Problem:
+        """Return the problem of least squares on blocks, b by the public rule."""
+        classes = problem.units is not None and problem.units.target.classes is not None
+        b = self.block_rows or default_rows_of_least_squares(classes=classes)
+        blocks = Blocks.of(b, self.partitions, self.partition_seed)
+        return problem.in_blocks(blocks, self.coef_bound, self.ridge)
+
+    def of_rows(self, problem: Problem, rows: Rows) -> Instance | BlockScores:
+        """Return what is drawn from, of rows whose columns stand as in the layout of a problem.
+
+        The problem has neither a loss nor bounds.
+        """
+        scored = self.scored(problem, rows.n)
         made = BlockScores if scored.score == R2 else Instance
         return made.of_rows(scored, rows)
-
-    def problem_of_arrays(self, problem: Problem, n: int | None = None) -> Problem:
-        """Return what is public of `of_rows`; the blocks of block R² only where n is known."""
-        columns = columns_of_features(problem.layout)
-        if self.chosen(n, columns, problem.n_features, problem.support_size) == R2:
-            return problem_of_block_r2(problem, columns, self, n)
-        return problem.in_blocks(self.blocks, self.coef_bound, self.ridge)

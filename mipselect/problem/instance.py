@@ -85,6 +85,8 @@ class Instance(OfProblem):
         Public.
     data : ClippedRows or ExactSums
         Sensitive.
+    n : int
+        Number of rows; public under the replace-one relation.
 
     Raises
     ------
@@ -159,8 +161,7 @@ class Instance(OfProblem):
             coef_bound=coef_bound,
             ridge=ridge,
         )
-        made = self.of_rows(problem, rows)
-        set_fields(self, problem=made.problem, data=made.data)
+        set_fields(self, **vars(self.of_rows(problem, rows)))
 
     @classmethod
     def of_rows(cls, problem: Problem, rows: Rows) -> Self:
@@ -443,11 +444,8 @@ class Instance(OfProblem):
         """
         problem.require_ridge(data.n)
         new = cls.__new__(cls)
-        set_fields(new, problem=problem, data=data)
+        set_fields(new, problem=problem, data=data, n=data.n)
         return new
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"Instance is immutable; make a new one to change {name}")
 
     def __repr__(self) -> str:
         features = "" if self.layout.features.plain else f"n_features={self.n_features}, "
@@ -503,11 +501,6 @@ class Instance(OfProblem):
     def moments(self) -> Moments | None:
         """Moments that `from_moments` made it from; None where it has rows. Sensitive."""
         return getattr(self.data, "moments", None)
-
-    @property
-    def n(self) -> int:
-        """Number of rows; public under the replace-one relation."""
-        return self.data.n
 
     @property
     def has_rows(self) -> bool:
@@ -570,11 +563,6 @@ class Instance(OfProblem):
         return self.problem.stated_loss.name
 
     @property
-    def of_classes(self) -> bool:
-        """True if the loss is for a target of two classes."""
-        return self.problem.of_classes
-
-    @property
     def classes(self) -> tuple[str, str] | None:
         """Names of the classes that became -1 and +1, or None."""
         return self.problem.classes
@@ -588,16 +576,6 @@ class Instance(OfProblem):
     def prediction_bound(self) -> float:
         """U = r √(b_A² + the s largest b_j² added up), the largest |x_iS·β|."""
         return self.problem.prediction_bound
-
-    @property
-    def sensitivity(self) -> float:
-        """Δ: the most that R(S) moves, for any S, when one row is replaced."""
-        return self.problem.sensitivity(self.n)
-
-    @property
-    def oscillation(self) -> float:
-        """Half of the length of an interval that holds all changes of R; see `Problem`."""
-        return self.problem.oscillation(self.n)
 
     @property
     def value_error(self) -> float:

@@ -395,15 +395,32 @@ class Problem:
 
 
 class OfProblem:
-    """Data of one problem, which says what its supports are.
+    """Data of one problem, which says what its supports are; immutable.
 
     Attributes
     ----------
     problem : Problem
         Public.
+    n : int
+        Number of rows; public under the replace-one relation.
     """
 
     problem: Problem
+    n: int
+
+    def __setattr__(self, name: str, value: object) -> None:
+        kind = type(self).__name__
+        raise AttributeError(f"{kind} is immutable; make a new one to change {name}")
+
+    @property
+    def sensitivity(self) -> float:
+        """Δ: the most that the value of any support moves when one row is replaced."""
+        return self.problem.sensitivity(self.n)
+
+    @property
+    def oscillation(self) -> float:
+        """Half of the length of an interval that holds all changes of values; see `Problem`."""
+        return self.problem.oscillation(self.n)
 
     @property
     def support_size(self) -> int:

@@ -93,9 +93,9 @@ class ExactDrawSelector(ProblemSelector):
         return sizes is None or (isinstance(sizes, Iterable) and len(set(sizes)) == 1)
 
     @property
-    def longest(self) -> float | None:
-        """See `ProblemSelector`."""
-        return self.time_limit
+    def most_seconds(self) -> float:
+        """See `ProblemSelector.most_seconds`; a longer limit of a draw allows so long."""
+        return max(super().most_seconds, float(self.time_limit or 0.0))
 
     def problem(self, problem: Problem) -> Problem:
         """Return the same with the largest size that may be drawn."""

@@ -155,9 +155,9 @@ class ProblemSelector(PrivateSelector):
         return False
 
     @property
-    def longest(self) -> float | None:
-        """Seconds that a draw may take, where there is a limit."""
-        return None
+    def most_seconds(self) -> float:
+        """Seconds that scores of block R² may take by a public estimate."""
+        return BlockOptions.most_seconds
 
     def check(self, named: Callable[[str], str] = str) -> Self:
         """See `PrivateSelector.check`."""
@@ -238,7 +238,7 @@ class ProblemSelector(PrivateSelector):
         return BlockOptions(
             score=self.asked_score,
             epsilon=self.epsilon,
-            time_limit=self.longest,
+            most_seconds=self.most_seconds,
             lists=self.lists,
             partition_seed=seed,
             order_seed=None if private else seed,
@@ -272,7 +272,7 @@ class ProblemSelector(PrivateSelector):
             problem = self._problem_of_loss()
         else:
             options = self.block_options(random.Random(0))  # Seeds of partitions change nothing.
-            problem = options.problem_of_arrays(self._problem_of_columns(), n)
+            problem = options.scored(self._problem_of_columns(), n)
         warn_near_chance(problem, self, n)
 
 

@@ -14,22 +14,16 @@ import pyarrow as pa
 
 from mipselect.arrays import FloatArray
 from mipselect.blocks.normalised import ColumnsOfFeatures
-from mipselect.blocks.partitions import Blocks, default_rows_of_least_squares
 from mipselect.errors import InvalidInput
 from mipselect.frames import numeric_target
 from mipselect.losses import Loss, SquaredLoss, checked_loss
 from mipselect.losses.base import wants_classes
-from mipselect.problem.block_scores import (
-    UNWEIGHTED_R2,
-    BlockOptions,
-    BlockScores,
-    problem_of_block_r2,
-)
+from mipselect.problem.block_scores import BlockOptions, BlockScores
 from mipselect.problem.data import ClippedRows, ExactSums, Rows, leave_out
 from mipselect.problem.instance import Instance
 from mipselect.problem.layout import Always, Groups, Layout, laid_out
 from mipselect.problem.problem import Problem
-from mipselect.problem.scores import BLOCKS, R2
+from mipselect.problem.scores import R2
 from mipselect.tables.mapping import known_rows, open_table, read_rows
 from mipselect.tables.moments import Moments
 from mipselect.tables.moments.block_sums import block_sums
@@ -37,7 +31,6 @@ from mipselect.tables.moments.columns import (
     ArrayColumns,
     BlockColumns,
     TableColumns,
-    parts_of_table,
 )
 from mipselect.tables.numbers import header, read_table
 from mipselect.tables.parts import total_rows
@@ -124,36 +117,15 @@ def problem_of_table(
     )
 
 
-def problem_of_table_blocks(
-    question: TableQuestion,
-    blocks: Blocks,
-    *,
-    support_size: int,
-    coef_bound: float | None = None,
-    ridge: float | None = None,
-) -> Problem:
-    """Return the problem of blocks of rows of a table; features and target have bound 1.
-
-    Parameters
-    ----------
-    question : TableQuestion
-    blocks : Blocks
-    support_size : int
-    coef_bound, ridge : float, optional
-        r and λ, in units of a normalised block; see `mipselect.blocks.partitions`.
-
-    Raises
-    ------
-    InvalidInput
-    """
+def problem_without_ranges(question: TableQuestion, support_size: int) -> Problem:
+    """Return the problem of a table before a score from blocks is chosen: no range is used."""
     public = question.without_ranges
-    problem = Problem(
+    return Problem(
         layout=layout_of_table(public, intercept=False, bound=None),
         support_size=support_size,
         units=public,
         weight_bound=None if public.weight is None else public.weight.maximum,
     )
-    return problem.in_blocks(blocks, coef_bound, ridge)
 
 
 def problem_of_moments(
@@ -251,30 +223,12 @@ def sums_of_blocks(problem: Problem, rows: Rows) -> ExactSums:
     return ExactSums(block_sums(columns, [together.astype(np.float64, copy=False)]), layout)
 
 
-def instance_of_blocks(
-    source: Any,
-    question: TableQuestion,
-    blocks: Blocks,
-    rows: FloatArray | None = None,
-    **settings: Any,
-) -> Instance:
-    """Make an instance of the blocks of a table; where it has a privacy unit, of people.
-
-    Parameters
-    ----------
-    source : path or table
-    question : TableQuestion
-    blocks : Blocks
-    rows : ndarray, optional
-        What `rows_of_table` read, where that is known.
-    **settings
-        Keyword arguments of `problem_of_table_blocks`.
-    """
-    public = question.without_ranges
-    problem = problem_of_table_blocks(question, blocks, **settings)
+def _instance_of_blocks(source: Any, problem: Problem, rows: FloatArray | None) -> Instance:
+    """Make an instance of the blocks of a table, whose rows `rows_of_table` read, or none yet."""
+    public, blocks = problem.units, problem.blocks
+    assert public is not None
+    assert blocks is not None
     columns = BlockColumns.of_table(public, blocks)
-    if rows is None and public.unit is not None:
-        rows = rows_of_table(source, public)
     if rows is not None:
         sums = block_sums(columns, [rows])
     else:
@@ -318,13 +272,6 @@ def rows_of_table(source: Any, public: PublicMap, order_seed: int | None = None)
     return rows[order]
 
 
-def _block_scores(
-    problem: Problem, public: PublicMap, options: BlockOptions, rows: FloatArray
-) -> BlockScores:
-    parts = parts_of_table(public)
-    return BlockScores.of(problem_of_block_r2(problem, parts, options, len(rows)), parts, rows)
-
-
 @dataclass(frozen=True)
 class ScoredTable:
     """A table with a schema, the question about it, and the score of its supports.
@@ -362,16 +309,7 @@ class ScoredTable:
             return problem, known_rows(self.source, public)
         public = question.without_ranges
         n = known_rows(self.source, public)
-        problem = problem_of_table_blocks(
-            question,
-            self._blocks(options),
-            support_size=size,
-            coef_bound=options.coef_bound,
-            ridge=options.ridge,
-        )
-        if self._chosen(options, n) == R2:
-            problem = problem_of_block_r2(problem, parts_of_table(public), options, n)
-        return problem, n
+        return options.scored(problem_without_ranges(question, size), n), n
 
     def made(self) -> Instance | BlockScores:
         """Read the table; what is raised does not depend on the rows."""
@@ -393,36 +331,11 @@ class ScoredTable:
         if at_once:
             rows = rows_of_table(self.source, public, options.order_seed)
             n = len(rows)
-        if self._chosen(options, n) == R2:
-            problem = problem_of_table_blocks(question, Blocks(), support_size=size)
+        bare = problem_without_ranges(question, size)
+        if options.chosen(bare, n) == R2:
             rows = rows_of_table(self.source, public) if rows is None else rows
-            return _block_scores(problem, public, options, rows)
-        return instance_of_blocks(
-            self.source,
-            question,
-            self._blocks(options),
-            rows,
-            support_size=size,
-            coef_bound=options.coef_bound,
-            ridge=options.ridge,
-        )
-
-    def _chosen(self, options: BlockOptions, n: int | None) -> str:
-        """Choose as `BlockOptions.chosen`; a survey weight goes with least squares only."""
-        public = self.question.without_ranges
-        if public.weight is None:
-            parts = parts_of_table(public)
-            return options.chosen(n, parts, len(public.features), self.support_size)
-        if options.score == R2:
-            raise InvalidInput(UNWEIGHTED_R2)
-        return BLOCKS
-
-    def _blocks(self, options: BlockOptions) -> Blocks:
-        """Return the blocks of least squares, b by the public rule."""
-        if options.block_rows is not None:
-            return options.blocks
-        of_classes = self.question.without_ranges.target.classes is not None
-        return replace(options.blocks, rows=default_rows_of_least_squares(classes=of_classes))
+            return BlockScores.of(options.of_r_squared(bare, len(rows)), rows)
+        return _instance_of_blocks(self.source, options.of_least_squares(bare), rows)
 
 
 def table_within_its_rows(

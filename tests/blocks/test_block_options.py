@@ -62,7 +62,7 @@ def frame(levels: int, n: int) -> pd.DataFrame:
 def test_the_rule_of_columns_of_numbers(
     p: int, s: int, n: int | None, options: dict[str, Any], score: str
 ) -> None:
-    problem = BlockOptions(**options).problem_of_arrays(columns(p, s), n)
+    problem = BlockOptions(**options).scored(columns(p, s), n)
     assert problem.score == score
     assert (problem.loss is None) is (score == "block-r2")
     assert problem.relations == ("replace-one",)

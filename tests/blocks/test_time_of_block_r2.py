@@ -160,12 +160,11 @@ def test_a_longer_limit_allows_a_longer_estimate() -> None:
     problem = Problem.of_columns(16, None, support_size=4, loss=None)
 
     def settled(limit: float | None) -> Problem:
-        options = BlockOptions(score="block-r2", partitions=1, block_rows=16, time_limit=limit)
-        return options.problem_of_arrays(problem, 40_000_000)
+        allowed = PermuteAndFlipSelector(4, time_limit=limit).most_seconds
+        options = {"partitions": 1, "block_rows": 16, "most_seconds": allowed}
+        return BlockOptions(score="block-r2", **options).scored(problem, 40_000_000)
 
     for limit in (None, 1.0, 600.0):
         with pytest.raises(InvalidInput, match=r"most_seconds = 600: raise it, or the time limit"):
             settled(limit)
     assert settled(1e6).blocks is not None
-    for selector in (PermuteAndFlipSelector(4, time_limit=700.0), PermuteAndFlipSelector(4)):
-        assert selector.longest == selector.time_limit

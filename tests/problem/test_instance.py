@@ -151,10 +151,6 @@ def test_no_row_of_a_feature_is_longer_than_its_bound(bound: float, dtype: type)
             assert sum(Fraction(entry) ** 2 for entry in row) <= Fraction(bound) ** 2
 
 
-def test_float32_stays_float32() -> None:
-    assert make(np.zeros((3, 2), dtype=np.float32), np.zeros(3)).X.dtype == np.float32
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
