@@ -62,7 +62,8 @@ def numeric_matrix(
         With the row and the column that is wrong.
     """
     refuse_lazy(X, what)
-    table = None if _is_pandas(X) else _arrow_table(X)
+    is_pandas = is_of(X, "pandas.DataFrame")
+    table = None if is_pandas else _arrow_table(X)
     if names is None:
         own = getattr(X, "columns", None) if table is None else table.column_names
         labels = _labels(own, what) if isinstance(own, Iterable) else None
@@ -70,7 +71,7 @@ def numeric_matrix(
         labels = checked_names(names)
     if table is not None:
         matrix = _arrow_matrix(table, what)
-    elif _is_pandas(X):
+    elif is_pandas:
         matrix = _pandas_matrix(X, labels, what)
     else:
         matrix = _numbers(plain_array(X, what), labels, what)
@@ -198,9 +199,11 @@ def _arrow_table(X: object) -> Any:
         return None  # A single column: it has values and no table.
 
 
-def _is_pandas(X: object) -> bool:
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(X, pandas.DataFrame)
+def is_of(X: object, *classes: str) -> bool:
+    """Return whether X is of one of these classes; their packages need not be there."""
+    known = (each.rpartition(".") for each in classes)
+    found = ((sys.modules.get(package), name) for package, _, name in known)
+    return any(each is not None and isinstance(X, getattr(each, name)) for each, name in found)
 
 
 def _pandas_matrix(frame: Any, names: Names, what: str) -> FloatArray:
@@ -329,14 +332,11 @@ def refuse_another_order(X: Any, y: Any) -> None:
     an array, as after a scaler, and say nothing beside others; but not the same labels in another
     order. Other labels must be the same on both sides.
     """
-    pandas = sys.modules.get("pandas")
-    if pandas is None or not isinstance(X, pandas.DataFrame):
+    if not (is_of(X, "pandas.DataFrame") and is_of(y, "pandas.Series", "pandas.DataFrame")):
         return
-    if not isinstance(y, pandas.Series | pandas.DataFrame) or len(X) != len(y):
+    if len(X) != len(y) or X.index.equals(y.index):
         return
-    if X.index.equals(y.index):
-        return
-    shared, counted = X.index.isin(y.index), pandas.RangeIndex(len(X))
+    shared, counted = X.index.isin(y.index), sys.modules["pandas"].RangeIndex(len(X))
     named = not (X.index.equals(counted) or y.index.equals(counted))
     if shared.all() or (named and shared.any()):
         raise InvalidInput(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -25,9 +24,6 @@ from mipselect.errors import about
 from mipselect.json_objects import read_json
 from mipselect.privacy.guarantee import ROW, Guarantee, checked_relation
 from mipselect.validation import checked_budget
-
-if TYPE_CHECKING:
-    pass
 
 EXAMPLES = """Examples:
 

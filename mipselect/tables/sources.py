@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from mipselect.errors import InvalidInput
+from mipselect.frames import is_of
 from mipselect.tables.parts import (
     ROWS,
     ChosenRows,
@@ -85,17 +86,17 @@ def open_source(source: Any) -> tuple[Part, ...]:
         return (_reader_part("the reader", source),)
     if isinstance(source, dataset.Dataset):
         return (_dataset_part(source),)
-    if _is_of(source, "pandas.DataFrame"):
+    if is_of(source, "pandas.DataFrame"):
         return (_pandas_part(source),)
-    if _is_of(source, "polars.DataFrame"):
+    if is_of(source, "polars.DataFrame"):
         batches = partial(_polars_batches, source)
         return (_part_of_polars("the data frame", source.schema, source.height, batches),)
-    if _is_of(source, "polars.LazyFrame"):
+    if is_of(source, "polars.LazyFrame"):
         return (_lazy_part(source),)
     _refuse_series(source)
     if hasattr(source, "__arrow_c_stream__"):
         return (_reader_part("the table", pa.RecordBatchReader.from_stream(source)),)
-    if _is_of(source, "dask.dataframe.DataFrame"):
+    if is_of(source, "dask.dataframe.DataFrame"):
         return tuple(_dask_part(source, k) for k in range(source.npartitions))
     raise InvalidInput(f"a table must be {KNOWN}; got a {type(source).__name__}")
 
@@ -109,11 +110,11 @@ def read_again(source: Any) -> Any:
     from pyarrow import dataset
 
     stays = (str, Path, TableFile, pa.RecordBatch, pa.Table, dataset.Dataset)
-    if isinstance(source, stays) or _is_of(source, *FRAMES):
+    if isinstance(source, stays) or is_of(source, *FRAMES):
         return source
-    if _is_of(source, "polars.LazyFrame"):
+    if is_of(source, "polars.LazyFrame"):
         return _computed(source)
-    if _is_of(source, "dask.dataframe.DataFrame"):
+    if is_of(source, "dask.dataframe.DataFrame"):
         return source.compute()
     _refuse_series(source)
     return pa.table(source) if hasattr(source, "__arrow_c_stream__") else source
@@ -121,18 +122,11 @@ def read_again(source: Any) -> Any:
 
 def _refuse_series(source: Any) -> None:
     """Raise `InvalidInput` for one column or row of a frame, which offers a stream all the same."""
-    if _is_of(source, "pandas.Series", "polars.Series"):
+    if is_of(source, "pandas.Series", "polars.Series"):
         raise InvalidInput(
             "a Series is one column or one row, and no table; give a frame, such as df[[name]] or "
             "df.iloc[[0]]"
         )
-
-
-def _is_of(source: Any, *classes: str) -> bool:
-    """Return whether `source` is of one of these classes; their packages need not be there."""
-    known = (each.rpartition(".") for each in classes)
-    found = ((sys.modules.get(package), name) for package, _, name in known)
-    return any(each is not None and isinstance(source, getattr(each, name)) for each, name in found)
 
 
 def _dataset_part(source: Any) -> Part:
@@ -310,11 +304,11 @@ def columns_by_name(X: Any, names: Sequence[str]) -> Any:
     InvalidInput
         If a frame of so many columns has others.
     """
-    if not (isinstance(X, pa.Table) or _is_of(X, *FRAMES)):
+    if not (isinstance(X, pa.Table) or is_of(X, *FRAMES)):
         return X
     known = X.column_names if isinstance(X, pa.Table) else list(X.columns)
     if set(names) <= set(known):
-        return X[list(names)] if _is_of(X, "pandas.DataFrame") else X.select(list(names))
+        return X[list(names)] if is_of(X, "pandas.DataFrame") else X.select(list(names))
     if all(map(COUNTED.fullmatch, names)) or len(known) != len(names):
         return X
     raise InvalidInput(

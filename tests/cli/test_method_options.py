@@ -11,13 +11,7 @@ import numpy as np
 import pytest
 
 from mipselect.problem.stored import load_problem
-from mipselect.selectors import (
-    BY_NAME,
-    KendallSelector,
-    MCMCSelector,
-    SampleAggregateSelector,
-    SISSelector,
-)
+from mipselect.selectors import BY_NAME
 from tests.support.commandline import BOUNDS, Run
 
 CONTRIBUTING = Path(__file__).parents[2] / "CONTRIBUTING.md"
@@ -224,17 +218,10 @@ def test_wrong_values_are_one_line_before_anything_is_read(
 
 def selector(method: str, size: int, seed: int) -> Any:
     """As the command line builds it for diabetes."""
-    shared: dict[str, Any] = {"epsilon": 2.0, "random_state": seed}
-    bounds = {"x_bound": 0.05, "y_bound": 80.0}
-    match method:
-        case "sis":
-            return SISSelector(size, relation="replace-one", **bounds, **shared)
-        case "kendall":
-            return KendallSelector(size, relation="replace-one", **shared)
-        case "sample-aggregate":
-            return SampleAggregateSelector(size, relation="replace-one", **shared)
-        case _:
-            return MCMCSelector(size, coef_bound=1000.0 * np.sqrt(size), **bounds, **shared)
+    bounds = {"x_bound": 0.05, "y_bound": 80.0, "coef_bound": 1000.0 * np.sqrt(size)}
+    needed = dict(list(bounds.items())[: len(NEEDED[method]) // 2])
+    relation = {} if method == "mcmc" else {"relation": "replace-one"}
+    return BY_NAME[method](size, epsilon=2.0, random_state=seed, **needed, **relation)
 
 
 @pytest.mark.parametrize("method", OF_ROWS)

@@ -282,7 +282,8 @@ CASES: list[Case] = [
     *options("--solver", "abacus"),
     *options("--pool-size", "9" * 5000, "0", "most", words=("'all'",)),
     *options("--sizes", "9" * 5000, "1-9999999", "3-1", "٣", to=RELEASE),
-    *options("--complexity", "1e308", "nan", to=(*RELEASE, "--sizes", "1-2"), words=("0..100",)),
+    *options("--complexity", "-1", "1e308", "nan", to=(*RELEASE, "--sizes", "1-2"),
+             words=("0..100",)),
     *(
         Case(f"{command[0]}: a pool of {size}", (*command, "--pool-size", size),
              (name, "pool size", "at most 10,000,000"), {"data.csv": WIDE, "instance.toml": TWENTY})
@@ -471,12 +472,12 @@ CASES: list[Case] = [
     # Models and what they are fitted to.
     *options("--epsilon", "1e308", "0", "nan", "1e-300", to=FIT),
     *options("--selection-share", "0", "1", "nan", to=FIT),
-    *options("--range-share", "-1", "1", "nan", to=FIT),
+    *options("--range-share", "-0.1", "1", "nan", to=FIT),
     *options("--delta", "0.7", "nan", to=(*FIT, "--regression", "adassp")),
     *options("--delta", "1e-6", to=(*FIT, "--regression", "objective"), words=("both are pure",)),
     *options("--x-bound", "1e308", "0", "nan", to=FIT),
     *options("--y-bound", "1e308", "1e-320", to=FIT),
-    *options("--model-loss", "cubic", "huber(nan)", "huber(1e308)", to=FIT),
+    *options("--model-loss", "cubic", "huber(-1)", "huber(nan)", "huber(1e308)", to=FIT),
     *options("--support-size", "9", "0", to=FIT, words=("data.csv", "1..3")),
     *options("--seed", "1" * 5000, to=FIT),
     Case("fit: one bound", FIT[:-2], ("--x-bound and --y-bound", "--schema")),

@@ -121,11 +121,6 @@ def test_many_ragged_records_in_a_row_keep_their_places(tmp_path: Path, block: i
     np.testing.assert_array_equal(table.X[whole], alone.X)
 
 
-@BLOCKS
-def test_only_ragged_records(tmp_path: Path, block: int) -> None:
-    assert len(in_blocks(tmp_path, RAGGED * 50, block).y) == 50 * len(RAGGED)
-
-
 def test_quoted_line_breaks_and_bytes_reach_their_category(tmp_path: Path) -> None:
     rows = [b'1,x," two  lines\n",1\n', b'1,x,"q""q",1\n', b'1,x,"p, q",1\n', b'1,x,"\xc3\xa9",1']
     table = mapped(tmp_path, rows)
@@ -133,15 +128,18 @@ def test_quoted_line_breaks_and_bytes_reach_their_category(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=repr)
-def test_line_breaks_in_values_are_the_same_wherever_a_piece_ends(
-    tmp_path: Path, end: bytes
+@pytest.mark.parametrize("breaks", [0, 2])
+def test_line_breaks_are_the_same_wherever_a_piece_ends(
+    tmp_path: Path, end: bytes, breaks: int
 ) -> None:
-    path = tmp_path / "t.csv"
-    path.write_bytes(b"a,b" + end + (b'1,"x' + end + end + b'y"' + end) * 50)
-    for block in (16, 17, 33, 64, BLOCK):
+    path, quote = tmp_path / "t.csv", b'"' if breaks else b""
+    value = quote + b"x" + breaks * end + quote
+    path.write_bytes(b"a,b" + end + b"".join(b"%d,%s%s" % (k, value, end) for k in range(200)))
+    for block in (16, 17, 32, 33, 34, 35, 64, 1000, BLOCK):
         records = CsvRows("t.csv", lambda: path.open("rb"), compressed=False, block=block)
-        found = [v for batch in records.batches(["b"]) for v in batch.column(0).to_pylist()]
-        assert found == [b"x\n\ny"] * 50
+        batches = [batch.to_pydict().values() for batch in records.batches(["a", "b"])]
+        found = [pair for columns in batches for pair in zip(*columns, strict=True)]
+        assert found == [(b"%d" % k, b"x" + breaks * b"\n") for k in range(200)]
 
 
 def test_a_nul_hides_no_quote_behind_it(tmp_path: Path) -> None:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyarrow import csv, dataset, feather, parquet
+from pyarrow import parquet
 
 from mipselect.errors import InvalidInput
 from mipselect.grid import MOST_ROWS, on_grid
@@ -59,33 +56,18 @@ def test_chunks_and_order_change_nothing(data: st.DataObject) -> None:
     assert (total.folds == wanted.folds).all()
 
 
-def sources(folder: Path) -> Iterator[tuple[str, Any]]:
-    yield "reader", TABLE.to_reader(max_chunksize=7)
-    yield "batches", TABLE.to_batches(max_chunksize=11)
-    yield "pandas", TABLE.to_pandas()
-    yield "polars", pl.from_arrow(TABLE)
-    yield "lazy", pl.from_arrow(TABLE).lazy()
-    yield "duckdb", duckdb.from_arrow(TABLE)
-    yield "shuffled", TABLE.take(np.random.default_rng(0).permutation(300))
-    parts = folder / "parts"
-    parts.mkdir()
-    for k, start in enumerate((0, 1, 120, 250)):
-        end = (1, 120, 250, 300)[k]
-        part = TABLE.slice(start, end - start)
-        parquet.write_table(part, parts / f"{k}.parquet", row_group_size=13)
-    yield "folder", parts
-    yield "pattern", f"{parts}/*.parquet"
-    yield "dataset", dataset.dataset(parts)
-    csv.write_csv(TABLE, folder / "all.csv")
-    yield "csv", folder / "all.csv"
-    feather.write_feather(TABLE, folder / "all.feather")
-    yield "arrow", folder / "all.feather"
-
-
-def test_every_source_gives_the_same_bits(tmp_path: Path, monkeypatch: Any) -> None:
+def test_streams_lists_orders_and_files_give_the_same_bits(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    """Every other source is read as it is for any map of rows."""
     monkeypatch.setattr("mipselect.tables.stored_files.ROWS", 17)
-    for name, source in sources(tmp_path):
-        assert (moments(source).matrix == WANTED).all(), name
+    for start, end in itertools.pairwise((0, 1, 120, 250, 300)):
+        part = TABLE.slice(start, end - start)
+        parquet.write_table(part, tmp_path / f"{start}.parquet", row_group_size=13)
+    shuffled = TABLE.take(np.random.default_rng(0).permutation(300))
+    streams = TABLE.to_reader(max_chunksize=7), TABLE.to_batches(max_chunksize=11)
+    for source in (*streams, shuffled, tmp_path):
+        assert (moments(source).matrix == WANTED).all()
 
 
 def test_three_sites_add_up() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import sys
 import warnings
 import zipfile
 from pathlib import Path
@@ -16,7 +15,6 @@ from openpyxl.styles import PatternFill
 
 from mipselect.errors import InvalidInput
 from mipselect.tables import TableFile, TableSchema
-from mipselect.tables import excel_files as reading
 from mipselect.tables.numbers import read_table
 from mipselect.tables.sources import open_source
 from tests.support.mapped_tables import map_table
@@ -137,15 +135,6 @@ def test_rows_without_values_count_up_to_the_last_one_with_one(tmp_path: Path) -
     np.testing.assert_array_equal(mapped(path), X)
 
 
-def test_pieces_are_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = as_xlsx(columns(), tmp_path / "t.xlsx")
-    whole = map_table(path, SCHEMA, target="y").X
-    monkeypatch.setattr(reading, "CELLS", 35)
-    sizes = [batch.num_rows for batch in open_source(path)[0].read(("age",))]
-    assert (sum(sizes), max(sizes)) == (200, 7)
-    np.testing.assert_array_equal(map_table(path, SCHEMA, target="y").X, whole)
-
-
 def test_what_a_sheet_says_of_its_size_need_not_be_right(tmp_path: Path) -> None:
     path = saved(tmp_path / "t.xlsx", [HEAD, [1] * 4, [2] * 4])
     X = mapped(path)
@@ -197,7 +186,7 @@ def test_numbers_without_a_schema(tmp_path: Path) -> None:
     assert "few" not in str(caught.value)
 
 
-def test_what_is_no_workbook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_workbook(tmp_path: Path) -> None:
     path = as_xlsx(columns(50), tmp_path / "t.xlsx")
     content = path.read_bytes()
     for broken in (b"", b"PK\x03\x04 and no more", content[: len(content) // 2]):
@@ -208,6 +197,3 @@ def test_what_is_no_workbook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     replace_in_sheet(path, b'<row r="40"', b'<row r="40')
     with pytest.raises(InvalidInput, match=r"t\.xlsx: the file is damaged"):
         map_table(path, SCHEMA, target="y")
-    monkeypatch.setitem(sys.modules, "openpyxl", None)
-    with pytest.raises(InvalidInput, match=r"need openpyxl: pip install 'mipselect\[excel\]'"):
-        open_source(path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,7 @@ import pytest
 from mipselect.errors import InvalidInput
 from mipselect.regression import ObjectivePerturbationRegressor, SelectThenRegress
 from mipselect.selectors import PermuteAndFlipSelector
-from mipselect.tables import TableFile, TableSchema
-from mipselect.tables.spreadsheet import read_spreadsheet
+from mipselect.tables import TableSchema
 from mipselect.validation import did_you_mean
 from tests.support.mapped_tables import map_table
 
@@ -57,14 +55,3 @@ def test_repeated_names_of_a_frame_are_one_clear_line() -> None:
             assert told == "X: several columns are called height_cm; names must differ"
     model.fit(numbers, y)
     assert "several columns" in refusal(lambda: model.predict(frame))
-
-
-def test_a_file_that_a_spreadsheet_saved_in_cp1252_is_told_how_to_save_it(tmp_path: Path) -> None:
-    path = tmp_path / "s.csv"
-    path.write_bytes("name;title\na;Größe\n".encode("cp1252"))
-    told = refusal(lambda: read_spreadsheet(path))
-    assert "line 2 is not UTF-8; save the file as UTF-8" in told
-    assert '"CSV UTF-8" (its plain CSV is often cp1252)' in told
-    path.write_bytes("größe;y\n1;2\n".encode("cp1252"))
-    told = refusal(lambda: map_table(TableFile(path, ";"), BODY, target="y"))
-    assert '"CSV UTF-8" (its plain CSV is often cp1252), or give its --encoding' in told

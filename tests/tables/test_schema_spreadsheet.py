@@ -172,7 +172,7 @@ def test_what_programs_for_spreadsheets_write_is_read(tmp_path: Path) -> None:
         ("name,other\n,{}\n,{}\n", "line 3: column name: a second row without a name"),
         ('name,type\n"a,any\n', "line 2: no row of CSV"),
         ('name,type\n"a"b,any\n', "line 2: no row of CSV"),
-        (b"name,title\na,\xe9\n", "line 2 is not UTF-8"),
+        (b"name,title\na,\xe9\n", 'line 2 is not UTF-8; save the file as UTF-8.* "CSV UTF-8" '),
         ('name,title\n"a\nb",x\nc,\n', "line 2: column name: fields.0..name must be one printable"),
         ('name,title,type\na,"x\ny",any\nb,,float\n', "line 4: column type: fields.1..type"),
     ],

@@ -15,13 +15,12 @@ import pyreadstat
 import pytest
 
 from mipselect.errors import InvalidInput
-from mipselect.tables import TableFile, TableSchema
-from mipselect.tables import stat_files as reading
+from mipselect.tables import TableFile, TableSchema, excel_files, stat_files
 from mipselect.tables.moments import Moments
 from mipselect.tables.numbers import read_table
 from mipselect.tables.sources import open_source
 from tests.support.mapped_tables import map_table
-from tests.support.stored_tables import SCHEMA, WRITERS, as_parquet, as_sav, columns
+from tests.support.stored_tables import SCHEMA, WRITERS, as_parquet, columns
 
 STAT = [".sav", ".zsav", ".dta", ".xpt"]
 
@@ -45,7 +44,7 @@ def test_the_same_moments_bit_for_bit(ending: str, tmp_path: Path) -> None:
     assert (moments(changed) != expected).any()
 
 
-@pytest.mark.parametrize("ending", STAT)
+@pytest.mark.parametrize("ending", [*STAT, ".xlsx"])
 def test_many_pieces_are_one_table(
     ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -53,11 +52,12 @@ def test_many_pieces_are_one_table(
     stored = WRITERS[ending](table, tmp_path / f"t{ending}")
     whole = map_table(stored, SCHEMA, target="y")
     for rows, cells in ((7, 35), (200, 1), (100, 1), (1, 500)):
-        monkeypatch.setattr(reading, "ROWS", rows)
-        monkeypatch.setattr(reading, "CELLS", cells)
+        monkeypatch.setattr(stat_files, "ROWS", rows)
+        for reading in (stat_files, excel_files):
+            monkeypatch.setattr(reading, "CELLS", cells)
         sizes = [batch.num_rows for batch in open_source(stored)[0].read(("age", "y"))]
         assert sum(sizes) == 200
-        assert max(sizes) <= rows
+        assert max(sizes) <= (max(1, cells // 5) if ending == ".xlsx" else rows)
         np.testing.assert_array_equal(map_table(stored, SCHEMA, target="y").X, whole.X)
 
 
@@ -221,10 +221,13 @@ def test_what_is_no_such_file(ending: str, tmp_path: Path) -> None:
             open_source(tmp_path / f"t{ending}")
 
 
+@pytest.mark.parametrize(
+    ("ending", "package", "extra"), [(".sav", "pyreadstat", "stat"), (".xlsx", "openpyxl", "excel")]
+)
 def test_a_package_that_is_not_there_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ending: str, package: str, extra: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored = as_sav(columns(4), tmp_path / "t.sav")
-    monkeypatch.setitem(sys.modules, "pyreadstat", None)
-    with pytest.raises(InvalidInput, match=r"need pyreadstat: pip install 'mipselect\[stat\]'"):
+    stored = WRITERS[ending](columns(4), tmp_path / f"t{ending}")
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InvalidInput, match=rf"need {package}: pip install 'mipselect\[{extra}\]'"):
         open_source(stored)
