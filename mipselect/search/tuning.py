@@ -26,7 +26,7 @@ class Patience:
 class Allowance:
     """Nodes, of every size, whose cost a strategy may exceed what it settles by."""
 
-    first: int = 4
+    first: int = 2
     """So many in any case,"""
     share: float = 0.02
     """and this share of those that it might have been tried at."""
@@ -88,7 +88,7 @@ class Spectrum:
     """So many of the largest entries of every row of E are known."""
     comparisons: Allowance = Allowance(first=4, tries=0.02)
     """Nodes at which all measures are tried, until one is ahead by two,"""
-    ahead: Allowance = Allowance(first=2, tries=0.02)
+    ahead: Allowance = Allowance(tries=0.02)
     """and from then on."""
 
 
