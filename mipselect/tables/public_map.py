@@ -293,9 +293,9 @@ def _map_of(question: TableQuestion, schema: TableSchema, *, scaled: bool) -> Pu
             f"{shown(schema.weight_name)} is the survey weight ({ROLE}) and can be neither the "
             "target nor in always or never; take the role out of the schema to use it otherwise"
         )
-    chosen = chosen_encoders(schema, target, question.always, question.never, scaled=scaled)
     aimed = schema.field(target, "target")
     require_complete([aimed], scaled=scaled)
+    chosen = chosen_encoders(schema, target, question.always, question.never, scaled=scaled)
     aim = target_of(aimed, scaled=scaled)
     return PublicMap(*chosen, aim, unit_of(schema), schema.weight, question.unit_rule)
 
