@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 
 from mipselect.cli.output import NOT_PRIVATE, heading, line
-from mipselect.cli.releasing import NOT_SPENT, Drawn, ReleasePlan, spent_by, without_numbers
+from mipselect.cli.releasing import NOT_SPENT, ReleasePlan, Result, spent_by, without_numbers
 from mipselect.privacy import Guarantee, Ledger
 from mipselect.privacy.guarantee import amount
 from mipselect.problem.problem import Problem
@@ -201,7 +201,7 @@ class FitPlan(ReleasePlan):
             found.append(f"Quality: on {apart}, kept apart from the fit, at no further ε.")
         return found
 
-    def draw(self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback) -> Drawn:
+    def draw(self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback) -> Result:
         """See `ReleasePlan`."""
         private = self.seed is None
         source = random.SystemRandom() if private else random.Random(self.seed)
@@ -217,7 +217,7 @@ class FitPlan(ReleasePlan):
                 model = self.apart.measured(model)
         return self._answer(model)
 
-    def _answer(self, model: ModelRelease) -> Drawn:
+    def _answer(self, model: ModelRelease) -> Result:
         """Say what is in a model, or in features without one, where the private test failed."""
         table = CoefficientTable.of(model) if model.has_model else None
         report = {
@@ -249,4 +249,4 @@ class FitPlan(ReleasePlan):
             warnings = (NO_MODEL,)
         elif quality is not None and not quality.beats_chance:
             warnings = (quality.verdict,)
-        return Drawn(report=report, show=show, warnings=warnings)
+        return Result(report=report, show=show, warnings=warnings)

@@ -64,7 +64,7 @@ MOST_DRAWS = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drawn:
+class Result:
     """Releases that were drawn: `report` is part of a JSON object, and `show` prints the same.
 
     Attributes
@@ -151,7 +151,7 @@ class ReleasePlan(ABC):
         return []
 
     @abstractmethod
-    def draw(self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback) -> Drawn:
+    def draw(self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback) -> Result:
         """Charge the ledger, if there is one, and draw.
 
         Raises
@@ -359,7 +359,7 @@ class SupportPlan(ReleasePlan):
         together = f"Guarantee of all draws together: {total.of_unit(unit)}."
         return [drawn, *self.budget(total), together]
 
-    def draw(self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback) -> Drawn:
+    def draw(self, data: StoredData, ledger: Ledger | None, progress: ProgressCallback) -> Result:
         """See `ReleasePlan`."""
         rng = None if self.seed is None else random.Random(self.seed)
         with without_numbers(self.selector, NOT_SPENT):
@@ -394,7 +394,7 @@ class SupportPlan(ReleasePlan):
 
         releases = [release.to_dict() for release in named]
         report = {**self.of_draws(one), "private": private, "releases": releases}
-        return Drawn(report=report, show=show)
+        return Result(report=report, show=show)
 
 
 def plan_draws(drawing: SupportDrawOptions, title: str, head: Mapping[str, Any]) -> SupportPlan:
