@@ -222,10 +222,10 @@ class RoundedHinge(HingeLoss):
 
 def test_a_loss_of_classes_is_known_by_what_it_wants(monkeypatch: pytest.MonkeyPatch) -> None:
     y = [0, 1] * 6
-    assert small(y, RoundedHinge()).of_classes
+    assert small(y, RoundedHinge()).problem.of_classes
     with pytest.raises(InvalidInput, match="the rounded-hinge loss needs y of two classes"):
         small([1.0, 2.0, 3.0], RoundedHinge())
-    assert not small(y, "huber(0.3)").of_classes
+    assert not small(y, "huber(0.3)").problem.of_classes
     monkeypatch.setitem(WITHOUT_PARAMETER, "rounded-hinge", RoundedHinge)
     problem = load_problem("tiny-plain")
     settings = {**problem.settings, "loss": "rounded-hinge"}
