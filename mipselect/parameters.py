@@ -185,7 +185,8 @@ def completed_by(source: object) -> Callable[[Documented], Documented]:
             known = entries_in(shared[told]) | entries_in(own.get(heading, ""))
             names = inspect.signature(target).parameters  # type: ignore[arg-type]
             first = {"": own[""], heading: listed(known[name] for name in names if name in known)}
-            first |= {"Returns": own.get("Returns", ""), "Raises": shared.get("Raises", "")}
+            first |= {k: own.get(k, "") for k in ("Attributes", "Returns") if k != heading}
+            first |= {"Raises": shared.get("Raises", "")}
             target.__doc__ = joined(first | {k: v for k, v in own.items() if k != heading})
         return target
 
