@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from mipselect import search
-from mipselect.cli.declared import command, group, names_of, option, options, refuse
+from mipselect.cli.declared import command, given, group, names_of, option, options, refuse
 from mipselect.cli.options import AUTO, ONE_SWAP, SEARCH_PANEL, SearchArguments, stated
 from mipselect.cli.output import (
     BOUNDS,
@@ -106,7 +107,8 @@ class SolveArguments:
 def solve(arguments: SolveArguments) -> None:
     """Find the best supports of INSTANCE and prove it. The report is SENSITIVE.
 
-    A table in its place needs --target and --support-size; the rest has defaults.
+    A table in its place needs --target and --support-size; the rest has defaults,
+    and the TOML that repeats the search is printed.
 
     If the instance file says what is expected, the result is compared with it. A
     search that ends without its proof shows what it has, as not certified, and
@@ -119,10 +121,10 @@ def solve(arguments: SolveArguments) -> None:
     settings = arguments.search.settings()
     if arguments.formulation is not Formulation.CUTS:
         _check_whole(settings)
-    given = _source(arguments)
-    check_output(delivery.output, given.files, replace=delivery.replace)
-    data = given.data()
-    instance, wanted, refused = data.instance(), given.expected(), None
+    source = _source(arguments)
+    check_output(delivery.output, source.files, replace=delivery.replace)
+    data = source.data()
+    instance, wanted, refused = data.instance(), source.expected(), None
     try:
         with about(name), Watch(name, details=True) as watch:
             found = _search(instance, method, arguments.formulation, settings, watch)
@@ -151,8 +153,8 @@ def solve(arguments: SolveArguments) -> None:
         report |= _of_pool(found)
     else:
         report |= _of_levels(found)
-    if given.ranges:
-        report["ranges"] = given.ranges
+    if source.ranges:
+        report |= {"ranges": source.ranges, "toml": _toml(arguments, instance)}
 
     def render(console: Console) -> None:
         banner(console, SENSITIVE)
@@ -170,12 +172,27 @@ def solve(arguments: SolveArguments) -> None:
             )
         if comparison is not None:
             line(console, f"This result {comparison.sentence}.")
+        if source.ranges:
+            heading(console, f"To repeat it, with these defaults: 'mipselect solve {name}', and in")
+            line(console, f"mipselect.toml\n{report['toml']}")
 
     replace(delivery, output=None if refused else delivery.output).deliver(report, render)
     if refused is not None:
         raise MipselectError(f"(sensitive) {name}: {refused}") from refused
     if comparison is not None and not comparison.agrees:
         raise MipselectError(f"(sensitive) {name}: {comparison.sentence}")
+
+
+def _toml(arguments: SolveArguments, instance: Instance) -> str:
+    """Write the section of mipselect.toml that repeats the search of a table."""
+    from mipselect.cli.commands import OF_ONE_RUN
+
+    public = instance.problem.public()
+    scales = {f"--{key.replace('_', '-')}": public[key] for key in ("coef_bound", "ridge")}
+    options = {name.removeprefix("--"): of for name, of in (given(arguments) | scales).items()}
+    kept = {name: of for name, of in options.items() if name not in OF_ONE_RUN}
+    lines = (f"{name} = {json.dumps(of, default=str)}" for name, of in kept.items())
+    return "\n".join(["[solve]", *lines])
 
 
 def _source(arguments: SolveArguments) -> ProblemSource:

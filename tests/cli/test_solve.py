@@ -225,6 +225,26 @@ def test_a_table_with_a_schema_is_solved(run: Run, tmp_path: Path) -> None:
     assert best["value"] == pytest.approx(instance.objective(best["support"]), rel=1e-12)
 
 
+@pytest.mark.parametrize("with_schema", [False, True])
+def test_the_toml_that_is_printed_repeats_the_search_of_a_table(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_schema: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "t.csv", rows(300))
+    more = ("--schema", "schema.json", "--pool-size", "3")
+    if not with_schema:
+        numbers = "".join(f"{i},{i % 7},{i % 5},{2 * i + i % 3}\n" for i in range(60))
+        (tmp_path / "t.csv").write_text(f"a,b,c,stay\n{numbers}")
+        more = ("--no-intercept", "--ridge", "2")
+    asked = ("solve", "t.csv", "--target", "stay", "--support-size", "2", *more)
+    first = run(*asked, "--json").report
+    assert first["toml"] in run(*asked).out
+    (tmp_path / "mipselect.toml").write_text(first["toml"], encoding="utf-8")
+    again = run("solve", "t.csv", "--json").report
+    other = dict.fromkeys(("effort", "profile", "toml"))
+    assert again | other == first | other
+
+
 def test_what_a_table_needs_is_named(run: Run, folder: Path) -> None:
     table = folder / "data.csv"
     run("solve", table, "--target", "y").failed_with(2, "needs --target and --support-size")
