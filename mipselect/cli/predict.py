@@ -15,7 +15,7 @@ from mipselect.cli.progress import Spinner
 from mipselect.cli.start import say
 from mipselect.cli.table_options import TABLE, TableArgument
 from mipselect.errors import InvalidInput
-from mipselect.validation import checked_share
+from mipselect.validation import checked_share, plain_digits, shown
 
 if TYPE_CHECKING:
     from mipselect.arrays import FloatArray
@@ -30,7 +30,7 @@ mipselect predict model.json new_patients.csv | head
 mipselect predict risk.json new_patients.csv --threshold 0.2 \\
     --output risks.csv
 """
-HALF = 0.5
+HALF, MATCHING = 0.5, "matching"
 
 
 @options
@@ -57,12 +57,12 @@ class PredictArguments:
         "column.",
         default=False,
     )
-    threshold: float = option(
+    threshold: str = option(
         "--threshold",
-        "Of two classes: the probability above which the second one is predicted. The quality of a "
-        "model says by which as many are predicted as there are.",
-        default=HALF,
-        metavar="P",
+        "Of two classes: the probability above which the second one is predicted. matching: the "
+        "one of the model's quality, by which as many are predicted as there are.",
+        default=str(HALF),
+        metavar=f"P|{MATCHING}",
     )
     delivery: Delivery = group(Delivery, without=("--output",))
 
@@ -88,8 +88,9 @@ def predict(arguments: PredictArguments) -> None:
     """
     import numpy as np
 
-    data, output, threshold = arguments.table.data, arguments.output, arguments.threshold
+    data, output = arguments.table.data, arguments.output
     model = _checked_model(arguments)
+    threshold = _threshold(arguments.threshold, model)
     table = model.table
     assert table is not None
     replaced = table.replaced()
@@ -136,13 +137,13 @@ def predict(arguments: PredictArguments) -> None:
         sys.stdout.flush()
     for line in replaced.lines:
         say(f"warning: {line}")
-    if model.has_probabilities and threshold == HALF:
+    if model.has_probabilities and arguments.threshold == str(HALF):
         second = (table.public.target.classes or classes or ("", ""))[1]
         say(
             f"note: {table.target} is {second} where its probability, the second column (which "
             f"--probability insists on), is above {HALF:g}: of a rare class in few rows. "
-            "--threshold P takes another one; a model with --quality-share says by which as many "
-            f"are {second} as there are"
+            f"--threshold P takes another one, and --threshold {MATCHING} that of a model with "
+            f"--quality-share, by which as many are {second} as there are"
         )
     where = (
         "" if output is None else f"{output}: {len(predictions):,} predictions of {table.target}. "
@@ -154,7 +155,6 @@ def _checked_model(arguments: PredictArguments) -> ModelRelease:
     """Read the model; raise `InvalidInput` where it, or the name of the answer, is not usable."""
     from mipselect.regression import ModelRelease
 
-    checked_share(arguments.threshold, "--threshold", closed=False)
     model, output = arguments.model, arguments.output
     released = ModelRelease.load(model)
     if released.table is None:
@@ -166,10 +166,31 @@ def _checked_model(arguments: PredictArguments) -> ModelRelease:
     check_output(output, read, endings=(".csv",), replace=replace)
     if not released.has_model:
         raise InvalidInput(f"{model}: no model was released, for the private test failed")
-    asked = {"--probability": arguments.probability, "--threshold": arguments.threshold != HALF}
+    asked = {
+        "--probability": arguments.probability,
+        "--threshold": arguments.threshold != str(HALF),
+    }
     for name in (name for name in asked if asked[name] and not released.has_probabilities):
         raise InvalidInput(
             f"{name} needs a model of two classes by the logistic loss; {model} is one of "
             f"{released.table.target} by {released.mechanism}"
         )
     return released
+
+
+def _threshold(text: str, model: ModelRelease) -> float:
+    """Read a probability, or take that of the quality of a model."""
+    if text != MATCHING:
+        try:
+            return checked_share(float(plain_digits(text)), "--threshold", closed=False)
+        except ValueError:
+            wanted = f"must be a probability or {MATCHING}, got {shown(text)}"
+            raise InvalidInput(f"--threshold {wanted}") from None
+    quality = model.quality
+    if quality is None or quality.matching_threshold is None:
+        found = "no quality" if quality is None else "a quality without that threshold"
+        raise InvalidInput(
+            f"--threshold {MATCHING}: the model has {found}; fit it with --quality-share, on rows "
+            "enough, or give a probability"
+        )
+    return quality.matching_threshold

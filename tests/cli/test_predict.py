@@ -287,7 +287,7 @@ def test_probabilities_and_a_threshold(run: Run, tmp_path: Path) -> None:
     model, data = risk(run, tmp_path), tmp_path / "t.csv"
     expected = ModelRelease.load(model).probabilities(data)[:, 1]
     plain = run("predict", model, data)
-    for words in ("died is true where its probability", "--probability", "--threshold P"):
+    for words in ("died is true where its probability", "--probability", "--threshold matching"):
         assert words in plain.err
     head, *lines = csv.reader(plain.out.splitlines())
     assert run("predict", model, data, "--probability").out == plain.out
@@ -354,3 +354,21 @@ def test_classes_are_as_they_were_written(
     report = run("predict", output, data, "--json").report
     assert report["predictions"] == [classes[texts.index(text)] for text in found[1:]]
     assert report["class"] == classes[1]
+
+
+def test_the_threshold_of_the_quality(run: Run, tmp_path: Path) -> None:
+    data, model = tmp_path / "t.csv", tmp_path / "m.json"
+    plain = risk(run, tmp_path)
+    asked = ("predict", plain, data, "--threshold", "matching")
+    run(*asked).failed_with(2, "--threshold matching", "no quality", "--quality-share")
+    stored = json.loads(plain.read_text())["model"]
+    measures = [{"name": "AUC", "value": 0.7, "low": 0.6, "high": 0.8}]
+    of_rows = {"level": 0.9, "rows": 9, "share": 0.1, "clip": None, "bins": []}
+    quality = {"measures": measures, **of_rows, "guarantee": stored["guarantee"]}
+    model.write_text(json.dumps({**stored, "quality": quality}))
+    asked = ("predict", model, data, "--threshold", "matching")
+    run(*asked).failed_with(2, "a quality without that threshold")
+    quality["matching_threshold"] = 0.9
+    model.write_text(json.dumps({**stored, "quality": quality}))
+    assert run(*asked).out == run("predict", plain, data, "--threshold", "0.9").out
+    assert run(*asked, "--json").report["threshold"] == 0.9
