@@ -14,7 +14,7 @@ from mipselect.search.neighbourhood import Engine
 from mipselect.search.node import Node
 from mipselect.search.progress import Run, Stopped
 from mipselect.search.strategies import Strategy
-from mipselect.search.tuning import TUNING, Tuning
+from mipselect.search.tuning import TUNING, Allowance, Tuning
 
 AnyProblem = TypeVar("AnyProblem")
 AnyNode = TypeVar("AnyNode", bound=Node)
@@ -111,9 +111,16 @@ class TreeSearch(Generic[AnyNode]):
         self.run.subproblems += nodes
         self.run.tick()
 
-    def worth(self, strategy: Strategy, size: int, nodes: int = 1, extent: float = 1.0) -> bool:
+    def worth(
+        self,
+        strategy: Strategy,
+        size: int,
+        nodes: int = 1,
+        extent: float = 1.0,
+        allowance: Allowance | None = None,
+    ) -> bool:
         """Tell whether the search may use a strategy, and it may pay at nodes of this size."""
-        asked = strategy, size, nodes, extent, self.tuning.allowance
+        asked = strategy, size, nodes, extent, allowance or self.tuning.allowance
         return self.tuning.uses(strategy) and self.run.accounts.worth(*asked)
 
     def is_beyond(self, nodes: int) -> bool:

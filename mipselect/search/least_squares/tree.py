@@ -154,7 +154,7 @@ class SquaredTree(TreeSearch[SquaredNode]):
         if not self.is_long:
             return by(known.cheap_curvature)
         allowance = limits.ahead if spectra.lead >= 2 else limits.comparisons
-        compared = accounts.worth(Strategy.SPECTRA, node.size, allowance=allowance)
+        compared = self.worth(Strategy.SPECTRA, node.size, allowance=allowance)
         if spectra.winner is not None and not compared:
             return by(known.curvature(spectra.winner))
         lowest, found = math.inf, ExpandedBound(math.inf, np.zeros(len(node.live)), start)
