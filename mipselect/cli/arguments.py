@@ -16,7 +16,6 @@ from mipselect.cli.table_options import ScoreOptions
 from mipselect.errors import InvalidInput, about
 from mipselect.losses import checked_loss
 from mipselect.parameters import parameters_of
-from mipselect.problem.block_scores import BlockOptions
 from mipselect.problem.scores import LOSS, SCORES, require_together
 from mipselect.selectors import BY_NAME, MistakesSelector
 from mipselect.selectors.base import PrivateSelector
@@ -27,6 +26,7 @@ from mipselect.validation import checked_choice, checked_integer, checked_positi
 
 if TYPE_CHECKING:
     from mipselect.privacy import Ledger
+    from mipselect.problem.block_scores import BlockOptions
 
 
 def check_sizes(method: PrivateSelector, p: int, title: str) -> None:
@@ -149,16 +149,7 @@ def blocks_for(
         return None
     if scores.loss is not None:
         raise InvalidInput("--loss goes with --score loss; blocks have least squares or R²")
-    return BlockOptions(
-        score=scores.score,
-        epsilon=method.epsilon,
-        most_seconds=method.most_seconds,
-        lists=method.lists,
-        partition_seed=seed,
-        order_seed=seed,
-        **of_blocks,
-        **scales,
-    )
+    return method.blocks_of(scores.score, seed, seed, **of_blocks, **scales)
 
 
 def default_method(ledger: Ledger | None) -> str:
