@@ -50,7 +50,7 @@ class SearchOptions:
         knows, or a back end from `solver_by_name`.
     tolerance : float, optional
         τ in units of the sensitivity, default 1e-5; public, fixed before the data are seen. A loss
-        given as an expression has 0.004, for its values are known less well.
+        of one's own whose values are known less well has a larger one.
     time_limit : float, optional
         Seconds.
     progress : callable, optional

@@ -8,12 +8,10 @@ finite, values off by more than `value_error`, and bounds above R.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import cvxpy as cp
 import mpmath
 import numpy as np
 from mpmath import mpf
@@ -21,7 +19,6 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from mipselect import Instance, MipselectError
-from mipselect.losses.expression import LARGEST, SMALLEST, ExpressionLoss, PreparedExpression
 from mipselect.problem.problem import LARGEST_RIDGE, SMALLEST_RIDGE
 from mipselect.restricted.box_dual import PreparedBoxDual
 from mipselect.validation import LARGEST_SCALE, SMALLEST_SCALE
@@ -127,46 +124,7 @@ class ExactProblem:
             return (total - gain) / self.n
 
 
-def absolute_tilted(y: Any, a: Any, reach: Any) -> Any:
-    return min(abs(y - u) + a * u for u in (-reach, min(max(y, -reach), reach), reach))
-
-
-def squared_tilted(y: Any, a: Any, reach: Any) -> Any:
-    u = min(max(y - a, -reach), reach)
-    return (y - u) ** 2 / 2 + a * u
-
-
-def logistic_loss(y: Any, u: Any) -> Any:
-    return mpmath.log1p(mpmath.exp(-y * u))
-
-
-def logistic_tilted(y: Any, a: Any, reach: Any) -> Any:
-    ends = [-reach, reach]
-    if a and y / a > 1:
-        ends.append(min(max(mpmath.log(y / a - 1) / y, -reach), reach))
-    return min(logistic_loss(y, u) + a * u for u in ends)
-
-
-Expression = tuple[Callable[[Any, Any], Any], Callable[[float, float], float], ExactLoss]
-EXPRESSIONS: dict[str, Expression] = {
-    "absolute": (
-        lambda y, u: cp.abs(y - u),
-        lambda y, u: y + u,
-        ExactLoss(lambda y, u: abs(y - u), absolute_tilted),
-    ),
-    "half-squared": (
-        lambda y, u: 0.5 * cp.square(y - u),
-        lambda y, u: 0.5 * (y + u) ** 2,
-        ExactLoss(lambda y, u: (y - u) ** 2 / 2, squared_tilted),
-    ),
-    "logistic": (
-        lambda y, u: cp.logistic(-cp.multiply(y, u)),
-        lambda y, u: float(np.logaddexp(0.0, y * u)),
-        ExactLoss(logistic_loss, logistic_tilted),
-    ),
-}
-BOXES = ("hinge", "huber", "quantile")
-LOSSES = (*BOXES, *EXPRESSIONS)
+LOSSES = ("hinge", "huber", "quantile")
 
 
 SUPPORTS = 8
@@ -275,8 +233,6 @@ def unproven(loss: str, seed: int) -> list[str]:
 
 def instance_of(rng: Generator, loss: str) -> Instance:
     """Draw a data set and bounds, all of which are allowed."""
-    if loss in EXPRESSIONS:
-        return of_expression(rng, loss)
     return near_copies(rng, loss) if rng.random() < 0.3 else of_any_size(rng, loss)
 
 
@@ -361,70 +317,33 @@ def near_copies(rng: Generator, loss: str) -> Instance:
     )  # fmt: skip
 
 
-def of_expression(rng: Generator, loss: str) -> Instance:
-    """Responses and predictions of all sizes that are allowed, columns of any."""
-    n, s = int(rng.choice([1, 2, 5, 20, 60])), int(rng.integers(1, 3))
-    X = rng.standard_normal((n, s + 1))
-    if rng.random() < 0.5:
-        X[:, 1:] = X[:, :1] + 10.0 ** rng.uniform(-15, -6) * X[:, 1:]
-    y = X[:, 0] / np.abs(X[:, 0]).max() + rng.choice([0.0, 0.1, 1.0]) * rng.standard_normal(n)
-    if rng.random() < 0.4:
-        X *= 10.0 ** rng.uniform(rng.choice([-300.0, -9.0]), 0, s + 1)
-    x_bound, size = 10.0 ** rng.uniform(-18, 18), 10.0 ** rng.uniform(-5, 5)
-    y_bound, y = size * float(rng.choice([0.1, 1.0, 5.0])), size * y
-    reach = clipped(10.0 ** rng.uniform(-6, 6), 1.01 * SMALLEST, 0.2 * LARGEST)
-    if loss == "logistic":
-        y_bound, y = 1.0, np.where(y > 0.0, 1.0, -1.0)
-    expression, largest, _ = EXPRESSIONS[loss]
-    radius = reach / (x_bound * np.sqrt(s))
-    ridge = least_ridge(n, s, x_bound) * 10.0 ** rng.uniform(0, 12)
-    return Instance(
-        np.clip(X, -1.0, 1.0) * x_bound, y, support_size=s, x_bound=x_bound, y_bound=y_bound,
-        coef_bound=radius, ridge=clipped(ridge, SMALLEST_RIDGE, LARGEST_RIDGE),
-        loss=ExpressionLoss(loss, expression, 0.0, largest(y_bound, reach) * (1.0 + 1e-12)),
-    )  # fmt: skip
-
-
 def failures_of(loss: str, seed: int) -> list[str]:
     """Look at all that is said of two supports."""
     rng = np.random.default_rng(seed)
     instance = instance_of(rng, loss)
     supports = np.array([rng.permutation(instance.p)[: instance.support_size] for _ in range(2)])
     try:
-        with np.errstate(all="raise", under="ignore"), warnings.catch_warnings():
-            # Clarabel tells of what it could not solve; the gap decides.
-            warnings.filterwarnings("ignore", category=UserWarning)
-            wrong = wrongs(instance, supports, exact_of(instance), rng)
+        with np.errstate(all="raise", under="ignore"):
+            wrong = wrongs(instance, supports, exact_loss(instance.loss), rng)
     except (MipselectError, ArithmeticError, np.linalg.LinAlgError, RuntimeWarning) as error:
         wrong = [repr(error)]
     return [f"{loss}, seed {seed}: {instance}: {each}" for each in wrong]
 
 
-def exact_of(instance: Instance) -> ExactLoss:
-    return (
-        EXPRESSIONS[instance.loss][2] if instance.loss in EXPRESSIONS else exact_loss(instance.loss)
-    )
-
-
 def wrongs(instance: Instance, supports: Array, law: ExactLoss, rng: Generator) -> list[str]:
     """List what is wrong: a value, a length, a bound that its own dual point does not prove."""
     problem, error = instance.prepared, instance.value_error
-    assert isinstance(problem, PreparedBoxDual | PreparedExpression)
+    assert isinstance(problem, PreparedBoxDual)
     fits = [instance.fit(support) for support in supports]
     bounds = problem.bounds(supports)
     values = [problem.values(supports), np.array([fit.value for fit in fits])]
     claims = [(bounds.at(k, supports), k) for k in range(2)]
-    if isinstance(problem, PreparedBoxDual):
-        assert bounds.points is not None
-        assert bounds.coef is not None
-        scaled = problem.scaled_bounds(
-            np.arange(problem.p), 10.0 ** rng.uniform(-3.0, 3.0, problem.p)
-        )
-        values.append(problem.values(supports, instance.coef_bound * bounds.coef[0]))
-        points = [*bounds.points, scaled.points[0]]  # type: ignore[index]
-        claims.append((scaled.at(0, supports), 2))
-    else:
-        points = [problem._solution(np.sort(support))[2] for support in supports]
+    assert bounds.points is not None
+    assert bounds.coef is not None
+    scaled = problem.scaled_bounds(np.arange(problem.p), 10.0 ** rng.uniform(-3.0, 3.0, problem.p))
+    values.append(problem.values(supports, instance.coef_bound * bounds.coef[0]))
+    points = [*bounds.points, scaled.points[0]]  # type: ignore[index]
+    claims.append((scaled.at(0, supports), 2))
     found = []
     with mpmath.workdps(DIGITS):
         for k, (support, fit) in enumerate(zip(supports, fits, strict=True)):
@@ -448,5 +367,5 @@ def wrongs(instance: Instance, supports: Array, law: ExactLoss, rng: Generator) 
 
 
 def failures(seed: int) -> list[str]:
-    found = [line for loss in BOXES for line in unproven(loss, seed)]
+    found = [line for loss in LOSSES for line in unproven(loss, seed)]
     return found + [line for loss in LOSSES for line in failures_of(loss, seed)]
